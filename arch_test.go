@@ -79,7 +79,8 @@ var layers = []struct {
 
 	{"hosttext", []string{"mcpclient/mcp"}},
 	{"sampling", []string{"internal/inquiry", "internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/cost", "price", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
-	{"adapter", []string{"internal/inquiry", "internal/jsonrpc", "adapter/internal/search", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"adapter/approval", []string{"internal/excerpt", "internal/private", "mcpclient/mcp", "github.com/tmc/langchaingo"}},
+	{"adapter", []string{"adapter/approval", "internal/inquiry", "internal/jsonrpc", "adapter/internal/search", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"adapter/langchain", []string{"adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"internal/inquiry", "internal/excerpt", "internal/backoff", "internal/guard", "internal/cost", "price", "agent/internal/kept", "agent/internal/reminder", "internal/toolschema", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/agenttest", []string{"agent/internal/reminder", "agent/model", "agent/run", "mcpclient"}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -13,7 +14,7 @@ import (
 )
 
 // viewOfTool is the program of docs/apps.md, for the compiler.
-func viewOfTool(ctx context.Context, servers []adapter.Server, result *adapter.Result, arguments json.RawMessage, conn mcpclient.Conn, user, serverURL string, approve adapter.ApproveFunc, openLink func(context.Context, string) error) error {
+func viewOfTool(ctx context.Context, servers []adapter.Server, result *adapter.Result, arguments json.RawMessage, conn mcpclient.Conn, user, serverURL string, approve approval.Func, openLink func(context.Context, string) error) error {
 	opts, declareErr := apps.Declare(&mcpclient.Options{}) // servers learn that views are shown
 	ts, openErr := adapter.Open(ctx, servers, &adapter.Options{Client: opts, Approve: approve})
 

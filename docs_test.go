@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
@@ -188,11 +189,11 @@ var _ = func(forecast func(ctx context.Context, city string, days int) (string, 
 }
 
 // docs/adapter.md, approval
-var _ = func(ctx context.Context, files, web mcpclient.Transport, ask func(context.Context, string, json.RawMessage) (adapter.Decision, error)) error {
+var _ = func(ctx context.Context, files, web mcpclient.Transport, ask func(context.Context, string, json.RawMessage) (approval.Decision, error)) error {
 	ts, err := adapter.Open(ctx, []adapter.Server{
 		{Name: "files", Transport: files, Policy: adapter.Policy{Trust: adapter.TrustHints}},
 		{Name: "web", Transport: web},
-	}, &adapter.Options{Approve: func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	}, &adapter.Options{Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 		return ask(ctx, a.Name, a.Arguments)
 	}})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Trust says how far a server's word counts when calls are approved.
@@ -29,78 +29,6 @@ const (
 	// TrustFull lets all tools run without approval.
 	TrustFull
 )
-
-// Approval is a call that awaits a decision.
-type Approval struct {
-	Server string        // the host's label, "" for a tool of the toolset's own
-	Name   string        // by which the model knows the tool
-	Call   llms.ToolCall // as the model made it, or the view
-	View   string        // the URI of the view that makes the call, "" if a model does
-
-	// Definition is the tool as its server describes it. Annotations are claims of
-	// the server.
-	Definition *mcp.Tool
-
-	// Arguments are what will be sent: repaired, checked, and as the interceptors
-	// left them. A reference of an agent to a result that it keeps stands there instead of the value, with the size, kind,
-	// shape and digest of that.
-	Arguments json.RawMessage
-}
-
-// Decision answers an [Approval]. The zero value denies.
-type Decision struct {
-	Allow  bool
-	Reason string // of a denial, told to the model
-
-	// Arguments replace the arguments of an allowed call. They must fit the tool's
-	// schema; the model is told what they are.
-	Arguments json.RawMessage
-
-	// Remember makes the decision hold for later calls as well, until
-	// [Toolset.Forget], or until the server's name gets another command line or
-	// URL. It holds for the user who made it, see [Options.User].
-	// SameArguments and SameTool hold until the tool's definition changes at the
-	// longest; SameServer does not end by that. A decision with Arguments is not
-	// remembered.
-	Remember Scope
-}
-
-// Scope says for which calls a decision holds.
-type Scope int
-
-const (
-	ScopeCall      Scope = iota // no other
-	ScopeArguments              // the same tool with the same arguments
-	ScopeTool                   // the same tool
-	ScopeServer                 // all tools of the server, later ones included
-)
-
-// String is what the constant says in words.
-func (s Scope) String() string {
-	if s < ScopeCall || s > ScopeServer {
-		return fmt.Sprintf("Scope(%d)", int(s))
-	}
-	return [...]string{"this call", "same arguments", "same tool", "same server"}[s]
-}
-
-// Allow is the [Decision] to run the call as it is.
-func Allow() Decision { return Decision{Allow: true} }
-
-// AllowWith is the [Decision] to run the call with other arguments, a JSON object.
-func AllowWith(arguments json.RawMessage) Decision {
-	return Decision{Allow: true, Arguments: arguments}
-}
-
-// Deny is the [Decision] not to run the call. The model is told the reason and
-// continues.
-func Deny(reason string) Decision { return Decision{Reason: reason} }
-
-// ApproveFunc decides on a call before it is sent. A toolset asks about one call of a
-// user at a time ([Options.User]). It does not ask about calls for which a decision is
-// remembered or which [Policy.Trust] lets run. An error is [ErrUndecided]: the
-// call is not sent, its result is fatal (see [Result.Fatal]), and a run of package
-// agent ends.
-type ApproveFunc func(context.Context, *Approval) (Decision, error)
 
 // deniedError says that a call was not allowed. It was not sent.
 type deniedError struct {
@@ -141,7 +69,7 @@ func (e *editError) Unwrap() error { return e.argumentError }
 // approvals asks the host and remembers decisions.
 type approvals struct {
 	asking turns
-	store  DecisionStore
+	store  approval.Store
 	user   func(context.Context) string // nil: all calls are of one user
 	log    *slog.Logger
 }
@@ -157,40 +85,40 @@ func newApprovals(o *Options) *approvals {
 // question is a call about which somebody may have to be asked.
 type question struct {
 	tool      *Tool
-	about     *Approval
-	ask       ApproveFunc
+	about     *approval.Request
+	ask       approval.Func
 	user      string
 	anonymous bool // the user is not known, so nothing is remembered
 }
 
-func (q *question) key(scope Scope) DecisionKey {
+func (q *question) key(scope approval.Scope) approval.Key {
 	return keyOf(scope, q.user, q.tool, q.about.Arguments)
 }
 
 // recall finds a decision from before. The narrowest one counts.
-func (a *approvals) recall(ctx context.Context, q *question) (d Decision, found bool) {
+func (a *approvals) recall(ctx context.Context, q *question) (d approval.Decision, found bool) {
 	if q.anonymous {
-		return Decision{}, false
+		return approval.Decision{}, false
 	}
-	for _, scope := range []Scope{ScopeArguments, ScopeTool, ScopeServer} {
+	for _, scope := range []approval.Scope{approval.ScopeArguments, approval.ScopeTool, approval.ScopeServer} {
 		err := guarded(a.log, "Options.Decisions", func() (err error) {
 			d, found, err = a.store.Recall(ctx, q.key(scope))
 			return err
 		})
 		if err != nil {
 			a.warn("a decision cannot be recalled", q, err)
-			return Decision{}, false
+			return approval.Decision{}, false
 		}
 		if found {
 			d.Arguments = nil // those are of one call
 			return d, true
 		}
 	}
-	return Decision{}, false
+	return approval.Decision{}, false
 }
 
-func (a *approvals) remember(ctx context.Context, d Decision, q *question) {
-	if d.Remember <= ScopeCall || d.Remember > ScopeServer || d.Arguments != nil || q.anonymous {
+func (a *approvals) remember(ctx context.Context, d approval.Decision, q *question) {
+	if d.Remember <= approval.ScopeCall || d.Remember > approval.ScopeServer || d.Arguments != nil || q.anonymous {
 		return
 	}
 	err := guarded(a.log, "Options.Decisions", func() error { return a.store.Remember(ctx, q.key(d.Remember), d) })
@@ -220,7 +148,7 @@ func (t *Toolset) Forget(ctx context.Context, server string) error {
 
 // asks returns whom to ask about calls of the tool, nil if they need no approval. The
 // caller of the context may put itself in place of the host's function.
-func (t *Tool) asks(ctx context.Context) ApproveFunc {
+func (t *Tool) asks(ctx context.Context) approval.Func {
 	ask := t.policy.approve
 	if around := callerFrom(ctx).Approve; around != nil {
 		ask = around(ask)
@@ -239,7 +167,7 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 	if ask == nil {
 		return arguments, false, nil
 	}
-	about := &Approval{Server: t.policy.label, Name: t.name, Call: call, View: ViewFrom(ctx), Definition: t.def, Arguments: arguments}
+	about := &approval.Request{Server: t.policy.label, Name: t.name, Call: call, View: ViewFrom(ctx), Definition: t.def, Arguments: arguments}
 	d, err := a.decide(ctx, &question{tool: t, about: about, ask: ask})
 	if err != nil {
 		return nil, false, err
@@ -248,7 +176,7 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 }
 
 // decided returns the arguments to send by a decision.
-func (t *Tool) decided(d Decision, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
+func (t *Tool) decided(d approval.Decision, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
 	switch {
 	case !d.Allow:
 		return nil, false, &deniedError{tool: t.name, reason: d.Reason}
@@ -263,14 +191,14 @@ func (t *Tool) decided(d Decision, arguments json.RawMessage) (_ json.RawMessage
 }
 
 // decide finds a decision that holds for the call, or asks for one.
-func (a *approvals) decide(ctx context.Context, q *question) (Decision, error) {
+func (a *approvals) decide(ctx context.Context, q *question) (approval.Decision, error) {
 	user, known := a.userOf(ctx)
 	q.user, q.anonymous = user, !known
 	if d, found := a.recall(ctx, q); found {
 		return d, nil
 	}
 	if err := a.asking.take(ctx, user); err != nil {
-		return Decision{}, err
+		return approval.Decision{}, err
 	}
 	defer a.asking.end(user)
 	// The answer to a call that was asked about meanwhile may hold for this one.
@@ -285,7 +213,7 @@ func (a *approvals) decide(ctx context.Context, q *question) (Decision, error) {
 }
 
 // put puts the question to the host.
-func (q *question) put(ctx context.Context) (d Decision, err error) {
+func (q *question) put(ctx context.Context) (d approval.Decision, err error) {
 	log := q.tool.policy.log
 	about := *q.about
 	about.Arguments = slices.Clone(q.about.Arguments)
@@ -297,7 +225,7 @@ func (q *question) put(ctx context.Context) (d Decision, err error) {
 		log.Warn("Options.Approve gave no decision", "server", about.Server, "tool", about.Name, "error", err)
 	}
 	if err != nil {
-		return Decision{}, &approvalError{q.about.Name, err}
+		return approval.Decision{}, &approvalError{q.about.Name, err}
 	}
 	return d, nil
 }

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -29,9 +30,9 @@ func TestApprovalByTrust(t *testing.T) {
 	for trust, want := range map[Trust]string{TrustNone: "read,write", TrustHints: "write", TrustFull: ""} {
 		var asked []string
 		p := annotated()
-		ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Name)
-			return Decision{Allow: true}, nil
+			return approval.Decision{Allow: true}, nil
 		}}, Server{Name: "p", Transport: p.transport(t), Policy: Policy{Trust: trust}})
 		ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "read", ""))
 		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Text != `{"city":"Rome"}` {
@@ -45,11 +46,11 @@ func TestApprovalByTrust(t *testing.T) {
 
 func TestApprovalDenies(t *testing.T) {
 	p := annotated()
-	ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+	ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		if string(a.Arguments) != `{"city":"Rome","days":3}` || a.Call.ID != "7" || a.Server != "p" {
 			t.Errorf("got %s of call %q at %q, want what would be sent", a.Arguments, a.Call.ID, a.Server)
 		}
-		return Decision{Reason: "not now"}, nil
+		return approval.Decision{Reason: "not now"}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
 	var denied *deniedError
@@ -64,9 +65,9 @@ func TestApprovalDenies(t *testing.T) {
 // The host is not asked about an invalid call.
 func TestNoApprovalOfADeadServer(t *testing.T) {
 	p := annotated()
-	ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+	ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
 		t.Error("asked about a call to a dead server")
-		return Decision{}, nil
+		return approval.Decision{}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	p.die()
 	<-ts.Servers()[0].Client.Done()
@@ -82,8 +83,8 @@ func TestNoApprovalOfADeadServer(t *testing.T) {
 func TestApprovalEditsArguments(t *testing.T) {
 	edit := `{"days":2, "city":"Oslo"}`
 	p := annotated()
-	ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
-		return Decision{Allow: true, Arguments: json.RawMessage(edit)}, nil
+	ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
+		return approval.Decision{Allow: true, Arguments: json.RawMessage(edit)}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	const sent = `{"days":2,"city":"Oslo"}`
@@ -105,13 +106,13 @@ func TestApprovalEditsArguments(t *testing.T) {
 }
 
 func TestApprovalsAreRemembered(t *testing.T) {
-	for scope, want := range map[Scope]int{ScopeCall: 5, ScopeArguments: 4, ScopeTool: 2, ScopeServer: 1} {
+	for scope, want := range map[approval.Scope]int{approval.ScopeCall: 5, approval.ScopeArguments: 4, approval.ScopeTool: 2, approval.ScopeServer: 1} {
 		for _, allow := range []bool{true, false} {
 			asked := 0
 			p := annotated()
-			ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+			ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
 				asked++
-				return Decision{Allow: allow, Remember: scope}, nil
+				return approval.Decision{Allow: allow, Remember: scope}, nil
 			}}, Server{Name: "p", Transport: p.transport(t)})
 			calls := []llms.ToolCall{
 				call("1", "write", `{"city":"Rome"}`), call("2", "write", `{ "city": "Rome" }`),
@@ -144,9 +145,9 @@ func TestApprovalsAreRemembered(t *testing.T) {
 func TestApprovalEndsWithTheDefinition(t *testing.T) {
 	asked := 0
 	p := annotated()
-	ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+	ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
 		asked++
-		return Decision{Allow: true, Remember: ScopeTool}, nil
+		return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	p.AddTool(&sdk.Tool{Name: "write", Description: "Also sends it to us.", InputSchema: json.RawMessage(weather)}, echo)
@@ -163,13 +164,13 @@ func TestApprovalEndsWithTheDefinition(t *testing.T) {
 func TestApprovalsAreAskedOneByOne(t *testing.T) {
 	var asking, asked atomic.Int32
 	p := annotated()
-	ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+	ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		if asking.Add(1) > 1 {
 			t.Error("got two questions at the same time")
 		}
 		defer asking.Add(-1)
 		asked.Add(1)
-		return Decision{Allow: true, Remember: ScopeTool}, nil
+		return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	var calls []llms.ToolCall
 	for i := range 20 {
@@ -185,9 +186,11 @@ func TestApprovalsAreAskedOneByOne(t *testing.T) {
 
 func TestApprovalThatFails(t *testing.T) {
 	oops := errors.New("terminal gone")
-	for name, approve := range map[string]ApproveFunc{
-		"error": func(context.Context, *Approval) (Decision, error) { return Decision{Allow: true}, oops },
-		"panic": func(context.Context, *Approval) (Decision, error) { panic(oops.Error()) },
+	for name, approve := range map[string]approval.Func{
+		"error": func(context.Context, *approval.Request) (approval.Decision, error) {
+			return approval.Decision{Allow: true}, oops
+		},
+		"panic": func(context.Context, *approval.Request) (approval.Decision, error) { panic(oops.Error()) },
 	} {
 		p := annotated()
 		var log bytes.Buffer
@@ -198,16 +201,6 @@ func TestApprovalThatFails(t *testing.T) {
 		}
 		if r.Fatal() == nil || !strings.Contains(r.Err.Error(), oops.Error()) || strings.Contains(r.Text, "terminal") {
 			t.Errorf("%s: got %v and %q, want a fatal error that the model is not told", name, r.Err, r.Text)
-		}
-	}
-}
-
-func TestConstantsInWords(t *testing.T) {
-	for want, constant := range map[string]fmt.Stringer{
-		"this call": ScopeCall, "same arguments": ScopeArguments, "same tool": ScopeTool, "same server": ScopeServer, "Scope(-1)": Scope(-1),
-	} {
-		if got := constant.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

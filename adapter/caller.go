@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -12,7 +13,7 @@ type Caller struct {
 	// Approve returns what decides on a call instead of next, the function of the
 	// host: [Options.Approve], nil if there is none. Nil allows
 	// every call. Trust and remembered decisions come before it.
-	Approve func(next ApproveFunc) ApproveFunc
+	Approve func(next approval.Func) approval.Func
 
 	// Elicit answers what a server asks a person during a call, instead of next, the handler
 	// that the host gave the connection; nil if it gave none.

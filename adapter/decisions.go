@@ -11,50 +11,17 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// DecisionStore keeps the decisions that hold for later calls. Its methods may be
-// called concurrently. A store that fails does not fail calls: they are asked
-// about, and the log has the error.
-type DecisionStore interface {
-	// Recall finds a decision; found is false when there is none.
-	Recall(ctx context.Context, key DecisionKey) (d Decision, found bool, err error)
-
-	// Remember keeps a decision instead of an earlier one, if any.
-	Remember(ctx context.Context, key DecisionKey, d Decision) error
-
-	// Forget drops the decisions of a user about a server; "" stands for all users
-	// or all servers.
-	Forget(ctx context.Context, user, server string) error
-}
-
-// DecisionKey is what a decision is remembered for. A decision about a tool does
-// not outlive the definition that it was made about, and none holds for another
-// user, or for another server under the same label.
-type DecisionKey struct {
-	Scope       Scope  `json:"scope"`
-	User        string `json:"user,omitempty"`        // what Options.User returned
-	Server      string `json:"server"`                // the host's label
-	Origin      string `json:"origin"`                // a hash of its command line and directory, or URL
-	Place       string `json:"place,omitempty"`       // a part of that for a person, see [FileDecisions.List]
-	Tool        string `json:"tool,omitempty"`        // the server's name, "" for SameServer
-	Fingerprint string `json:"fingerprint,omitempty"` // of the tool's definition, "" for SameServer
-	Arguments   string `json:"arguments,omitempty"`   // a hash, for SameArguments only
-}
-
-// isOf reports whether the key belongs to a user and a server; "" stands for all.
-func (k *DecisionKey) isOf(user, server string) bool {
-	return (user == "" || k.User == user) && (server == "" || k.Server == server)
-}
-
-func keyOf(scope Scope, user string, t *Tool, arguments json.RawMessage) DecisionKey {
-	k := DecisionKey{Scope: scope, User: user, Server: t.policy.label, Origin: t.policy.origin, Place: t.policy.place}
-	if scope == ScopeServer {
+func keyOf(scope approval.Scope, user string, t *Tool, arguments json.RawMessage) approval.Key {
+	k := approval.Key{Scope: scope, User: user, Server: t.policy.label, Origin: t.policy.origin, Place: t.policy.place}
+	if scope == approval.ScopeServer {
 		return k
 	}
 	k.Tool, k.Fingerprint = t.def.Name, t.fingerprint
-	if scope == ScopeArguments {
+	if scope == approval.ScopeArguments {
 		sum := sha256.Sum256(canonical(arguments))
 		k.Arguments = hex.EncodeToString(sum[:])
 	}
@@ -116,7 +83,7 @@ func withoutUser(raw string) string {
 	return u.String()
 }
 
-// maxRemembered bounds the decisions that a store keeps.
+// maxRemembered bounds the decisions that are kept in memory.
 const maxRemembered = 10_000
 
 var errTooManyDecisions = errors.New("10000 decisions are remembered already: this one is not")
@@ -124,24 +91,24 @@ var errTooManyDecisions = errors.New("10000 decisions are remembered already: th
 // decisions is the default store of a toolset, in memory.
 type decisions struct {
 	mu  sync.Mutex
-	all map[DecisionKey]Decision
+	all map[approval.Key]approval.Decision
 }
 
-func (s *decisions) Recall(_ context.Context, key DecisionKey) (Decision, bool, error) {
+func (s *decisions) Recall(_ context.Context, key approval.Key) (approval.Decision, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.all[key]
 	return d, ok, nil
 }
 
-func (s *decisions) Remember(_ context.Context, key DecisionKey, d Decision) error {
+func (s *decisions) Remember(_ context.Context, key approval.Key, d approval.Decision) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, known := s.all[key]; !known && len(s.all) >= maxRemembered {
 		return errTooManyDecisions
 	}
 	if s.all == nil {
-		s.all = map[DecisionKey]Decision{}
+		s.all = map[approval.Key]approval.Decision{}
 	}
 	s.all[key] = d
 	return nil
@@ -151,7 +118,7 @@ func (s *decisions) Forget(_ context.Context, user, server string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.all {
-		if key.isOf(user, server) {
+		if (user == "" || key.User == user) && (server == "" || key.Server == server) {
 			delete(s.all, key)
 		}
 	}

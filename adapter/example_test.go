@@ -10,6 +10,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -114,9 +115,9 @@ func ExampleCatalog_Changes() {
 func ExampleOptions_approve() {
 	ctx := context.Background()
 	ts, err := adapter.Open(ctx, []adapter.Server{{Name: "weather", Transport: weatherServer()}}, &adapter.Options{
-		Approve: func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			fmt.Println("may", a.Name, "run with", string(a.Arguments))
-			return adapter.Decision{Allow: true, Remember: adapter.ScopeTool}, nil
+			return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
 		},
 	})
 	if err != nil {

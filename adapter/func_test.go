@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -72,9 +73,9 @@ func TestFuncOptions(t *testing.T) {
 	common := &Options{
 		Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Policy: Policy{MaxResult: 256},
-		Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Server+" "+a.Name)
-			return AllowWith(json.RawMessage(`{"city":"Oslo"}`)), nil
+			return approval.AllowWith(json.RawMessage(`{"city":"Oslo"}`)), nil
 		},
 		Intercept: []Interceptor{func(next Handler) Handler {
 			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {

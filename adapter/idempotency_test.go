@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -43,9 +44,9 @@ func TestKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			seen := ""
 			opts := &Options{
-				Approve: func(_ context.Context, a *Approval) (Decision, error) {
+				Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 					seen = string(a.Arguments)
-					return Allow(), nil
+					return approval.Allow(), nil
 				},
 				Intercept: []Interceptor{func(next Handler) Handler {
 					return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -30,7 +31,10 @@ func curious() *peer {
 func TestInputRequired(t *testing.T) {
 	questions := 0
 	opts := &Options{
-		Approve: func(context.Context, *Approval) (Decision, error) { questions++; return Allow(), nil },
+		Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
+			questions++
+			return approval.Allow(), nil
+		},
 		Client: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			t.Error("the handler was asked")
 			return nil, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -84,7 +85,10 @@ func TestInterceptorSkips(t *testing.T) {
 // A call that is tried again is approved once.
 func TestInterceptorRetries(t *testing.T) {
 	asked := 0
-	approve := func(context.Context, *Approval) (Decision, error) { asked++; return Decision{Allow: true}, nil }
+	approve := func(context.Context, *approval.Request) (approval.Decision, error) {
+		asked++
+		return approval.Decision{Allow: true}, nil
+	}
 	r, reached := intercepted(t, Options{Approve: approve}, func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 		if _, err := next(ctx, r); err != nil {
 			return nil, err
@@ -122,9 +126,9 @@ func TestInterceptorRetriesWithOtherArguments(t *testing.T) {
 				return next(ctx, r)
 			}
 		}
-		ts := open(t, &Options{Intercept: []Interceptor{again}, Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		ts := open(t, &Options{Intercept: []Interceptor{again}, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, string(a.Arguments))
-			return Decision{Allow: string(a.Arguments) != bari}, nil
+			return approval.Decision{Allow: string(a.Arguments) != bari}, nil
 		}}, Server{Name: "p", Transport: p.transport(t)})
 		var denied *deniedError
 		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "w", rome)); !errors.As(r.Err, &denied) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -14,9 +15,9 @@ import (
 func TestMerge(t *testing.T) {
 	var asked []string
 	source := func(server, tool string) *Toolset {
-		return open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		return open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, server+" "+a.Name)
-			return Allow(), nil
+			return approval.Allow(), nil
 		}}, Server{Name: server, Transport: newPeer().tool(tool, object, answer(server)).transport(t)})
 	}
 	a, b, c := source("a", "read"), source("b", "READ"), source("c", "write")
@@ -83,7 +84,10 @@ func TestFind(t *testing.T) {
 		p := newPeer().tool("asks", schema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return say(string(req.Params.Arguments)), nil
 		})
-		return open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) { asked++; return Allow(), nil }},
+		return open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
+			asked++
+			return approval.Allow(), nil
+		}},
 			Server{Name: "p", Transport: p.transport(t)}).Catalog(ProfilePlain)
 	}
 	const wrapped = `{"type":"object","properties":{"city":{"type":"string"}},"anyOf":[{"required":["city"]}]}`
@@ -101,7 +105,7 @@ func TestFind(t *testing.T) {
 	if err != nil || string(p.Arguments()) != `{"city":"Rome"}` {
 		t.Fatalf("got %v, %v, want the arguments of the property", p, err)
 	}
-	if p, err = p.Decide(t.Context(), Decision{Allow: true, Remember: ScopeTool}); err != nil {
+	if p, err = p.Decide(t.Context(), approval.Decision{Allow: true, Remember: approval.ScopeTool}); err != nil {
 		t.Fatal(err)
 	}
 	if r := p.Run(t.Context()); r.Text != `{"city":"Rome"}` || asked != 0 {
@@ -110,7 +114,7 @@ func TestFind(t *testing.T) {
 	if r := now.Call(t.Context(), call("2", "asks", edited)); r.Text != edited || asked != 0 {
 		t.Errorf("got %q after %d questions, want that the decision holds", r.Text, asked)
 	}
-	if _, err := p.Decide(t.Context(), Deny("no")); err == nil || err.Error() != "the call of asks was denied: no" {
+	if _, err := p.Decide(t.Context(), approval.Deny("no")); err == nil || err.Error() != "the call of asks was denied: no" {
 		t.Errorf("got %v, want a denial", err)
 	}
 	if p, err = tool.Restore(call("1", "asks", `{"city":"Rome"}`), json.RawMessage(edited), true); err != nil {

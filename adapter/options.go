@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -42,13 +43,13 @@ type Options struct {
 	// servers there are. Default: those that share a name with a tool of another server.
 	Prefix bool
 
-	// Approve decides on calls before they are sent; [Approval.Server] names the server. Default: all calls are sent.
-	Approve ApproveFunc
+	// Approve decides on calls before they are sent; [approval.Request.Server] names the server. Default: all calls are sent.
+	Approve approval.Func
 
 	// Decisions keeps the decisions of Approve that hold for later calls. Default:
-	// they are kept in memory, for as long as the toolset lives. [FileDecisions]
+	// they are kept in memory, for as long as the toolset lives. [approval.Files]
 	// keeps them longer.
-	Decisions DecisionStore
+	Decisions approval.Store
 
 	// User names the user of a call by its context, as the interceptors left it.
 	// Set it where users share a toolset: a decision of Approve for later calls

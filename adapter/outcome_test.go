@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -27,7 +28,7 @@ func TestOutcomes(t *testing.T) {
 			return next(ctx, r)
 		}
 	}
-	deny := func(context.Context, *Approval) (Decision, error) { return Deny("no"), nil }
+	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny("no"), nil }
 	attempts := 0
 	second := func(conn mcpclient.Conn, id []byte) { // answers the second call only
 		if attempts++; attempts == 2 {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
@@ -114,10 +115,10 @@ func (p *Policy) check() error {
 // connection to it.
 type policy struct {
 	Policy
-	label   string      // the host's, "" for the toolset's own tools
-	origin  string      // see originOf
-	place   string      // how the server is reached, for a person
-	approve ApproveFunc // nil: every call is allowed
+	label   string        // the host's, "" for the toolset's own tools
+	origin  string        // see originOf
+	place   string        // how the server is reached, for a person
+	approve approval.Func // nil: every call is allowed
 
 	idempotency Idempotency
 	maxMedia    int

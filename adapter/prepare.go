@@ -6,6 +6,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -135,7 +136,7 @@ func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 
 // Decide is Approve with a decision that was made elsewhere: a person may have answered
 // long after the question, and in another process. It is remembered if it asks for that.
-func (p *Prepared) Decide(ctx context.Context, d Decision) (*Prepared, error) {
+func (p *Prepared) Decide(ctx context.Context, d approval.Decision) (*Prepared, error) {
 	arguments, edited, err := p.tool.decided(d, p.arguments)
 	p.tool.calls.approvals.remember(ctx, d, p.question(ctx))
 	if err != nil {
@@ -147,7 +148,7 @@ func (p *Prepared) Decide(ctx context.Context, d Decision) (*Prepared, error) {
 // question is what a decision on the call is remembered for.
 func (p *Prepared) question(ctx context.Context) *question {
 	user, known := p.tool.calls.approvals.userOf(ctx)
-	about := &Approval{Server: p.tool.policy.label, Name: p.tool.name, Arguments: p.arguments}
+	about := &approval.Request{Server: p.tool.policy.label, Name: p.tool.name, Arguments: p.arguments}
 	return &question{tool: p.tool, about: about, user: user, anonymous: !known}
 }
 

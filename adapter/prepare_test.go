@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -153,12 +154,12 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 		}
 		t.Run(name+" during the approval", func(t *testing.T) {
 			var s *pair
-			s = newPair(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+			s = newPair(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 				if a.Server != want.server {
 					t.Errorf("got a question about %s, want %s", a.Server, want.server)
 				}
 				change(s, t)
-				return Decision{Allow: true}, nil
+				return approval.Decision{Allow: true}, nil
 			}})
 			staleFor(t, s.ts.Catalog(ProfilePlain).Call(t.Context(), call("1", offered, "")).Err, want)
 			if len(s.ran) != 0 {
@@ -235,12 +236,12 @@ func TestApprovedIsSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked, ask := "", false
 			p := newPeer().tool("w", anything, echo)
-			ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+			ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 				asked = string(a.Arguments)
 				if tt.edit == "" || !ask {
-					return Decision{Allow: true}, nil
+					return approval.Decision{Allow: true}, nil
 				}
-				return Decision{Allow: true, Arguments: json.RawMessage(tt.edit)}, nil
+				return approval.Decision{Allow: true, Arguments: json.RawMessage(tt.edit)}, nil
 			}}, Server{Name: "p", Transport: p.transport(t)})
 			_, other := ts.Catalog(ProfileOpenAI), ts.Catalog(ProfilePlain) // which another model was offered
 			if got, err := other.Prepare(call("1", "w", `{"input":{"x":{}}}`)); err != nil || string(got.Arguments()) != `{"input":{"x":{}}}` {
@@ -299,9 +300,9 @@ func TestInterceptedArgumentsAreApprovedAsTheyAreSent(t *testing.T) {
 			return next(ctx, r)
 		}
 	}
-	ts := open(t, &Options{Intercept: []Interceptor{twice}, Approve: func(_ context.Context, a *Approval) (Decision, error) {
+	ts := open(t, &Options{Intercept: []Interceptor{twice}, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		asked = string(a.Arguments)
-		return Decision{Allow: true}, nil
+		return approval.Decision{Allow: true}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "w", `{"city":"Bari"}`))
 	if want := `{"city":"Oslo"}`; asked != want || sent != want {
@@ -313,9 +314,9 @@ func TestInterceptedArgumentsAreApprovedAsTheyAreSent(t *testing.T) {
 func TestPreparedCallIsACopy(t *testing.T) {
 	p := newPeer().tool("w", weather, echo)
 	c := call("1", "w", `{"city":"Rome"}`)
-	scribble := func(_ context.Context, a *Approval) (Decision, error) {
+	scribble := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		copy(a.Arguments, `{"city":"Paris"}`)
-		return Decision{Allow: true}, nil
+		return approval.Decision{Allow: true}, nil
 	}
 	prepared, err := open(t, &Options{Approve: scribble}, Server{Name: "p", Transport: p.transport(t)}).Catalog(ProfilePlain).Prepare(c)
 	if err != nil {
@@ -333,10 +334,10 @@ func TestPreparedCallIsACopy(t *testing.T) {
 func TestApproveBeforeRun(t *testing.T) {
 	const edit = `{"city":"Oslo"}`
 	var asked []string
-	decide := Allow()
+	decide := approval.Allow()
 	change := false
 	opts := &Options{
-		Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, string(a.Arguments))
 			return decide, nil
 		},
@@ -351,15 +352,15 @@ func TestApproveBeforeRun(t *testing.T) {
 	}
 	catalog := open(t, opts, Server{Name: "p", Transport: annotated().transport(t)}).Catalog(ProfilePlain)
 	for _, tt := range []struct {
-		decide Decision
+		decide approval.Decision
 		change bool
 		asked  []string
 		text   string
 	}{
-		{Allow(), false, []string{`{"city":"Rome"}`}, `{"city":"Rome"}`},
-		{AllowWith(json.RawMessage(edit)), false, []string{`{"city":"Rome"}`}, "[the user changed the arguments to " + edit + "]\n" + edit},
-		{Allow(), true, []string{`{"city":"Rome"}`, `{"city":"Bari"}`}, `{"city":"Bari"}`},
-		{Deny("no"), false, []string{`{"city":"Rome"}`}, "Error: the call of write was denied: no. Nothing was done."},
+		{approval.Allow(), false, []string{`{"city":"Rome"}`}, `{"city":"Rome"}`},
+		{approval.AllowWith(json.RawMessage(edit)), false, []string{`{"city":"Rome"}`}, "[the user changed the arguments to " + edit + "]\n" + edit},
+		{approval.Allow(), true, []string{`{"city":"Rome"}`, `{"city":"Bari"}`}, `{"city":"Bari"}`},
+		{approval.Deny("no"), false, []string{`{"city":"Rome"}`}, "Error: the call of write was denied: no. Nothing was done."},
 	} {
 		asked, decide, change = nil, tt.decide, tt.change
 		write := call("1", "write", `{"city":"Rome"}`)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -20,7 +21,10 @@ func TestResume(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			var ran, asked int
 			opts := &Options{
-				Approve: func(context.Context, *Approval) (Decision, error) { asked++; return Allow(), nil },
+				Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
+					asked++
+					return approval.Allow(), nil
+				},
 				Intercept: []Interceptor{func(next Handler) Handler {
 					return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
 						if ran++; ran == 2 {

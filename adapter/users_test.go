@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 )
 
 // userFrom names the user of a context. With "mallory" the host makes a mistake.
@@ -29,18 +30,18 @@ func as(t testing.TB, user string) context.Context {
 // unknown user.
 func TestDecisionsHoldForOneUser(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
-	for name, kept := range map[string]func() DecisionStore{
-		"memory": func() DecisionStore { return nil },
-		"file":   func() DecisionStore { return NewFileDecisions(dir) },
+	for name, kept := range map[string]func() approval.Store{
+		"memory": func() approval.Store { return nil },
+		"file":   func() approval.Store { return approval.NewFiles(dir) },
 	} {
-		for _, scope := range []Scope{ScopeArguments, ScopeTool, ScopeServer} {
+		for _, scope := range []approval.Scope{approval.ScopeArguments, approval.ScopeTool, approval.ScopeServer} {
 			t.Run(fmt.Sprint(name, ", ", scope), func(t *testing.T) {
 				var asked []string
 				share := func() *Toolset {
-					return open(t, &Options{User: userFrom, Decisions: kept(), Approve: func(ctx context.Context, _ *Approval) (Decision, error) {
+					return open(t, &Options{User: userFrom, Decisions: kept(), Approve: func(ctx context.Context, _ *approval.Request) (approval.Decision, error) {
 						user, _ := ctx.Value(userKey{}).(string)
 						asked = append(asked, user)
-						return Decision{Allow: user != "bob", Remember: scope}, nil
+						return approval.Decision{Allow: user != "bob", Remember: scope}, nil
 					}}, Server{Name: "p", Transport: annotated().transport(t)})
 				}
 				ts := share()
@@ -93,9 +94,9 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 // user there is not the only user of the other.
 func TestUnknownUsersShareNothing(t *testing.T) {
 	asked := 0
-	opts := Options{Decisions: NewFileDecisions(t.TempDir()), Approve: func(context.Context, *Approval) (Decision, error) {
+	opts := Options{Decisions: approval.NewFiles(t.TempDir()), Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
 		asked++
-		return Decision{Allow: true, Remember: ScopeServer}, nil
+		return approval.Decision{Allow: true, Remember: approval.ScopeServer}, nil
 	}}
 	one := open(t, &opts, Server{Name: "p", Transport: annotated().transport(t)})
 	opts.User = userFrom
@@ -114,9 +115,9 @@ func TestUnknownUsersShareNothing(t *testing.T) {
 // A user is asked one question at a time, and an open dialog delays no other user.
 func TestUsersAreAskedSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asking := map[string]chan Decision{"ada": make(chan Decision), "bob": make(chan Decision)}
+		asking := map[string]chan approval.Decision{"ada": make(chan approval.Decision), "bob": make(chan approval.Decision)}
 		questions := make(chan string, 10)
-		ts := open(t, &Options{User: userFrom, Approve: func(ctx context.Context, a *Approval) (Decision, error) {
+		ts := open(t, &Options{User: userFrom, Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 			questions <- userFrom(ctx) + " " + string(a.Arguments)
 			return <-asking[userFrom(ctx)], nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
@@ -135,8 +136,8 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 		if err := <-ends; err != context.Canceled {
 			t.Errorf("got %v, want the end of the context", err)
 		}
-		asking["bob"] <- Decision{Allow: true}
-		asking["ada"] <- Decision{Allow: true}
+		asking["bob"] <- approval.Decision{Allow: true}
+		asking["ada"] <- approval.Decision{Allow: true}
 		for range 2 {
 			if err := <-ends; err != nil {
 				t.Errorf("got %v, want the call allowed", err)
@@ -150,8 +151,8 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 func TestQuestionsComeInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		answers := make(chan Decision)
-		ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		answers := make(chan approval.Decision)
+		ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Call.ID)
 			return <-answers, nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
@@ -173,7 +174,7 @@ func TestQuestionsComeInTheirOrder(t *testing.T) {
 		leave()
 		<-ends
 		for range want {
-			answers <- Decision{}
+			answers <- approval.Decision{}
 			<-ends
 		}
 		if !slices.Equal(asked, want) {
@@ -187,8 +188,8 @@ func TestQuestionsComeInTheirOrder(t *testing.T) {
 // the second.
 func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asked, answer := make(chan struct{}, 2), make(chan Decision, 2)
-		ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+		asked, answer := make(chan struct{}, 2), make(chan approval.Decision, 2)
+		ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
 			asked <- struct{}{}
 			return <-answer, nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
@@ -199,8 +200,8 @@ func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 			}()
 		}
 		synctest.Wait() // one is asked about, the other waits for its turn
-		answer <- Decision{Allow: true, Remember: ScopeTool}
-		answer <- Decision{Reason: "asked twice"}
+		answer <- approval.Decision{Allow: true, Remember: approval.ScopeTool}
+		answer <- approval.Decision{Reason: "asked twice"}
 		got := []string{<-ends, <-ends}
 		slices.Sort(got)
 		if diff := cmp.Diff(got, []string{`{"city":"Oslo"}`, `{"city":"Rome"}`}); diff != "" || len(asked) != 1 {
@@ -213,11 +214,11 @@ func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 // A decision that edits is about one call: the model's own arguments were not
 // allowed.
 func TestEditedArgumentsAreNotRemembered(t *testing.T) {
-	for _, scope := range []Scope{ScopeArguments, ScopeTool, ScopeServer} {
+	for _, scope := range []approval.Scope{approval.ScopeArguments, approval.ScopeTool, approval.ScopeServer} {
 		asked := 0
-		ts := open(t, &Options{Approve: func(context.Context, *Approval) (Decision, error) {
+		ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
 			asked++
-			return Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`), Remember: scope}, nil
+			return approval.Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`), Remember: scope}, nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
 		for range 2 {
 			r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))

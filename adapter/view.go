@@ -24,7 +24,7 @@ type ViewAccess struct {
 }
 
 // ViewAccess returns what a view of the server with this label may reach. uri is the URI
-// of the view, for [Approval.View]. It follows the server: it is valid while the toolset
+// of the view, for [approval.Request.View]. It follows the server: it is valid while the toolset
 // is open, also if the server is added later.
 func (t *Toolset) ViewAccess(server, uri string) *ViewAccess {
 	return &ViewAccess{toolset: t, server: server, uri: uri}

@@ -14,6 +14,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/openai"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -131,12 +132,12 @@ func TestViewAccess(t *testing.T) {
 	other := newPeer().tool("other", object, answer("other's")).visible("other_app", answer("other's"), []string{"app"})
 	var asked, intercepted []string
 	ts := open(t, &Options{
-		Approve: func(_ context.Context, a *Approval) (Decision, error) {
+		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Server+" "+a.Definition.Name+" "+a.View+" "+string(a.Arguments))
 			if a.Definition.Name == "plain" {
-				return Deny("not now"), nil
+				return approval.Deny("not now"), nil
 			}
-			return AllowWith(json.RawMessage(`{"n":2}`)), nil
+			return approval.AllowWith(json.RawMessage(`{"n":2}`)), nil
 		},
 		Intercept: []Interceptor{func(next Handler) Handler {
 			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
@@ -203,9 +204,9 @@ func TestViewReads(t *testing.T) {
 // An agent that makes the calls of views has the tools of each server for views, and no other.
 func TestViewTools(t *testing.T) {
 	var views []string
-	ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+	ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		views = append(views, a.View)
-		return Allow(), nil
+		return approval.Allow(), nil
 	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().visible("app_tool", answer("q's"), []string{"app"}).transport(t)})
 	catalog := ts.ViewTools().Catalog(ProfilePlain)
 	var names []string
@@ -262,12 +263,12 @@ func TestApproveRead(t *testing.T) {
 // A view reaches its server through the session, under the approval of the host.
 func TestViewSession(t *testing.T) {
 	var asked int
-	ts := open(t, &Options{Approve: func(_ context.Context, a *Approval) (Decision, error) {
+	ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		asked++
 		if a.Definition.Name == "plain" {
-			return Deny("a reason that the view is not told"), nil
+			return approval.Deny("a reason that the view is not told"), nil
 		}
-		return Allow(), nil
+		return approval.Allow(), nil
 	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
 	transport, conn := mcpclient.Pipe()
 	view, err := transport.Dial(t.Context())
@@ -324,10 +325,10 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 		}},
 	}, Server{Name: "p", Transport: viewPeer().transport(t)})
 	ctx, cancel := context.WithCancel(context.WithValue(context.WithValue(t.Context(), userKey{}, "Ada"), traceKey{}, "a trace"))
-	ctx = WithCaller(ctx, &Caller{Approve: func(ApproveFunc) ApproveFunc {
-		return func(_ context.Context, a *Approval) (Decision, error) {
+	ctx = WithCaller(ctx, &Caller{Approve: func(approval.Func) approval.Func {
+		return func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Definition.Name+" for "+a.View)
-			return Deny(""), nil
+			return approval.Deny(""), nil
 		}
 	}})
 	transport, conn := mcpclient.Pipe()
@@ -365,9 +366,9 @@ func TestViewIsOfItsCall(t *testing.T) {
 	var seen []string
 	note := func(ctx context.Context, where string) { seen = append(seen, where+" "+ViewFrom(ctx)) }
 	inner := open(t, &Options{
-		Approve: func(ctx context.Context, a *Approval) (Decision, error) {
+		Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 			note(ctx, "approve "+a.View)
-			return Allow(), nil
+			return approval.Allow(), nil
 		},
 		Intercept: []Interceptor{func(next Handler) Handler {
 			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {

@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// ErrAsk is what an [adapter.ApproveFunc] returns, possibly wrapped, to have a person
+// ErrAsk is what an [approval.Func] returns, possibly wrapped, to have a person
 // asked: the run opens a question, see [Options.Reply].
 var ErrAsk = errors.New("a person is asked")
 
-// AskPerson is an [adapter.ApproveFunc] that has a person asked about each call.
-func AskPerson(context.Context, *adapter.Approval) (adapter.Decision, error) {
-	return adapter.Decision{}, ErrAsk
+// AskPerson is an [approval.Func] that has a person asked about each call.
+func AskPerson(context.Context, *approval.Request) (approval.Decision, error) {
+	return approval.Decision{}, ErrAsk
 }
 
 // asks reports whether a person may be asked about one of the calls.
@@ -114,8 +115,8 @@ func (t *turn) admit(c *record.Call) error {
 }
 
 // decisionOf is the answer to an approval as a decision of the adapter.
-func decisionOf(a *run.Reply) adapter.Decision {
-	d := adapter.Decision{Allow: a.Action == run.ActionAllow, Reason: a.Reason, Arguments: a.Arguments}
+func decisionOf(a *run.Reply) approval.Decision {
+	d := approval.Decision{Allow: a.Action == run.ActionAllow, Reason: a.Reason, Arguments: a.Arguments}
 	for scope, name := range scopeNames {
 		if name == a.Scope {
 			d.Remember = scope
@@ -125,8 +126,8 @@ func decisionOf(a *run.Reply) adapter.Decision {
 }
 
 // scopeNames are the scopes of a decision as a run has them, see [record.Decision].
-var scopeNames = map[adapter.Scope]string{
-	adapter.ScopeCall: "", adapter.ScopeArguments: run.ScopeArguments, adapter.ScopeTool: run.ScopeTool, adapter.ScopeServer: run.ScopeServer,
+var scopeNames = map[approval.Scope]string{
+	approval.ScopeCall: "", approval.ScopeArguments: run.ScopeArguments, approval.ScopeTool: run.ScopeTool, approval.ScopeServer: run.ScopeServer,
 }
 
 // undecided reports whether an approval failed, which ends the run. If the person

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -45,13 +46,13 @@ func TestApproval(t *testing.T) {
 		),
 		says("done"),
 	)
-	decisions := map[string]adapter.Decision{
-		"1": adapter.Allow(),
-		"2": adapter.Deny("too early"),
-		"3": adapter.AllowWith(json.RawMessage(`{"x":30}`)),
+	decisions := map[string]approval.Decision{
+		"1": approval.Allow(),
+		"2": approval.Deny("too early"),
+		"3": approval.AllowWith(json.RawMessage(`{"x":30}`)),
 		// 4: the zero value
 	}
-	approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		if a.Server != "box" || a.Name != "echo" || a.Definition.Description != "echo" {
 			t.Errorf("asked about %+v, want echo of box", a)
 		}
@@ -106,12 +107,12 @@ func TestApprovalOfSloppyName(t *testing.T) {
 	toolset, _ := open(t, nil)
 	model := play(uses(toolCall("1", " ECHO", `{"x":1}`)), says("done"))
 	asked := 0
-	approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		asked++
 		if a.Name != "echo" {
 			t.Errorf("asked about %q, want echo", a.Name)
 		}
-		return adapter.Allow(), nil
+		return approval.Allow(), nil
 	}
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
 	if asked != 1 {
@@ -133,9 +134,9 @@ func TestApprovalShowsRepairedArguments(t *testing.T) {
 		says("done"),
 	)
 	var asked, ran []string
-	approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		asked = append(asked, string(a.Arguments))
-		return adapter.Allow(), nil
+		return approval.Allow(), nil
 	}
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
 	told := results(history(got))
@@ -150,16 +151,16 @@ func TestApprovalShowsRepairedArguments(t *testing.T) {
 func TestApprovalFails(t *testing.T) {
 	closed := errors.New("window closed")
 	for name, test := range map[string]struct {
-		approve adapter.ApproveFunc
+		approve approval.Func
 		is      error
 		text    string
 	}{
 		"error": {
-			func(context.Context, *adapter.Approval) (adapter.Decision, error) { return adapter.Allow(), closed },
+			func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Allow(), closed },
 			closed, `turn 1: approve call of tool "echo": window closed`,
 		},
 		"panic": {
-			func(context.Context, *adapter.Approval) (adapter.Decision, error) { panic("oh no") },
+			func(context.Context, *approval.Request) (approval.Decision, error) { panic("oh no") },
 			nil, "approve callback panicked: oh no",
 		},
 	} {
@@ -181,10 +182,10 @@ func TestLeavingTheRangeEndsTheApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		toolset, _ := open(t, nil)
 		returned := false
-		approve := func(ctx context.Context, _ *adapter.Approval) (adapter.Decision, error) {
+		approve := func(ctx context.Context, _ *approval.Request) (approval.Decision, error) {
 			<-ctx.Done()
 			returned = true
-			return adapter.Decision{}, ctx.Err()
+			return approval.Decision{}, ctx.Err()
 		}
 		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Approve: approve})
 		for e, err := range a.Events(t.Context(), human("go")) {
@@ -204,7 +205,7 @@ func TestLeavingTheRangeEndsTheApproval(t *testing.T) {
 
 func TestDeniedTurnsCount(t *testing.T) {
 	toolset, _ := open(t, nil)
-	deny := func(context.Context, *adapter.Approval) (adapter.Decision, error) { return adapter.Deny(""), nil }
+	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny(""), nil }
 	model := play(untilFinal(toolCall("", "echo", "")))
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: deny, Limits: run.Limits{Failures: 2}}), human("go"))
 	if got.StopReason != agent.StopMaxFailures || got.Spent.Turns != 3 {
@@ -218,7 +219,7 @@ func TestOneApproval(t *testing.T) {
 	for name, test := range map[string]struct {
 		ofAgent, ofToolset bool
 		trust              adapter.Trust
-		remember           adapter.Scope
+		remember           approval.Scope
 		want               []string
 	}{
 		"nobody":             {},
@@ -226,19 +227,19 @@ func TestOneApproval(t *testing.T) {
 		"the toolset's":      {ofToolset: true, want: []string{"toolset 1", "toolset 2"}},
 		"both":               {ofAgent: true, ofToolset: true, want: []string{"agent 1", "agent 2"}},
 		"a trusted server":   {ofAgent: true, ofToolset: true, trust: adapter.TrustFull},
-		"remembered":         {ofAgent: true, remember: adapter.ScopeTool, want: []string{"agent 1"}},
-		"toolset remembers":  {ofToolset: true, remember: adapter.ScopeTool, want: []string{"toolset 1"}},
-		"only the same call": {ofAgent: true, remember: adapter.ScopeArguments, want: []string{"agent 1", "agent 2"}},
+		"remembered":         {ofAgent: true, remember: approval.ScopeTool, want: []string{"agent 1"}},
+		"toolset remembers":  {ofToolset: true, remember: approval.ScopeTool, want: []string{"toolset 1"}},
+		"only the same call": {ofAgent: true, remember: approval.ScopeArguments, want: []string{"agent 1", "agent 2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
-			by := func(who string, set bool) adapter.ApproveFunc {
+			by := func(who string, set bool) approval.Func {
 				if !set {
 					return nil
 				}
-				return func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+				return func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 					asked = append(asked, who+" "+a.Call.ID)
-					return adapter.Decision{Allow: true, Remember: test.remember}, nil
+					return approval.Decision{Allow: true, Remember: test.remember}, nil
 				}
 			}
 			toolset := openAll(t, &adapter.Options{Approve: by("toolset", test.ofToolset)},
@@ -269,8 +270,8 @@ func TestOneApproval(t *testing.T) {
 // A toolset's approval that fails ends the run as the agent's does.
 func TestApprovalOfTheToolsetFails(t *testing.T) {
 	closed := errors.New("window closed")
-	toolset, _ := open(t, &adapter.Options{Approve: func(context.Context, *adapter.Approval) (adapter.Decision, error) {
-		return adapter.Allow(), closed
+	toolset, _ := open(t, &adapter.Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
+		return approval.Allow(), closed
 	}})
 	a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, nil)
 	result, err := a.Run(t.Context(), human("go"))
@@ -295,12 +296,12 @@ func TestApprovalInTheCourseOfACall(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		toolset, _ := open(t, &adapter.Options{Intercept: []adapter.Interceptor{change}})
 		var asked []string
-		approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, string(a.Arguments))
 			if fails && len(asked) == 2 {
-				return adapter.Decision{}, closed
+				return approval.Decision{}, closed
 			}
-			return adapter.Allow(), nil
+			return approval.Allow(), nil
 		}
 		a := withTools(t, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), toolset, &agent.Options{Approve: approve})
 		result, err := a.Run(t.Context(), human("go"))

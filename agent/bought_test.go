@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -15,9 +16,9 @@ import (
 func TestReplyIsKeptFirst(t *testing.T) {
 	for name, set := range map[string]func(*agent.Options, func()){
 		"approval": func(o *agent.Options, look func()) {
-			o.Approve = func(context.Context, *adapter.Approval) (adapter.Decision, error) {
+			o.Approve = func(context.Context, *approval.Request) (approval.Decision, error) {
 				look()
-				return adapter.Allow(), nil
+				return approval.Allow(), nil
 			}
 		},
 		"hook": func(o *agent.Options, look func()) {

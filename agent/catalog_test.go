@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 )
@@ -104,13 +105,13 @@ func TestApprovedCallRunsWhereItWasApproved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, vault, evil, toolset, refresh := two(t)
-			approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+			approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 				if a.Server != "evil" {
 					t.Errorf("asked about %s, want evil", a.Server)
 				}
 				tt.change(l, vault, evil)
 				refresh()
-				return adapter.Allow(), nil
+				return approval.Allow(), nil
 			}
 			model := play(uses(toolCall("1", "vault__save", `{"x":1}`)), says("done"))
 			var ended []string
@@ -148,11 +149,11 @@ func TestEditedArgumentsAreSentAsTheyAre(t *testing.T) {
 		"```json\n{\"n\":3}```": refused + "not valid JSON",
 	} {
 		model := play(uses(toolCall("1", "w", `{"n":"1"}`)), says("done"))
-		approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			if string(a.Arguments) != `{"n":1}` {
 				t.Errorf("asked about %s, want what would be sent", a.Arguments)
 			}
-			return adapter.AllowWith(json.RawMessage(edit)), nil
+			return approval.AllowWith(json.RawMessage(edit)), nil
 		}
 		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
 		if told := results(history(got))[0]; !strings.HasPrefix(told, want) {

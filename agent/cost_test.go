@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -57,9 +58,9 @@ func TestSpendingLimits(t *testing.T) {
 		model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 			return untilFinal(sleep("", 10))(ctx, p)
 		})
-		slow := func(context.Context, *adapter.Approval) (adapter.Decision, error) {
+		slow := func(context.Context, *approval.Request) (approval.Decision, error) {
 			time.Sleep(time.Hour) // the time of a person does not count
-			return adapter.Allow(), nil
+			return approval.Allow(), nil
 		}
 		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Approve: slow}), human("go"))
 		if got.StopReason != agent.StopMaxActive || got.Spent.Active != 30*time.Second {

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -113,9 +114,9 @@ func TestDiscoveryByCalling(t *testing.T) {
 	a := newAgent(t, m, &agent.Options{
 		Tools:    manyTools(&calls),
 		Discover: agent.Discover{Always: func(t *adapter.Tool) bool { return t.Name() == "send_letter" }},
-		Approve: func(_ context.Context, q *adapter.Approval) (adapter.Decision, error) {
+		Approve: func(_ context.Context, q *approval.Request) (approval.Decision, error) {
 			asked = append(asked, fmt.Sprintf("%s %s %s", q.Server, q.Name, q.Arguments))
-			return adapter.Decision{Allow: true}, nil
+			return approval.Decision{Allow: true}, nil
 		},
 	})
 	result := &agent.Result{}

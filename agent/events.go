@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -177,15 +178,15 @@ type ModelEnd struct {
 type ApprovalAsked struct {
 	Meta
 	Call
-	Approval *adapter.Approval `json:"-"`
+	Approval *approval.Request `json:"-"`
 }
 
 // ApprovalDecided says what was decided on a call.
 type ApprovalDecided struct {
 	Meta
 	Call
-	Approval *adapter.Approval `json:"-"`
-	Decision adapter.Decision  `json:"-"` // in JSON a [record.Decision]
+	Approval *approval.Request `json:"-"`
+	Decision approval.Decision `json:"-"` // in JSON a [record.Decision]
 	Duration time.Duration     `json:"duration_ns,omitempty"`
 }
 

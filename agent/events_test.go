@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -38,7 +39,7 @@ func everyEvent() []agent.Event {
 		&agent.ModelEnd{Meta: meta, Turn: 1, Model: "m", Text: "hi", Reasoning: "hm", ToolCalls: []run.Part{part}, StopReason: "stop", Usage: spent, Streamed: true, Duration: 5,
 			Window: &agent.WindowUse{Size: 8, Servers: []agent.ServerTools{{Server: "box", Tools: 1, Tokens: 2}}, Input: 3}},
 		&agent.ApprovalAsked{Meta: meta, Call: call},
-		&agent.ApprovalDecided{Meta: meta, Call: call, Decision: adapter.Decision{Allow: true, Arguments: []byte(`{"x":2}`), Remember: adapter.ScopeTool}, Duration: 5},
+		&agent.ApprovalDecided{Meta: meta, Call: call, Decision: approval.Decision{Allow: true, Arguments: []byte(`{"x":2}`), Remember: approval.ScopeTool}, Duration: 5},
 		&agent.ToolStart{Meta: meta, Call: call},
 		&agent.ToolProgress{Meta: meta, Call: call, Progress: mcp.Progress{Progress: 1, Message: "half"}},
 		&agent.ToolEnd{Meta: meta, Call: call, Part: result, Duration: 5},

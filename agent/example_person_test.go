@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -26,11 +27,11 @@ func ExampleErrAsk() {
 
 	a := must(agent.New(model, &agent.Options{
 		Tools: []adapter.Source{payment(), remind},
-		Approve: func(_ context.Context, call *adapter.Approval) (adapter.Decision, error) {
+		Approve: func(_ context.Context, call *approval.Request) (approval.Decision, error) {
 			if call.Name == "pay" { // call.Server and call.Arguments tell more
-				return adapter.Decision{}, agent.ErrAsk
+				return approval.Decision{}, agent.ErrAsk
 			}
-			return adapter.Allow(), nil // adapter.Deny gives the model a reason
+			return approval.Allow(), nil // approval.Deny gives the model a reason
 		},
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bill 17, and remind me of bill 18.")))

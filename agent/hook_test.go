@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -50,9 +51,9 @@ func TestHooks(t *testing.T) {
 			return nil
 		},
 	}
-	approve := func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		asked = asked || a.Name == "sleep"
-		return adapter.Allow(), nil
+		return approval.Allow(), nil
 	}
 	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{hook}, Approve: approve}), human("go"))
 	diff(t, "history", lines(history(got))[2:], []string{

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/filestore"
@@ -286,11 +287,11 @@ func spends(s step) step {
 }
 
 // byWord has a person asked about calls that say so.
-func byWord(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+func byWord(_ context.Context, a *approval.Request) (approval.Decision, error) {
 	if strings.Contains(string(a.Arguments), `"approval"`) {
-		return adapter.Decision{}, agent.ErrAsk
+		return approval.Decision{}, agent.ErrAsk
 	}
-	return adapter.Allow(), nil
+	return approval.Allow(), nil
 }
 
 // mortal is a store whose process kills itself at a write, before or after it.

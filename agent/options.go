@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -75,7 +76,7 @@ type Options struct {
 	// asked: [AskPerson] does so for each call. Another error ends the run. Default: the
 	// functions of the toolset; without any, every call is allowed, because the caller chose
 	// the tools.
-	Approve adapter.ApproveFunc
+	Approve approval.Func
 
 	// Reply is the person at hand: it answers the questions of a run, see [run.Question]. Calls of it may overlap. What
 	// servers ask comes here, unless the host has given their clients an Elicitation handler. If it returns the zero

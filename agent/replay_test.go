@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -154,8 +155,8 @@ func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 // whoever refused it and wherever.
 func TestReplayOfDenials(t *testing.T) {
 	const spaced = `{ "x": 1 }`
-	deny := func(context.Context, *adapter.Approval) (adapter.Decision, error) {
-		return adapter.Decision{Reason: "no"}, nil
+	deny := func(context.Context, *approval.Request) (approval.Decision, error) {
+		return approval.Decision{Reason: "no"}, nil
 	}
 	hook := agent.Hook{BeforeTool: func(context.Context, *record.State, *agent.ToolCall) error { return agent.Deny("no") }}
 	for name, opts := range map[string]agent.Options{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
@@ -104,7 +105,7 @@ func (s *servers) questionOf(call string, round *mcp.InputRequired, key string) 
 
 // approver returns what decides on a call, nil if every call may run: Options.Approve
 // instead of the toolset's function, between two events.
-func (s *servers) approver(next adapter.ApproveFunc) adapter.ApproveFunc {
+func (s *servers) approver(next approval.Func) approval.Func {
 	ask := s.agent.opts.Approve
 	if ask == nil {
 		ask = next
@@ -112,28 +113,28 @@ func (s *servers) approver(next adapter.ApproveFunc) adapter.ApproveFunc {
 	if ask == nil {
 		return nil
 	}
-	return func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	return func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 		if err := s.pausing(); err != nil {
-			return adapter.Decision{}, err
+			return approval.Decision{}, err
 		}
 		call := Call{
 			Turn: s.rec.state.Turn, ID: a.Call.ID, Name: a.Name, Arguments: string(a.Arguments),
 			Server: a.Server, Tool: a.Definition.Name,
 		}
 		if !s.rec.show(&ApprovalAsked{Call: call, Approval: a}) {
-			return adapter.Decision{}, s.rec.ended()
+			return approval.Decision{}, s.rec.ended()
 		}
 		start := time.Now()
-		var decision adapter.Decision
+		var decision approval.Decision
 		err := guarded("approve callback", func() (err error) {
 			decision, err = ask(ctx, a)
 			return err
 		})
 		if err != nil {
-			return adapter.Decision{}, err
+			return approval.Decision{}, err
 		}
 		if !s.rec.show(&ApprovalDecided{Call: call, Approval: a, Decision: decision, Duration: time.Since(start)}) {
-			return adapter.Decision{}, s.rec.ended()
+			return approval.Decision{}, s.rec.ended()
 		}
 		return decision, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -73,11 +74,11 @@ func TestStop(t *testing.T) {
 // that will not be made is not asked about.
 func TestStopIsKept(t *testing.T) {
 	store := record.NewMemory()
-	opts := agent.Options{Approve: func(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	opts := agent.Options{Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 		if string(a.Arguments) == `{"x":2}` {
 			return agent.AskPerson(ctx, a)
 		}
-		return adapter.Allow(), nil
+		return approval.Allow(), nil
 	}}
 	stopping := opts
 	stopping.Hooks = []agent.Hook{{AfterTool: func(_ context.Context, _ *record.State, _ *agent.ToolCall, r *run.Part) error {

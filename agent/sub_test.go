@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -149,7 +150,7 @@ func TestApprovalPanicsBelow(t *testing.T) {
 	for name, asks := range map[string]bool{"Approve of the agent": true, "Approve of the toolset": false} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			breaks := func(context.Context, *adapter.Approval) (adapter.Decision, error) { panic("oh no") }
+			breaks := func(context.Context, *approval.Request) (approval.Decision, error) { panic("oh no") }
 			tools, opts := adapter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, agent.Options{}
 			if asks {
 				opts.Approve = breaks

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -117,12 +118,12 @@ func (c *crowd) answer(ctx context.Context, p prompt) (*model.Response, error) {
 
 // approve approves what the agent is about to run, except bob's calls at vault, which
 // are denied for good. Lists change while it thinks.
-func (c *crowd) approve(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+func (c *crowd) approve(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 	if !strings.Contains(string(a.Arguments), `"for":"`+a.Server+`"`) || !strings.Contains(string(a.Arguments), `"user":"`+userOf(ctx)+`"`) {
 		c.t.Errorf("%s is asked about %s at %s", userOf(ctx), a.Arguments, a.Server)
 	}
 	if userOf(ctx) == "bob" && a.Server == "vault" {
-		return adapter.Decision{Remember: adapter.ScopeServer}, nil
+		return approval.Decision{Remember: approval.ScopeServer}, nil
 	}
 	c.mu.Lock()
 	c.approved[note(userOf(ctx), a.Server, string(a.Arguments))] = true
@@ -131,7 +132,7 @@ func (c *crowd) approve(ctx context.Context, a *adapter.Approval) (adapter.Decis
 	if n%4 == 0 {
 		c.change()
 	}
-	return adapter.Allow(), nil
+	return approval.Allow(), nil
 }
 
 // Two users, two servers, one model: names and ids collide, lists change at the

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -103,11 +104,11 @@ func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Age
 	t.Helper()
 	opts.Name, opts.Store = "helper", w.store
 	opts.Tools = append(opts.Tools, adapter.Func("note", "Notes a number.", w.note, nil))
-	opts.Approve = func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+	opts.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		if strings.Contains(string(a.Arguments), `"ask"`) {
-			return adapter.Decision{}, agent.ErrAsk
+			return approval.Decision{}, agent.ErrAsk
 		}
-		return adapter.Allow(), nil
+		return approval.Allow(), nil
 	}
 	if opts.LeaseTTL == 0 {
 		opts.LeaseTTL = 10 * time.Second

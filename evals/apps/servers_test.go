@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -46,11 +47,11 @@ func TestServers(t *testing.T) {
 			}
 			ts, err := adapter.Open(t.Context(), []adapter.Server{{Name: tt.name, Transport: &mcpclient.Command{
 				Path: servers.Node(), Args: []string{filepath.Join(servers.Module("@modelcontextprotocol/server-"+tt.name), "dist", "index.js"), "--stdio"},
-			}}}, &adapter.Options{Client: opts, Approve: func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+			}}}, &adapter.Options{Client: opts, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				approved = append(approved, a.View+" "+a.Definition.Name)
-				return adapter.Allow(), nil
+				return approval.Allow(), nil
 			}})
 			if err != nil {
 				t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -121,11 +122,11 @@ func (s *service) agent(t *testing.T, model play, prompt string, ttl time.Durati
 	a, err := agent.New(model, &agent.Options{
 		Name: "helper", System: prompt, Store: s.store, LeaseTTL: 2 * time.Second, QuestionTTL: ttl,
 		Tools: []adapter.Source{adapter.Func("note", "Notes a number.", s.note, nil)},
-		Approve: func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			if strings.Contains(string(a.Arguments), `"ask"`) {
-				return adapter.Decision{}, agent.ErrAsk
+				return approval.Decision{}, agent.ErrAsk
 			}
-			return adapter.Allow(), nil
+			return approval.Allow(), nil
 		},
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -43,11 +43,11 @@ func (o *options) work(ctx context.Context) error {
 	r := &reporter{Store: store, url: o.world + "/report", worker: o.worker, status: map[run.Key]run.Status{}}
 	agents, err := script.Agents(ctx, o.world, agent.Options{
 		Store: r, LeaseTTL: o.lease,
-		Approve: func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
+		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			if a.Name == "approved" {
-				return adapter.Decision{}, agent.ErrAsk
+				return approval.Decision{}, agent.ErrAsk
 			}
-			return adapter.Allow(), nil
+			return approval.Allow(), nil
 		},
 	})
 	if err != nil {

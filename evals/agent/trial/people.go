@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
@@ -23,17 +23,17 @@ func (d *driver) people(o *agent.Options) {
 		return
 	}
 	if len(p.Approve) > 0 {
-		o.Approve = func(_ context.Context, a *adapter.Approval) (adapter.Decision, error) {
-			found := approval(p, a.Name)
+		o.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+			found := ruling(p, a.Name)
 			switch {
 			case found == nil:
-				return adapter.Deny("the person says nothing"), nil
+				return approval.Deny("the person says nothing"), nil
 			case !found.Allow:
-				return adapter.Deny(found.Reason), nil
+				return approval.Deny(found.Reason), nil
 			case found.Arguments != nil:
-				return adapter.AllowWith(found.Arguments), nil
+				return approval.AllowWith(found.Arguments), nil
 			}
-			return adapter.Allow(), nil
+			return approval.Allow(), nil
 		}
 	}
 	o.Reply = func(_ context.Context, q *run.Question) (run.Reply, error) {
@@ -42,7 +42,7 @@ func (d *driver) people(o *agent.Options) {
 	}
 }
 
-func approval(p *suite.People, tool string) *suite.Approval {
+func ruling(p *suite.People, tool string) *suite.Approval {
 	for i := range p.Approve {
 		if ok, _ := path.Match(p.Approve[i].Tool, tool); ok {
 			return &p.Approve[i]
@@ -57,7 +57,7 @@ func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 	message := ""
 	switch q.Kind {
 	case run.QuestionApproval:
-		a := approval(p, q.Tool)
+		a := ruling(p, q.Tool)
 		switch {
 		case a == nil:
 			return q.Deny("the person says nothing"), nil

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/internal/models"
@@ -166,9 +167,9 @@ func startDemo() (*http.Server, []adapter.Server, error) {
 
 // approveDemo lets the demo server of this program read without a question. A person is asked about every
 // other call, and about all calls of a file's servers, whatever they say of themselves.
-func approveDemo(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+func approveDemo(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 	if hint := a.Definition.Annotations; a.Server == demoLabel && hint != nil && hint.ReadOnlyHint != nil && *hint.ReadOnlyHint {
-		return adapter.Allow(), nil
+		return approval.Allow(), nil
 	}
 	return agent.AskPerson(ctx, a)
 }

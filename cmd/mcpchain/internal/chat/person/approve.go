@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -21,15 +22,15 @@ type toolOf struct{ server, tool string }
 
 // Approve decides on a tool call. The toolset remembers what holds for later calls, by
 // the definition of the tool: if that changes, Approve is asked again.
-func (p *Person) Approve(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 	tool := hosttext.Line(a.Definition.Name, 200)
 	switch {
 	case p.yes:
-		return adapter.Allow(), nil
+		return approval.Allow(), nil
 	case !p.screen.Attended():
 		p.lacks.Denied.Add(1)
 		p.screen.Note(screen.Warn, "denied %s: tool call %s: %s", a.Server, tool, noTerminal)
-		return adapter.Deny(noTerminal), nil
+		return approval.Deny(noTerminal), nil
 	}
 	heading, again := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server), "The model wants to run it:"
 	if a.View != "" {
@@ -49,7 +50,7 @@ func (p *Person) Approve(ctx context.Context, a *adapter.Approval) (adapter.Deci
 	for {
 		key, err := p.screen.Choose(ctx, q)
 		if err != nil {
-			return adapter.Decision{}, err
+			return approval.Decision{}, err
 		}
 		d, decided, err := p.decide(ctx, a, draft, key)
 		if decided || err != nil {
@@ -73,29 +74,29 @@ var approvals = []screen.Answer{
 var explained = approvals[:len(approvals)-1]
 
 // decide turns an answer into a decision. The person is asked again if there is none.
-func (p *Person) decide(ctx context.Context, a *adapter.Approval, draft *screen.Draft, key byte) (d adapter.Decision, decided bool, err error) {
+func (p *Person) decide(ctx context.Context, a *approval.Request, draft *screen.Draft, key byte) (d approval.Decision, decided bool, err error) {
 	switch key {
 	case 'y':
-		return adapter.Allow(), true, nil
+		return approval.Allow(), true, nil
 	case 'n':
-		return adapter.Deny(""), true, nil
+		return approval.Deny(""), true, nil
 	case 'w':
 		reason, err := p.screen.Write(ctx, &screen.Draft{Prompt: "No, because:", Back: true})
 		if errors.Is(err, screen.ErrLeft) {
-			return adapter.Decision{}, false, nil
+			return approval.Decision{}, false, nil
 		}
-		return adapter.Deny(strings.TrimSpace(reason)), true, err
+		return approval.Deny(strings.TrimSpace(reason)), true, err
 	case 'e':
 		return p.edit(ctx, a, draft)
 	case 'a':
 		p.always(a)
-		return adapter.Decision{Allow: true, Remember: adapter.ScopeTool}, true, nil
+		return approval.Decision{Allow: true, Remember: approval.ScopeTool}, true, nil
 	case 's':
-		return adapter.Decision{Allow: true, Remember: adapter.ScopeServer}, true, nil
+		return approval.Decision{Allow: true, Remember: approval.ScopeServer}, true, nil
 	case 'f':
-		return adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.ScopeTool}, true, nil
+		return approval.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: approval.ScopeTool}, true, nil
 	}
-	return adapter.Decision{}, false, nil
+	return approval.Decision{}, false, nil
 }
 
 // arguments shows the arguments of a call on one line, and below it texts of several
@@ -128,7 +129,7 @@ func arguments(raw json.RawMessage) string {
 }
 
 // explanation is what a person may want to know of a call, and of the answers.
-func explanation(a *adapter.Approval) string {
+func explanation(a *approval.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  The server %s says of %s:\n%s\n", a.Server, hosttext.Line(a.Definition.Name, 200),
 		hosttext.Indent(hosttext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown)))
@@ -164,14 +165,14 @@ func Claims(t *mcp.Tool) (claims []string) {
 }
 
 // always notes the definition that is always allowed, to tell the person of a change.
-func (p *Person) always(a *adapter.Approval) {
+func (p *Person) always(a *approval.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tools[toolOf{a.Server, a.Definition.Name}] = adapter.Fingerprint(a.Definition)
 }
 
 // changed reports whether the tool was always allowed with another definition.
-func (p *Person) changed(a *adapter.Approval) bool {
+func (p *Person) changed(a *approval.Request) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before, known := p.tools[toolOf{a.Server, a.Definition.Name}]

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -20,12 +20,12 @@ func newPerson(s *typist.Screen) *Person { return New(s, false, nil, &Lacks{}) }
 // inTurn is the context of handlers during a turn.
 func inTurn(t *testing.T) context.Context { return InTurn(t.Context()) }
 
-func approval(tool string) *adapter.Approval {
+func asks(tool string) *approval.Request {
 	return approvalAt("demo", &mcp.Tool{Name: tool})
 }
 
-func approvalAt(server string, tool *mcp.Tool) *adapter.Approval {
-	return &adapter.Approval{Server: server, Name: tool.Name, Definition: tool, Arguments: json.RawMessage(`{"a": 1}`)}
+func approvalAt(server string, tool *mcp.Tool) *approval.Request {
+	return &approval.Request{Server: server, Name: tool.Name, Definition: tool, Arguments: json.RawMessage(`{"a": 1}`)}
 }
 
 func TestApprove(t *testing.T) {
@@ -43,7 +43,7 @@ func TestApprove(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)
-			d, err := newPerson(s).Approve(inTurn(t), approval("add"))
+			d, err := newPerson(s).Approve(inTurn(t), asks("add"))
 			if err != nil || d.Allow != tt.allow {
 				t.Errorf("got %+v, %v; want allow %v", d, err, tt.allow)
 			}
@@ -61,12 +61,12 @@ func TestAlways(t *testing.T) {
 	for i, call := range []struct {
 		server string
 		tool   *mcp.Tool
-		want   adapter.Decision
+		want   approval.Decision
 	}{
-		{"demo", add, adapter.Decision{Allow: true, Remember: adapter.ScopeTool}},
-		{"demo", add, adapter.Decision{}}, // asked in spite of the decision: nothing changed
-		{"other", changed, adapter.Decision{}},
-		{"demo", changed, adapter.Decision{}},
+		{"demo", add, approval.Decision{Allow: true, Remember: approval.ScopeTool}},
+		{"demo", add, approval.Decision{}}, // asked in spite of the decision: nothing changed
+		{"other", changed, approval.Decision{}},
+		{"demo", changed, approval.Decision{}},
 	} {
 		d, err := p.Approve(inTurn(t), approvalAt(call.server, call.tool))
 		if err != nil || !reflect.DeepEqual(d, call.want) {
@@ -89,18 +89,18 @@ func TestApproveOtherwise(t *testing.T) {
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, ReadOnlyHint: new(bool)}}
 	for name, tt := range map[string]struct {
 		typed []string
-		want  adapter.Decision
+		want  approval.Decision
 		shown string
 	}{
-		"server": {[]string{"s"}, adapter.Decision{Allow: true, Remember: adapter.ScopeServer}, ""},
-		"forbid": {[]string{"f"}, adapter.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: adapter.ScopeTool}, ""},
-		"words":  {[]string{"w", "use 2 instead"}, adapter.Decision{Reason: "use 2 instead"}, "No, because: "},
-		"edit":   {[]string{"e", `{"a": 2}`}, adapter.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 2}`)}, "  {\n    \"a\": 1\n  }\nThe arguments: "},
-		"misfit": {[]string{"e", `{"a": "x"}`, "nonsense", `{"a": 3}`}, adapter.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 3}`)},
+		"server": {[]string{"s"}, approval.Decision{Allow: true, Remember: approval.ScopeServer}, ""},
+		"forbid": {[]string{"f"}, approval.Decision{Reason: "the user has forbidden this tool (/permissions)", Remember: approval.ScopeTool}, ""},
+		"words":  {[]string{"w", "use 2 instead"}, approval.Decision{Reason: "use 2 instead"}, "No, because: "},
+		"edit":   {[]string{"e", `{"a": 2}`}, approval.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 2}`)}, "  {\n    \"a\": 1\n  }\nThe arguments: "},
+		"misfit": {[]string{"e", `{"a": "x"}`, "nonsense", `{"a": 3}`}, approval.Decision{Allow: true, Arguments: json.RawMessage(`{"a": 3}`)},
 			"line 1, column 2: want a JSON object: invalid character 'o' in literal null (expecting 'u'); an empty line keeps what there was\nThe arguments: "},
-		"given up":  {[]string{"e", "nonsense", "", "n"}, adapter.Decision{}, "The arguments: Allow it?"},
-		"left":      {[]string{"e", "", "n"}, adapter.Decision{}, "The arguments: Allow it?"},
-		"explained": {[]string{"?", "y"}, adapter.Decision{Allow: true}, "  The server demo says of add:\n    Adds.\\x1b[2J\n    It claims: the tool may destroy something.\n"},
+		"given up":  {[]string{"e", "nonsense", "", "n"}, approval.Decision{}, "The arguments: Allow it?"},
+		"left":      {[]string{"e", "", "n"}, approval.Decision{}, "The arguments: Allow it?"},
+		"explained": {[]string{"?", "y"}, approval.Decision{Allow: true}, "  The server demo says of add:\n    Adds.\\x1b[2J\n    It claims: the tool may destroy something.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)
@@ -118,7 +118,7 @@ func TestApproveOtherwise(t *testing.T) {
 // A text of several lines is shown as such, once.
 func TestLongArguments(t *testing.T) {
 	s := typist.New(t, "n")
-	a := approval("write_file")
+	a := asks("write_file")
 	a.Arguments = json.RawMessage(`{"path":"x.py","content":"def f():\n\treturn 1\n","n":1}`)
 	if _, err := newPerson(s).Approve(inTurn(t), a); err != nil {
 		t.Error(err)
@@ -145,14 +145,14 @@ Allow it? [y]es, [n]o, [w], [e],
 
 func TestApproveAtEndOfInput(t *testing.T) {
 	s := typist.New(t)
-	if _, err := newPerson(s).Approve(inTurn(t), approval("add")); !errors.Is(err, io.EOF) {
+	if _, err := newPerson(s).Approve(inTurn(t), asks("add")); !errors.Is(err, io.EOF) {
 		t.Errorf("got %v, want io.EOF", err)
 	}
 }
 
 func TestApproveWithoutTerminal(t *testing.T) {
 	s := typist.Absent(t)
-	d, err := newPerson(s).Approve(inTurn(t), approval("add"))
+	d, err := newPerson(s).Approve(inTurn(t), asks("add"))
 	if err != nil || d.Allow || !strings.Contains(d.Reason, "-yes") {
 		t.Errorf("got %+v, %v; want a denial that names -yes", d, err)
 	}

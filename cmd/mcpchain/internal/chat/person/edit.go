@@ -11,14 +11,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // newDraft begins with the arguments on lines of their own.
-func newDraft(a *adapter.Approval) *screen.Draft {
+func newDraft(a *approval.Request) *screen.Draft {
 	check := func(text string) error { return misfit(a.Definition.InputSchema, text) }
 	return &screen.Draft{Prompt: "The arguments:", Text: onLines(a.Arguments), Check: check, Back: true}
 }
@@ -33,7 +33,7 @@ func onLines(raw json.RawMessage) string {
 }
 
 // edit has the person change the arguments. If the person goes back, the draft keeps them for the next time.
-func (p *Person) edit(ctx context.Context, a *adapter.Approval, draft *screen.Draft) (d adapter.Decision, decided bool, err error) {
+func (p *Person) edit(ctx context.Context, a *approval.Request, draft *screen.Draft) (d approval.Decision, decided bool, err error) {
 	text, err := p.screen.Write(ctx, draft)
 	switch {
 	case errors.Is(err, screen.ErrLeft):
@@ -42,7 +42,7 @@ func (p *Person) edit(ctx context.Context, a *adapter.Approval, draft *screen.Dr
 	case err != nil || text == onLines(a.Arguments):
 		return d, false, err
 	}
-	return adapter.AllowWith(json.RawMessage(text)), true, nil
+	return approval.AllowWith(json.RawMessage(text)), true, nil
 }
 
 // misfit is why a text is no arguments of a tool, and where: as "line 2, column 7".

@@ -37,7 +37,7 @@ func TestMisfit(t *testing.T) {
 
 // Arguments that are not JSON do not prevent another answer.
 func TestApproveBrokenArguments(t *testing.T) {
-	a := approval("add")
+	a := asks("add")
 	a.Arguments = nil
 	s := typist.New(t, "e", "{}")
 	if d, err := newPerson(s).Approve(inTurn(t), a); err != nil || string(d.Arguments) != "{}" {

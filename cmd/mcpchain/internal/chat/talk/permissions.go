@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
@@ -18,7 +18,7 @@ func (s *Session) permissions(ctx context.Context, argument string) error {
 	if s.Servers.Decisions == "" {
 		return errors.New("there is no configuration folder: decisions end with the program")
 	}
-	store := adapter.NewFileDecisions(s.Servers.Decisions)
+	store := approval.NewFiles(s.Servers.Decisions)
 	if argument == "" {
 		return s.listPermissions(ctx, store)
 	}
@@ -47,7 +47,7 @@ func (s *Session) permissions(ctx context.Context, argument string) error {
 }
 
 // listPermissions lists the decisions. Their numbers are good until the next list.
-func (s *Session) listPermissions(ctx context.Context, store *adapter.FileDecisions) (err error) {
+func (s *Session) listPermissions(ctx context.Context, store *approval.Files) (err error) {
 	if s.kept, err = store.List(ctx); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Session) listPermissions(ctx context.Context, store *adapter.FileDecisi
 }
 
 // permission is a decision in one line.
-func permission(k *adapter.KeptDecision) string {
+func permission(k *approval.Kept) string {
 	verb, what := "never", "all tools"
 	if k.Decision.Allow {
 		verb = "always"

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
@@ -173,7 +174,7 @@ func (s *Session) connect(ctx context.Context) error {
 		options.Lists = s.Servers.Lists
 	}
 	if s.Servers.Decisions != "" {
-		options.Decisions = adapter.NewFileDecisions(s.Servers.Decisions)
+		options.Decisions = approval.NewFiles(s.Servers.Decisions)
 	}
 	toolset, err := adapter.Open(ctx, s.Servers.Good, options)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -61,8 +62,8 @@ type Session struct {
 	first   []run.Message     // to give to the agent before the next question
 	history []run.Message
 	turns   int
-	results results                // of tools, for /show
-	kept    []adapter.KeptDecision // the last list of /permissions
+	results results         // of tools, for /show
+	kept    []approval.Kept // the last list of /permissions
 
 	turn run.Spent // by the models of the last turn
 	sum  run.Spent // by the models of the conversation

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -38,8 +39,8 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	}
 	began := time.Now()
 	caller := &adapter.Caller{
-		Approve: func(adapter.ApproveFunc) adapter.ApproveFunc {
-			return func(ctx context.Context, q *adapter.Approval) (adapter.Decision, error) {
+		Approve: func(approval.Func) approval.Func {
+			return func(ctx context.Context, q *approval.Request) (approval.Decision, error) {
 				d, err := o.Person.Approve(ctx, q)
 				began = time.Now()
 				return d, err

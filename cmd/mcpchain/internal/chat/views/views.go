@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -41,7 +42,7 @@ const (
 // Person is asked what views want. Errors are as [host.Server] has them.
 type Person interface {
 	// Approve decides on a call of a tool, and Elicit answers what its server asks.
-	Approve(context.Context, *adapter.Approval) (adapter.Decision, error)
+	Approve(context.Context, *approval.Request) (approval.Decision, error)
 	Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
 
 	// OpenLink opens a page that the view of a server names, and TakeMessage puts a text of the view

@@ -21,6 +21,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -52,9 +53,9 @@ func (p *asked) question(ctx context.Context, text string) error {
 	return nil
 }
 
-func (p *asked) Approve(ctx context.Context, a *adapter.Approval) (adapter.Decision, error) {
+func (p *asked) Approve(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 	err := p.question(ctx, fmt.Sprintf("call %s %s by %s", a.Definition.Name, a.Arguments, a.View))
-	return adapter.Decision{Allow: err == nil}, nil
+	return approval.Decision{Allow: err == nil}, nil
 }
 
 func (p *asked) Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -25,18 +25,18 @@ const (
 
 var errFull = errors.New("too many decisions for later calls: take some back")
 
-// Rules is an [adapter.DecisionStore].
+// Rules is an [approval.Store].
 type Rules struct {
 	changed func(user string)
 
 	mu  sync.Mutex // guards the fields below
-	of  map[string]map[adapter.DecisionKey]adapter.Decision
+	of  map[string]map[approval.Key]approval.Decision
 	all int
 }
 
 // New returns rules. changed is called with the user whose rules have changed; it may be called concurrently.
 func New(changed func(user string)) *Rules {
-	return &Rules{changed: changed, of: map[string]map[adapter.DecisionKey]adapter.Decision{}}
+	return &Rules{changed: changed, of: map[string]map[approval.Key]approval.Decision{}}
 }
 
 // Rule is a rule as its user sees it.
@@ -48,7 +48,7 @@ type Rule struct {
 	Allow  bool   `json:"allow"`
 }
 
-func ruleOf(k adapter.DecisionKey, d adapter.Decision) Rule {
+func ruleOf(k approval.Key, d approval.Decision) Rule {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", k))
 	return Rule{hex.EncodeToString(sum[:8]), hosttext.Line(k.Server, 100), hosttext.Line(k.Tool, 200), k.Scope.String(), d.Allow}
 }
@@ -69,19 +69,19 @@ func (r *Rules) View(user string) any {
 
 // Drop takes a rule of a user back, and reports whether there was one.
 func (r *Rules) Drop(user, id string) bool {
-	return r.forget(user, func(k adapter.DecisionKey, d adapter.Decision) bool { return ruleOf(k, d).ID == id }) > 0
+	return r.forget(user, func(k approval.Key, d approval.Decision) bool { return ruleOf(k, d).ID == id }) > 0
 }
 
-// Recall implements [adapter.DecisionStore].
-func (r *Rules) Recall(_ context.Context, k adapter.DecisionKey) (adapter.Decision, bool, error) {
+// Recall implements [approval.Store].
+func (r *Rules) Recall(_ context.Context, k approval.Key) (approval.Decision, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	d, ok := r.of[k.User][k]
 	return d, ok, nil
 }
 
-// Remember implements [adapter.DecisionStore].
-func (r *Rules) Remember(_ context.Context, k adapter.DecisionKey, d adapter.Decision) error {
+// Remember implements [approval.Store].
+func (r *Rules) Remember(_ context.Context, k approval.Key, d approval.Decision) error {
 	r.mu.Lock()
 	own := r.of[k.User]
 	if _, known := own[k]; !known {
@@ -92,7 +92,7 @@ func (r *Rules) Remember(_ context.Context, k adapter.DecisionKey, d adapter.Dec
 		r.all++
 	}
 	if own == nil {
-		own = map[adapter.DecisionKey]adapter.Decision{}
+		own = map[approval.Key]approval.Decision{}
 		r.of[k.User] = own
 	}
 	own[k] = d
@@ -101,7 +101,7 @@ func (r *Rules) Remember(_ context.Context, k adapter.DecisionKey, d adapter.Dec
 	return nil
 }
 
-// Forget implements [adapter.DecisionStore].
+// Forget implements [approval.Store].
 func (r *Rules) Forget(_ context.Context, user, server string) error {
 	r.mu.Lock()
 	users := []string{user}
@@ -110,12 +110,12 @@ func (r *Rules) Forget(_ context.Context, user, server string) error {
 	}
 	r.mu.Unlock()
 	for _, u := range users {
-		r.forget(u, func(k adapter.DecisionKey, _ adapter.Decision) bool { return server == "" || k.Server == server })
+		r.forget(u, func(k approval.Key, _ approval.Decision) bool { return server == "" || k.Server == server })
 	}
 	return nil
 }
 
-func (r *Rules) forget(user string, which func(adapter.DecisionKey, adapter.Decision) bool) (n int) {
+func (r *Rules) forget(user string, which func(approval.Key, approval.Decision) bool) (n int) {
 	r.mu.Lock()
 	before := len(r.of[user])
 	maps.DeleteFunc(r.of[user], which)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
 )
 
@@ -13,17 +13,17 @@ import (
 func TestRules(t *testing.T) {
 	var told []string
 	r := rules.New(func(user string) { told = append(told, user) })
-	key := func(user, server, tool string) adapter.DecisionKey {
-		return adapter.DecisionKey{Scope: adapter.ScopeTool, User: user, Server: server, Tool: tool}
+	key := func(user, server, tool string) approval.Key {
+		return approval.Key{Scope: approval.ScopeTool, User: user, Server: server, Tool: tool}
 	}
-	holds := func(k adapter.DecisionKey, want bool) {
+	holds := func(k approval.Key, want bool) {
 		t.Helper()
 		if d, ok, err := r.Recall(t.Context(), k); ok != want || err != nil || ok && !d.Allow {
 			t.Errorf("%v: got %v, %v, %v, want %v", k, d, ok, err, want)
 		}
 	}
-	for _, k := range []adapter.DecisionKey{key("Ada", "b", "x"), key("Ada", "a", "y"), key("Grace", "a", "y"), key("Ada", "a", "y")} {
-		if err := r.Remember(t.Context(), k, adapter.Allow()); err != nil {
+	for _, k := range []approval.Key{key("Ada", "b", "x"), key("Ada", "a", "y"), key("Grace", "a", "y"), key("Ada", "a", "y")} {
+		if err := r.Remember(t.Context(), k, approval.Allow()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,14 +45,14 @@ func TestRules(t *testing.T) {
 	}
 	holds(key("Ada", "b", "x"), false)
 	for i := range 200 {
-		if err := r.Remember(t.Context(), key("Ada", "a", fmt.Sprint(i)), adapter.Allow()); err != nil {
+		if err := r.Remember(t.Context(), key("Ada", "a", fmt.Sprint(i)), approval.Allow()); err != nil {
 			t.Fatal(i, err)
 		}
 	}
-	if err := r.Remember(t.Context(), key("Ada", "a", "more"), adapter.Allow()); err == nil {
+	if err := r.Remember(t.Context(), key("Ada", "a", "more"), approval.Allow()); err == nil {
 		t.Error("Ada has as many rules as she likes")
 	}
-	if err := r.Remember(t.Context(), key("Grace", "a", "more"), adapter.Allow()); err != nil {
+	if err := r.Remember(t.Context(), key("Grace", "a", "more"), approval.Allow()); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -39,8 +40,10 @@ var errAsk = errors.New("a person is asked about the call")
 
 // unapproved sends what needs no approval, or has it already, and nothing else.
 var unapproved = &adapter.Caller{
-	Approve: func(adapter.ApproveFunc) adapter.ApproveFunc {
-		return func(context.Context, *adapter.Approval) (adapter.Decision, error) { return adapter.Decision{}, errAsk }
+	Approve: func(approval.Func) approval.Func {
+		return func(context.Context, *approval.Request) (approval.Decision, error) {
+			return approval.Decision{}, errAsk
+		}
 	},
 }
 

@@ -1,4 +1,4 @@
-package adapter
+package approval
 
 import (
 	"context"
@@ -14,10 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// FileDecisions keeps decisions in a directory of their own, one file for each,
+// Files keeps decisions in a directory of their own, one file for each,
 // replaced as a whole. Any number of toolsets and processes may share it. It
 // keeps at most 10,000; later ones are refused with an error.
 //
@@ -25,17 +26,27 @@ import (
 // (mode 0700), and so are the files (mode 0600). A symbolic link is refused, and on
 // Unix a directory or file that belongs to another user, or to which a group or
 // others can write.
-type FileDecisions struct{ dir string }
+type Files struct{ dir string }
 
-// NewFileDecisions returns the store in a directory, which is made when the
+// NewFiles returns the store in a directory, which is made when the
 // first decision is kept.
-func NewFileDecisions(dir string) *FileDecisions { return &FileDecisions{dir} }
+func NewFiles(dir string) *Files { return &Files{dir} }
+
+// maxKept bounds the decisions in a directory.
+const maxKept = 10_000
+
+var errFull = errors.New("10000 decisions are remembered already: this one is not")
+
+// isOf reports whether the key belongs to a user and a server; "" stands for all.
+func (k *Key) isOf(user, server string) bool {
+	return (user == "" || k.User == user) && (server == "" || k.Server == server)
+}
 
 // decisionFile is what a file holds.
 type decisionFile struct {
-	Key    DecisionKey `json:"key"`
-	Allow  bool        `json:"allow"`
-	Reason string      `json:"reason,omitempty"`
+	Key    Key    `json:"key"`
+	Allow  bool   `json:"allow"`
+	Reason string `json:"reason,omitempty"`
 }
 
 const (
@@ -43,7 +54,7 @@ const (
 	maxDecisionFile = 64 << 10 // bytes
 )
 
-func (s *FileDecisions) path(key DecisionKey) (string, error) {
+func (s *Files) path(key Key) (string, error) {
 	raw, err := json.Marshal(key)
 	if err != nil {
 		return "", err
@@ -52,8 +63,8 @@ func (s *FileDecisions) path(key DecisionKey) (string, error) {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:])+decisionSuffix), nil
 }
 
-// Recall implements [DecisionStore].
-func (s *FileDecisions) Recall(_ context.Context, key DecisionKey) (Decision, bool, error) {
+// Recall implements [Store].
+func (s *Files) Recall(_ context.Context, key Key) (Decision, bool, error) {
 	path, err := s.path(key)
 	if err != nil {
 		return Decision{}, false, err
@@ -81,20 +92,20 @@ func readDecision(path string) (f decisionFile, err error) {
 	return f, nil
 }
 
-// Remember implements [DecisionStore].
-func (s *FileDecisions) Remember(_ context.Context, key DecisionKey, d Decision) error {
+// Remember implements [Store].
+func (s *Files) Remember(_ context.Context, key Key, d Decision) error {
 	if err := s.remember(key, d); err != nil {
 		return fmt.Errorf("remember a decision: %w", err)
 	}
 	return nil
 }
 
-func (s *FileDecisions) remember(key DecisionKey, d Decision) error {
+func (s *Files) remember(key Key, d Decision) error {
 	path, err := s.path(key)
 	if err != nil {
 		return err
 	}
-	raw, err := json.Marshal(decisionFile{Key: key, Allow: d.Allow, Reason: cut(d.Reason, 1024)})
+	raw, err := json.Marshal(decisionFile{Key: key, Allow: d.Allow, Reason: excerpt.CutAt(d.Reason, 1024)})
 	if err != nil {
 		return err
 	}
@@ -110,15 +121,15 @@ func (s *FileDecisions) remember(key DecisionKey, d Decision) error {
 			return err
 		}
 		private.Sweep(s.dir)
-		if len(all) >= maxRemembered {
-			return errTooManyDecisions
+		if len(all) >= maxKept {
+			return errFull
 		}
 	}
 	return private.WriteFile(path, raw)
 }
 
 // files lists the decisions that are kept.
-func (s *FileDecisions) files() ([]string, error) {
+func (s *Files) files() ([]string, error) {
 	err := private.CheckDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -139,21 +150,21 @@ func (s *FileDecisions) files() ([]string, error) {
 	return out, nil
 }
 
-// KeptDecision is a decision in a directory.
-type KeptDecision struct {
-	Key      DecisionKey // Key.Place says how the server is reached, without what may be secret
+// Kept is a decision in a directory.
+type Kept struct {
+	Key      Key // Key.Place says how the server is reached, without what may be secret
 	Decision Decision
 	Since    time.Time
 }
 
 // List returns the decisions that are kept, the oldest first. A file that cannot be read
 // decides nothing, and is left out.
-func (s *FileDecisions) List(context.Context) ([]KeptDecision, error) {
+func (s *Files) List(context.Context) ([]Kept, error) {
 	all, err := s.files()
 	if err != nil {
 		return nil, fmt.Errorf("list decisions: %w", err)
 	}
-	var kept []KeptDecision
+	var kept []Kept
 	for _, path := range all {
 		f, err := readDecision(path)
 		if err != nil {
@@ -164,14 +175,14 @@ func (s *FileDecisions) List(context.Context) ([]KeptDecision, error) {
 			continue
 		}
 		d := Decision{Allow: f.Allow, Reason: f.Reason, Remember: f.Key.Scope}
-		kept = append(kept, KeptDecision{Key: f.Key, Decision: d, Since: info.ModTime()})
+		kept = append(kept, Kept{Key: f.Key, Decision: d, Since: info.ModTime()})
 	}
-	slices.SortStableFunc(kept, func(a, b KeptDecision) int { return a.Since.Compare(b.Since) })
+	slices.SortStableFunc(kept, func(a, b Kept) int { return a.Since.Compare(b.Since) })
 	return kept, nil
 }
 
 // Drop drops one decision. To drop one that is not there is no error.
-func (s *FileDecisions) Drop(_ context.Context, key DecisionKey) error {
+func (s *Files) Drop(_ context.Context, key Key) error {
 	path, err := s.path(key)
 	if err == nil {
 		err = private.CheckDir(s.dir)
@@ -185,8 +196,8 @@ func (s *FileDecisions) Drop(_ context.Context, key DecisionKey) error {
 	return nil
 }
 
-// Forget implements [DecisionStore]. A file that cannot be read is removed, too.
-func (s *FileDecisions) Forget(_ context.Context, user, server string) error {
+// Forget implements [Store]. A file that cannot be read is removed, too.
+func (s *Files) Forget(_ context.Context, user, server string) error {
 	all, err := s.files()
 	if err != nil {
 		return fmt.Errorf("forget decisions: %w", err)

@@ -1,0 +1,300 @@
+package approval
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func sameTool(server, tool string) Key {
+	return Key{Scope: ScopeTool, Server: server, Tool: tool, Fingerprint: "f"}
+}
+
+func recalls(t *testing.T, s *Files, key Key) (allowed, found bool) {
+	t.Helper()
+	d, found, err := s.Recall(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Allow, found
+}
+
+func TestStore(t *testing.T) {
+	s := NewFiles(filepath.Join(t.TempDir(), "kept"))
+	a, b, other := sameTool("s", "a"), sameTool("s", "b"), sameTool("t", "a")
+	changed := a
+	changed.Fingerprint = "g"
+	for key, allow := range map[Key]bool{a: true, b: false, other: true} {
+		if err := s.Remember(t.Context(), key, Decision{Allow: allow, Reason: "so"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if allowed, found := recalls(t, s, a); !allowed || !found {
+		t.Errorf("got %t, %t, want what was allowed", allowed, found)
+	}
+	if d, found, err := s.Recall(t.Context(), b); d.Allow || d.Reason != "so" || !found || err != nil {
+		t.Errorf("got %v, %t, %v, want what was denied, and why", d, found, err)
+	}
+	if _, found := recalls(t, s, changed); found {
+		t.Error("got a decision about another definition")
+	}
+	if err := s.Remember(t.Context(), a, Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	if allowed, found := recalls(t, s, a); allowed || !found {
+		t.Errorf("got %t, %t, want the later decision", allowed, found)
+	}
+	if err := s.Forget(t.Context(), "", "s"); err != nil {
+		t.Fatal(err)
+	}
+	_, left := recalls(t, s, a)
+	if _, found := recalls(t, s, other); left || !found {
+		t.Errorf("got %t and %t, want one server forgotten", left, found)
+	}
+	if err := s.Forget(t.Context(), "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := recalls(t, s, other); found {
+		t.Error("got a decision after all were forgotten")
+	}
+}
+
+func TestFilesAreBounded(t *testing.T) {
+	s := NewFiles(t.TempDir())
+	if err := os.Chmod(s.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxKept {
+		path, err := s.path(sameTool("s", fmt.Sprint(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Remember(t.Context(), sameTool("s", "one more"), Decision{}); !errors.Is(err, errFull) {
+		t.Errorf("got %v, want no room", err)
+	}
+	if err := s.Remember(t.Context(), sameTool("s", "0"), Decision{}); err != nil {
+		t.Errorf("got %v, want what is there replaced", err)
+	}
+}
+
+// A person sees what is kept, the oldest first, and takes it back one by one.
+func TestListAndDrop(t *testing.T) {
+	s := NewFiles(filepath.Join(t.TempDir(), "kept"))
+	if kept, err := s.List(t.Context()); err != nil || len(kept) != 0 {
+		t.Errorf("got %v, %v, want nothing", kept, err)
+	}
+	if err := s.Drop(t.Context(), sameTool("s", "a")); err != nil {
+		t.Errorf("got %v for nothing to drop", err)
+	}
+	keys := []Key{sameTool("s", "a"), sameTool("s", "b")}
+	for i, key := range keys {
+		if err := s.Remember(t.Context(), key, Decision{Allow: i == 0}); err != nil {
+			t.Fatal(err)
+		}
+		path, err := s.path(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Unix(int64(i+1), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := s.List(t.Context())
+	if err != nil || len(kept) != 2 {
+		t.Fatalf("got %v, %v, want both", kept, err)
+	}
+	for i, k := range kept {
+		if k.Key != keys[i] || k.Decision.Allow != (i == 0) || k.Since.Unix() != int64(i+1) {
+			t.Errorf("got %+v", k)
+		}
+	}
+	if err := s.Drop(t.Context(), keys[0]); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := s.List(t.Context()); err != nil || len(kept) != 1 || kept[0].Key != keys[1] {
+		t.Errorf("got %v, %v, want the other one", kept, err)
+	}
+}
+
+// Nothing is allowed by a directory or a file that others can write to.
+func TestFilesWhereOthersWrite(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // modes say nothing there
+	}
+	dir := filepath.Join(t.TempDir(), "kept")
+	s, key := NewFiles(dir), sameTool("s", "a")
+	if err := s.Remember(t.Context(), key, Decision{Allow: true}); err != nil {
+		t.Fatal(err)
+	}
+	path, err := s.path(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := s.Recall(t.Context(), key); found == refused || (err != nil) != refused {
+			t.Errorf("file %#o: got %t, %v", mode, found, err)
+		}
+	}
+	if err := s.Remember(t.Context(), key, Decision{Allow: true}); err != nil {
+		t.Fatalf("got %v, want the file replaced by a good one", err)
+	}
+	for mode, refused := range map[os.FileMode]bool{0o700: false, 0o755: false, 0o770: true, 0o777: true} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, found, err := s.Recall(t.Context(), key)
+		if found == refused || (err != nil) != refused {
+			t.Errorf("%#o: got %t, %v", mode, found, err)
+		}
+		if err := s.Remember(t.Context(), key, Decision{Allow: true}); (err != nil) != refused {
+			t.Errorf("%#o: got %v", mode, err)
+		}
+		if err := s.Forget(t.Context(), "", "another server"); (err != nil) != refused {
+			t.Errorf("%#o: got %v", mode, err)
+		}
+	}
+}
+
+// Nothing is allowed by way of a symbolic link, and nothing is written there.
+func TestFilesBehindLinks(t *testing.T) {
+	dir, key := t.TempDir(), sameTool("s", "a")
+	kept := NewFiles(filepath.Join(dir, "kept"))
+	if err := kept.Remember(t.Context(), key, Decision{Allow: true}); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(kept.dir, link); err != nil {
+		if runtime.GOOS == "windows" {
+			t.Skip("this user may not make symbolic links:", err)
+		}
+		t.Fatal(err)
+	}
+	for _, name := range []string{link, link + string(filepath.Separator)} {
+		s := NewFiles(name)
+		if _, found, err := s.Recall(t.Context(), key); found || err == nil {
+			t.Errorf("%s: got %t, %v from a directory behind a link", name, found, err)
+		}
+		if err := s.Remember(t.Context(), sameTool("s", "b"), Decision{}); err == nil {
+			t.Errorf("%s: remembered behind a link", name)
+		}
+	}
+	path, err := kept.path(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "file")
+	if err := errors.Join(os.Rename(path, other), os.Symlink(other, path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := kept.Recall(t.Context(), key); found || err == nil {
+		t.Errorf("got %t, %v from a file behind a link", found, err)
+	}
+	if err := kept.Remember(t.Context(), key, Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := readDecision(other); err != nil || !f.Allow {
+		t.Errorf("got %+v, %v, want the file behind the link unchanged", f, err)
+	}
+	if allowed, found := recalls(t, kept, key); allowed || !found {
+		t.Errorf("got %t, %t, want the later decision instead of the link", allowed, found)
+	}
+}
+
+// What a process left behind when it ended is removed in time.
+func TestFilesThatWereAbandoned(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, age := range map[string]time.Duration{"new-old": 2 * time.Hour, "new-young": 0, "else": 2 * time.Hour} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := NewFiles(dir).Remember(t.Context(), sameTool("s", "a"), Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, left := range map[string]bool{"new-old": false, "new-young": true, "else": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != left {
+			t.Errorf("%s: got %v, want it left: %t", name, err, left)
+		}
+	}
+}
+
+func TestFilesConcurrently(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		s := NewFiles(dir) // as in a process of its own
+		wg.Go(func() {
+			for j := range 10 {
+				if err := s.Remember(t.Context(), sameTool("s", "same"), Decision{Allow: true}); err != nil {
+					t.Error(err)
+				}
+				if err := s.Remember(t.Context(), sameTool("s", fmt.Sprint(i, j)), Decision{Allow: true}); err != nil {
+					t.Error(err)
+				}
+				if allowed, found := recalls(t, s, sameTool("s", "same")); !allowed || !found {
+					t.Errorf("got %t, %t, want a decision that is whole", allowed, found)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if all, err := NewFiles(dir).files(); err != nil || len(all) != 81 {
+		t.Errorf("got %d files, %v, want 81", len(all), err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 81 {
+		t.Errorf("got %d entries, %v, want nothing left over", len(entries), err)
+	}
+}
+
+func TestConstantsInWords(t *testing.T) {
+	for want, constant := range map[string]fmt.Stringer{
+		"this call": ScopeCall, "same arguments": ScopeArguments, "same tool": ScopeTool, "same server": ScopeServer, "Scope(-1)": Scope(-1),
+	} {
+		if got := constant.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A file that does not belong to its key allows nothing.
+func TestFilesThatWereTamperedWith(t *testing.T) {
+	s := NewFiles(t.TempDir())
+	key := sameTool("s", "a")
+	path, err := s.path(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for content, want := range map[string]string{
+		`{`: "unexpected end",
+		`{"key":{"scope":2,"server":"t","tool":"a","fingerprint":"f"},"allow":true}`: "about another call",
+		`{"allow":"` + strings.Repeat("x", maxDecisionFile) + `"}`:                   "over 65536 bytes",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := s.Recall(t.Context(), key); found || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %t, %v, want nothing, and %q", found, err, want)
+		}
+	}
+}
