@@ -32,7 +32,8 @@ const (
 	nearness   = 0.6 // how much it counts that two words stand together
 	oneWord    = 0.7 // how much two words of a query count that docs write as one
 	faintness  = 0.3 // how much a word counts that people use for anything
-	reread     = 50  // docs, the best ones, in which words that stand together are looked for
+	wholeName  = 0.2 // how much it counts that a query has all words of a name
+	reread     = 50  // docs, the best ones, whose texts are read again
 	minKin     = 4   // letters of the shorter one of two words of the same beginning
 	maxEnding  = 5   // letters that the longer one has more
 	minJoined  = 5   // letters of two words that are one
@@ -135,6 +136,7 @@ func (x *Index) Search(query string, limit int) []int {
 	r.sort(r.found)
 	best := r.found[:min(reread, len(r.found))]
 	r.pairs(best)
+	r.names(joined, best)
 	r.sort(best)
 	return r.found[:min(max(limit, 0), len(r.found))]
 }
@@ -237,6 +239,32 @@ func (r *ranking) pairs(docs []int) {
 			}
 			r.scores[doc] += nearness * rarity * count / (saturation + count)
 		}
+	}
+}
+
+// names counts that the query has all words of the name of a doc, or others of their kin.
+func (r *ranking) names(joined []string, docs []int) {
+	asked := map[uint32]bool{}
+	for _, stem := range slices.Concat(r.asked, joined) {
+		for _, form := range slices.AppendSeq([]string{stem}, r.index.kin(stem)) {
+			if id, ok := r.index.terms[form]; ok {
+				asked[id] = true
+			}
+		}
+	}
+	for _, doc := range docs {
+		tells := 0.0
+		for _, p := range r.index.text[r.index.starts[doc]:r.index.starts[doc+1]] {
+			if p.field != 0 {
+				break
+			}
+			if !asked[p.term] {
+				tells = 0
+				break
+			}
+			tells += r.index.rarity(p.term)
+		}
+		r.scores[doc] += wholeName * tells
 	}
 }
 

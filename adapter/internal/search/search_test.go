@@ -75,6 +75,18 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+// TestNames holds that a name counts more if the query has all words of it.
+func TestNames(t *testing.T) {
+	x := New([]Doc{
+		{Name: "price_history", Description: "Tells how the price of a stock went."},
+		{Name: "price_now", Description: "Tells the price."},
+		{Name: "yield", Description: "Tells what a stock and a bond yield."},
+	})
+	if diff := cmp.Diff([]int{1, 0}, x.Search("the price of the stock now", 2)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestLanguages holds that words find a tool which is described in the other language.
 func TestLanguages(t *testing.T) {
 	x := New([]Doc{
