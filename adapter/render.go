@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -100,7 +101,7 @@ func (r *rendering) raw(c mcp.Content) {
 	if c == nil {
 		return
 	}
-	b, err := mcp.EncodeContent(c)
+	b, err := jsonrpc.Marshal(c)
 	if err != nil {
 		b = []byte(err.Error())
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -56,7 +57,7 @@ func Advice(err error) string {
 		return e.advice
 	}
 	if e, ok := errors.AsType[*mcp.ToolError](err); ok {
-		return e.Advice
+		return e.Result.Advice
 	}
 	return ""
 }
@@ -81,7 +82,7 @@ func (p *peer) advised(r *request, o *callOptions, err error) error {
 		return &advisedError{err, askAdvice}
 	case rpc.Code == mcp.CodeMethodNotFound && tasks != nil && tasks.Requests.Tools.Call != nil:
 		return &advisedError{err, "if the tool has to be a task: " + p.taskAdvice(r, o.task)}
-	case rpc.Code == mcp.CodeMissingCapability && jsonrpc.Lookup(rpc.Data, "requiredCapabilities", "extensions", mcp.TasksExtension) != nil:
+	case rpc.Code == mcp.CodeMissingCapability && jsonrpc.Lookup(rpc.Data, "requiredCapabilities", "extensions", metakey.Tasks) != nil:
 		return &advisedError{err, "the server runs the tool as a task only: " + p.taskAdvice(r, o.task)}
 	}
 	return err

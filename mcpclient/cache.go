@@ -140,7 +140,7 @@ func (k *cache) put(r *request, result json.RawMessage, generation, limit int) {
 	if err != nil {
 		return
 	}
-	lifetime := mcp.ReadTTL(ttl)
+	lifetime := jsonrpc.TTL(ttl)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if generation != k.changes {

@@ -43,7 +43,7 @@ func (o *Options) offered() (offers, error) {
 	given = bytes.Clone(given)
 	all := given
 	if err == nil && !o.Protocol.ExactCapabilities {
-		all = merged(given, out.appendTo(nil, `{"listChanged":true}`, mcp.TasksExtension))
+		all = merged(given, out.appendTo(nil, `{"listChanged":true}`, metakey.Tasks))
 		out.base = given
 	} else {
 		out.exact = given
@@ -66,7 +66,7 @@ func (o *Options) offered() (offers, error) {
 		err = errors.Join(err, checkExtension(name))
 	}
 	out.quietRoots = d.Roots == nil || !d.Roots.ListChanged
-	_, out.tasks = d.Extensions[mcp.TasksExtension]
+	_, out.tasks = d.Extensions[metakey.Tasks]
 	if out.sampling != nil && d.Sampling != nil {
 		out.sampling = &mcp.SamplingCapability{Tools: d.Sampling.Tools != nil, Context: d.Sampling.Context != nil}
 	}

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,14 +27,19 @@ func (c *Client) Complete(ctx context.Context, p *mcp.CompleteParams, opts ...Ca
 	}
 	out, err := c.complete(ctx, p, opts)
 	if err != nil {
-		return nil, fmt.Errorf("complete argument %q of %q: %w", p.Argument, p.Ref, err)
+		return nil, fmt.Errorf("complete argument %q of %q: %w", p.Argument, cmp.Or(p.Prompt, p.Template), err)
 	}
 	return out, nil
 }
 
 func (c *Client) complete(ctx context.Context, p *mcp.CompleteParams, opts []CallOption) (*mcp.Completion, error) {
-	if p.Ref == (mcp.CompletionRef{}) {
-		return nil, errors.New("CompleteParams.Ref: want a PromptRef or a TemplateRef")
+	if (p.Prompt == "") == (p.Template == "") {
+		return nil, errors.New("CompleteParams: want either Prompt or Template")
+	}
+	type reference struct {
+		Type string `json:"type"`
+		Name string `json:"name,omitempty"`
+		URI  string `json:"uri,omitempty"`
 	}
 	type argument struct {
 		Name  string `json:"name"`
@@ -43,10 +49,13 @@ func (c *Client) complete(ctx context.Context, p *mcp.CompleteParams, opts []Cal
 		Arguments map[string]string `json:"arguments"`
 	}
 	wire := struct {
-		Ref      mcp.CompletionRef `json:"ref"`
-		Argument argument          `json:"argument"`
-		Context  *filled           `json:"context,omitempty"`
-	}{Ref: p.Ref, Argument: argument{p.Argument, p.Value}}
+		Ref      reference `json:"ref"`
+		Argument argument  `json:"argument"`
+		Context  *filled   `json:"context,omitempty"`
+	}{reference{Type: "ref/prompt", Name: p.Prompt}, argument{p.Argument, p.Value}, nil}
+	if p.Template != "" {
+		wire.Ref = reference{Type: "ref/resource", URI: p.Template}
+	}
 	if len(p.Filled) > 0 && c.current().has(completionContext) {
 		wire.Context = &filled{maps.Clone(p.Filled)}
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 func TestCompletion(t *testing.T) {
-	language := &mcp.CompleteParams{Ref: mcp.PromptRef("review"), Argument: "language", Value: "py"}
-	any := &mcp.CompleteParams{Ref: mcp.PromptRef("p"), Argument: "a"}
+	language := &mcp.CompleteParams{Prompt: "review", Argument: "language", Value: "py"}
+	any := &mcp.CompleteParams{Prompt: "p", Argument: "a"}
 	playAll(t, bothEras(conversation{name: "completion", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		got, err := c.Complete(ctx, language)
 		ten := 10
@@ -24,7 +24,7 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("prompt: got +, want -:\n%s%v", diff, err)
 		}
 		got, err = c.Complete(ctx, &mcp.CompleteParams{
-			Ref: mcp.TemplateRef("file:///{dir}/{name}"), Argument: "name", Filled: map[string]string{"dir": "src"},
+			Template: "file:///{dir}/{name}", Argument: "name", Filled: map[string]string{"dir": "src"},
 		})
 		if diff := cmp.Diff(&mcp.Completion{Values: []string{}}, got); diff != "" || err != nil {
 			t.Errorf("template: got +, want -:\n%s%v", diff, err)
@@ -40,7 +40,7 @@ func TestCompletion(t *testing.T) {
 		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), `argument "a" of "p"`) {
 			t.Errorf("refused: got %v", err)
 		}
-		if _, err = c.Complete(ctx, &mcp.CompleteParams{Argument: "a"}); err == nil || !strings.Contains(err.Error(), "CompleteParams.Ref") {
+		if _, err = c.Complete(ctx, &mcp.CompleteParams{Argument: "a"}); err == nil || !strings.Contains(err.Error(), "Prompt or Template") {
 			t.Errorf("no reference: got %v", err)
 		}
 	}}))
@@ -71,7 +71,7 @@ func TestCompletionTotal(t *testing.T) {
 			go func() {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"completion":{"values":[],"total":%s}}}`, p.next().ID, total)
 			}()
-			got, err := c.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.PromptRef("p"), Argument: "a"})
+			got, err := c.Complete(t.Context(), &mcp.CompleteParams{Prompt: "p", Argument: "a"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -60,7 +61,7 @@ func (e *legacyEra) polled(raw json.RawMessage) (polledTask, error) {
 	return task, nil
 }
 
-const relatedTask = mcp.MetaPrefix + "related-task"
+const relatedTask = metakey.Prefix + "related-task"
 
 // aboutTask adds the task of the question to an answer, as "all requests,
 // responses and notifications related to a task MUST" do.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/paramheader"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -26,15 +27,15 @@ type modernWords struct {
 }
 
 func newModernEra(revision, introduction string, declared *offers) modernEra {
-	const capabilities = `"` + mcp.MetaPrefix + `clientCapabilities":`
+	const capabilities = `"` + metakey.Prefix + `clientCapabilities":`
 	var buf [1 << 10]byte
-	b := append(append(buf[:0], `"`+mcp.MetaPrefix+`protocolVersion":"`...), revision...)
-	b = append(append(b, `","`+mcp.MetaPrefix+`clientInfo":`...), introduction...)
+	b := append(append(buf[:0], `"`+metakey.Prefix+`protocolVersion":"`...), revision...)
+	b = append(append(b, `","`+metakey.Prefix+`clientInfo":`...), introduction...)
 	b = append(b, ',')
 	first := len(b)
 	b = append(declared.appendTo(append(b, capabilities...), "{}"), ',')
 	second := len(b)
-	b = append(declared.appendTo(append(b, capabilities...), "{}", mcp.TasksExtension), ',')
+	b = append(declared.appendTo(append(b, capabilities...), "{}", metakey.Tasks), ',')
 	all := string(b)
 	return modernEra{&modernWords{revision, []string{revision}, all[:first], all[first:second], all[second:]}}
 }
@@ -54,7 +55,7 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 		b = append(b, words.capabilities...)
 	}
 	if o.logLevel != "" {
-		b = append(b, `"`+mcp.MetaPrefix+`logLevel":"`+string(o.logLevel)+`",`...)
+		b = append(b, `"`+metakey.Prefix+`logLevel":"`+string(o.logLevel)+`",`...)
 	}
 	return append(jsonrpc.CloseObject(appendMeta(b, id, o)), "}}"...)
 }

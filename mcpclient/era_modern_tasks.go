@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func (e modernEra) taskable(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error {
 	if !ours.tasks && !undeclared {
-		return errors.New("Options.Protocol.Capabilities does not declare the extension " + mcp.TasksExtension)
+		return errors.New("Options.Protocol.Capabilities does not declare the extension " + metakey.Tasks)
 	}
-	if _, ok := server.Extensions[mcp.TasksExtension]; !ok && !undeclared {
-		err := error(&CapabilityError{Method: "tools/call", Capability: "the extension " + mcp.TasksExtension})
+	if _, ok := server.Extensions[metakey.Tasks]; !ok && !undeclared {
+		err := error(&CapabilityError{Method: "tools/call", Capability: "the extension " + metakey.Tasks})
 		if server.Tasks != nil {
 			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Protocol.Revision)", err, mcp.Revision20251125)
 		}

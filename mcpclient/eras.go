@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -74,7 +75,7 @@ func (e *eras) doubts(r *request, err error) bool {
 	}
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
 	if !e.current().has(listenStreams) {
-		return answered && rpc.Modern() || r.refusal == http.StatusBadRequest
+		return answered && results.OnlyModern(rpc) || r.refusal == http.StatusBadRequest
 	}
 	if !answered {
 		return failed
@@ -87,7 +88,7 @@ func (e *eras) doubts(r *request, err error) bool {
 	case mcp.CodeInvalidRequest, -32000, 0:
 		return true
 	}
-	return r.refusal == http.StatusBadRequest && !rpc.Modern()
+	return r.refusal == http.StatusBadRequest && !results.OnlyModern(rpc)
 }
 
 // cross decides on a request that failed with err, as the server speaks another era than when it

@@ -17,10 +17,15 @@ import (
 
 func TestErrorTexts(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
+	failed := func(text string) error {
+		r := result(text)
+		r.Tool = "t"
+		return &mcp.ToolError{Result: r}
+	}
 	for want, err := range map[string]error{
 		"server error -32601: no such method": &mcp.RPCError{Code: -32601, Message: "no such method"},
-		`tool "t" failed: out of paper`:       &mcp.ToolError{Tool: "t", Result: result("out of paper\n")},
-		`tool "t" failed: no reason given`:    &mcp.ToolError{Tool: "t", Result: result(" ")},
+		`tool "t" failed: out of paper`:       failed("out of paper\n"),
+		`tool "t" failed: no reason given`:    failed(" "),
 		"POST http://h/mcp: HTTP status 429 (retry after 7s): \"slow \\\"down\\\"\"": &transport.HTTPError{
 			Method: "POST", URL: "http://h/mcp", Status: 429, RetryAfter: 7 * time.Second, Body: `slow "down"`},
 		"GET http://h/mcp: HTTP status 404":  &transport.HTTPError{Method: "GET", URL: "http://h/mcp", Status: 404},
@@ -67,7 +72,7 @@ func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
 	_, errs["ResourceTemplates"] = collect(c.ResourceTemplates(ctx), templateURI)
 	_, errs["ResourceTemplatesPage"] = mcpclient.ListPage[mcp.ResourceTemplate](ctx, c, nil)
 	_, errs["ReadResource"] = c.ReadResource(ctx, "file:///r")
-	_, errs["Complete"] = c.Complete(ctx, &mcp.CompleteParams{Ref: mcp.PromptRef("p"), Argument: "a"})
+	_, errs["Complete"] = c.Complete(ctx, &mcp.CompleteParams{Prompt: "p", Argument: "a"})
 	_, errs["Subscribe"] = c.Subscribe(ctx, mcp.SubscriptionFilter{Resources: []string{"file:///r"}})
 	_, errs["List"] = collect(mcpclient.List[struct{}](ctx, c, "skills/list", "skills"), func(*struct{}) string { return "" })
 	_, errs["Call"] = c.Call(ctx, "prompts/list", nil)

@@ -52,7 +52,7 @@ func ExampleClient_Complete() {
 	defer client.Close()
 
 	completion, err := client.Complete(ctx, &mcp.CompleteParams{
-		Ref:      mcp.PromptRef("review"),
+		Prompt:   "review",
 		Argument: "language",
 		Value:    "py",
 	})

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -75,12 +76,12 @@ func FuzzDecodeResult(f *testing.F) {
 				t.Errorf("%s: got %+v of %s", what, got, raw)
 			}
 		}
-		tools := &mcp.PageResult[mcp.Tool]{Key: "tools"}
+		tools := &results.Page[mcp.Tool]{Key: "tools"}
 		err := jsonrpc.DecodeResult(raw, tools)
 		check("tools", tools.Items, err, sameItems(tools.Items, want["tools"], func(tool *mcp.Tool, m map[string]json.RawMessage) bool {
 			return tool.Name == text(m["name"]) && tool.Description == text(m["description"]) && bytes.Equal(tool.InputSchema, m["inputSchema"]) && bytes.Equal(tool.OutputSchema, m["outputSchema"])
 		}))
-		resources := &mcp.PageResult[mcp.Resource]{Key: "resources"}
+		resources := &results.Page[mcp.Resource]{Key: "resources"}
 		err = jsonrpc.DecodeResult(raw, resources)
 		check("resources", resources.Items, err, len(resources.Items) == len(array(want["resources"])))
 		for _, r := range resources.Items {
@@ -99,10 +100,10 @@ func FuzzDecodeResult(f *testing.F) {
 		var prompt mcp.GetPromptResult
 		err = jsonrpc.DecodeResult(raw, &prompt)
 		check("prompt", prompt, err, prompt.Description == text(want["description"]) && len(prompt.Messages) == len(array(want["messages"])))
-		var legacy mcp.Greeting
+		var legacy results.Greeting
 		err = jsonrpc.DecodeResult(raw, &legacy)
 		check("initialize", legacy, err, legacy.Revision == text(want["protocolVersion"]) && legacy.Server.Instructions == text(want["instructions"]))
-		modern := mcp.Greeting{Modern: true}
+		modern := results.Greeting{Modern: true}
 		err = jsonrpc.DecodeResult(raw, &modern)
 		check("server/discover", modern, err, len(modern.Revisions) == len(array(want["supportedVersions"])) && modern.Server.Instructions == text(want["instructions"]))
 		var read mcp.ReadResourceResult

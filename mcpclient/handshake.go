@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -32,7 +33,7 @@ func (n *negotiator) initialize(ctx context.Context, revision string) (*mcp.Serv
 	} else if err != nil {
 		return nil, fmt.Errorf("initialize: %w", l.doubted(err))
 	}
-	var g mcp.Greeting
+	var g results.Greeting
 	if err := jsonrpc.DecodeResult(got.result, &g); err != nil {
 		return nil, fmt.Errorf("initialize: %w: %v: %s", mcp.ErrInvalidResult, err, l.quote(got.result))
 	}
@@ -64,7 +65,7 @@ func (n *negotiator) discover(ctx context.Context, e era) (*mcp.Server, error) {
 		return nil, fmt.Errorf("server/discover: %w", n.link.Load().doubted(err))
 	}
 	raw := got.result
-	g := mcp.Greeting{Modern: true}
+	g := results.Greeting{Modern: true}
 	if err := jsonrpc.DecodeResult(raw, &g); err != nil || len(g.Revisions) == 0 {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errNotDiscovered, n.quote(raw))
 	}

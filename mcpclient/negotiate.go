@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -337,7 +338,7 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 		}
 		return newest, false, nil
 	case errors.As(probeErr, &rpc):
-		if rpc.Modern() {
+		if results.OnlyModern(rpc) {
 			return "", false, probeErr
 		}
 		return newest, false, nil

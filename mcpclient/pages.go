@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -132,7 +133,7 @@ func onePage[T any](ctx context.Context, c lister, method, key string, cursor *s
 		r.params = append(jsonrpc.AppendString([]byte(`{"cursor":`), *cursor), '}')
 	}
 	opts = append(slices.Clip(opts), func(o *callOptions) { o.cameIn = session })
-	p := &mcp.PageResult[T]{Key: key}
+	p := &results.Page[T]{Key: key}
 	if err := c.readPage(ctx, r, p, opts); err != nil {
 		if isLostCursor(err, cursor) {
 			c.cursorExpired(method)
@@ -150,7 +151,7 @@ func isLostCursor(err error, cursor *string) bool {
 }
 
 // tolerate warns of what a page was read in spite of.
-func tolerate[T any](c lister, p *mcp.PageResult[T], method string) {
+func tolerate[T any](c lister, p *results.Page[T], method string) {
 	if !p.Found {
 		c.tolerated("a list of the server has no items, not even none", "method", method, "want", p.Key)
 	}

@@ -31,7 +31,8 @@ func (o *observed) add(n *mcp.Notification) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.methods = append(o.methods, n.Method)
-	if m, ok := n.LogMessage(); ok {
+	var m mcp.LogMessage
+	if n.Method == "notifications/message" && json.Unmarshal(n.Params, &m) == nil {
 		o.logs = append(o.logs, m)
 	}
 }
@@ -76,27 +77,6 @@ func TestLogging(t *testing.T) {
 		{name: "logging_refused", opts: legacy, play: ping},
 		{name: "logging_modern", opts: modern, play: talk(&seen)},
 	})
-}
-
-func TestNotificationProgress(t *testing.T) {
-	two := 2.0
-	for method, test := range map[string]struct {
-		params string
-		want   mcp.Progress
-		ok     bool
-	}{
-		"notifications/progress": {`{"progressToken":7,"progress":1,"total":2,"message":"half"}`, mcp.Progress{Progress: 1, Total: &two, Message: "half"}, true},
-		"notifications/message":  {`{"progress":1}`, mcp.Progress{}, false},
-	} {
-		n := &mcp.Notification{Method: method, Params: json.RawMessage(test.params)}
-		if got, ok := n.Progress(); ok != test.ok || got.String() != test.want.String() {
-			t.Errorf("%s: got %v, %t, want %v", method, got, ok, test.want)
-		}
-		n.Params = json.RawMessage(`{"progress":"much"}`)
-		if got, ok := n.Progress(); ok {
-			t.Errorf("no number: got %v, want none", got)
-		}
-	}
 }
 
 // A server without logging is not told a level.

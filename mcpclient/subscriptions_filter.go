@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"slices"
 
+	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -53,7 +54,7 @@ func announced(s *mcp.ServerCapabilities, f mcp.SubscriptionFilter) mcp.Subscrip
 			out.Resources = f.Resources
 		}
 	}
-	if _, ok := s.Extensions[mcp.TasksExtension]; ok || s.Tasks != nil {
+	if _, ok := s.Extensions[metakey.Tasks]; ok || s.Tasks != nil {
 		out.Tasks = f.Tasks
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -20,13 +21,13 @@ func TestSubscriptionFilter(t *testing.T) {
 		takes    []mcp.ChangeKind
 	}{
 		"nothing":         {},
-		"no changes":      {declared: mcp.ServerCapabilities{Tools: new(mcp.ListCapability), Prompts: new(mcp.ListCapability), Resources: new(mcp.ResourceCapability)}},
+		"no changes":      {declared: mcp.ServerCapabilities{Tools: new(mcp.ListCapability), Prompts: new(mcp.ListCapability), Resources: new(mcp.ListCapability)}},
 		"tools":           {mcp.ServerCapabilities{Tools: list}, mcp.SubscriptionFilter{ToolsListChanged: true}, kinds[:1]},
 		"prompts":         {mcp.ServerCapabilities{Prompts: list}, mcp.SubscriptionFilter{PromptsListChanged: true}, kinds[1:2]},
-		"resources":       {mcp.ServerCapabilities{Resources: &mcp.ResourceCapability{ListChanged: true}}, mcp.SubscriptionFilter{ResourcesListChanged: true}, kinds[2:3]},
-		"each resource":   {mcp.ServerCapabilities{Resources: &mcp.ResourceCapability{Subscribe: true}}, mcp.SubscriptionFilter{Resources: []string{"a", "b"}}, kinds[3:4]},
+		"resources":       {mcp.ServerCapabilities{Resources: &mcp.ListCapability{ListChanged: true}}, mcp.SubscriptionFilter{ResourcesListChanged: true}, kinds[2:3]},
+		"each resource":   {mcp.ServerCapabilities{Resources: &mcp.ListCapability{Subscribe: true}}, mcp.SubscriptionFilter{Resources: []string{"a", "b"}}, kinds[3:4]},
 		"tasks":           {mcp.ServerCapabilities{Tasks: new(mcp.TaskCapability)}, mcp.SubscriptionFilter{Tasks: []string{"t"}}, kinds[4:]},
-		"extension tasks": {mcp.ServerCapabilities{Extensions: map[string]json.RawMessage{mcp.TasksExtension: nil}}, mcp.SubscriptionFilter{Tasks: []string{"t"}}, kinds[4:]},
+		"extension tasks": {mcp.ServerCapabilities{Extensions: map[string]json.RawMessage{metakey.Tasks: nil}}, mcp.SubscriptionFilter{Tasks: []string{"t"}}, kinds[4:]},
 	} {
 		got := announced(&test.declared, all)
 		var takes []mcp.ChangeKind

@@ -21,7 +21,7 @@ func TestCallTool(t *testing.T) {
 			t.Errorf("add: got %+v, %v", got, err)
 		}
 		_, err = mcpclient.CallToolAs[sum](ctx, c, "add", nil)
-		if e := wantError[*mcp.ToolError](t, err); e.Tool != "add" || !strings.Contains(e.Error(), "a is missing") {
+		if e := wantError[*mcp.ToolError](t, err); e.Result.Tool != "add" || !strings.Contains(e.Error(), "a is missing") {
 			t.Errorf("add without arguments: got %v", e)
 		}
 		_, err = c.CallTool(ctx, "nope", nil)
@@ -187,19 +187,5 @@ func TestCallToolAsText(t *testing.T) {
 				t.Errorf("%s into a number: got %v, want an error that shows it", text, err)
 			}
 		})
-	}
-}
-
-func TestToolAnnotationsString(t *testing.T) {
-	yes, no := true, false
-	for want, a := range map[string]*mcp.ToolAnnotations{
-		"": {},
-		`title="T\n" readOnlyHint=true destructiveHint=false`: {Title: "T\n", ReadOnlyHint: &yes, DestructiveHint: &no},
-		"idempotentHint=false openWorldHint=true":             {IdempotentHint: &no, OpenWorldHint: &yes},
-		`title="` + strings.Repeat("t", 1024) + `…"`:          {Title: strings.Repeat("t", 2000)},
-	} {
-		if got := fmt.Sprint(a); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -65,7 +66,7 @@ func partsOf(c mcp.Content) []llms.ContentPart {
 		}
 		return []llms.ContentPart{llms.TextPart(fmt.Sprintf("%s: %d bytes of binary data", head, len(r.Blob)))}
 	}
-	written, err := mcp.EncodeContent(c)
+	written, err := jsonrpc.Marshal(c)
 	if err != nil {
 		written = []byte(err.Error())
 	}

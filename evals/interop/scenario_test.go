@@ -209,7 +209,7 @@ func readAll(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 }
 
 func complete(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-	got, err := c.Complete(ctx, &mcp.CompleteParams{Ref: mcp.PromptRef("greet"), Argument: "name", Value: "A"})
+	got, err := c.Complete(ctx, &mcp.CompleteParams{Prompt: "greet", Argument: "name", Value: "A"})
 	if err != nil || !slices.Equal(got.Values, []string{"Ada"}) {
 		t.Errorf("complete: got %+v, %v, want Ada", got, err)
 	}

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -105,7 +106,8 @@ func exampleForms(t *testing.T, name string) {
 func exampleSimple(t *testing.T, name string) {
 	logged := make(chan mcp.LogMessage, 8)
 	ctx, c := connect(t, exampleHTTP(t, name), mcpclient.Options{LogLevel: mcp.LogDebug, OnNotification: func(n *mcp.Notification) {
-		if m, ok := n.LogMessage(); ok {
+		var m mcp.LogMessage
+		if n.Method == "notifications/message" && json.Unmarshal(n.Params, &m) == nil {
 			logged <- m
 		}
 	}})

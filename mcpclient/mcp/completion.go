@@ -1,47 +1,11 @@
 package mcp
 
-import (
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-)
-
-// CompletionRef names what an argument belongs to: see [PromptRef] and
-// [TemplateRef].
-type CompletionRef struct {
-	kind string
-	name string
-}
-
-// PromptRef refers to the prompt called name.
-func PromptRef(name string) CompletionRef { return CompletionRef{"ref/prompt", name} }
-
-// TemplateRef refers to a resource template, by [ResourceTemplate.URITemplate].
-func TemplateRef(uriTemplate string) CompletionRef {
-	return CompletionRef{"ref/resource", uriTemplate}
-}
-
-// String is the name of the prompt, or the template.
-func (r CompletionRef) String() string { return r.name }
-
-// MarshalJSON implements [json.Marshaler].
-func (r CompletionRef) MarshalJSON() ([]byte, error) {
-	wire := struct {
-		Type string `json:"type"`
-		Name string `json:"name,omitempty"`
-		URI  string `json:"uri,omitempty"`
-	}{Type: r.kind}
-	if r.kind == "ref/prompt" {
-		wire.Name = r.name
-	} else {
-		wire.URI = r.name
-	}
-	return jsonrpc.Marshal(wire)
-}
-
-// CompleteParams asks for completions of an argument.
+// CompleteParams asks for completions of an argument of a prompt or of a resource template.
 type CompleteParams struct {
-	Ref      CompletionRef
+	Prompt   string // the name of the prompt
+	Template string // [ResourceTemplate.URITemplate], instead of Prompt
 	Argument string // the name of the argument
-	Value    string // what was typed of it so far
+	Value    string // what has been typed so far
 
 	// Filled holds the arguments that are known already. It is sent since
 	// revision 2025-06-18; earlier servers complete without it.

@@ -102,18 +102,11 @@ func (*UnknownContent) isContent() {}
 // ResourceContents is what a resource holds: Text, or Blob when the resource
 // is binary.
 type ResourceContents struct {
-	URI      string
-	MIMEType string
-	Text     string
-	Blob     []byte // non-nil exactly when the server sent a blob
-	Meta     json.RawMessage
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (r *ResourceContents) UnmarshalJSON(data []byte) error {
-	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
-	r.decode(&d)
-	return d.Err()
+	URI      string          `json:"uri"`
+	MIMEType string          `json:"mimeType"`
+	Text     string          `json:"text"`
+	Blob     []byte          `json:"blob"` // non-nil exactly when the server sent a blob
+	Meta     json.RawMessage `json:"_meta"`
 }
 
 func (r *ResourceContents) decode(d *jsonrpc.Decoder) {

@@ -12,10 +12,10 @@ import (
 // maxContentDepth bounds tool results inside tool results.
 const maxContentDepth = 4
 
-// DecodeContent reads one content block. A block of an unknown type, or one
+// readBlock reads one content block. A block of an unknown type, or one
 // that does not fit its type, becomes an [*UnknownContent]; only text that is
 // not a JSON object is an error.
-func DecodeContent(raw json.RawMessage) (Content, error) {
+func readBlock(raw json.RawMessage) (Content, error) {
 	if err := jsonrpc.Check(raw); err != nil {
 		return nil, fmt.Errorf("content block: %w: %s", err, excerpt.Quote(raw))
 	}
@@ -125,7 +125,8 @@ func (b *block) decode(d *jsonrpc.Decoder, kind, raw []byte, depth int) Content 
 		}
 	case "resource":
 		var r ResourceContents
-		if r.UnmarshalJSON(b.resource) == nil && r.URI != "" {
+		inner := jsonrpc.NewDecoder(b.resource, jsonrpc.MaxElements)
+		if r.decode(&inner); inner.Err() == nil && r.URI != "" {
 			return &EmbeddedResource{Resource: r, Annotations: annotations, Meta: bytes.Clone(b.meta)}
 		}
 	case "tool_use":

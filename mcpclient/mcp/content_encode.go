@@ -2,9 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"errors"
-
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // contentWire is the union of all fields that content blocks have.
@@ -23,14 +20,6 @@ type contentWire struct {
 	IsError           bool              `json:"isError,omitempty"`
 	Annotations       *Annotations      `json:"annotations,omitempty"`
 	Meta              json.RawMessage   `json:"_meta,omitempty"`
-}
-
-// EncodeContent writes one content block in its wire form.
-func EncodeContent(c Content) (json.RawMessage, error) {
-	if c == nil {
-		return nil, errors.New("encode content: no block")
-	}
-	return jsonrpc.Marshal(c)
 }
 
 type resourceContentsWire struct {

@@ -72,7 +72,7 @@ var contents = []struct {
 func TestContent(t *testing.T) {
 	for _, tt := range contents {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := DecodeContent(json.RawMessage(tt.wire))
+			got, err := readBlock(json.RawMessage(tt.wire))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestContent(t *testing.T) {
 			if want == "" {
 				want = tt.wire
 			}
-			encoded, err := EncodeContent(tt.want)
+			encoded, err := jsonrpc.Marshal(tt.want)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func TestUnknownContent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			raw := []byte(tt.wire)
-			got, err := DecodeContent(raw)
+			got, err := readBlock(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +135,7 @@ func TestUnknownContent(t *testing.T) {
 			if diff := cmp.Diff(got, Content(&UnknownContent{Type: tt.typ, Raw: json.RawMessage(tt.wire)})); diff != "" {
 				t.Errorf("got -, want +:\n%s", diff)
 			}
-			encoded, err := EncodeContent(got)
+			encoded, err := jsonrpc.Marshal(got)
 			if err != nil || string(encoded) != tt.wire {
 				t.Errorf("got encoded %s, %v, want %s", encoded, err, tt.wire)
 			}
@@ -148,7 +148,7 @@ func TestDecodeContentSkipsSpace(t *testing.T) {
 		" \t\r\n{\"type\":\"text\",\"text\":\"hi\"} ": &TextContent{Text: "hi"},
 		" {\"type\":5}": &UnknownContent{Raw: json.RawMessage(`{"type":5}`)},
 	} {
-		got, err := DecodeContent(json.RawMessage(in))
+		got, err := readBlock(json.RawMessage(in))
 		if err != nil {
 			t.Errorf("%q: %v", in, err)
 		} else if diff := cmp.Diff(got, want); diff != "" {
@@ -159,7 +159,7 @@ func TestDecodeContentSkipsSpace(t *testing.T) {
 
 func TestDecodeContentRefuses(t *testing.T) {
 	for _, in := range []string{``, `{`, `[]`, `"text"`, `5`, `true`, `null`, `{"type":"text","text":"hi"} 5`} {
-		if got, err := DecodeContent(json.RawMessage(in)); err == nil {
+		if got, err := readBlock(json.RawMessage(in)); err == nil {
 			t.Errorf("%s: got %#v, want an error", in, got)
 		}
 	}
@@ -175,7 +175,7 @@ func TestContentIsNotEscapedForHTML(t *testing.T) {
 		&ToolResultContent{ToolUseID: "1", Content: []Content{&ToolResultContent{ToolUseID: "2", Content: []Content{&TextContent{Text: text}}}}},
 		&UnknownContent{Raw: json.RawMessage(`{"a":"<b>&"}`)},
 	} {
-		got, err := EncodeContent(c)
+		got, err := jsonrpc.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,11 +192,11 @@ func nestedResults(n int) string {
 
 func TestContentDepth(t *testing.T) {
 	for _, n := range []int{0, 1, maxContentDepth, maxContentDepth + 1, 400} {
-		c, err := DecodeContent(json.RawMessage(nestedResults(n)))
+		c, err := readBlock(json.RawMessage(nestedResults(n)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		encoded, err := EncodeContent(c)
+		encoded, err := jsonrpc.Marshal(c)
 		if err != nil || string(encoded) != nestedResults(n) {
 			t.Errorf("%d levels: got another block back, %v", n, err)
 		}
@@ -265,23 +265,23 @@ func FuzzDecodeContent(f *testing.F) {
 	f.Add([]byte(`{"type":5}`))
 	f.Add([]byte(" {\"type\":\"x\",\n\"a\":\"\xff<\" }"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		first, err := DecodeContent(in)
+		first, err := readBlock(in)
 		if err != nil {
 			return
 		}
-		once, err := EncodeContent(first)
+		once, err := jsonrpc.Marshal(first)
 		if err != nil {
 			t.Fatalf("encode %#v: %v", first, err)
 		}
-		second, err := DecodeContent(once)
+		second, err := readBlock(once)
 		if err != nil {
 			t.Fatalf("decode %s: %v", once, err)
 		}
-		twice, err := EncodeContent(second)
+		twice, err := jsonrpc.Marshal(second)
 		if err != nil || string(twice) != string(once) {
 			t.Errorf("got %s, %v the second time, want %s", twice, err, once)
 		}
-		third, err := DecodeContent(twice)
+		third, err := readBlock(twice)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,9 +300,6 @@ func TestContentIsBoundedInParts(t *testing.T) {
 	for name, decode := range map[string]func() error{
 		"result": func() error {
 			return jsonrpc.DecodeResult(json.RawMessage(`{"content":`+many("{}")+`}`), new(CallToolResult))
-		},
-		"list": func() error {
-			return jsonrpc.DecodeResult(json.RawMessage(`{"tools":`+many("{}")+`}`), &PageResult[Tool]{Key: "tools"})
 		},
 		"plain list": func() error {
 			members := map[string]json.RawMessage{}
@@ -341,8 +338,6 @@ func TestContentIsBoundedInAll(t *testing.T) {
 		into                func() any
 		parts               int // elements of each part
 	}{
-		"icons":        {`{"tools":[{"name":"a","icons":`, "{}", `}]}`, func() any { return &PageResult[Tool]{Key: "tools"} }, 1},
-		"arguments":    {`{"prompts":[{"name":"a","arguments":`, "{}", `}]}`, func() any { return &PageResult[Prompt]{Key: "prompts"} }, 1},
 		"audience":     {`{"content":[{"type":"text","text":"","annotations":{"audience":`, `""`, `}}]}`, func() any { return new(CallToolResult) }, 1},
 		"links":        {`{"content":[{"type":"resource_link","uri":"a","icons":`, `{}`, `}]}`, func() any { return new(CallToolResult) }, 1},
 		"tool results": {`{"content":`, nested, `}`, func() any { return new(CallToolResult) }, jsonrpc.MaxElements / 2},
@@ -358,5 +353,12 @@ func TestContentIsBoundedInAll(t *testing.T) {
 				t.Errorf("over the bound: got %v, want an error about it", err)
 			}
 		})
+	}
+}
+
+func TestSizesOfIconsAreBounded(t *testing.T) {
+	var icon Icon
+	if err := json.Unmarshal([]byte(`{"src":"a","sizes":"`+strings.Repeat("1x1 ", 1000)+`"}`), &icon); err != nil || len(icon.Sizes) != maxSizes {
+		t.Errorf("got %d sizes of 1,000, %v, want %d", len(icon.Sizes), err, maxSizes)
 	}
 }

@@ -56,12 +56,7 @@ func (e *RPCError) Error() string {
 
 // ToolError is a tool's own failure: the call went well, the tool did not.
 type ToolError struct {
-	Tool   string
 	Result *CallToolResult
-
-	// Advice is what the host can do about it, as to connect with another revision; ""
-	// where nothing is known.
-	Advice string
 }
 
 // Error gives the text of the result, cut to 1 KiB, and the advice.
@@ -70,13 +65,8 @@ func (e *ToolError) Error() string {
 	if text == "" {
 		text = "no reason given"
 	}
-	if e.Advice != "" {
-		return fmt.Sprintf("tool %q failed: %s (%s)", e.Tool, excerpt.Cut(text), e.Advice)
+	if e.Result.Advice != "" {
+		return fmt.Sprintf("tool %q failed: %s (%s)", e.Result.Tool, excerpt.Cut(text), e.Result.Advice)
 	}
-	return fmt.Sprintf("tool %q failed: %s", e.Tool, excerpt.Cut(text))
-}
-
-// Modern reports a code that only servers of the modern era give.
-func (e *RPCError) Modern() bool {
-	return e.Code == CodeHeaderMismatch || e.Code == CodeMissingCapability || e.Code == CodeUnsupportedRevision
+	return fmt.Sprintf("tool %q failed: %s", e.Result.Tool, excerpt.Cut(text))
 }

@@ -95,7 +95,7 @@ func (r *ReadResourceResult) decode(d *jsonrpc.Decoder) {
 				r.Contents = append(r.Contents, part)
 			}
 		case "ttlMs":
-			r.TTL = ReadTTL(d.Raw())
+			r.TTL = jsonrpc.TTL(d.Raw())
 		case "_meta":
 			r.Meta = bytes.Clone(d.Raw())
 		}

@@ -5,17 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
-
-// TasksExtension is the extension of tasks since revision 2026-07-28. Both sides declare
-// it: the client on requests about tasks, and on requests whose result may be a task.
-const TasksExtension = "io.modelcontextprotocol/tasks"
 
 // TaskStatus is how far a task is.
 type TaskStatus string
@@ -43,27 +37,6 @@ type TaskState struct {
 	UpdatedAt    string         // likewise
 	TTL          *time.Duration // since CreatedAt, after which the server may forget it; nil: never
 	PollInterval time.Duration  // how often to ask at most; zero when the server does not say
-}
-
-// String is how far the task is, for logs: `working: "half way" (asked every 5s, kept
-// for 1m0s)`. It is without the id, which may be a secret. The message is cut to
-// 1 KiB.
-func (s TaskState) String() string {
-	text := string(s.Status)
-	if s.Message != "" {
-		text += ": " + strconv.Quote(excerpt.Cut(s.Message))
-	}
-	var times []string
-	if s.PollInterval > 0 {
-		times = append(times, fmt.Sprint("asked every ", s.PollInterval))
-	}
-	if s.TTL != nil {
-		times = append(times, fmt.Sprint("kept for ", *s.TTL))
-	}
-	if len(times) > 0 {
-		text += " (" + strings.Join(times, ", ") + ")"
-	}
-	return text
 }
 
 // MarshalJSON writes the state as the extension io.modelcontextprotocol/tasks has it.

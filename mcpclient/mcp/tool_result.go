@@ -24,8 +24,11 @@ type CallToolResult struct {
 
 	Meta json.RawMessage
 
-	Tool   string // the name of the tool that was called, for Err
-	Advice string // as ToolError.Advice, for Err
+	Tool string // the name of the tool that was called
+
+	// Advice is what the host can do about a failure, such as to connect with another revision;
+	// "" if nothing is known.
+	Advice string
 }
 
 // Text joins the text blocks of the result with newlines.
@@ -44,7 +47,7 @@ func (r *CallToolResult) Err() error {
 	if !r.IsError {
 		return nil
 	}
-	return &ToolError{Tool: r.Tool, Result: r, Advice: r.Advice}
+	return &ToolError{r}
 }
 
 type callToolResultWire struct {

@@ -154,7 +154,7 @@ func (h *handlers) readResource(ctx context.Context, params json.RawMessage) (an
 	}
 	contents := make([]json.RawMessage, len(res.Contents))
 	for i := range res.Contents {
-		block, err := mcp.EncodeContent(&mcp.EmbeddedResource{Resource: res.Contents[i]})
+		block, err := jsonrpc.Marshal(&mcp.EmbeddedResource{Resource: res.Contents[i]})
 		if err != nil {
 			return nil, err
 		}

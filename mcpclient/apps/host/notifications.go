@@ -38,9 +38,9 @@ func (n *notifications) take(m jsonrpc.Message) {
 	case "ui/notifications/request-teardown":
 		n.calls.tell(m.Method, true, n.opts.OnCloseRequest)
 	case "notifications/message":
-		note := mcp.Notification{Method: m.Method, Params: m.Params}
-		if said, ok := note.LogMessage(); ok && said.Level.Known() && n.opts.OnLog != nil {
-			n.calls.tell(m.Method, false, func() { n.opts.OnLog(&said) })
+		said := new(mcp.LogMessage)
+		if json.Unmarshal(m.Params, said) == nil && said.Level.Known() && n.opts.OnLog != nil {
+			n.calls.tell(m.Method, false, func() { n.opts.OnLog(said) })
 		}
 	case "notifications/cancelled":
 		n.requests.cancel(jsonrpc.Lookup(m.Params, "requestId"))

@@ -57,27 +57,22 @@ func (h *handlers) message(ctx context.Context, params json.RawMessage) (any, er
 // blocks reads content: one block, as the specification has it, or a list, as the official
 // library sends it.
 func blocks(raw json.RawMessage) ([]mcp.Content, error) {
-	if jsonrpc.IsObject(raw) {
-		raw = append(append(json.RawMessage{'['}, raw...), ']')
-	}
-	var all []json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
+	content, err := jsonrpc.Marshal(map[string]json.RawMessage{"content": raw})
+	if err != nil {
 		return nil, err
 	}
-	var out []mcp.Content
-	for _, one := range all {
-		block, err := mcp.DecodeContent(one)
-		if err != nil {
-			return nil, err
-		}
+	var message mcp.SamplingMessage // whose content has the same two forms
+	if err := json.Unmarshal(content, &message); err != nil {
+		return nil, err
+	}
+	for _, block := range message.Content {
 		switch block.(type) {
 		case *mcp.TextContent, *mcp.ImageContent, *mcp.AudioContent, *mcp.ResourceLink, *mcp.EmbeddedResource:
-			out = append(out, block)
 		default:
 			return nil, refuse(mcp.CodeInvalidParams, "a block of another type")
 		}
 	}
-	return out, nil
+	return message.Content, nil
 }
 
 // ModelContext is what a view wants models to know in future turns. It is the view's: tell

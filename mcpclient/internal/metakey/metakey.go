@@ -7,6 +7,13 @@ import (
 	"strings"
 )
 
+// Prefix begins the names of the protocol's own members of _meta, and of its extensions.
+const Prefix = "io.modelcontextprotocol/"
+
+// Tasks is the extension of tasks since revision 2026-07-28. Both sides declare it: the
+// client on requests about tasks, and on requests whose result may be a task.
+const Tasks = Prefix + "tasks"
+
 // Check returns an error for an invalid key (2026-07-28 basic, "_meta"). prefixed reports
 // whether it has a prefix, such as com.example/.
 func Check(key string) (prefixed bool, err error) {

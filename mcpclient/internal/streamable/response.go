@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -72,7 +73,7 @@ func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) boo
 	beyond := failure.Transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
 		failure.session != "" || m.sent.Opens && failure.older()
 	m.sent.Refusal = failure.Status
-	if ok && (!beyond || rpc.Modern()) && deliver(failure.raw) {
+	if ok && (!beyond || results.OnlyModern(rpc)) && deliver(failure.raw) {
 		return nil
 	}
 	failure.rpc = rpc

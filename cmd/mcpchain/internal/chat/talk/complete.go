@@ -190,7 +190,7 @@ func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key
 		return nil
 	}
 	delete(given, key)
-	result, err := server.Client.Complete(ctx, &mcp.CompleteParams{Ref: mcp.PromptRef(prompt), Argument: key, Value: typed, Filled: given})
+	result, err := server.Client.Complete(ctx, &mcp.CompleteParams{Prompt: prompt, Argument: key, Value: typed, Filled: given})
 	if err != nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package mcp
+package results
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Everything that some revision has in an item of a list is read and written
@@ -21,14 +22,14 @@ func TestItemsAreWhole(t *testing.T) {
 		meta        = `"_meta":{"k":1}`
 		named       = `"name":"n","title":"t","description":"d"`
 	)
-	checkItem(t, &PageResult[Tool]{Key: "tools"}, `{`+named+`,"inputSchema":{"type":"object"},"outputSchema":{"type":"array"},`+
+	checkItem(t, &Page[mcp.Tool]{Key: "tools"}, `{`+named+`,"inputSchema":{"type":"object"},"outputSchema":{"type":"array"},`+
 		`"annotations":{"title":"a","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false},`+icons+`,"execution":{"taskSupport":"optional"},`+meta+`}`)
-	checkItem(t, &PageResult[Resource]{Key: "resources"}, `{"uri":"file:///a",`+named+`,"mimeType":"text/plain","size":0,`+icons+`,`+annotations+`,`+meta+`}`)
-	checkItem(t, &PageResult[ResourceTemplate]{Key: "resourceTemplates"}, `{"uriTemplate":"file:///{a}",`+named+`,"mimeType":"text/plain",`+icons+`,`+annotations+`,`+meta+`}`)
-	checkItem(t, &PageResult[Prompt]{Key: "prompts"}, `{`+named+`,"arguments":[{`+named+`,"required":true}],`+icons+`,`+meta+`}`)
+	checkItem(t, &Page[mcp.Resource]{Key: "resources"}, `{"uri":"file:///a",`+named+`,"mimeType":"text/plain","size":0,`+icons+`,`+annotations+`,`+meta+`}`)
+	checkItem(t, &Page[mcp.ResourceTemplate]{Key: "resourceTemplates"}, `{"uriTemplate":"file:///{a}",`+named+`,"mimeType":"text/plain",`+icons+`,`+annotations+`,`+meta+`}`)
+	checkItem(t, &Page[mcp.Prompt]{Key: "prompts"}, `{`+named+`,"arguments":[{`+named+`,"required":true}],`+icons+`,`+meta+`}`)
 }
 
-func checkItem[T any](t *testing.T, p *PageResult[T], item string) {
+func checkItem[T any](t *testing.T, p *Page[T], item string) {
 	t.Helper()
 	if err := jsonrpc.DecodeResult([]byte(`{"`+p.Key+`":[`+item+`]}`), p); err != nil {
 		t.Fatal(err)
@@ -51,39 +52,35 @@ func checkItem[T any](t *testing.T, p *PageResult[T], item string) {
 // empty list for an empty object, as PHP writes that.
 func TestItemsInOtherForms(t *testing.T) {
 	const icons = `"icons":[{"src":"a","sizes":"48x48 96x96"},{"src":"b","sizes":"any"},{"src":"c","sizes":null},{"src":"d","sizes":["1x1"]}]`
-	want := []Icon{{Src: "a", Sizes: []string{"48x48", "96x96"}}, {Src: "b", Sizes: []string{"any"}}, {Src: "c"}, {Src: "d", Sizes: []string{"1x1"}}}
-	tools := PageResult[Tool]{Key: "tools"}
+	want := []mcp.Icon{{Src: "a", Sizes: []string{"48x48", "96x96"}}, {Src: "b", Sizes: []string{"any"}}, {Src: "c"}, {Src: "d", Sizes: []string{"1x1"}}}
+	tools := Page[mcp.Tool]{Key: "tools"}
 	if err := jsonrpc.DecodeResult([]byte(`{"tools":[{"name":"t","inputSchema":{},"annotations":[],`+icons+`}]}`), &tools); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&Tool{Name: "t", InputSchema: json.RawMessage("{}"), Annotations: new(ToolAnnotations), Icons: want}, tools.Items[0]); diff != "" {
+	if diff := cmp.Diff(&mcp.Tool{Name: "t", InputSchema: json.RawMessage("{}"), Annotations: new(mcp.ToolAnnotations), Icons: want}, tools.Items[0]); diff != "" {
 		t.Errorf("tools, got +, want -:\n%s", diff)
 	}
-	resources := PageResult[Resource]{Key: "resources"}
+	resources := Page[mcp.Resource]{Key: "resources"}
 	if err := jsonrpc.DecodeResult([]byte(`{"resources":[{"uri":"u","name":"r","annotations":[ ],`+icons+`}]}`), &resources); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&Resource{URI: "u", Name: "r", Annotations: new(Annotations), Icons: want}, resources.Items[0]); diff != "" {
+	if diff := cmp.Diff(&mcp.Resource{URI: "u", Name: "r", Annotations: new(mcp.Annotations), Icons: want}, resources.Items[0]); diff != "" {
 		t.Errorf("resources, got +, want -:\n%s", diff)
 	}
-	prompts := PageResult[Prompt]{Key: "prompts"}
+	prompts := Page[mcp.Prompt]{Key: "prompts"}
 	if err := jsonrpc.DecodeResult([]byte(`{"prompts":[{"name":"p",`+icons+`}]}`), &prompts); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&Prompt{Name: "p", Icons: want}, prompts.Items[0]); diff != "" {
+	if diff := cmp.Diff(&mcp.Prompt{Name: "p", Icons: want}, prompts.Items[0]); diff != "" {
 		t.Errorf("prompts, got +, want -:\n%s", diff)
 	}
-	var many Icon
-	if err := json.Unmarshal([]byte(`{"src":"a","sizes":"`+strings.Repeat("1x1 ", 1000)+`"}`), &many); err != nil || len(many.Sizes) != maxSizes {
-		t.Errorf("got %d sizes of 1,000, %v, want %d", len(many.Sizes), err, maxSizes)
-	}
 	for _, wrong := range []string{`"icons":[{"src":"a","sizes":5}]`, `"icons":[{"src":"a","sizes":[5]}]`, `"annotations":[1]`, `"annotations":"x"`} {
-		if err := jsonrpc.DecodeResult([]byte(`{"tools":[{"name":"t","inputSchema":{},`+wrong+`}]}`), &PageResult[Tool]{Key: "tools"}); err == nil {
+		if err := jsonrpc.DecodeResult([]byte(`{"tools":[{"name":"t","inputSchema":{},`+wrong+`}]}`), &Page[mcp.Tool]{Key: "tools"}); err == nil {
 			t.Errorf("%s: got no error", wrong)
 		}
 	}
 	for _, wrong := range []string{`"annotations":[1]`, `"annotations":"x"`} {
-		if err := jsonrpc.DecodeResult([]byte(`{"resources":[{"uri":"u",`+wrong+`}]}`), &PageResult[Resource]{Key: "resources"}); err == nil {
+		if err := jsonrpc.DecodeResult([]byte(`{"resources":[{"uri":"u",`+wrong+`}]}`), &Page[mcp.Resource]{Key: "resources"}); err == nil {
 			t.Errorf("%s: got no error", wrong)
 		}
 	}
@@ -92,9 +89,9 @@ func TestItemsInOtherForms(t *testing.T) {
 // A size of a resource and its annotations are read in every form whose meaning is
 // plain, and cost neither the item nor the list where it is not.
 func TestHintsInOtherForms(t *testing.T) {
-	audience := func(all ...string) *Annotations { return &Annotations{Audience: all} }
-	priority := func(p float64) *Annotations { return &Annotations{Priority: &p} }
-	for member, want := range map[string]Resource{
+	audience := func(all ...string) *mcp.Annotations { return &mcp.Annotations{Audience: all} }
+	priority := func(p float64) *mcp.Annotations { return &mcp.Annotations{Priority: &p} }
+	for member, want := range map[string]mcp.Resource{
 		`"size":12`:                   {Size: new(int64(12))},
 		`"size":12.0`:                 {Size: new(int64(12))},
 		`"size":1e3`:                  {Size: new(int64(1000))},
@@ -138,26 +135,44 @@ func TestHintsInOtherForms(t *testing.T) {
 			if want.Annotations != nil && !strings.HasPrefix(member, `"annotations"`) {
 				member = `"annotations":{` + member + `}`
 			}
-			resources := PageResult[Resource]{Key: "resources"}
+			resources := Page[mcp.Resource]{Key: "resources"}
 			if err := jsonrpc.DecodeResult([]byte(`{"resources":[{"uri":"a",`+member+`},{"uri":"b","name":"n"}]}`), &resources); err != nil {
 				t.Fatal(err)
 			}
 			want.URI = "a"
-			if diff := cmp.Diff([]*Resource{&want, {URI: "b", Name: "n"}}, resources.Items); diff != "" {
+			if diff := cmp.Diff([]*mcp.Resource{&want, {URI: "b", Name: "n"}}, resources.Items); diff != "" {
 				t.Errorf("resources, got +, want -:\n%s", diff)
 			}
-			templates := PageResult[ResourceTemplate]{Key: "resourceTemplates"}
+			templates := Page[mcp.ResourceTemplate]{Key: "resourceTemplates"}
 			if err := jsonrpc.DecodeResult([]byte(`{"resourceTemplates":[{"uriTemplate":"a",`+member+`}]}`), &templates); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(&ResourceTemplate{URITemplate: "a", Annotations: want.Annotations}, templates.Items[0]); diff != "" {
+			if diff := cmp.Diff(&mcp.ResourceTemplate{URITemplate: "a", Annotations: want.Annotations}, templates.Items[0]); diff != "" {
 				t.Errorf("templates, got +, want -:\n%s", diff)
 			}
 		})
 	}
 	for _, wrong := range []string{`"uri":5`, `"uri":"a","name":5`, `"uri":"a","annotations":{"lastModified":5}`} {
-		if err := jsonrpc.DecodeResult([]byte(`{"resources":[{`+wrong+`}]}`), &PageResult[Resource]{Key: "resources"}); err == nil {
+		if err := jsonrpc.DecodeResult([]byte(`{"resources":[{`+wrong+`}]}`), &Page[mcp.Resource]{Key: "resources"}); err == nil {
 			t.Errorf("%s: got no error", wrong)
+		}
+	}
+}
+
+// What a server lists has a bound on its parts, not only on its bytes.
+func TestPagesAreBounded(t *testing.T) {
+	many := func(part string, n int) string { return "[" + strings.Repeat(part+",", n-1) + part + "]" }
+	for name, test := range map[string]struct {
+		page any
+		text string
+		want string
+	}{
+		"items":     {&Page[mcp.Tool]{Key: "tools"}, `{"tools":` + many("{}", jsonrpc.MaxElements+1) + `}`, "more than 10000 elements"},
+		"icons":     {&Page[mcp.Tool]{Key: "tools"}, `{"tools":[{"name":"a","icons":` + many("{}", 10*jsonrpc.MaxElements+1) + `}]}`, "more than 100000 elements in all"},
+		"arguments": {&Page[mcp.Prompt]{Key: "prompts"}, `{"prompts":[{"name":"a","arguments":` + many("{}", 10*jsonrpc.MaxElements+1) + `}]}`, "more than 100000 elements in all"},
+	} {
+		if err := jsonrpc.DecodeResult(json.RawMessage(test.text), test.page); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
 }

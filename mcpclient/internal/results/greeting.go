@@ -1,36 +1,35 @@
-package mcp
+package results
 
 import (
 	"bytes"
 	"encoding/json"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// MetaPrefix begins the names of the protocol's own members of _meta, and of its extensions.
-const MetaPrefix = "io.modelcontextprotocol/"
 
 // Greeting is what a server says of itself: the result of initialize or of
 // server/discover.
 type Greeting struct {
-	Modern     bool     // it is of server/discover: to be set before the JSON is read
-	ResultType []byte   // of server/discover, as it came; nil for none
-	Revision   string   // of initialize: the server's choice
-	Revisions  []string // of server/discover: what the server takes
-	Server     *Server  // without the revision
+	Modern     bool        // it is of server/discover: to be set before the JSON is read
+	ResultType []byte      // of server/discover, as it came; nil for none
+	Revision   string      // of initialize: the server's choice
+	Revisions  []string    // of server/discover: what the server takes
+	Server     *mcp.Server // without the revision
 }
 
 // UnmarshalJSON reads what is valid JSON. Names count as they are written, and of
 // members with the same name the last.
 func (g *Greeting) UnmarshalJSON(raw []byte) error {
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
-	g.Server = new(Server)
+	g.Server = new(mcp.Server)
 	g.decode(&d)
 	return d.Err()
 }
 
 func (g *Greeting) decode(d *jsonrpc.Decoder) {
-	var inMeta Implementation
+	var inMeta mcp.Implementation
 	for key := range d.Members {
 		switch name := string(key); {
 		case name == "resultType" && g.Modern:
@@ -40,9 +39,9 @@ func (g *Greeting) decode(d *jsonrpc.Decoder) {
 		case name == "supportedVersions" && g.Modern:
 			g.Revisions = jsonrpc.StringsMember(d, "supportedVersions")
 		case name == "capabilities":
-			g.Server.Capabilities.decode(d)
+			decodeCapabilities(d, &g.Server.Capabilities)
 		case name == "serverInfo": // of initialize, and where drafts of server/discover had it
-			g.Server.Info.decode(d)
+			decodeImplementation(d, &g.Server.Info)
 		case name == "_meta":
 			g.meta(d, &inMeta)
 		case name == "instructions":
@@ -61,7 +60,7 @@ const maxKeptMeta = 64 << 10
 
 // meta keeps _meta, and finds in it who the server is. One that is larger than the
 // bound is only read.
-func (g *Greeting) meta(d *jsonrpc.Decoder, info *Implementation) {
+func (g *Greeting) meta(d *jsonrpc.Decoder, info *mcp.Implementation) {
 	raw := d.Raw()
 	g.Server.Meta = nil
 	if len(raw) > 0 && len(raw) <= maxKeptMeta && raw[0] == '{' {
@@ -69,8 +68,8 @@ func (g *Greeting) meta(d *jsonrpc.Decoder, info *Implementation) {
 	}
 	in := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	for key := range jsonrpc.MembersOf(&in) {
-		if string(key) == MetaPrefix+"serverInfo" {
-			info.decode(&in)
+		if string(key) == metakey.Prefix+"serverInfo" {
+			decodeImplementation(&in, info)
 		}
 	}
 	if err := in.Err(); err != nil && g.Modern {
@@ -81,24 +80,11 @@ func (g *Greeting) meta(d *jsonrpc.Decoder, info *Implementation) {
 // maxOthers bounds the capabilities that are kept though they are not known.
 const maxOthers = 100
 
-func listCapability(d *jsonrpc.Decoder) *ListCapability {
+func listCapability(d *jsonrpc.Decoder) *mcp.ListCapability {
 	if d.Kind() == 'n' {
 		return nil
 	}
-	c := new(ListCapability)
-	for key := range jsonrpc.MembersOf(d) {
-		if string(key) == "listChanged" {
-			c.ListChanged = jsonrpc.BooleanMember(d, "listChanged")
-		}
-	}
-	return c
-}
-
-func resourceCapability(d *jsonrpc.Decoder) *ResourceCapability {
-	if d.Kind() == 'n' {
-		return nil
-	}
-	c := new(ResourceCapability)
+	c := new(mcp.ListCapability)
 	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "listChanged":
@@ -121,17 +107,17 @@ func emptyObject(d *jsonrpc.Decoder) *struct{} {
 	return &struct{}{}
 }
 
-func taskCapability(d *jsonrpc.Decoder) *TaskCapability {
+func taskCapability(d *jsonrpc.Decoder) *mcp.TaskCapability {
 	if d.Kind() == 'n' {
 		return nil
 	}
-	c := new(TaskCapability)
+	c := new(mcp.TaskCapability)
 	jsonrpc.ObjectMember(d, "tasks", c)
 	return c
 }
 
-func (i *Implementation) decode(d *jsonrpc.Decoder) {
-	*i = Implementation{}
+func decodeImplementation(d *jsonrpc.Decoder, i *mcp.Implementation) {
+	*i = mcp.Implementation{}
 	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "name":
@@ -150,8 +136,8 @@ func (i *Implementation) decode(d *jsonrpc.Decoder) {
 	}
 }
 
-func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
-	*c = ServerCapabilities{}
+func decodeCapabilities(d *jsonrpc.Decoder, c *mcp.ServerCapabilities) {
+	*c = mcp.ServerCapabilities{}
 	size := 0 // of what is kept though it is not known
 	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
@@ -160,7 +146,7 @@ func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
 		case "prompts":
 			c.Prompts = listCapability(d)
 		case "resources":
-			c.Resources = resourceCapability(d)
+			c.Resources = listCapability(d)
 		case "completions":
 			c.Completions = emptyObject(d)
 		case "logging":
@@ -175,15 +161,11 @@ func (c *ServerCapabilities) decode(d *jsonrpc.Decoder) {
 			size += len(key)
 			if raw := d.Raw(); len(c.Others) < maxOthers && size+len(raw) <= maxKeptMeta {
 				size += len(raw)
-				c.other(string(key), raw)
+				if c.Others == nil {
+					c.Others = map[string]json.RawMessage{}
+				}
+				c.Others[string(key)] = bytes.Clone(raw)
 			}
 		}
 	}
-}
-
-func (c *ServerCapabilities) other(name string, raw []byte) {
-	if c.Others == nil {
-		c.Others = map[string]json.RawMessage{}
-	}
-	c.Others[name] = bytes.Clone(raw)
 }

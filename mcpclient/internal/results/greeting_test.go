@@ -1,4 +1,4 @@
-package mcp
+package results
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // What is read by hand is what encoding/json reads of the members that the era
@@ -32,8 +33,8 @@ func TestGreeting(t *testing.T) {
 	} {
 		for _, modern := range []bool{false, true} {
 			var want struct {
-				Capabilities ServerCapabilities
-				ServerInfo   Implementation
+				Capabilities mcp.ServerCapabilities
+				ServerInfo   mcp.Implementation
 				Instructions string
 				Meta         any `json:"_meta"`
 			}
@@ -41,7 +42,7 @@ func TestGreeting(t *testing.T) {
 			var modernOnly struct {
 				SupportedVersions []string
 				Meta              struct {
-					ServerInfo Implementation `json:"io.modelcontextprotocol/serverInfo"`
+					ServerInfo mcp.Implementation `json:"io.modelcontextprotocol/serverInfo"`
 				} `json:"_meta"`
 			}
 			wantErr := json.Unmarshal([]byte(raw), &want)
@@ -53,7 +54,7 @@ func TestGreeting(t *testing.T) {
 			if modernOnly.Meta.ServerInfo.Name != "" {
 				want.ServerInfo = modernOnly.Meta.ServerInfo
 			}
-			server := &Server{Revisions: modernOnly.SupportedVersions, Info: want.ServerInfo, Capabilities: want.Capabilities, Instructions: want.Instructions}
+			server := &mcp.Server{Revisions: modernOnly.SupportedVersions, Info: want.ServerInfo, Capabilities: want.Capabilities, Instructions: want.Instructions}
 			if _, isObject := want.Meta.(map[string]any); isObject {
 				server.Meta, _ = json.Marshal(want.Meta)
 			}
@@ -77,15 +78,15 @@ func TestGreetingOfPHP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := ServerCapabilities{
-		Tools: new(ListCapability), Prompts: new(ListCapability), Resources: new(ResourceCapability),
-		Completions: new(struct{}), Logging: new(struct{}), Tasks: new(TaskCapability),
+	want := mcp.ServerCapabilities{
+		Tools: new(mcp.ListCapability), Prompts: new(mcp.ListCapability), Resources: new(mcp.ListCapability),
+		Completions: new(struct{}), Logging: new(struct{}), Tasks: new(mcp.TaskCapability),
 	}
 	if !reflect.DeepEqual(got.Server.Capabilities, want) {
 		t.Errorf("got %+v, want %+v", got.Server.Capabilities, want)
 	}
 	got = Greeting{}
-	if err := jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":[]}`), &got); err != nil || !reflect.DeepEqual(got.Server.Capabilities, ServerCapabilities{}) {
+	if err := jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":[]}`), &got); err != nil || !reflect.DeepEqual(got.Server.Capabilities, mcp.ServerCapabilities{}) {
 		t.Errorf("got %+v, %v, want nothing", got.Server.Capabilities, err)
 	}
 	for _, wrong := range []string{`{"tools":[1]}`, `{"logging":[{}]}`, `{"experimental":[1]}`, `{"resources":["subscribe"]}`, `["tools"]`} {

@@ -1,12 +1,12 @@
-package mcp
+package jsonrpc
 
 import (
 	"encoding/json"
 	"time"
 )
 
-// ReadTTL reads the member ttlMs of a result, the time for which it holds. What is not valid counts as absent.
-func ReadTTL(ttl json.RawMessage) time.Duration {
+// TTL reads the member ttlMs of a result, the time for which it holds. What is not valid counts as absent.
+func TTL(ttl json.RawMessage) time.Duration {
 	var ms float64
 	if len(ttl) == 0 || json.Unmarshal(ttl, &ms) != nil || !(ms > 0) {
 		return 0

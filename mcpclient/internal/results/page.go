@@ -1,0 +1,68 @@
+// Package results reads what only a client reads of a server: pages of lists, and what the server says of itself.
+package results
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// maxCursor bounds a cursor of the server, in bytes.
+const maxCursor = 64 << 10
+
+// Page is a page whose items stand under a key of the result.
+type Page[T any] struct {
+	mcp.Page[T]
+	Key   string // such as "tools": to be set before the JSON is read
+	Found bool   // there is a member Key, which some servers leave out with no items
+	Nulls int    // how many items were null, which Items has not
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *Page[T]) UnmarshalJSON(data []byte) error {
+	d := jsonrpc.NewDecoder(data, jsonrpc.MaxElements)
+	p.decode(&d)
+	return d.Err()
+}
+
+func (p *Page[T]) decode(d *jsonrpc.Decoder) {
+	for key := range d.Members {
+		switch string(key) {
+		case p.Key:
+			p.Found = true
+			p.items(d)
+		case "nextCursor":
+			jsonrpc.UnmarshalMember(d, "nextCursor", &p.NextCursor)
+			if p.NextCursor != nil && len(*p.NextCursor) > maxCursor {
+				d.Fail(fmt.Errorf("nextCursor: %d bytes, more than %d", len(*p.NextCursor), maxCursor))
+			}
+		case "ttlMs":
+			p.TTL = jsonrpc.TTL(d.Raw())
+		case "_meta":
+			p.Meta = bytes.Clone(d.Raw())
+		}
+	}
+}
+
+func (p *Page[T]) items(d *jsonrpc.Decoder) {
+	p.Items, p.Nulls = nil, 0 // the last of equal members counts
+	if d.Kind() == 'n' {      // null, as of servers written in Go
+		d.Raw()
+		return
+	}
+	for range d.Elements {
+		if d.Kind() == 'n' {
+			p.Nulls++
+			continue
+		}
+		item := new(T)
+		if tool, ok := any(item).(*mcp.Tool); ok {
+			decodeTool(d, tool)
+		} else {
+			jsonrpc.UnmarshalMember(d, p.Key, item)
+		}
+		p.Items = append(p.Items, item)
+	}
+}

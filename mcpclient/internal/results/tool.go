@@ -1,0 +1,72 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+func decodeTool(d *jsonrpc.Decoder, t *mcp.Tool) {
+	for key := range d.Members {
+		switch string(key) {
+		case "name":
+			t.Name = jsonrpc.StringMember(d, "name", d.Raw())
+		case "title":
+			t.Title = jsonrpc.StringMember(d, "title", d.Raw())
+		case "description":
+			t.Description = jsonrpc.StringMember(d, "description", d.Raw())
+		case "inputSchema":
+			t.InputSchema = bytes.Clone(d.Raw())
+		case "outputSchema":
+			t.OutputSchema = bytes.Clone(d.Raw())
+		case "annotations":
+			t.Annotations = decodeToolAnnotations(d)
+		case "icons":
+			jsonrpc.UnmarshalMember(d, "icons", &t.Icons)
+		case "execution":
+			t.Execution = bytes.Clone(d.Raw())
+		case "_meta":
+			t.Meta = bytes.Clone(d.Raw())
+		}
+	}
+}
+
+func decodeToolAnnotations(d *jsonrpc.Decoder) *mcp.ToolAnnotations {
+	if d.Kind() == 'n' {
+		d.Raw()
+		return nil
+	}
+	var hints [4]bool
+	a := new(mcp.ToolAnnotations)
+	for key := range jsonrpc.MembersOf(d) {
+		switch string(key) {
+		case "title":
+			a.Title = jsonrpc.StringMember(d, "title", d.Raw())
+		case "readOnlyHint":
+			a.ReadOnlyHint = hint(d, "readOnlyHint", &hints[0])
+		case "destructiveHint":
+			a.DestructiveHint = hint(d, "destructiveHint", &hints[1])
+		case "idempotentHint":
+			a.IdempotentHint = hint(d, "idempotentHint", &hints[2])
+		case "openWorldHint":
+			a.OpenWorldHint = hint(d, "openWorldHint", &hints[3])
+		}
+	}
+	return a
+}
+
+// hint decodes a hint into b; it is nil when there is none.
+func hint(d *jsonrpc.Decoder, name string, b *bool) *bool {
+	raw := d.Raw()
+	var ok bool
+	if *b, ok = jsonrpc.Boolean(raw); !ok {
+		d.Fail(fmt.Errorf("member %q is not a boolean: %s", name, excerpt.Quote(raw)))
+	}
+	if string(raw) == "null" {
+		return nil
+	}
+	return b
+}
