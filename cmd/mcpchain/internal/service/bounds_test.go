@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -99,7 +100,7 @@ func (p person) allow(id string) {
 // TestAnswersAreBounded answers more runs of a user than may go on. Others do not wait for them.
 func TestAnswersAreBounded(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
-	tool := adapter.Func("note", "Notes a text.", g.note, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
+	tool := adapter.Func("note", "Notes a text.", g.note, &adapter.FuncOptions{Options: &adapter.Options{User: hosting.User}})
 	url, _ := withTool(t, settings(t, "-running", "2", "-parallel", "3", "-rate", "60000"), script{time.Millisecond}, tool, "ada", "bob")
 	ada, bob := person{t, url, "ada"}, person{t, url, "bob"}
 	var runs []string
@@ -208,10 +209,10 @@ func TestStoredRuns(t *testing.T) {
 	}
 	ended := bob.run("hi")
 	bob.follow(ended, "", is("answer"))
-	if n, err := s.forget(t.Context(), time.Now().Add(-time.Hour)); err != nil || n != 0 {
+	if n, err := hosting.Forget(t.Context(), s.store, time.Now().Add(-time.Hour)); err != nil || n != 0 {
 		t.Errorf("got %d, %v, want that runs of this hour are kept", n, err)
 	}
-	if n, err := s.forget(t.Context(), time.Now().Add(time.Hour)); err != nil || n != 1 {
+	if n, err := hosting.Forget(t.Context(), s.store, time.Now().Add(time.Hour)); err != nil || n != 1 {
 		t.Errorf("got %d, %v, want that bob's run is deleted", n, err)
 	}
 	if got := ada.state(asking).Status; got != run.StatusWaiting {
@@ -226,7 +227,7 @@ func TestForgetGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.close)
-	const stuck = maxReasons + 3
+	const stuck = hosting.MaxReasons + 3
 	for n := range stuck + 1 { // the last ones are listed first
 		key, err := s.agent.Begin(t.Context(), agent.Text("go"), named("ada", fmt.Sprint("run", n))...)
 		if err == nil {
@@ -240,12 +241,12 @@ func TestForgetGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := s.forget(t.Context(), time.Now().Add(time.Hour))
+	n, err := hosting.Forget(t.Context(), s.store, time.Now().Add(time.Hour))
 	if n != 1 || err == nil {
 		t.Fatalf("got %d, %v, want that one is deleted", n, err)
 	}
-	if got := strings.Count(err.Error(), "this one is stuck"); got != maxReasons || !strings.HasSuffix(err.Error(), "and 3 more") {
-		t.Errorf("got %d reasons of %v, want %d and the number of others", got, err, maxReasons)
+	if got := strings.Count(err.Error(), "this one is stuck"); got != hosting.MaxReasons || !strings.HasSuffix(err.Error(), "and 3 more") {
+		t.Errorf("got %d reasons of %v, want %d and the number of others", got, err, hosting.MaxReasons)
 	}
 }
 

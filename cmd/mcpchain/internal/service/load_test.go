@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
 // script is a model that calls whoami, or book, and then says what the tools said.
@@ -69,10 +70,10 @@ type load struct {
 func (l *load) note(ctx context.Context, in struct {
 	Text string `json:"text"`
 }) (string, error) {
-	if _, twice := l.notes.LoadOrStore(in.Text, userOf(ctx)); twice {
+	if _, twice := l.notes.LoadOrStore(in.Text, hosting.User(ctx)); twice {
 		l.t.Errorf("%q was noted twice", in.Text)
 	}
-	return userOf(ctx) + " noted " + in.Text, nil
+	return hosting.User(ctx) + " noted " + in.Text, nil
 }
 
 func (l *load) name(user int) string { return fmt.Sprintf("user%04d", user) }
@@ -83,7 +84,7 @@ func (l *load) play() {
 	for n := range l.users {
 		users = append(users, l.name(n))
 	}
-	tool := adapter.Func("note", "Notes a text.", l.note, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
+	tool := adapter.Func("note", "Notes a text.", l.note, &adapter.FuncOptions{Options: &adapter.Options{User: hosting.User}})
 	var url string
 	url, l.service = withTool(l.t, l.options, script{20 * time.Millisecond}, tool, users...)
 	l.before = heap()

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
 // local drives the runs in this process.
@@ -85,7 +86,7 @@ func (l *local) count(ctx context.Context) {
 
 // begin makes the context of the work on a run, which drain ends. The given one ends with the work.
 func (l *local) begin(ctx context.Context, key run.Key) context.Context {
-	work, cancel := context.WithCancel(withUser(ctx, key.Tenant))
+	work, cancel := context.WithCancel(hosting.WithUser(ctx, key.Tenant))
 	v := &visit{cancel, make(chan struct{}), map[string]bool{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
 // remote has Temporal drive the runs.
@@ -40,7 +41,7 @@ func newRemote(service client.Client, a *agent.Agent, store record.Store, o *opt
 func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 	return &temporal.WorkerOptions{
 		Queue: o.queue, Steps: o.parallel, Tenant: temporal.TenantLimits{Steps: o.running}, Logger: logger,
-		Context: func(ctx context.Context, key run.Key) context.Context { return withUser(ctx, key.Tenant) },
+		Context: func(ctx context.Context, key run.Key) context.Context { return hosting.WithUser(ctx, key.Tenant) },
 	}
 }
 

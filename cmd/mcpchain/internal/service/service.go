@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -24,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 )
 
@@ -73,11 +73,11 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 	if err := s.open(ctx, o); err != nil {
 		return nil, err
 	}
-	model, end, err := openModel(ctx, o.model, logger)
+	model, err := hosting.OpenModel(ctx, o.model, true, logger)
 	if err != nil {
 		return nil, err
 	}
-	s.ends = append(s.ends, end)
+	s.ends = append(s.ends, func() { _ = model.Close() })
 	var tools []adapter.Source
 	if o.role != front {
 		toolset, end, err := openTools(ctx, o, logger)
@@ -87,7 +87,7 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 		s.ends = append(s.ends, end)
 		tools, s.servers = append(tools, toolset), toolset.Servers
 	}
-	return s, s.equip(ctx, o, model, tools)
+	return s, s.equip(ctx, o, model.LLM, tools)
 }
 
 // open opens the database of runs.
@@ -156,11 +156,7 @@ func (s *service) head(ctx context.Context, key run.Key) (record.Head, error) {
 
 // work drives runs and deletes old ones until the context ends.
 func (s *service) work(ctx context.Context) error {
-	var tidying sync.WaitGroup
-	defer tidying.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	tidying.Go(func() { s.tidy(ctx) })
+	defer hosting.Tidy(s.store, s.kept, s.logger)()
 	return s.engine.work(ctx)
 }
 

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -40,16 +39,4 @@ func bearer(t *tokens.Table) identify {
 		}
 		return user, nil
 	}
-}
-
-type userKey struct{}
-
-// withUser carries the user to tools and approvals.
-func withUser(ctx context.Context, user string) context.Context {
-	return context.WithValue(ctx, userKey{}, user)
-}
-
-func userOf(ctx context.Context) string {
-	user, _ := ctx.Value(userKey{}).(string)
-	return user
 }

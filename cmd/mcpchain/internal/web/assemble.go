@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,8 +17,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/demo"
@@ -77,19 +75,20 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	model, prices, err := a.model(ctx, o)
+	model, err := hosting.OpenModel(ctx, o.model, false, o.logger)
 	if err != nil {
 		return nil, err
 	}
-	llm, err := model.Open(nil)
-	if err != nil {
-		return nil, err
+	a.later(model.Close)
+	prices := o.model.Prices
+	if o.model.Model.Name == "" {
+		prices = demoPrices
 	}
 	sandboxed, err := a.sandbox(o, address)
 	if err != nil {
 		return nil, err
 	}
-	opts, err := toolOptions(o, model, prices)
+	opts, err := toolOptions(o, model.Model, prices)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +117,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 		return nil, err
 	}
 	settings := talk.Options{
-		Model: llm, Store: store, Tools: []adapter.Source{tools}, Personal: personal, Rules: kept, Prices: prices, Logger: o.logger,
+		Model: model.LLM, Store: store, Tools: []adapter.Source{tools}, Personal: personal, Rules: kept, Prices: prices, Logger: o.logger,
 		System: "You help the user with the tools that you have. Answer in Markdown.",
 		Limits: run.Limits{Tokens: int64(o.tokens)},
 		Shared: func() any { return shared{model.Name, o.config == "", names(tools), troubles(tools, refused)} },
@@ -150,10 +149,8 @@ func (a *app) store(ctx context.Context, o *options, db *database.DB) (*keep.Sto
 	if err != nil || o.kept == 0 {
 		return store, err
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var tidying sync.WaitGroup
-	tidying.Go(func() { store.Tidy(ctx, o.kept, o.logger) })
-	a.later(func() error { stop(); tidying.Wait(); return nil })
+	stop := hosting.Tidy(store, o.kept, o.logger)
+	a.later(func() error { stop(); return nil })
 	return store, nil
 }
 
@@ -202,27 +199,10 @@ func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, serv
 	return personal, nil
 }
 
-// model is the model with its prices: the demo model if none is named.
-func (a *app) model(ctx context.Context, o *options) (models.Model, *price.Table, error) {
-	if o.model.Model.Name != "" {
-		o.model.Model.Discover(ctx)
-		return o.model.Model, o.model.Prices, nil
-	}
-	if o.model.Hint != "" {
-		o.logger.Warn(o.model.Hint + ": the demo model is used")
-	}
-	server, err := tryout.StartModel()
-	if err != nil {
-		return models.Model{}, nil, err
-	}
-	a.later(server.Close)
-	return models.Model{Name: tryout.ModelName, BaseURL: server.BaseURL}, demoPrices, nil
-}
-
 // toolOptions are for the connections of all users, and of each.
 func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.Options, error) {
 	opts := &adapter.Options{
-		Client: &mcpclient.Options{Logger: o.logger}, User: talk.User, Logger: o.logger,
+		Client: &mcpclient.Options{Logger: o.logger}, User: hosting.User, Logger: o.logger,
 		Policy: adapter.Policy{ConnectTimeout: o.timeouts.Connect, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call},
 	}
 	if model.API == models.Messages {
@@ -283,16 +263,8 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 			asking = append(asking, s)
 		}
 	}
-	if o.config != "" && o.config != cli.NoServers && len(servers)+len(file)+len(refused) == 0 {
-		o.logger.Warn("the file has no server that is enabled: there are no tools", "file", o.config)
-	}
-	for _, s := range refused {
-		o.logger.Warn("left out a server", "server", s.Name, "error", s.Err)
-	}
-	for _, s := range tools.Servers() {
-		for _, name := range s.Unmatched {
-			o.logger.Warn("the file allows or leaves out a tool that the server does not have", "server", s.Name, "tool", name)
-		}
+	if o.config != "" {
+		_ = hosting.Report(o.logger, o.config, tools.Servers(), refused) // the page is there all the same
 	}
 	return tools, asking, refused, nil
 }
@@ -338,7 +310,7 @@ func (a *app) demoServers() ([]adapter.Server, error) {
 	for _, s := range []struct{ name, url string }{{"demo", servers.DemoURL}, {"desk", servers.DeskURL}} {
 		out = append(out, adapter.Server{
 			Name: s.name, Policy: adapter.Policy{Trust: adapter.TrustHints},
-			Transport: &mcpclient.HTTP{URL: s.url, Client: withUser(nil, demo.UserHeader)},
+			Transport: hosting.CarryUser(&mcpclient.HTTP{URL: s.url}, demo.UserHeader),
 		})
 	}
 	return out, nil
@@ -347,12 +319,9 @@ func (a *app) demoServers() ([]adapter.Server, error) {
 // servers reads the configuration. Its servers are not trusted: each call is asked about. Those with
 // "oauth" are for each user; they are in the file alone. A mistake in one server leaves out that server.
 func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*config.Server, refused []adapter.ServerStatus, err error) {
-	if o.config == cli.NoServers {
-		return nil, nil, nil, nil
-	}
-	cfg, err := (&config.Loader{Filters: true, SignIn: true}).Load(ctx, o.config)
+	cfg, err := hosting.Load(ctx, o.config, &o.Hosting, true)
 	if err != nil {
-		return nil, nil, nil, &cli.FileError{Err: err}
+		return nil, nil, nil, err
 	}
 	shared := new(config.Config)
 	for i := range cfg.Servers {
@@ -360,32 +329,12 @@ func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*co
 		if s.Err == nil && !s.Disabled {
 			file = append(file, s)
 		}
-		if h, ok := s.Transport.(*mcpclient.HTTP); ok && o.Header != "" && s.OAuth == nil {
-			h.Client = withUser(h.Client, o.Header)
-		}
 		if s.OAuth == nil {
 			shared.Servers = append(shared.Servers, *s)
 		}
 	}
-	out, refused = adapter.FromConfig(shared)
-	for i := range out { // a process does not say for whom it asks
-		if _, ok := out[i].Transport.(*mcpclient.Command); ok {
-			out[i].PerUser = o.Processes
-		}
-	}
+	out, refused = hosting.Servers(shared, &o.Hosting)
 	return out, file, refused, nil
-}
-
-// withUser is a client whose requests say for which user they are made.
-func withUser(c *http.Client, header string) *http.Client {
-	copied := *cmp.Or(c, &http.Client{})
-	copied.Transport = adapter.ContextHeaders(copied.Transport, func(ctx context.Context) http.Header {
-		if user := talk.User(ctx); user != "" {
-			return http.Header{http.CanonicalHeaderKey(header): {user}}
-		}
-		return nil
-	})
-	return &copied
 }
 
 // names are the servers that can be used.

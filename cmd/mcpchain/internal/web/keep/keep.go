@@ -12,8 +12,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -179,26 +177,6 @@ func (s *Store) Room(ctx context.Context, user string, begins bool, b Bounds) er
 	return nil
 }
 
-// Tidy deletes what was changed last longer ago than the time, once an hour, until the context ends.
-func (s *Store) Tidy(ctx context.Context, kept time.Duration, logger *slog.Logger) {
-	for {
-		n, err := s.Forget(ctx, time.Now().Add(-kept))
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			logger.Warn("old conversations cannot be deleted", "error", err)
-		case n > 0:
-			logger.Info("old conversations were deleted", "conversations", n)
-		}
-		select {
-		case <-time.After(time.Hour):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // Kept is how many conversations a user keeps, and their bytes.
 func (s *Store) Kept(ctx context.Context, user string) (conversations int, bytes int64, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT
@@ -206,20 +184,4 @@ func (s *Store) Kept(ctx context.Context, user string) (conversations int, bytes
 		(SELECT COALESCE(SUM(LENGTH(data)), 0) FROM mcpchain_records WHERE run IN (SELECT num FROM mcpchain_runs WHERE tenant = ?1)) +
 		(SELECT COALESCE(SUM(LENGTH(data)), 0) FROM web_messages WHERE tenant = ?1)`, user).Scan(&conversations, &bytes)
 	return conversations, bytes, err
-}
-
-// Forget deletes the conversations of all users that have ended and were changed last before a time, and returns how many.
-func (s *Store) Forget(ctx context.Context, before time.Time) (n int, err error) {
-	for _, status := range []run.Status{run.StatusFinished, run.StatusFailed, run.StatusCancelled} {
-		for head, err := range record.Readable(s.List(ctx, record.Query{AllTenants: true, Status: status, Before: before}), nil) {
-			if err != nil {
-				return n, err
-			}
-			if err := s.Delete(ctx, head.Key); err != nil {
-				return n, err
-			}
-			n++
-		}
-	}
-	return n, nil
 }

@@ -1,7 +1,6 @@
 package keep
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
 func open(t *testing.T) *Store {
@@ -90,7 +90,7 @@ func TestEditsShare(t *testing.T) {
 	if diff := cmp.Diff(want, log.Records[0].Change.(*record.Begun).Messages); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if n, err := store.Forget(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
+	if n, err := hosting.Forget(t.Context(), store, time.Now().Add(time.Hour)); n != 1 || err != nil {
 		t.Errorf("got %d, %v, want one conversation forgotten", n, err)
 	}
 	if kept, bytes, err := store.Kept(t.Context(), "Ada"); kept != 0 || bytes != 0 || err != nil {
@@ -134,17 +134,11 @@ func TestTidy(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &told{lines: make(chan string, 10)}
-	ctx, stop := context.WithCancel(t.Context())
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		store.Tidy(ctx, 2*time.Hour, slog.New(slog.NewTextHandler(log, nil)))
-	}()
-	if line := <-log.lines; !strings.Contains(line, `"old conversations were deleted" conversations=1`) {
+	stop := hosting.Tidy(store, 2*time.Hour, slog.New(slog.NewTextHandler(log, nil)))
+	if line := <-log.lines; !strings.Contains(line, `"runs were deleted" runs=1`) {
 		t.Errorf("got the log %s", line)
 	}
 	stop()
-	<-over
 	if _, err := store.Load(t.Context(), run.Key{Tenant: "Ada", ID: "old"}); !errors.Is(err, record.ErrNotFound) {
 		t.Errorf("got %v, want that the old one is deleted", err)
 	}

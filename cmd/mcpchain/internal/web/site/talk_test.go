@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
 
 type payment struct {
@@ -19,7 +19,7 @@ type payment struct {
 // paying is a tool that says who has paid.
 func paying() adapter.Source {
 	return adapter.Func("pay", "Pays a bill.", func(ctx context.Context, in payment) (string, error) {
-		return "paid by " + talk.User(ctx), nil
+		return "paid by " + hosting.User(ctx), nil
 	}, nil)
 }
 

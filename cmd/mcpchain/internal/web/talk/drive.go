@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
@@ -26,22 +27,7 @@ const (
 	retryAfter = 10 * time.Second
 )
 
-type (
-	userKey  struct{}
-	topicKey struct{}
-)
-
-// WithUser returns a context for the calls of a user.
-func WithUser(ctx context.Context, user string) context.Context {
-	return context.WithValue(ctx, userKey{}, user)
-}
-
-// User names the user of a call, "" outside of conversations: for [adapter.Options].User and
-// the headers of requests to servers.
-func User(ctx context.Context) string {
-	user, _ := ctx.Value(userKey{}).(string)
-	return user
-}
+type topicKey struct{}
 
 // kick has a goroutine drive a conversation until its run has ended or waits.
 func (s *Service) kick(key run.Key) { s.start(key, false) }
@@ -89,7 +75,7 @@ func (s *Service) count(user string, n int) {
 // drive moves the run on as long as there is something to do.
 func (s *Service) drive(t *topic) {
 	for {
-		ctx, cancel := context.WithCancelCause(context.WithValue(WithUser(s.ctx, t.key.Tenant), topicKey{}, t))
+		ctx, cancel := context.WithCancelCause(context.WithValue(hosting.WithUser(s.ctx, t.key.Tenant), topicKey{}, t))
 		t.mu.Lock()
 		t.cancel, t.again = cancel, false
 		if t.barred > 0 {

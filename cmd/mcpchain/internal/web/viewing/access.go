@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -175,7 +176,7 @@ func (s *Service) message(user string, v *view) func(context.Context, []mcp.Cont
 			return err
 		}
 		return s.Ask(user, v.call.Conversation, func(before ...string) error {
-			return s.opts.Talk.Say(talk.WithUser(ctx, user), user, v.call.Conversation, viewframe.From(v.call.Server)+text, before...)
+			return s.opts.Talk.Say(hosting.WithUser(ctx, user), user, v.call.Conversation, viewframe.From(v.call.Server)+text, before...)
 		})
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -127,7 +128,7 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
-	document, err := apps.Load(talk.WithUser(ctx, user), tool.Client(), tool.ViewURI())
+	document, err := apps.Load(hosting.WithUser(ctx, user), tool.Client(), tool.ViewURI())
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: requestTime, Initialize: 5 * time.Minute, Teardown: closeTime},
 		Logger: s.opts.Logger.With("server", shown.Server, "view", v.call.URI),
 	}
-	session, err := host.Open(talk.WithUser(ctx, user), conn, server, options)
+	session, err := host.Open(hosting.WithUser(ctx, user), conn, server, options)
 	if err != nil {
 		s.leave(v)
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -45,7 +46,7 @@ type world struct {
 func newWorld(t *testing.T, steps ...agenttest.Step) *world {
 	t.Helper()
 	w := &world{t: t, store: record.NewMemory(), model: agenttest.Play(steps...), turns: map[string]int{}}
-	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "shop", Policy: adapter.Policy{Trust: adapter.TrustHints}, Transport: w.shop()}}, &adapter.Options{User: talk.User})
+	tools, err := adapter.Open(t.Context(), []adapter.Server{{Name: "shop", Policy: adapter.Policy{Trust: adapter.TrustHints}, Transport: w.shop()}}, &adapter.Options{User: hosting.User})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,168 @@
+// Package hosting has what the commands share that serve several people: the user of a call, the model, and the
+// servers of a file.
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/internal/tryout"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+)
+
+type userKey struct{}
+
+// WithUser returns a context for the calls of a user.
+func WithUser(ctx context.Context, user string) context.Context {
+	return context.WithValue(ctx, userKey{}, user)
+}
+
+// User names the user of a call, "" outside of runs: for [adapter.Options].User and the headers of requests to servers.
+func User(ctx context.Context) string {
+	user, _ := ctx.Value(userKey{}).(string)
+	return user
+}
+
+// CarryUser is a transport whose requests say for which user they are made. A server believes it because only this
+// program reaches it.
+func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
+	c, before := *t, t.RoundTripper
+	c.RoundTripper = func(next http.RoundTripper) http.RoundTripper {
+		if before != nil {
+			next = before(next)
+		}
+		return adapter.ContextHeaders(next, func(ctx context.Context) http.Header {
+			if user := User(ctx); user != "" {
+				return http.Header{http.CanonicalHeaderKey(header): {user}}
+			}
+			return nil
+		})
+	}
+	return &c
+}
+
+// Load reads a file of servers, none for [cli.NoServers]. Those over HTTP are told the user, if the settings name a header
+// and they have no sign-in.
+func Load(ctx context.Context, file string, h *cli.Hosting, signIn bool) (*config.Config, error) {
+	if file == cli.NoServers {
+		return new(config.Config), nil
+	}
+	cfg, err := (&config.Loader{Filters: true, SignIn: signIn}).Load(ctx, file)
+	if err != nil {
+		return nil, &cli.FileError{Err: err}
+	}
+	for i := range cfg.Servers {
+		s := &cfg.Servers[i]
+		if t, ok := s.Transport.(*mcpclient.HTTP); ok && h.Header != "" && s.OAuth == nil {
+			s.Transport = CarryUser(t, h.Header)
+		}
+	}
+	return cfg, nil
+}
+
+// Servers are the servers of a file that are right, and those that are wrong. One over standard input and output has a
+// process for each user at a time, because a process does not say for whom it asks.
+func Servers(cfg *config.Config, h *cli.Hosting) (good []adapter.Server, wrong []adapter.ServerStatus) {
+	good, wrong = adapter.FromConfig(cfg)
+	for i := range good {
+		if _, ok := good[i].Transport.(*mcpclient.Command); ok {
+			good[i].PerUser = h.Processes
+		}
+	}
+	return good, wrong
+}
+
+// Report logs the servers that can be used, the servers that cannot, and the tools that are left out. It returns the
+// reasons if no server can be used.
+func Report(logger *slog.Logger, file string, opened, wrong []adapter.ServerStatus) error {
+	for _, w := range wrong {
+		logger.Warn("left out a server", "server", w.Name, "error", w.Err)
+	}
+	usable := 0
+	for _, s := range opened {
+		if errors.Is(s.Err, adapter.ErrConnecting) {
+			logger.Info("a server is slow, and joins later", "server", s.Name)
+			usable++
+			continue
+		}
+		if s.Err != nil { // which is in the log already
+			wrong = append(wrong, s)
+			continue
+		}
+		usable++
+		logger.Info("a server can be used", "server", s.Name, "tools", len(s.Tools))
+		for _, t := range s.Skipped {
+			logger.Warn("a tool cannot be used", "server", s.Name, "tool", t.Name, "reason", t.Err)
+		}
+		for _, name := range s.Unmatched {
+			logger.Warn("the file allows or leaves out a tool that the server does not have", "server", s.Name, "tool", name)
+		}
+	}
+	var reasons []error
+	for _, w := range wrong {
+		reasons = append(reasons, w.Err)
+	}
+	if len(opened)+len(wrong) == 0 && file != cli.NoServers {
+		logger.Warn("the file has no server that is enabled: there are no tools", "file", file)
+	}
+	if usable > 0 || len(wrong) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: no server can be used:\n%w", file, errors.Join(reasons...))
+}
+
+// Model is the model that all users share.
+type Model struct {
+	models.Model
+	LLM   agent.Model
+	Close func() error // ends the demo model
+}
+
+// OpenModel opens the model, or the demo model if none is named. It is asked again after failures that pass. Strict refuses
+// the demo model if some settings of a model are there: who has given them is not there to read the log.
+func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.Logger) (_ *Model, err error) {
+	m := &Model{Model: f.Model, Close: func() error { return nil }}
+	switch {
+	case m.Name == "" && f.Hint != "" && strict:
+		return nil, &cli.Error{Command: "serve -api", Reason: f.Hint}
+	case m.Name == "":
+		logger.Warn("the model is a demo: give -model, or set OPENAI_MODEL", "hint", f.Hint)
+		demo, err := tryout.StartModel()
+		if err != nil {
+			return nil, err
+		}
+		m.Model, m.Close = models.Model{Name: tryout.ModelName, BaseURL: demo.BaseURL}, demo.Close
+	default:
+		m.Discover(ctx)
+		logger.Info("the model", "name", m.Name, "host", hostOf(m.BaseURL))
+	}
+	m.LLM, err = m.Open(func(err error, wait time.Duration) {
+		logger.Warn("the model is asked again", "after", wait, "error", err)
+	})
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// hostOf is the host of a base URL, without what may be secret.
+func hostOf(base string) string {
+	if base == "" {
+		return "the API's own"
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return "unknown"
+	}
+	return u.Host
+}

@@ -1,0 +1,66 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// tidying is how often runs are deleted that are over for long.
+const tidying = time.Hour
+
+// Tidy deletes runs that are over for longer than they are kept, until stop.
+func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			n, err := Forget(ctx, store, time.Now().Add(-kept))
+			if err != nil && ctx.Err() == nil {
+				logger.Warn("runs that are over cannot be deleted", "error", err)
+			}
+			if n > 0 {
+				logger.Info("runs were deleted", "runs", n, "over for", kept)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(tidying):
+			}
+		}
+	})
+	return func() { cancel(); work.Wait() }
+}
+
+// MaxReasons bounds the errors that Forget returns.
+const MaxReasons = 10
+
+// Forget deletes the runs that were over before a time. A run that cannot be deleted keeps no others.
+func Forget(ctx context.Context, store record.Store, before time.Time) (n int, err error) {
+	var reasons []error
+	failed := 0
+	for _, status := range []run.Status{run.StatusFinished, run.StatusFailed, run.StatusCancelled} {
+		for head, err := range store.List(ctx, record.Query{AllTenants: true, Status: status, Before: before}) {
+			if err == nil {
+				err = store.Delete(ctx, head.Key)
+			}
+			if err == nil {
+				n++
+				continue
+			}
+			if failed++; len(reasons) < MaxReasons {
+				reasons = append(reasons, err)
+			}
+		}
+	}
+	if more := failed - len(reasons); more > 0 {
+		reasons = append(reasons, fmt.Errorf("and %d more", more))
+	}
+	return n, errors.Join(reasons...)
+}
