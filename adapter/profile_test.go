@@ -16,12 +16,11 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
-	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
 
 // The words of this package mean what they mean to the packages that rewrite schemas.
 func TestWordsOfProfiles(t *testing.T) {
-	targets := []rewrite.Target{toolschema.Plain, rewrite.OpenAI, rewrite.OpenAIStrict, rewrite.Anthropic, rewrite.Gemini, rewrite.GoogleAI, rewrite.LlamaCpp}
+	targets := []rewrite.Target{rewrite.Plain, rewrite.OpenAI, rewrite.OpenAIStrict, rewrite.Anthropic, rewrite.Gemini, rewrite.GoogleAI, rewrite.LlamaCpp}
 	for i, p := range Profiles() {
 		if string(p) != string(targets[i]) {
 			t.Errorf("got %q, want %q", p, targets[i])

@@ -18,9 +18,9 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/internal/soak"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/proctest"
-	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // A run whose process is killed before or after any of its writes ends as an undisturbed one

@@ -12,10 +12,10 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/internal/soak"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // itemsOf is JSON in one line, of about 100 bytes for each item. The item x-answer has "the answer" in its third field.

@@ -10,10 +10,10 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/internal/soak"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // reader is an agent with a sub-agent. Both read files, and a person is asked about each one.

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/internal/soak"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // listed are the ids that a query selects, in their order.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/kaptinlin/jsonschema"
 
-	"github.com/mcpchain/mcpchain/internal/pattern"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -15,14 +14,14 @@ import (
 // never the data inside const, enum, default or examples, because a property
 // may be called "$ref".
 type document struct {
-	left     int            // subschemas still allowed
-	patterns pattern.Budget // for patterns of texts and of names
-	sizes    map[string]int // of patterns, in instructions
-	ignored  []string       // pointers of rules that are not enforced
-	dialect  int            // of the current subschema
-	older    bool           // a part has an older dialect than the default
-	depth    int            // of the current subschema
-	hops     int            // of all references so far
+	left     int                // subschemas still allowed
+	patterns tree.PatternBudget // for patterns of texts and of names
+	sizes    map[string]int     // of patterns, in instructions
+	ignored  []string           // pointers of rules that are not enforced
+	dialect  int                // of the current subschema
+	older    bool               // a part has an older dialect than the default
+	depth    int                // of the current subschema
+	hops     int                // of all references so far
 }
 
 // walk checks a subschema and everything below it, and removes keywords that

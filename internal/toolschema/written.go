@@ -11,14 +11,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Plain is the target for unchanged schemas, except for additions that all
-// providers need.
-const Plain rewrite.Target = "plain"
-
 // Written is the schema for a model.
 type Written struct {
 	Parameters json.RawMessage
-	Root       map[string]any // the same, decoded; nil for Plain
+	Root       map[string]any // the same, decoded; nil for [rewrite.Plain]
 	Strict     bool           // within the subset of [rewrite.OpenAIStrict]
 	Wrapped    bool           // all arguments belong into the wrapper
 	TurnBack   bool           // [Schema.Arguments] may have to turn the model's arguments back
@@ -30,7 +26,7 @@ type Written struct {
 func (s *Schema) For(target rewrite.Target, room *rewrite.Room) *Written {
 	w := &Written{Parameters: s.Parameters}
 	w.complete(s.Root(), target)
-	if target == Plain {
+	if target == rewrite.Plain {
 		return w
 	}
 	r := rewrite.For(target, s.Root(), room)
@@ -48,12 +44,12 @@ func (s *Schema) For(target rewrite.Target, room *rewrite.Room) *Written {
 }
 
 // complete notes what a schema was completed by. Null is noted where it is taken
-// out by the rewriting, too, which Plain has none of.
+// out by the rewriting, too, which [rewrite.Plain] has none of.
 func (w *Written) complete(root map[string]any, target rewrite.Target) {
 	for _, key := range []string{"type", "properties", "required"} {
 		_, there := root[key]
 		switch {
-		case there && target == Plain && isNull(root, key):
+		case there && target == rewrite.Plain && isNull(root, key):
 			w.Changes = append(w.Changes, rewrite.Change{Keyword: key, Note: "null was removed"})
 		case !there && key != "required":
 			c := rewrite.Change{Keyword: key, Note: "what is missing is spelled out"}

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/pattern"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -72,7 +72,7 @@ func readFields(properties *formSchema, required []string) ([]*Field, error) {
 	}
 	fields := make([]*Field, 0, len(properties.names))
 	patterns := 0
-	var budget pattern.Budget
+	var budget tree.PatternBudget
 	for _, name := range properties.names {
 		f, err := readField(name, properties.values[name])
 		if err != nil {
@@ -103,7 +103,7 @@ func readField(name string, raw json.RawMessage) (*Field, error) {
 		f.MinLength, f.MaxLength = s.count("minLength"), s.count("maxLength")
 		if len(f.Pattern) > maxPattern {
 			s.fail("pattern", fmt.Sprintf("at most %d bytes", maxPattern))
-		} else if pattern.Check(f.Pattern) != nil {
+		} else if tree.CheckPattern(f.Pattern) != nil {
 			s.fail("pattern", "a regular expression in RE2 syntax, of moderate size")
 		}
 	case s.has("enum"):

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mcpchain/mcpchain/internal/pattern"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 const (
@@ -53,7 +53,7 @@ func (f *Field) fitsString(s string) bool {
 	if !utf8.ValidString(s) || f.MinLength != nil && n < *f.MinLength || f.MaxLength != nil && n > *f.MaxLength {
 		return false
 	}
-	re, err := pattern.Compile(f.Pattern) // unanchored, as in JSON Schema
+	re, err := tree.CompilePattern(f.Pattern) // unanchored, as in JSON Schema
 	return fitsFormat(f.Format, s) && err == nil && re.MatchString(s)
 }
 

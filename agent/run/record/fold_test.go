@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/agent/internal/soak"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // TestFold makes random runs. After each record the state is the same if the records

@@ -14,10 +14,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Target is a provider's dialect of JSON Schema.
+// Target is a provider's dialect of JSON Schema. Profiles of package adapter have the same names.
 type Target string
 
 const (
+	// Plain is the schema as the server wrote it, except for additions that all
+	// providers need.
+	Plain Target = "plain"
+
 	// OpenAI takes JSON Schema, but wants an object without alternatives at the
 	// root, and items for every array.
 	OpenAI Target = "openai"

@@ -1,5 +1,5 @@
 // Package tree walks through a decoded JSON Schema: its subschemas, the targets
-// of its references, and the matches of its patterns.
+// of its references, and the matches of its patterns. A peer's patterns are compiled within bounds.
 package tree
 
 import (

@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/internal/pattern"
 )
 
 // Document is a schema with the targets of its references and the matches of its
@@ -15,8 +13,8 @@ type Document struct {
 	Root map[string]any // must not change
 	Left int            // steps that may still be spent
 
-	anchors  map[string]any              // subschema of each anchor; nil before the first search
-	patterns map[string]*pattern.Pattern // nil for a pattern in another syntax
+	anchors  map[string]any      // subschema of each anchor; nil before the first search
+	patterns map[string]*Pattern // nil for a pattern in another syntax
 }
 
 // Spend takes steps. If there are not enough, it takes all and returns false.
@@ -51,12 +49,12 @@ func (d *Document) Readable(expr string) bool { return d.compiled(expr) != nil }
 
 // compiled is a pattern, nil for another syntax. The compilation of a schema
 // bounds all its patterns together.
-func (d *Document) compiled(expr string) *pattern.Pattern {
+func (d *Document) compiled(expr string) *Pattern {
 	compiled, there := d.patterns[expr]
 	if !there {
-		compiled, _ = pattern.Compile(expr)
+		compiled, _ = CompilePattern(expr)
 		if d.patterns == nil {
-			d.patterns = map[string]*pattern.Pattern{}
+			d.patterns = map[string]*Pattern{}
 		}
 		d.patterns[expr] = compiled
 	}

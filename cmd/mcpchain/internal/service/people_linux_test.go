@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -16,8 +17,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/proctest"
-	"github.com/mcpchain/mcpchain/internal/soak"
 )
+
+var whole = flag.Bool("soak", false, "try all users of TestPeopleAtOneServer")
 
 // peopleAtOneServer is a service whose users share the reference server of npm over standard input and output. Its model calls the
 // tool that asks for a name.
@@ -134,7 +136,10 @@ func TestPeopleAtOneServer(t *testing.T) {
 
 // TestManyPeopleAtOneServer has more users than processes: each waits for a turn, is told so, and gets it.
 func TestManyPeopleAtOneServer(t *testing.T) {
-	users, processes := soak.Pick(9, 50), soak.Pick(3, 10)
+	users, processes := 9, 3
+	if *whole {
+		users, processes = 50, 10
+	}
 	p := openPeople(t, users, processes)
 	var waited, open, most int
 	var mu sync.Mutex

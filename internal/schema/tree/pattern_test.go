@@ -1,4 +1,4 @@
-package pattern
+package tree
 
 import (
 	"regexp"
@@ -13,7 +13,7 @@ func TestCompile(t *testing.T) {
 	for _, expr := range []string{
 		"", "^[a-z]+$", `^\d{4}-\d{2}-\d{2}$`, "(?i)yes|no", "^(?s:.{0,256})$", "[a-z]{1,1000}", "(a{10}){100}", `\p{L}{3,}`,
 	} {
-		got, err := Compile(expr)
+		got, err := CompilePattern(expr)
 		if err != nil || got.String() != regexp.MustCompile(expr).String() {
 			t.Errorf("%q: got %v, %v", expr, got, err)
 		}
@@ -28,11 +28,11 @@ func TestCompileRefuses(t *testing.T) {
 		"repetitions": strings.Repeat("a{0,1000}", 1000),
 		"nested":      strings.Repeat("((a{0,10}){0,10}){0,10}", 50),
 		"alternation": strings.Repeat("(ab|cd){1000}|", 20),
-		"long":        strings.Repeat("a", MaxSize+1),
+		"long":        strings.Repeat("a", MaxPattern+1),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := Compile(expr)
+		_, err := CompilePattern(expr)
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; err == nil || n > 4<<20 {
 			t.Errorf("%s: got %v and %d bytes allocated, want an error and less than 4 MiB", name, err, n)
@@ -43,7 +43,7 @@ func TestCompileRefuses(t *testing.T) {
 // The estimated size is not less than a third of the program's.
 func TestSize(t *testing.T) {
 	for _, expr := range []string{"abc", "a{3,7}", "(a|bc)*d?", "[a-z]{10,}", "(x{5}y){4}", "(?:a{0,9}){0,9}"} {
-		if err := Check(expr); err != nil {
+		if err := CheckPattern(expr); err != nil {
 			t.Fatal(err)
 		}
 		re, prog := parsed(t, expr)
@@ -73,9 +73,9 @@ func FuzzCompile(f *testing.F) {
 		f.Add(expr)
 	}
 	f.Fuzz(func(t *testing.T, expr string) {
-		p, err := Compile(expr)
-		if (err == nil) != (Check(expr) == nil) {
-			t.Fatalf("%q: got %v, and %v when checked", expr, err, Check(expr))
+		p, err := CompilePattern(expr)
+		if (err == nil) != (CheckPattern(expr) == nil) {
+			t.Fatalf("%q: got %v, and %v when checked", expr, err, CheckPattern(expr))
 		}
 		if err != nil {
 			return

@@ -1,5 +1,4 @@
-// Package pattern compiles a peer's regular expressions.
-package pattern
+package tree
 
 import (
 	"fmt"
@@ -7,10 +6,10 @@ import (
 	"regexp/syntax"
 )
 
-// MaxSize bounds the compiled size of a pattern, in approximate instructions of
+// MaxPattern bounds the compiled size of a pattern, in approximate instructions of
 // package regexp. The bounds of regexp are too large: a pattern of a few kB may
 // take gigabytes, and seconds for a text of a kB.
-const MaxSize = 10_000
+const MaxPattern = 10_000
 
 // Pattern is a compiled regular expression. It may be used concurrently.
 type Pattern struct {
@@ -22,8 +21,8 @@ type Pattern struct {
 // a few nanoseconds each.
 func (p *Pattern) Work(text string) int { return p.Size * (1 + len(text)) }
 
-// Compile is [regexp.Compile] within [MaxSize].
-func Compile(expr string) (*Pattern, error) {
+// CompilePattern is [regexp.Compile] within [MaxPattern].
+func CompilePattern(expr string) (*Pattern, error) {
 	n, _, err := measure(expr)
 	if err != nil {
 		return nil, err
@@ -35,9 +34,9 @@ func Compile(expr string) (*Pattern, error) {
 	return &Pattern{re, n}, nil
 }
 
-// Check returns an error for a pattern in another syntax, or a too large one.
-// It costs less than Compile.
-func Check(expr string) error {
+// CheckPattern returns an error for a pattern in another syntax, or a too large one.
+// It costs less than CompilePattern.
+func CheckPattern(expr string) error {
 	_, _, err := measure(expr)
 	return err
 }
@@ -46,21 +45,21 @@ func Check(expr string) error {
 // cost to find it out, in the same unit. The cost is valid also with an error.
 func measure(expr string) (instructions, effort int, err error) {
 	effort = reading(expr)
-	if effort > MaxSize {
-		return 0, 1, fmt.Errorf("a pattern of %d bytes that takes about %d steps to be read, more than %d", len(expr), effort, MaxSize)
+	if effort > MaxPattern {
+		return 0, 1, fmt.Errorf("a pattern of %d bytes that takes about %d steps to be read, more than %d", len(expr), effort, MaxPattern)
 	}
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
 		return 0, effort, err
 	}
 	n := size(re)
-	if n > MaxSize {
-		return 0, effort, fmt.Errorf("a pattern that compiles to about %d instructions, more than %d", n, MaxSize)
+	if n > MaxPattern {
+		return 0, effort, fmt.Errorf("a pattern that compiles to about %d instructions, more than %d", n, MaxPattern)
 	}
 	return n, max(n, effort), nil
 }
 
-// size is the approximate number of instructions of re. If it is over MaxSize,
+// size is the approximate number of instructions of re. If it is over MaxPattern,
 // the real number may be larger.
 func size(re *syntax.Regexp) int {
 	n := 1
@@ -68,7 +67,7 @@ func size(re *syntax.Regexp) int {
 		n = len(re.Rune)
 	}
 	for _, sub := range re.Sub {
-		if n += size(sub); n > MaxSize {
+		if n += size(sub); n > MaxPattern {
 			return n
 		}
 	}

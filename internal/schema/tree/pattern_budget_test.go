@@ -1,4 +1,4 @@
-package pattern
+package tree
 
 import (
 	"strings"
@@ -17,9 +17,9 @@ func TestBudget(t *testing.T) {
 		"of another language": {strings.Repeat("a", 5000) + "(?=b)", 49},
 		"named classes":       {strings.Repeat(`\pL`, 300), 25},
 		"folded ranges":       {`(?i)[\x{42}-\x{1E942}]`, 120},
-		"too large":           {strings.Repeat("a", MaxSize+1), 1000}, // it is not read
+		"too large":           {strings.Repeat("a", MaxPattern+1), 1000}, // it is not read
 	} {
-		var b Budget
+		var b PatternBudget
 		taken := 0
 		for range 1000 {
 			if _, _, over := b.Check(tt.expr); over != nil {
@@ -45,12 +45,12 @@ func TestPatternsThatAreHardToRead(t *testing.T) {
 		"named, not in them":  strings.Repeat(`\PL`, 500),
 		"flags set and unset": `(?i-s)` + strings.Repeat(`[\x{42}-\x{1E942}]`, 6),
 	} {
-		if err := Check(expr); err == nil || !strings.Contains(err.Error(), "to be read") {
+		if err := CheckPattern(expr); err == nil || !strings.Contains(err.Error(), "to be read") {
 			t.Errorf("%s: got %v, want it refused", name, err)
 		}
 	}
 	for _, expr := range []string{`(?i)^[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,63}$`, `^[\p{L}\p{N} '’-]{1,200}$`, strings.Repeat("[a-z]-", 500)} {
-		if err := Check(expr); err != nil {
+		if err := CheckPattern(expr); err != nil {
 			t.Errorf("%s: got %v", expr, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package pattern
+package tree
 
 import (
 	"regexp"
@@ -19,7 +19,7 @@ var folds = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
 // something, and some bytes cost much.
 func reading(expr string) int {
 	n := len(expr) + ofNamedClass*(strings.Count(expr, `\p`)+strings.Count(expr, `\P`))
-	if n <= MaxSize && folds.MatchString(expr) {
+	if n <= MaxPattern && folds.MatchString(expr) {
 		n += ofFoldedRange * wideRanges(expr)
 	}
 	return n
