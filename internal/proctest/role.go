@@ -2,6 +2,7 @@ package proctest
 
 import (
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,7 +22,21 @@ func Main(m *testing.M, roles map[string]func() (status int)) {
 	if role == "" {
 		os.Exit(m.Run())
 	}
-	os.Exit(roles[role]())
+	status := roles[role]()
+	discardCoverage()
+	os.Exit(status)
+}
+
+// discardCoverage has a process of a test with -cover write what it has counted to a folder of temporary files: without
+// one it complains on stderr, which tests read.
+func discardCoverage() {
+	if testing.CoverMode() == "" {
+		return
+	}
+	dir := filepath.Join(os.TempDir(), "mcpchain-coverage")
+	if os.MkdirAll(dir, 0o700) == nil {
+		_ = os.Setenv("GOCOVERDIR", dir)
+	}
 }
 
 // Role is the environment variable for a process of os.Args[0] that is to play a role.
