@@ -139,7 +139,7 @@ func (t *Terminal) input(ctx context.Context, in *config.Input) (string, error) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, c := range in.Choices {
-		fmt.Fprintf(t.out(), "  %d) %s\n", i+1, hosttext.Line(c.Label, maxShown))
+		fmt.Fprintf(t.out(), "  %d) %s\n", i+1, hosttext.Line(c, maxShown))
 	}
 	line, err := t.readLocked(ctx, signin.Question(in), in.Password)
 	return signin.Value(in, line), err

@@ -79,11 +79,11 @@ func TestQuestionThatEnds(t *testing.T) {
 
 // TestInputOfTheFile asks for what an mcp.json leaves open.
 func TestInputOfTheFile(t *testing.T) {
-	in := &config.Input{ID: "place", Default: "b", Choices: []config.Choice{{Label: "Ann\x1b[2J", Value: "a"}, {Label: "Bee", Value: "b"}}}
-	for typed, want := range map[string]string{"1\n": "a", "Bee\n": "b", "\n": "b"} {
+	in := &config.Input{ID: "place", Default: "Bee", Choices: []string{"Ann\x1b[2J", "Bee"}}
+	for typed, want := range map[string]string{"1\n": "Ann\x1b[2J", "Bee\n": "Bee", "\n": "Bee"} {
 		var shown strings.Builder
 		got, err := (&Terminal{In: strings.NewReader(typed), Out: &shown}).input(t.Context(), in)
-		if got != want || err != nil || shown.String() != "  1) Ann\\x1b[2J\n  2) Bee\nplace [b]: " {
+		if got != want || err != nil || shown.String() != "  1) Ann\\x1b[2J\n  2) Bee\nplace [Bee]: " {
 			t.Errorf("%q: got %q, %v, and %q", typed, got, err, &shown)
 		}
 	}

@@ -58,7 +58,7 @@ func (l *Lines) ask(question string) (string, error) {
 // default. The texts are the file's, and files come from strangers.
 func (l *Lines) Input(_ context.Context, in *config.Input) (string, error) {
 	for i, c := range in.Choices {
-		_, _ = fmt.Fprintf(l.Out, "  %d) %s\n", i+1, hosttext.Line(c.Label, maxShown))
+		_, _ = fmt.Fprintf(l.Out, "  %d) %s\n", i+1, hosttext.Line(c, maxShown))
 	}
 	var answer string
 	var err error
@@ -86,15 +86,15 @@ func Question(in *config.Input) string {
 	return question + ":"
 }
 
-// Value is the value of an answer: a choice is named by its number or label, and an empty
+// Value is what an answer means: a choice may be named by its number, and an empty
 // answer is the default.
 func Value(in *config.Input, answer string) string {
 	if answer == "" {
 		return in.Default
 	}
 	for i, c := range in.Choices {
-		if answer == fmt.Sprint(i+1) || answer == c.Label {
-			return c.Value
+		if answer == fmt.Sprint(i+1) {
+			return c
 		}
 	}
 	return answer

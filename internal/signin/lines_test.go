@@ -33,7 +33,7 @@ func TestShowLink(t *testing.T) {
 
 // Inputs are asked for at standard input, a password without showing it.
 func TestInput(t *testing.T) {
-	choice := config.Input{ID: "place", Default: "b", Choices: []config.Choice{{Label: "Ann\x1b[2J", Value: "a"}, {Label: "Bee", Value: "b"}}}
+	choice := config.Input{ID: "place", Default: "Bee", Choices: []string{"Ann\x1b[2J", "Bee"}}
 	for name, tt := range map[string]struct {
 		in    config.Input
 		typed string
@@ -41,9 +41,9 @@ func TestInput(t *testing.T) {
 		shown string
 	}{
 		"text":          {config.Input{ID: "key", Description: "The\nkey\x1b[2J"}, "k k\n", "k k", `The key\x1b[2J: `},
-		"by its number": {choice, "1\n", "a", "  1) Ann\\x1b[2J\n  2) Bee\nplace [b]: "},
-		"by its label":  {choice, "Bee\n", "b", "place [b]: "},
-		"the default":   {choice, "\n", "b", "place [b]: "},
+		"by its number": {choice, "1\n", "Ann\x1b[2J", "  1) Ann\\x1b[2J\n  2) Bee\nplace [Bee]: "},
+		"by its label":  {choice, "Bee\n", "Bee", "place [Bee]: "},
+		"the default":   {choice, "\n", "Bee", "place [Bee]: "},
 		"password":      {config.Input{ID: "key", Password: true, Default: "d"}, "ignored\n", "hidden", "key: "},
 	} {
 		var out bytes.Buffer

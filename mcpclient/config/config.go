@@ -37,7 +37,7 @@
 //
 // # Mistakes
 //
-// A key that is neither known nor meant for another program is an [Error] with
+// A key that is neither known nor meant for another program is an error with
 // its file, line and key: a mistyped key must not silently start a server
 // without its settings. Errors never show values, as they may be secrets.
 //
@@ -138,9 +138,6 @@ func (c *Config) Err() error {
 type Server struct {
 	Name string
 
-	// Place is where the entry of the server begins, for errors about it; see [Server.At].
-	Place Place
-
 	// Transport is a *mcpclient.Command, a *mcpclient.HTTP or a *mcpclient.SSE.
 	// The host may add fields that a file cannot have, such as a Stderr or a
 	// Client that signs in. It is nil for a disabled server. If the server has an
@@ -174,14 +171,16 @@ type Server struct {
 	// checked.
 	Disabled bool
 
-	// Err is the reason against using the server, an [*Error]: its entry has a
+	// Err is the reason against using the server: its entry has a
 	// mistake, is in the file twice, or needs an unsupported feature, such as a
 	// prompt for an input. It does not concern other servers.
 	Err error
+
+	place place // where its entry begins, see At
 }
 
-// Error is a mistake in a file, and its place.
-type Error struct {
+// fault is a mistake in a file, and its place.
+type fault struct {
 	file   string
 	line   int    // from 1
 	key    string // place in the document, such as mcpServers.files.args[0]; empty for the document itself
@@ -189,7 +188,7 @@ type Error struct {
 }
 
 // Error gives file, line, key and reason on one line.
-func (e *Error) Error() string {
+func (e *fault) Error() string {
 	if e.key == "" {
 		return fmt.Sprintf("%s:%d: %s", e.file, e.line, e.reason)
 	}
@@ -217,7 +216,7 @@ type Loader struct {
 
 // Load reads the file at path, and its environment files, with the variables of
 // this process. Load looks for a program whose name has spaces, because it may
-// be a command with arguments. The error is an [*Error] if the file was read
+// be a command with arguments. The error has the file and the line if the file was read
 // and is not a list of servers; a mistake in one server is in its Err. The context is for Input.
 func (l *Loader) Load(ctx context.Context, path string) (*Config, error) {
 	data, err := readBounded(path)
@@ -261,9 +260,9 @@ func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, 
 	root, err := parseDocument(data)
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
 		if at := codex.FindIndex(data); at != nil && len(data) <= maxFile {
-			return nil, &Error{file: d.file, line: 1 + bytes.Count(data[:at[0]], []byte("\n")), reason: codexReason}
+			return nil, &fault{file: d.file, line: 1 + bytes.Count(data[:at[0]], []byte("\n")), reason: codexReason}
 		}
-		return nil, &Error{file: d.file, line: syntax.line, reason: syntax.reason}
+		return nil, &fault{file: d.file, line: syntax.line, reason: syntax.reason}
 	}
 	d.readInputs(ctx, root, l.Input)
 	return d.config(root)

@@ -17,11 +17,10 @@ type Input struct {
 	Description string
 	Default     string   // to offer as the answer
 	Password    bool     // the answer must not be shown
-	Choices     []Choice // for pickString: the answer is the Value of one; nil: any text
-}
+	Choices     []string // for pickString: the answer is one of them; nil: any text
 
-// Choice is one answer that an [Input] takes.
-type Choice struct{ Label, Value string }
+	values []string // of the choices, in the file
+}
 
 // inputs are the inputs of a file and their answers.
 type inputs struct {
@@ -47,17 +46,35 @@ func (i *inputs) answer(id string) (string, error) {
 		return "", fmt.Errorf("there is no input with the id %s that asks for a text or a choice", quoteKey(id))
 	}
 	text, err := i.ask(in)
-	if err != nil {
-		err = fmt.Errorf("input %s: %w", quoteKey(id), err)
-	} else if in.Choices != nil && !slices.ContainsFunc(in.Choices, func(c Choice) bool { return c.Value == text }) {
-		err = fmt.Errorf("input %s: the answer is not one of its choices", quoteKey(id))
+	if err == nil {
+		text, err = in.value(text)
 	}
 	if err != nil {
+		err = fmt.Errorf("input %s: %w", quoteKey(id), err)
 		i.errs[id] = err
 		return "", err
 	}
 	i.answers[id] = text
 	return text, nil
+}
+
+// value is what an answer stands for.
+func (in *Input) value(answer string) (string, error) {
+	if in.Choices == nil {
+		return answer, nil
+	}
+	if i := slices.Index(in.Choices, answer); i >= 0 {
+		return in.values[i], nil
+	}
+	return "", errors.New("the answer is not one of its choices")
+}
+
+// choice adds a choice.
+func (in *Input) choice(label, value string) {
+	if value == in.Default && value != "" {
+		in.Default = label
+	}
+	in.Choices, in.values = append(in.Choices, label), append(in.values, value)
 }
 
 // readInputs reads the inputs of a document, at its root or beside mcp.servers.
@@ -107,9 +124,9 @@ func readInput(n *node) (*Input, error) {
 	for _, o := range options.items {
 		switch o.kind {
 		case kindString:
-			in.Choices = append(in.Choices, Choice{o.text, o.text})
+			in.choice(o.text, o.text)
 		case kindObject:
-			in.Choices = append(in.Choices, Choice{o.textOf("label"), o.textOf("value")})
+			in.choice(o.textOf("label"), o.textOf("value"))
 		default:
 			return nil, errors.New("an option is not a string")
 		}

@@ -6,33 +6,36 @@ import (
 	"strings"
 )
 
-// Place is a place in a file.
-type Place struct {
+// place is a place in a file.
+type place struct {
 	File string
 	Line int    // from 1
 	Key  string // in the document, such as mcpServers.files
 }
 
-// ServerError is an error about a server of a file, such as that of a connection to it.
-type ServerError struct {
-	Place
+// serverError is an error about a server of a file, such as that of a connection to it.
+type serverError struct {
+	place
 
 	name string
 	err  error
 }
 
+// ErrEntry is matched by errors of [Server.At]: their text begins with the file and the line of the server's entry.
+var ErrEntry = errors.New("an error about a server of a file")
+
 // At adds the name and the place of the server to an error about it, for a person who has to
-// change the file. A mistake in the entry, an [*Error], has a place of its own. The result is a
-// [*ServerError], and nil for nil.
+// change the file: mcp.json:3: server "files": connection closed. A mistake in the entry has a place of its own. The result
+// matches [ErrEntry], and is nil for nil.
 func (s *Server) At(err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &ServerError{s.Place, s.Name, err}
-	if mistake, ok := errors.AsType[*Error](err); ok {
-		e.Place = Place{mistake.file, mistake.line, mistake.key}
+	e := &serverError{s.place, s.Name, err}
+	if mistake, ok := errors.AsType[*fault](err); ok {
+		e.place = place{mistake.file, mistake.line, mistake.key}
 		short := *mistake
-		short.key = strings.TrimPrefix(strings.TrimPrefix(mistake.key, s.Place.Key), ".")
+		short.key = strings.TrimPrefix(strings.TrimPrefix(mistake.key, s.place.Key), ".")
 		e.err = &short
 	}
 	return e
@@ -40,10 +43,10 @@ func (s *Server) At(err error) error {
 
 // Error gives file, line, server and reason: mcp.json:3: server "files": connection closed. If the
 // reason names the server, as errors of package adapter do, it is named once.
-func (e *ServerError) Error() string {
+func (e *serverError) Error() string {
 	server := fmt.Sprintf("server %q: ", e.name)
 	reason := strings.TrimPrefix(e.err.Error(), server)
-	if mistake, ok := e.err.(*Error); ok {
+	if mistake, ok := e.err.(*fault); ok {
 		if reason = mistake.reason; mistake.key != "" {
 			reason = mistake.key + ": " + reason
 		}
@@ -51,5 +54,5 @@ func (e *ServerError) Error() string {
 	return fmt.Sprintf("%s:%d: %s%s", e.File, e.Line, server, reason)
 }
 
-// Unwrap returns the reason.
-func (e *ServerError) Unwrap() error { return e.err }
+func (e *serverError) Unwrap() error        { return e.err }
+func (e *serverError) Is(target error) bool { return target == ErrEntry }

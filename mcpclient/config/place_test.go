@@ -51,8 +51,8 @@ func TestAt(t *testing.T) {
 		if got == nil || got.Error() != want {
 			t.Errorf("got %v\nwant %s", got, want)
 		}
-		if _, ok := errors.AsType[*config.ServerError](got); !ok || s.Err == nil && !errors.Is(got, io.EOF) {
-			t.Errorf("%s: got %T, want a *config.ServerError that wraps the reason", s.Name, got)
+		if !errors.Is(got, config.ErrEntry) || s.Err == nil && !errors.Is(got, io.EOF) {
+			t.Errorf("%s: got %T, want an ErrEntry that wraps the reason", s.Name, got)
 		}
 	}
 	if got := cfg.Servers[0].At(nil); got != nil {

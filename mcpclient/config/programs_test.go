@@ -84,7 +84,7 @@ func TestPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.want.Name = "s"
-			if diff := cmp.Diff([]config.Server{tt.want}, cfg.Servers, cmpopts.IgnoreFields(config.Server{}, "Place")); diff != "" || cfg.Err() != nil {
+			if diff := cmp.Diff([]config.Server{tt.want}, cfg.Servers, cmpopts.IgnoreUnexported(config.Server{})); diff != "" || cfg.Err() != nil {
 				t.Errorf("got %v, -want +got\n%s", cfg.Err(), diff)
 			}
 		})
@@ -180,16 +180,16 @@ func TestInputs(t *testing.T) {
 	var asked []config.Input
 	l := config.Loader{Input: func(_ context.Context, in *config.Input) (string, error) {
 		asked = append(asked, *in)
-		return map[string]string{"key": "k", "place": "b"}[in.ID], nil
+		return map[string]string{"key": "k", "place": "Bee"}[in.ID], nil
 	}}
 	cfg, err := l.Parse(t.Context(), "mcp.json", []byte(withInputs), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]config.Input{
-		{ID: "place", Default: "b", Choices: []config.Choice{{Label: "a", Value: "a"}, {Label: "Bee", Value: "b"}}},
+		{ID: "place", Default: "Bee", Choices: []string{"a", "Bee"}},
 		{ID: "key", Description: "The key", Password: true},
-	}, asked); diff != "" {
+	}, asked, cmpopts.IgnoreUnexported(config.Input{})); diff != "" {
 		t.Errorf("asked: -want +got\n%s", diff)
 	}
 	want := []mcpclient.Transport{

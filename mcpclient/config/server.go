@@ -31,8 +31,8 @@ type decoder struct {
 	allowed, excluded []string // servers, by the file itself; allowed nil: all
 }
 
-func (d *decoder) errorf(line int, key, format string, args ...any) *Error {
-	return &Error{file: d.file, line: line, key: key, reason: fmt.Sprintf(format, args...)}
+func (d *decoder) errorf(line int, key, format string, args ...any) *fault {
+	return &fault{file: d.file, line: line, key: key, reason: fmt.Sprintf(format, args...)}
 }
 
 // config reads the document.
@@ -59,7 +59,7 @@ func (d *decoder) config(root *node) (*Config, error) {
 func (d *decoder) checkOnly(places map[string]first) error {
 	for _, name := range d.only {
 		if _, ok := places[name]; !ok {
-			return &Error{file: d.file, line: 1, reason: "there is no server " + quoteKey(name) + d.others(name)}
+			return &fault{file: d.file, line: 1, reason: "there is no server " + quoteKey(name) + d.others(name)}
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func (d *decoder) servers(cfg *Config, places map[string]first, in section) {
 		key := in.key + "." + keyName(s.key)
 		if first, twice := places[s.key]; twice {
 			err := d.errorf(s.line, key, "this server is on line %d already", first.line)
-			cfg.Servers[first.index] = Server{Name: s.key, Place: Place{d.file, first.line, key}, Transport: &undialable{err}, Err: err}
+			cfg.Servers[first.index] = Server{Name: s.key, place: place{d.file, first.line, key}, Transport: &undialable{err}, Err: err}
 			continue
 		}
 		places[s.key] = first{len(cfg.Servers), s.line}
@@ -118,13 +118,13 @@ type settings struct {
 	key         string
 	line        int
 	node        map[string]member
-	unsupported *Error // the first unsupported need
+	unsupported *fault // the first unsupported need
 }
 
 // server reads one server. A mistake goes into its Err and does not affect the
 // others.
 func (d *decoder) server(key string, m member) Server {
-	server := Server{Name: m.key, Place: Place{d.file, m.line, key}}
+	server := Server{Name: m.key, place: place{d.file, m.line, key}}
 	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
 	err := s.check(m)
 	disabled, wrong := s.disabled()
@@ -136,7 +136,7 @@ func (d *decoder) server(key string, m member) Server {
 		}
 	}
 	if err != nil {
-		server = Server{Name: m.key, Place: server.Place, Err: err}
+		server = Server{Name: m.key, place: server.place, Err: err}
 		if !disabled {
 			server.Transport = &undialable{err}
 		}

@@ -147,7 +147,7 @@ func (s *settings) envFile() ([]string, error) {
 		name, value, found := strings.Cut(text, "=")
 		name = strings.TrimSpace(name)
 		if !found || !variableName.MatchString(name) || strings.Contains(value, "\x00") {
-			return nil, &Error{file: path, line: i + 1, reason: "want NAME=value"}
+			return nil, &fault{file: path, line: i + 1, reason: "want NAME=value"}
 		}
 		env = append(env, name+"="+unquote(strings.TrimSpace(value)))
 	}

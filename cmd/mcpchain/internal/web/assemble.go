@@ -120,7 +120,9 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 		Model: model.LLM, Store: store, Tools: []adapter.Source{tools}, Personal: personal, Rules: kept, Prices: prices, Logger: o.logger,
 		System: "You help the user with the tools that you have. Answer in Markdown.",
 		Limits: run.Limits{Tokens: int64(o.tokens)},
-		Shared: func() any { return shared{model.Name, o.config == "", names(tools), troubles(tools, refused)} },
+		Shared: func() any {
+			return shared{model.Name, o.config == "", names(tools), troubles(tools, refused, strings.TrimSuffix(o.config, filepath.Base(o.config)))}
+		},
 		Room: func(ctx context.Context, user string, begins bool) error {
 			return store.Room(ctx, user, begins, keep.Bounds{Conversations: o.stored, Bytes: o.bytes})
 		},
@@ -270,16 +272,14 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 }
 
 // troubles are what the panel says of servers. A mistake in the file stands there with its line; how a server is
-// reached is for the log alone.
-func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus) []trouble {
+// reached is for the log alone. folder is the part of the file's path that people need not know.
+func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus, folder string) []trouble {
 	out := []trouble{}
 	for _, s := range slices.Concat(refused, tools.Servers()) {
-		mistake, ok := errors.AsType[*config.ServerError](s.Err)
 		switch {
-		case ok:
-			short := *mistake
-			short.File = filepath.Base(short.File)
-			out = append(out, trouble{Server: s.Name, Text: talk.ShownError(strings.Replace(short.Error(), fmt.Sprintf("server %q: ", s.Name), "", 1))})
+		case errors.Is(s.Err, config.ErrEntry):
+			text := strings.Replace(s.Err.Error(), fmt.Sprintf("server %q: ", s.Name), "", 1)
+			out = append(out, trouble{Server: s.Name, Text: talk.ShownError(strings.TrimPrefix(text, folder))})
 		case errors.Is(s.Err, adapter.ErrConnecting):
 			out = append(out, trouble{Server: s.Name, Text: "is slow, and joins when it is ready"})
 		case s.Err != nil:

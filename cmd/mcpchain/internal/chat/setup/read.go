@@ -125,7 +125,7 @@ func ask(ctx context.Context, s screen.Screen, in *config.Input) (answer string,
 		answer, err = s.Secret(ctx, signin.Question(in))
 	default:
 		for i, c := range in.Choices {
-			s.Note(screen.Tool, "  %d) %s", i+1, hosttext.Line(c.Label, 200))
+			s.Note(screen.Tool, "  %d) %s", i+1, hosttext.Line(c, 200))
 		}
 		answer, err = s.Write(ctx, &screen.Draft{Prompt: signin.Question(in)})
 	}

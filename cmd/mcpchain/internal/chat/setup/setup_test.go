@@ -212,7 +212,7 @@ func TestInputs(t *testing.T) {
 	if got := h.URL + " " + h.Header.Get("Authorization"); got != "https://a.example/ Bearer hunter2" {
 		t.Errorf("got %q, want both answers", got)
 	}
-	s.Check(t, "  1) a\n  2) Bee\nplace [b]: The \\x1b[2Jkey: \n")
+	s.Check(t, "  1) a\n  2) Bee\nplace [Bee]: The \\x1b[2Jkey: \n")
 	cfg, err = (&setup.File{Path: path}).Read(t.Context(), typist.Absent(t))
 	if err != nil || cfg.Err() == nil || !strings.Contains(cfg.Err().Error(), "there is no terminal to ask on; use an environment variable instead") {
 		t.Errorf("got %v, %v, want the server left out", err, cfg.Err())

@@ -103,9 +103,9 @@ func (l *Servers) take(con screen.Screen, s *config.Server) error {
 	if err := l.authorize(s); err != nil {
 		return err
 	}
-	what := "is new in"
+	what := "is new"
 	if entry := l.entry(s.Name); entry != nil {
-		*entry, what = *s, "is read again from"
+		*entry, what = *s, "is read again"
 	} else {
 		l.file = append(l.file, *s)
 	}
@@ -114,7 +114,7 @@ func (l *Servers) take(con screen.Screen, s *config.Server) error {
 	if err := l.equip(&server); err != nil {
 		return err
 	}
-	con.Note(screen.Faint, "the server %s %s %s:%d", s.Name, what, s.Place.File, s.Place.Line)
+	con.Note(screen.Faint, "%v", s.At(errors.New(what)))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if i := slices.IndexFunc(l.Good, func(o adapter.Server) bool { return o.Name == s.Name }); i >= 0 {

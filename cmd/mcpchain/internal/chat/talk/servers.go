@@ -230,7 +230,7 @@ func spoken(s adapter.ServerStatus) string {
 
 // explain is why a server is left out and what helps, in the words of a person, with its place in the file.
 func (l *Servers) explain(s *adapter.ServerStatus) error {
-	if _, placed := errors.AsType[*config.ServerError](s.Err); placed {
+	if errors.Is(s.Err, config.ErrEntry) {
 		return s.Err
 	}
 	about := reason.Server{Transport: l.transport(s.Name), Timeout: l.ConnectTimeout}

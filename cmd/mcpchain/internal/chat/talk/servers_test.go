@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -40,7 +39,11 @@ func TestLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	silent := fmt.Errorf(`server "demo": connect: %w`, context.DeadlineExceeded)
-	remote := config.Server{Name: "remote", Transport: &mcpclient.HTTP{URL: "http://x"}, Place: config.Place{File: "mcp.json", Line: 3}}
+	file, err := new(config.Loader).Parse(t.Context(), "mcp.json", []byte("{\n\"mcpServers\": {\n\"remote\": {\"url\": \"http://x\"}}}"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote := file.Servers[0]
 	servers.file, servers.Good = []config.Server{remote}, append(servers.Good, serverOf(&remote))
 	servers.ConnectTimeout = time.Second
 	for _, tt := range []struct {
