@@ -347,7 +347,8 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
-		d.warnings, d.window, d.unkept = e.rec.ledger.warned(), e.rec.ledger.usedLast(), e.rec.ledger.unkept()
+		d.warnings = append(d.warnings, e.rec.ledger.warned()...)
+		d.window, d.unkept = e.rec.ledger.usedLast(), e.rec.ledger.unkept()
 		release()
 	}
 }

@@ -130,6 +130,45 @@ func TestResumeOfHeldRun(t *testing.T) {
 	}
 }
 
+// atRelease is a store that has something done before a run is free for others.
+type atRelease struct {
+	record.Store
+	do func()
+}
+
+func (s *atRelease) Release(ctx context.Context, l record.Lease) error {
+	if do := s.do; do != nil {
+		s.do = nil
+		do()
+	}
+	return s.Store.Release(ctx, l)
+}
+
+// A reply that comes when a run has begun to wait, and is not free yet, is taken by its holder.
+func TestReplyBeforeRelease(t *testing.T) {
+	store := &atRelease{Store: record.NewMemory()}
+	var worked int
+	a := worker(t, turnsOf{turns: 2}, func() { worked++ }, agent.Options{Store: store, Approve: agent.AskPerson})
+	key := run.Key{ID: "0"}
+	allow := func() {
+		questions, err := a.Questions(t.Context(), key)
+		if err != nil || len(questions) != 1 {
+			t.Fatalf("got %d questions, %v, want one", len(questions), err)
+		}
+		if _, err := a.ResumeRun(t.Context(), key, run.Reply{Question: questions[0].ID, Action: run.ActionAllow}); !errors.Is(err, record.ErrHeld) {
+			t.Errorf("got %v, want %v", err, record.ErrHeld)
+		}
+	}
+	store.do = func() {
+		store.do = allow // at the next wait, too
+		allow()
+	}
+	got, err := a.Run(t.Context(), agent.Text("go"), agent.In(key.ID))
+	if err != nil || got.Output != "done" || worked != 2 {
+		t.Errorf("got %q, %v after %d calls, want the answer after 2", got.Output, err, worked)
+	}
+}
+
 // waitingRun is a run that waits for an approval, in a store that is watched. worked counts the calls.
 func waitingRun(t *testing.T) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
 	t.Helper()

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
@@ -103,11 +105,43 @@ func hand(ctx context.Context, events chan<- Event, e Event) error {
 	}
 }
 
-// held calls f while the lease of the run is renewed. If that fails the context of f ends, and if somebody wishes the end of the run.
+// held calls f while this process holds the run, and again if a reply came before the run was free: whoever gave it was
+// told that the holder takes it.
 func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) error) error {
 	if l.hold == nil {
 		return f(ctx)
 	}
+	for {
+		if err := d.renewed(ctx, l, f); err != nil || !d.retakes(ctx, l) {
+			return err
+		}
+	}
+}
+
+// retakes takes a run that waits once more if it has a reply. Another process may have taken it meanwhile.
+func (d *session) retakes(ctx context.Context, l *loaded) bool {
+	if l.state.Status != run.StatusWaiting {
+		return false
+	}
+	log, err := record.LoadCurrent(ctx, d.agent.runs(), l.hold.lease.Key)
+	if err != nil || log.Head.Status != run.StatusWaiting {
+		return false
+	}
+	replied := slices.ContainsFunc(log.Replies, func(r run.Reply) bool { return slices.Contains(log.Head.Questions, r.Question) })
+	if !replied {
+		return false
+	}
+	next, err := d.agent.hold(ctx, l.hold.lease.Key)
+	if err != nil {
+		return false
+	}
+	*l = *next
+	return true
+}
+
+// renewed calls f while the lease of the run is renewed. If that fails the context of f ends, and if somebody wishes the end of
+// the run. Then others may take the run.
+func (d *session) renewed(ctx context.Context, l *loaded, f func(context.Context) error) error {
 	defer l.hold.release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := d.agent.renewals
