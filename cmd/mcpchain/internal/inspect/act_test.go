@@ -2,8 +2,13 @@ package inspect
 
 import (
 	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 )
 
 // A server does what it is asked for, and its answer reaches the terminal
@@ -57,27 +62,6 @@ func TestActJSON(t *testing.T) {
 	}
 }
 
-func TestParameters(t *testing.T) {
-	t.Parallel()
-	const schema = `{"type":"object","required":["z"],"properties":{
-		"z":{"type":"string","description":"last\u001b[2J"},"a":{"type":["integer","null"]},"b":{"enum":["x",1]},"c":{}}}`
-	const want = "z (string): last\\x1b[2J\na (integer or null, optional)\nb (one of \"x\",1, optional)\nc (any, optional)"
-	if got := strings.Join(parameters(json.RawMessage(schema)), "\n"); got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
-	many := map[string]any{}
-	for _, r := range strings.Repeat("x", 60) {
-		many[strings.Repeat(string(r), len(many)+1)] = map[string]any{}
-	}
-	raw, err := json.Marshal(map[string]any{"properties": many})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := parameters(raw); len(got) != maxParameters+1 || got[maxParameters] != "… 10 more" {
-		t.Errorf("got %d lines, want %d", len(got), maxParameters+1)
-	}
-}
-
 // The timeout of the file bounds the silence of whatever is asked.
 func TestTimeoutOfTheFile(t *testing.T) {
 	t.Parallel()
@@ -87,6 +71,29 @@ func TestTimeoutOfTheFile(t *testing.T) {
 		const want = "mcpchain: neither an answer nor progress within 50ms; the server's \"timeout\" in the file gives it longer\n"
 		if status != statusMissing || out != "" || stderr != want {
 			t.Errorf("%v: got %d, %s%s\nwant %s", flags, status, out, stderr, want)
+		}
+	}
+}
+
+// TestFile finds the file as a word, as the flag of other commands, and in the person's configuration.
+func TestFile(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	t.Setenv("HOME", dir)
+	none := func(string) string { return "" }
+	if _, err := parse(nil, none, io.Discard); err == nil || !strings.Contains(err.Error(), "want a file") {
+		t.Errorf("got %v, want that a file is missing", err)
+	}
+	own := cli.Place("mcp.json")
+	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{"": own, "a.json": "a.json", "-config b.json": "b.json", `-config b.json -call x {}`: "b.json"} {
+		if o, err := parse(strings.Fields(line), none, io.Discard); err != nil || o.file != want {
+			t.Errorf("%q: got %+v, %v, want %s", line, o, err, want)
 		}
 	}
 }

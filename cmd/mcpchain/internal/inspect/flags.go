@@ -54,7 +54,7 @@ func Command() *cli.Command {
 func declare(getenv func(string) string) (*cli.Command, *options) {
 	o := &options{revisions: revisions.Flag{}, answers: answers.Answers{}}
 	c := cli.New("inspect", "tell which servers of an mcp.json work, and call what they offer")
-	c.Synopsis, c.About = []string{"inspect mcp.json [flags] [arguments of -call or -prompt]"}, about
+	c.Synopsis, c.About = []string{"inspect [mcp.json] [flags] [arguments of -call or -prompt]"}, about
 	c.Group("What is done", func(flags *flag.FlagSet) {
 		flags.StringVar(&o.server, "server", "", "show all about the server with this `name`, and use no other")
 		flags.StringVar(&o.call, "call", "", "call this `tool` by the server's name for it; its arguments follow as a JSON object")
@@ -68,6 +68,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		flags.StringVar(&o.profile, "profile", "", "show what is sent to one `provider`, or to all: "+fmt.Sprint(adapter.Profiles()))
 	})
 	o.model = c.Model(getenv)
+	c.Config(&o.file, "the word behind inspect, or mcp.json in your configuration folder")
 	c.Connect(&o.timeout)
 	c.Group(cli.GroupServers, func(flags *flag.FlagSet) { flags.Var(o.revisions, "revision", revisions.Usage) })
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
@@ -87,11 +88,16 @@ func parse(args []string, getenv func(string) string, out io.Writer) (*options, 
 	if err != nil {
 		return nil, err
 	}
-	if len(words) == 0 {
-		return nil, c.Wrong("want a file, such as mcp.json")
+	if o.file == "" && len(words) > 0 {
+		o.file, words = words[0], words[1:]
 	}
-	o.file = words[0]
-	if err := o.readArguments(words[1:]); err != nil {
+	if o.file == "" {
+		o.file = cli.Place("mcp.json")
+		if _, err := os.Stat(o.file); err != nil {
+			return nil, c.Wrong("want a file, such as mcp.json")
+		}
+	}
+	if err := o.readArguments(words); err != nil {
 		return nil, c.Wrong("%v", err)
 	}
 	switch {

@@ -3,6 +3,7 @@ package talk
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/parameters"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -121,4 +123,9 @@ func (s *Session) toolNames(context.Context, string) (c screen.Completion) {
 	}
 	slices.SortFunc(c.Items, func(a, b screen.Item) int { return cmp.Compare(a.Text, b.Text) })
 	return c
+}
+
+// schemaText describes an object, a member on each line.
+func schemaText(schema json.RawMessage) string {
+	return cmp.Or(strings.Join(parameters.Lines(schema), "\n"), "(none)")
 }

@@ -1,4 +1,5 @@
-package talk
+// Package parameters says in words what the JSON Schema of a tool takes or gives.
+package parameters
 
 import (
 	"bytes"
@@ -12,8 +13,9 @@ import (
 
 // Bounds of a schema that is shown.
 const (
-	maxSchemaLines = 60
-	maxSchemaDepth = 4
+	maxLines = 60
+	maxDepth = 4
+	maxJSON  = 2000 // characters
 )
 
 // node is what a person needs to know of a schema.
@@ -31,25 +33,23 @@ type node struct {
 	OneOf       []any           `json:"oneOf"`
 }
 
-// schemaText describes an object, a member on each line. What is not read is shown as JSON.
-func schemaText(raw json.RawMessage) string {
+// Lines describes an object, a member on each line: none for an object without members. What is not read is shown as
+// JSON.
+func Lines(schema json.RawMessage) []string {
 	var n node
-	if json.Unmarshal(raw, &n) != nil {
-		return hosttext.Line(hosttext.JSON(string(raw)), maxDescription)
+	if json.Unmarshal(schema, &n) != nil {
+		return []string{hosttext.Line(hosttext.JSON(string(schema)), maxJSON)}
 	}
 	lines := n.members("", 0)
-	if len(lines) == 0 {
-		return "(none)"
+	if more := len(lines) - maxLines; more > 0 {
+		lines = append(lines[:maxLines], fmt.Sprintf("… (%d more lines)", more))
 	}
-	if more := len(lines) - maxSchemaLines; more > 0 {
-		lines = append(lines[:maxSchemaLines], fmt.Sprintf("… (%d more lines)", more))
-	}
-	return strings.Join(lines, "\n")
+	return lines
 }
 
 // members are a line for each member of an object, and below it the members of that.
 func (n *node) members(indent string, depth int) (lines []string) {
-	if depth >= maxSchemaDepth {
+	if depth >= maxDepth {
 		return []string{indent + "…"}
 	}
 	for _, name := range keys(n.Properties) {
@@ -66,7 +66,7 @@ func (n *node) members(indent string, depth int) (lines []string) {
 		if len(member.Items) > 0 && json.Unmarshal(member.Items, &items) == nil {
 			lines = append(lines, items.members(indent+"  ", depth+1)...)
 		}
-		if len(lines) > 2*maxSchemaLines {
+		if len(lines) > 2*maxLines {
 			break
 		}
 	}

@@ -1,0 +1,29 @@
+package parameters
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestLines(t *testing.T) {
+	const schema = `{"type":"object","required":["z"],"properties":{
+		"z":{"type":"string","description":"last\u001b[2J"},"a":{"type":["integer","null"]},"b":{"enum":["x",1],"default":1},"c":{},
+		"of":{"type":"array","items":{"type":"object","properties":{"d":{"type":"boolean"}}}}}}`
+	const want = "z (string, required) last\\x1b[2J\na (integer or null)\nb (one of x | 1, default 1)\nc\nof (list of object)\n  d (boolean)"
+	if got := strings.Join(Lines(json.RawMessage(schema)), "\n"); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	many := map[string]any{}
+	for n := range 70 {
+		many[fmt.Sprint("x", n)] = map[string]any{}
+	}
+	raw, err := json.Marshal(map[string]any{"properties": many})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Lines(raw); len(got) != maxLines+1 || got[maxLines] != "… (10 more lines)" {
+		t.Errorf("got %d lines, want %d", len(got), maxLines+1)
+	}
+}
