@@ -164,25 +164,3 @@ func parseFlags(args []string, getenv func(string) string, out io.Writer) (*opti
 
 // wrong is a mistake on the command line.
 func wrong(reason string) error { return &cli.Error{Command: "chat", Reason: reason} }
-
-// catalog is the file of models, for a conversation.
-type catalog struct {
-	file   *models.File
-	getenv func(string) string
-}
-
-// Names implements [talk.Catalog].
-func (c catalog) Names() []string {
-	if c.file == nil {
-		return nil
-	}
-	return c.file.Names()
-}
-
-// Find implements [talk.Catalog].
-func (c catalog) Find(name string) (m models.Model, found bool, err error) {
-	if c.file == nil {
-		return m, false, nil
-	}
-	return c.file.Find(name, c.getenv)
-}

@@ -105,7 +105,7 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 		return err
 	}
 	session, err := talk.Open(ctx, talk.Config{
-		Screen: ui, Interrupts: interrupts, Person: who, Lacks: lacks, Trace: trace, Model: model, Models: catalog{o.model.File, os.Getenv}, Servers: servers,
+		Screen: ui, Interrupts: interrupts, Person: who, Lacks: lacks, Trace: trace, Model: model, Models: o.model.File, Servers: servers,
 		NoInstructions: o.noInstructions, Prices: o.model.Prices, Store: store, Continue: o.resume,
 		Folder: folder(), Media: mediaFolder(ui),
 	})

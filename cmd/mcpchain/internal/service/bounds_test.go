@@ -289,7 +289,8 @@ func TestSlowStart(t *testing.T) {
 	eventually(t, "the last one waits", func() bool {
 		s.limits.mu.Lock()
 		defer s.limits.mu.Unlock()
-		return len(s.limits.all["ada"].beginning) == 2
+		ada := s.limits.all["ada"]
+		return ada != nil && len(ada.beginning) == 2
 	})
 	close(slow.open)
 	held.Wait()

@@ -5,27 +5,25 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
 // limits bound what each user does in this process.
 type limits struct {
 	running, open, stored, streams int
-	rate                           float64 // requests in a second
+	rates                          *hosting.Rates
 
 	mu  sync.Mutex // guards the fields below
 	all map[string]*tenant
 }
 
 func newLimits(o *options) *limits {
-	return &limits{running: o.running, open: o.open, stored: o.stored, streams: o.streams, rate: o.rate / 60, all: map[string]*tenant{}}
+	return &limits{running: o.running, open: o.open, stored: o.stored, streams: o.streams, rates: hosting.NewRates(o.rate, max(1, int(burst*o.rate/60))), all: map[string]*tenant{}}
 }
 
 // tenant is a user with requests.
 type tenant struct {
-	rate *rate.Limiter
-	uses int // requests under way
-
+	uses      int             // requests under way; guarded by limits.mu
 	streams   int             // guarded by limits.mu
 	beginning []chan struct{} // runs that begin, in their order, each closed at its end; guarded by limits.mu
 }
@@ -35,38 +33,23 @@ const burst = 3
 
 // enter begins a request of a user; leave ends it. A request that comes too early has a wait.
 func (l *limits) enter(user string) (t *tenant, leave func(), wait time.Duration) {
+	if wait = l.rates.Take(user); wait > 0 {
+		return nil, nil, wait
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t = l.all[user]; t == nil {
-		l.forgetLocked()
-		t = &tenant{rate: rate.NewLimiter(rate.Limit(l.rate), max(1, int(burst*l.rate)))}
+		t = new(tenant)
 		l.all[user] = t
-	}
-	now := time.Now()
-	r := t.rate.ReserveN(now, 1)
-	if wait = r.DelayFrom(now); wait > 0 {
-		r.CancelAt(now)
-		return nil, nil, wait
 	}
 	t.uses++
 	return t, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		t.uses--
-	}, 0
-}
-
-// forgetLocked drops users who are as good as new, each time that the number of users has doubled.
-func (l *limits) forgetLocked() {
-	if n := len(l.all); n < 64 || n&(n-1) != 0 {
-		return
-	}
-	now := time.Now()
-	for user, t := range l.all {
-		if t.uses == 0 && t.rate.TokensAt(now) >= float64(t.rate.Burst()) {
+		if t.uses--; t.uses == 0 {
 			delete(l.all, user)
 		}
-	}
+	}, 0
 }
 
 // stream begins an event stream of a user if there may be one more.

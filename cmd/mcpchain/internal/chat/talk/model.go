@@ -18,12 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Catalog has models by the person's names for them.
-type Catalog interface {
-	Names() []string
-	Find(name string) (m models.Model, found bool, err error)
-}
-
 // Model is the model of a conversation, and its endpoint.
 type Model struct {
 	close func() error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +91,7 @@ func (s *Session) chooseModel(ctx context.Context, name string) error {
 
 func (s *Session) findModel(ctx context.Context, name string) (models.Model, error) {
 	if s.Models != nil {
-		if e, found, err := s.Models.Find(name); found || err != nil {
+		if e, found, err := s.Models.Find(name, os.Getenv); found || err != nil {
 			return e, err
 		}
 	}
@@ -107,7 +108,7 @@ func (s *Session) listModels(ctx context.Context) {
 	s.Screen.List(screen.Plain, "%s at %s", s.Model.Name(), cmp.Or(s.Model.url(), "this program"))
 	if s.Models != nil {
 		for _, name := range s.Models.Names() {
-			if e, found, err := s.Models.Find(name); found && err == nil {
+			if e, found, err := s.Models.Find(name, os.Getenv); found && err == nil {
 				s.Screen.List(screen.Tool, "  %s (%s at %s)", name, e.Name, models.PublicURL(e.BaseURL))
 			}
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/views"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/price"
 )
 
@@ -35,7 +36,7 @@ type Config struct {
 	Lacks      *person.Lacks
 	Trace      *Trace // nil: none
 	Model      *Model
-	Models     Catalog // that /model takes; nil: only the endpoint's
+	Models     *models.File // that /model takes; nil: only the endpoint's
 	Servers    *Servers
 
 	NoInstructions bool // do not give servers' instructions and skills to the model

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
 // Limits bound what users may do. Zero values mean defaults.
@@ -36,25 +36,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// maxRated bounds the users and addresses whose rates are known.
-const maxRated = 10_000
-
-// rates bounds requests by who sends them.
-type rates struct {
-	every rate.Limit
-	burst int
-
-	mu sync.Mutex // guards the field below
-	of map[string]*rate.Limiter
-}
-
-func newRates(perMinute, burst int) *rates {
-	return &rates{every: rate.Limit(float64(perMinute) / 60), burst: burst, of: map[string]*rate.Limiter{}}
-}
-
 // allow reports whether a request is within the rate, and else answers it.
-func (r *rates) allow(w http.ResponseWriter, who string) bool {
-	wait := r.take(who)
+func allow(r *hosting.Rates, w http.ResponseWriter, who string) bool {
+	wait := r.Take(who)
 	if wait == 0 {
 		return true
 	}
@@ -62,37 +46,6 @@ func (r *rates) allow(w http.ResponseWriter, who string) bool {
 	w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	writeError(w, http.StatusTooManyRequests, "too many requests; try again in "+strconv.Itoa(seconds)+" s")
 	return false
-}
-
-func (r *rates) take(who string) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	l := r.of[who]
-	if l == nil {
-		if len(r.of) >= maxRated {
-			r.forgetLocked()
-		}
-		l = rate.NewLimiter(r.every, r.burst)
-		r.of[who] = l
-	}
-	next := l.Reserve()
-	wait := next.Delay()
-	if wait > 0 {
-		next.Cancel()
-	}
-	return wait
-}
-
-// forgetLocked forgets who has not sent for a while, or everybody if there are none.
-func (r *rates) forgetLocked() {
-	for who, l := range r.of {
-		if l.Tokens() >= float64(r.burst) {
-			delete(r.of, who)
-		}
-	}
-	if len(r.of) >= maxRated {
-		clear(r.of)
-	}
 }
 
 // streams counts the windows that streams serve, and ends the streams of a session.

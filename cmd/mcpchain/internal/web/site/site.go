@@ -34,6 +34,7 @@ import (
 	"net/url"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/page"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
@@ -108,7 +109,7 @@ type Options struct {
 // Site is the handler of all routes.
 type Site struct {
 	opts           Options
-	changes, reads *rates
+	changes, reads *hosting.Rates
 	streams        *streams
 }
 
@@ -117,7 +118,7 @@ func New(o Options) http.Handler {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.Limits = o.Limits.withDefaults()
 	s := &Site{
-		opts: o, changes: newRates(o.Limits.PerMinute, o.Limits.Burst), reads: newRates(o.Limits.ReadsPerMinute, o.Limits.ReadBurst),
+		opts: o, changes: hosting.NewRates(float64(o.Limits.PerMinute), o.Limits.Burst), reads: hosting.NewRates(float64(o.Limits.ReadsPerMinute), o.Limits.ReadBurst),
 		streams: newStreams(o.Limits),
 	}
 	mux := http.NewServeMux()
@@ -166,14 +167,14 @@ func (s *Site) me(w http.ResponseWriter, r *http.Request) {
 
 // signIn has the sign-in decide, within the rate of the address.
 func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
-	if s.changes.allow(w, "address "+s.addressOf(r)) {
+	if allow(s.changes, w, "address "+s.addressOf(r)) {
 		s.opts.SignIn.ServeHTTP(w, r)
 	}
 }
 
 // signOut ends the session, and what is under way for it.
 func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
-	if !s.changes.allow(w, "address "+s.addressOf(r)) {
+	if !allow(s.changes, w, "address "+s.addressOf(r)) {
 		return
 	}
 	person, ok := s.opts.SignIn.Person(r)
@@ -196,7 +197,7 @@ func (s *Site) signed(next func(w http.ResponseWriter, r *http.Request, user str
 	return s.signedWithin(s.changes, next)
 }
 
-func (s *Site) signedWithin(changes *rates, next func(w http.ResponseWriter, r *http.Request, user string)) http.HandlerFunc {
+func (s *Site) signedWithin(changes *hosting.Rates, next func(w http.ResponseWriter, r *http.Request, user string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if person, ok := s.person(w, r, changes); ok {
 			next(w, r, person.User)
@@ -206,7 +207,7 @@ func (s *Site) signedWithin(changes *rates, next func(w http.ResponseWriter, r *
 
 // person is who sends a request, or the request is answered: it has no session, or the rate is
 // used up. The page names the user that it shows: in another window another one may have signed in.
-func (s *Site) person(w http.ResponseWriter, r *http.Request, changes *rates) (p Person, ok bool) {
+func (s *Site) person(w http.ResponseWriter, r *http.Request, changes *hosting.Rates) (p Person, ok bool) {
 	p, ok = s.opts.SignIn.Person(r)
 	shown, err := url.PathUnescape(r.Header.Get("Page-User"))
 	switch {
@@ -217,7 +218,7 @@ func (s *Site) person(w http.ResponseWriter, r *http.Request, changes *rates) (p
 		writeError(w, http.StatusUnauthorized, "another user is signed in by now")
 		return p, false
 	case r.Method == http.MethodGet:
-		return p, s.reads.allow(w, "user "+p.User)
+		return p, allow(s.reads, w, "user "+p.User)
 	}
-	return p, changes.allow(w, "user "+p.User)
+	return p, allow(changes, w, "user "+p.User)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -20,7 +21,7 @@ func (s *Site) viewRoutes(mux *http.ServeMux) {
 	if s.opts.Views == nil {
 		return
 	}
-	rates := newRates(viewRates.PerMinute, viewRates.Burst)
+	rates := hosting.NewRates(float64(viewRates.PerMinute), viewRates.Burst)
 	for route, serve := range map[string]func(http.ResponseWriter, *http.Request, string){
 		"POST /api/views": s.openView, "POST /api/views/seen": s.seenView, "POST /api/views/{session}/messages": s.viewSays,
 		"POST /api/views/{session}/answers": s.answerView, "POST /api/views/{session}/mode": s.viewMode, "DELETE /api/views/{session}": s.endView,

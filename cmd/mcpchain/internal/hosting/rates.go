@@ -1,0 +1,57 @@
+package hosting
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// maxRated bounds the users and addresses whose rates are known.
+const maxRated = 10_000
+
+// Rates bound requests by who sends them.
+type Rates struct {
+	every rate.Limit
+	burst int
+
+	mu sync.Mutex // guards the field below
+	of map[string]*rate.Limiter
+}
+
+// NewRates allows requests a minute on average, and a burst at once.
+func NewRates(perMinute float64, burst int) *Rates {
+	return &Rates{every: rate.Limit(perMinute / 60), burst: burst, of: map[string]*rate.Limiter{}}
+}
+
+// Take counts a request, unless it has to wait.
+func (r *Rates) Take(who string) (wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.of[who]
+	if l == nil {
+		if len(r.of) >= maxRated {
+			r.forgetLocked()
+		}
+		l = rate.NewLimiter(r.every, r.burst)
+		r.of[who] = l
+	}
+	now := time.Now()
+	next := l.ReserveN(now, 1)
+	if wait = next.DelayFrom(now); wait > 0 {
+		next.CancelAt(now)
+	}
+	return wait
+}
+
+// forgetLocked forgets who has not sent for a while, or everybody if there are none.
+func (r *Rates) forgetLocked() {
+	for who, l := range r.of {
+		if l.Tokens() >= float64(r.burst) {
+			delete(r.of, who)
+		}
+	}
+	if len(r.of) >= maxRated {
+		clear(r.of)
+	}
+}
