@@ -1,13 +1,9 @@
 package agenteval
 
 import (
-	"bufio"
-	"io"
 	"os"
-	"os/exec"
 	"regexp"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,28 +18,8 @@ import (
 func aimock(t *testing.T) string {
 	t.Helper()
 	set := proctest.InstallNPM(t, os.DirFS("../sampling/testdata/npm"))
-	cmd := exec.CommandContext(t.Context(), set.Node(), set.Module("@copilotkit/aimock/dist/cli.js"), "--port", "0", "--fixtures", "testdata/answers.json",
-		"--strict", "--validate-on-load", "--log-level", "info")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Wait() })                                   // killed by then: t.Context has ended
-	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // ends the lines
-	defer late.Stop()
-	lines := bufio.NewScanner(out)
-	for listening := regexp.MustCompile(`listening on (http://\S+)`); lines.Scan(); {
-		if found := listening.FindStringSubmatch(lines.Text()); found != nil {
-			go func() { _, _ = io.Copy(io.Discard, out) }() // it must not block on a full pipe
-			return found[1] + "/v1"
-		}
-	}
-	t.Fatal("the server did not start")
-	return ""
+	return set.Listen(t, regexp.MustCompile(`listening on (http://\S+)`), set.Module("@copilotkit/aimock/dist/cli.js"),
+		"--port", "0", "--fixtures", "testdata/answers.json", "--strict", "--validate-on-load", "--log-level", "info") + "/v1"
 }
 
 // A model behind a server by other authors is recorded, and played with the same results, byte for byte.

@@ -1,9 +1,7 @@
 package interop
 
 import (
-	"bufio"
-	"os/exec"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -19,23 +17,8 @@ func typescriptCommand(t *testing.T) mcpclient.Transport {
 // typescriptHTTP runs it over Streamable HTTP.
 func typescriptHTTP(t *testing.T) mcpclient.Transport {
 	set := npmServers(t)
-	cmd := exec.CommandContext(t.Context(), set.Node(), set.Path("modern.mjs"), "http")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // killed by then: t.Context has ended
-	port, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		_ = cmd.Wait()
-		t.Fatalf("the server did not start: %v\n%s", err, &stderr)
-	}
-	return &mcpclient.HTTP{URL: "http://127.0.0.1:" + strings.TrimSpace(port) + "/mcp"}
+	port := set.Listen(t, regexp.MustCompile(`^(\d+)$`), set.Path("modern.mjs"), "http")
+	return &mcpclient.HTTP{URL: "http://127.0.0.1:" + port + "/mcp"}
 }
 
 // TestTypeScriptSDK has a server on the official SDK for TypeScript as its peer.

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,31 +30,7 @@ func StartProvider(t testing.TB, resource string, life time.Duration) *Provider 
 	t.Helper()
 	set := install(t)
 	port := freePort(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, set.Node(), set.Path("provider.mjs"), port, resource, fmt.Sprint(int(life.Seconds())))
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		cancel()
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait() // it was killed
-		if t.Failed() {
-			t.Logf("the authorization server's stderr:\n%s", stderr.String())
-		}
-	})
-	late := time.AfterFunc(time.Minute, cancel) // ends the pipe
-	defer late.Stop()
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "listening\n" {
-		t.Fatalf("the authorization server did not start: %q, %v", line, err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the process
+	set.Listen(t, regexp.MustCompile(`^(listening)$`), set.Path("provider.mjs"), port, resource, fmt.Sprint(int(life.Seconds())))
 	return &Provider{Issuer: "http://127.0.0.1:" + port, Login: "ada"}
 }
 
