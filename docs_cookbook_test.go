@@ -196,7 +196,7 @@ func TestCookbookOwnTools(t *testing.T) {
 }
 
 func lends(ctx context.Context, host openai.ClientConfig, servers []adapter.Server) *adapter.Toolset {
-	sampler := must(sampling.New(host, "gpt-6-luna", &sampling.Options{Limits: sampling.Limits{Requests: 20, Tokens: 100_000}}))
+	sampler := must(sampling.New(host, "gpt-6-luna", &sampling.Options{Limits: sampling.Limits{All: sampling.Budget{Requests: 20, Tokens: 100_000}}}))
 	tools := must(adapter.Open(ctx, servers, &adapter.Options{Client: &mcpclient.Options{Sampling: sampler}}))
 	return tools
 }

@@ -239,9 +239,9 @@ var _ = func(ctx context.Context, transport mcpclient.Transport, sampler *sampli
 
 // docs/sampling.md, servers of an adapter
 var _ = func() error {
-	opts := &sampling.Options{Source: func(ctx context.Context) sampling.Source {
+	opts := &sampling.Options{Source: func(ctx context.Context) (server, call string) {
 		s, _ := adapter.SourceFrom(ctx)
-		return sampling.Source{Server: s.Server, Call: s.Call.ID}
+		return s.Server, s.Call.ID
 	}}
 	_ = opts
 	return nil
@@ -252,7 +252,7 @@ var _ = func() error {
 	opts := &sampling.Options{
 		Policy: sampling.Policy{Outside: sampling.ModeDeny}, // out of the blue: never
 		Servers: map[string]sampling.Policy{
-			"notes": {During: sampling.ModeAllow, Outside: sampling.ModeDeny, Models: []string{"gpt-5.4-nano"}},
+			"notes": {During: sampling.ModeAllow, Outside: sampling.ModeDeny},
 		},
 	}
 	_ = opts

@@ -42,9 +42,9 @@ func (l *lender) lend(m agent.Model, opts *sampling.Options) error {
 }
 
 // source names the server of a request and its call.
-func source(ctx context.Context) sampling.Source {
+func source(ctx context.Context) (server, call string) {
 	s, _ := adapter.SourceFrom(ctx)
-	return sampling.Source{Server: s.Server, Call: s.Call.ID}
+	return s.Server, s.Call.ID
 }
 
 // SamplingCapability declares what a [sampling.Sampler] takes.

@@ -68,7 +68,7 @@ func (c *charge) within(now time.Time, window time.Duration) bool {
 // budget. The charge itself need not be in the account yet.
 func (a *account) takes(now time.Time, next *charge, requests int) error {
 	currency := next.reserved.Cost.Currency
-	minute, cost, tokens := requests, int64(0), int64(0)
+	cost, tokens := int64(0), int64(0)
 	if requests > 0 {
 		cost, tokens = next.reserved.Cost.Micro, next.reserved.tokens()
 	}
@@ -81,9 +81,6 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 		requests++
 		tokens += c.reserved.tokens() + c.spent.tokens()
 		cost += in(currency, c.reserved.Cost) + in(currency, c.spent.Cost)
-		if now.Sub(c.at) < time.Minute {
-			minute++
-		}
 	}
 	clear(a.charges[len(kept):])
 	a.charges = kept
@@ -92,8 +89,6 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 	switch {
 	case b.Requests > 0 && requests > b.Requests:
 		return a.over(kindBudget, fmt.Sprintf("%d requests", b.Requests))
-	case b.PerMinute > 0 && minute > b.PerMinute:
-		return refused(kindRate, fmt.Sprintf("the limit of %d requests per minute for %s is reached", b.PerMinute, a.whose))
 	case b.Tokens > 0 && tokens > b.Tokens && need > 0:
 		return refused(kindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s", need, max(0, b.Tokens-(tokens-need)), b.Tokens, a.in(), a.whose))
 	case b.Tokens > 0 && tokens > b.Tokens:

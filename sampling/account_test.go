@@ -32,15 +32,13 @@ func TestBudgets(t *testing.T) {
 		kind        string
 		first, more int
 	}{
-		{"requests", Limits{Requests: 3}, kindBudget, 3, 3},
-		{"per minute", Limits{PerMinute: 4, Requests: 6}, kindRate, 4, 4},
-		{"tokens", Limits{Tokens: 134 * 5}, kindBudget, 5, 5},
-		{"tokens but for one", Limits{Tokens: 134*5 - 1}, kindBudget, 4, 4},
-		{"cost", Limits{Cost: map[string]int64{"USD": 134 * 2}}, kindCost, 2, 2},
+		{"requests", Limits{All: Budget{Requests: 3}}, kindBudget, 3, 3},
+		{"tokens", Limits{All: Budget{Tokens: 134 * 5}}, kindBudget, 5, 5},
+		{"tokens but for one", Limits{All: Budget{Tokens: 134*5 - 1}}, kindBudget, 4, 4},
+		{"cost", Limits{All: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, kindCost, 2, 2},
 		{"requests of a server", Limits{Server: Budget{Requests: 3}}, kindBudget, 3, 3},
 		{"tokens of a server", Limits{Server: Budget{Tokens: 134 * 5}}, kindBudget, 5, 5},
 		{"requests of a call", Limits{Call: Budget{Requests: 3}}, kindBudget, 3, 3},
-		{"rate of a call", Limits{Call: Budget{PerMinute: 2}}, kindRate, 2, 2},
 		{"cost of a call", Limits{Call: Budget{Cost: map[string]int64{"USD": 134 * 2}}}, kindCost, 2, 2},
 	}
 	for _, tt := range tests {
@@ -186,7 +184,7 @@ func TestSecondChanceIsCharged(t *testing.T) {
 			}
 			answering(tt.answer)(w, r)
 		})
-		s := h.sampler(t, &Options{Limits: Limits{Tokens: tt.tokens, Share: 1}})
+		s := h.sampler(t, &Options{Limits: Limits{All: Budget{Tokens: tt.tokens}, Share: 1}})
 		if _, err := s.CreateMessage(t.Context(), question(t, params)); err == nil {
 			t.Errorf("%s: got no error", tt.name)
 		}
@@ -205,7 +203,7 @@ func TestCheaperModel(t *testing.T) {
 		Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{
 			{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}, {Model: "gpt-4.1-*", Currency: "USD", Input: 1e4, Output: 1e4},
 		}},
-		Limits: Limits{Cost: map[string]int64{"USD": 136}, Share: 1},
+		Limits: Limits{All: Budget{Cost: map[string]int64{"USD": 136}}, Share: 1},
 	})
 	for _, want := range []string{`"gpt-4.1"`, `"gpt-4.1-nano"`} {
 		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil || !strings.Contains(h.last(), want) {
@@ -219,7 +217,7 @@ func TestCheaperModel(t *testing.T) {
 // A reviewer cannot ask for more than the rest of the budget, and is told so.
 func TestReviewerIsHeldToTheBudget(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Limits: Limits{Tokens: 1000, Share: 1}, Review: &Review{Request: func(_ context.Context, r *Request) error {
+	s := h.sampler(t, &Options{Limits: Limits{All: Budget{Tokens: 1000}, Share: 1}, Review: &Review{Request: func(_ context.Context, r *Request) error {
 		r.Params.MaxTokens = 2000
 		return nil
 	}}})
@@ -239,7 +237,7 @@ func TestDepth(t *testing.T) {
 		var records []record
 		var deepest error
 		s = h.sampler(t, &Options{
-			Source: duringCall, Limits: Limits{Concurrent: 1, Server: Budget{Concurrent: 1}},
+			Source: duringCall, Limits: Limits{All: Budget{Concurrent: 1}, Server: Budget{Concurrent: 1}},
 			Audit: func(_ context.Context, r *Record) { records = append(records, *r.all) },
 			Review: &Review{Request: func(ctx context.Context, _ *Request) error {
 				_, err := s.CreateMessage(inCall(ctx, "inner"), question(t, hi))
@@ -271,7 +269,7 @@ func TestConcurrencyOfAServer(t *testing.T) {
 		answer := answering(plainAnswer)
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { <-release; answer(w, r) })
 		defer h.Close()
-		s := h.sampler(t, &Options{Limits: Limits{Concurrent: 3, Server: Budget{Concurrent: 2}}})
+		s := h.sampler(t, &Options{Limits: Limits{All: Budget{Concurrent: 3}, Server: Budget{Concurrent: 2}}})
 		var wg sync.WaitGroup
 		for _, server := range []string{"a", "a", "a", "a", "b"} {
 			wg.Go(func() {
@@ -298,7 +296,7 @@ func TestLongRequestsStayCharged(t *testing.T) {
 		answer := answering(plainAnswer)
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(5 * time.Minute); answer(w, r) })
 		defer h.Close()
-		s := h.sampler(t, &Options{Limits: Limits{Requests: 1, Window: time.Minute}})
+		s := h.sampler(t, &Options{Limits: Limits{All: Budget{Requests: 1}, Window: time.Minute}})
 		ask := func() error {
 			_, err := s.CreateMessage(t.Context(), question(t, hi))
 			return err
@@ -318,7 +316,7 @@ func TestLongRequestsStayCharged(t *testing.T) {
 
 // The refusal of a large request tells its need and the rest of the budget.
 func TestWhatIsLeft(t *testing.T) {
-	g := newGovernor(Limits{Tokens: 450}.withDefaults())
+	g := newGovernor(Limits{All: Budget{Tokens: 450}}.withDefaults())
 	_, err := g.admit(&who{}, usage{Input: 200, Output: 100})
 	if want := "the request may take 300 tokens, and 225 of 225 in 1h0m0s are left for one server"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
@@ -327,7 +325,7 @@ func TestWhatIsLeft(t *testing.T) {
 
 // Each currency has its own limit.
 func TestCurrencies(t *testing.T) {
-	g := newGovernor(Limits{Cost: map[string]int64{"USD": 10, "EUR": 10}, Share: 1}.withDefaults())
+	g := newGovernor(Limits{All: Budget{Cost: map[string]int64{"USD": 10, "EUR": 10}}, Share: 1}.withDefaults())
 	for i, step := range []struct {
 		cost cost.Money
 		ok   bool

@@ -33,11 +33,9 @@ const (
 )
 
 // Record is the account of one request, for [Options.Audit]. Its JSON has more than its fields, and is fit
-// for a log: docs/sampling.md lists what. It holds only hashes and counts of the request and the reply,
-// unless [Options.AuditContents] adds the contents.
+// for a log: docs/sampling.md lists what. It holds only hashes and counts of the request and the reply.
 type Record struct {
 	Server string // the host's name for it
-	Model  string // model that was asked
 
 	// Outcome is "answered", "refused" by a limit, the policy or the reviewer, "invalid" by the protocol, "failed" by
 	// the model, "cancelled" by the caller, or "waiting" for a person who decides later; another record follows then.
@@ -91,8 +89,6 @@ type record struct {
 	RequestHash string `json:"requestHash,omitempty"` // SHA-256 of the JSON of the server's request
 	ReplyHash   string `json:"replyHash,omitempty"`   // SHA-256 of the reply to the server
 
-	Request json.RawMessage `json:"request,omitempty"` // the request to the model, with AuditContents
-	Reply   json.RawMessage `json:"reply,omitempty"`   // the reply to the server, with AuditContents
 }
 
 // run is one request and its state.
@@ -134,9 +130,6 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 	a.RequestHash = hash(encoded(params))
 	if r.request != nil {
 		a.Model, a.Reason = r.request.Model, r.request.reason
-		if s.options.AuditContents {
-			a.Request = encoded(r.request.Params)
-		}
 	}
 	if r.ticket != nil {
 		u := r.ticket.usage()
@@ -148,9 +141,6 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 	case result != nil && err == nil:
 		raw := encoded(result)
 		a.Outcome, a.StopReason, a.ReplyHash = outcomeAnswered, excerpt.Cut(result.StopReason), hash(raw)
-		if s.options.AuditContents {
-			a.Reply = raw
-		}
 	case errors.Is(err, mcp.ErrAnswerLater):
 		a.Outcome = outcomeWaiting
 	case errors.As(err, &refusal):
@@ -161,7 +151,7 @@ func (s *Sampler) audit(ctx context.Context, r *run, params *mcp.CreateMessagePa
 		a.Outcome = outcomeCancelled
 	}
 	s.options.Audit(context.WithoutCancel(ctx), &Record{
-		Server: a.Server, Model: a.Model, Outcome: a.Outcome, InputTokens: a.InputTokens, OutputTokens: a.OutputTokens, all: a,
+		Server: a.Server, Outcome: a.Outcome, InputTokens: a.InputTokens, OutputTokens: a.OutputTokens, all: a,
 	})
 }
 

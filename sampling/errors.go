@@ -15,7 +15,6 @@ const (
 	kindPolicy = "policy" // the host's policy for the server
 	kindReview = "review" // the reviewer, in this or an earlier request
 	kindSize   = "size"   // Limits.InputBytes
-	kindRate   = "rate"   // PerMinute of Limits or of a Budget
 	kindBudget = "budget" // Requests or Tokens of Limits or of a Budget
 	kindCost   = "cost"   // Cost of Limits or of a Budget
 	kindDepth  = "depth"  // maxDepth

@@ -42,7 +42,7 @@ func TestModelFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.host)
 			var log bytes.Buffer
-			s := h.sampler(t, &Options{Retries: -1, MaxReply: 1000, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			s := h.sampler(t, &Options{Retries: -1, maxReply: 1000, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			_, err := s.CreateMessage(t.Context(), question(t, hi))
 			rpc, ok := errors.AsType[*mcp.RPCError](err)
 			if !ok || rpc.Code != mcp.CodeInternalError {

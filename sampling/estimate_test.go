@@ -43,7 +43,7 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 		h := newHost(t, answering(`{"choices":[{"message":{"content":"Hello"}}],"usage":`+tt.usage+`}`))
 		var r record
 		s := h.sampler(t, &Options{
-			Limits: Limits{Requests: 1000, Tokens: 2000, Share: 1},
+			Limits: Limits{All: Budget{Requests: 1000, Tokens: 2000}, Share: 1},
 			Audit:  func(_ context.Context, record *Record) { r = *record.all },
 		})
 		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {

@@ -25,7 +25,7 @@ func ExampleNew() {
 	cfg := openai.DefaultConfig("your API key")
 	cfg.HTTPClient = host.Client()
 	sampler, err := sampling.New(cfg, "gpt-5-mini", &sampling.Options{
-		Limits: sampling.Limits{Requests: 10, MaxTokens: 500},
+		Limits: sampling.Limits{All: sampling.Budget{Requests: 10}, MaxTokens: 500},
 		Review: &sampling.Review{
 			Request: func(_ context.Context, r *sampling.Request) error {
 				fmt.Printf("a server asks %s for %d tokens\n", r.Model, r.Params.MaxTokens)
@@ -72,10 +72,10 @@ func ExampleSampler_For() {
 			{Model: "gpt-5", Currency: "USD", Input: 1_250_000, Output: 10_000_000}, // 1.25 and 10 dollars for a million tokens
 			{Model: "gpt-5-mini", Currency: "USD", Input: 250_000, Output: 2_000_000},
 		}},
-		Limits:  sampling.Limits{Cost: map[string]int64{"USD": 1_000_000}, Server: sampling.Budget{Requests: 10}},
+		Limits:  sampling.Limits{All: sampling.Budget{Cost: map[string]int64{"USD": 1_000_000}}, Server: sampling.Budget{Requests: 10}},
 		Servers: map[string]sampling.Policy{"stranger": {Outside: sampling.ModeDeny}},
 		Audit: func(_ context.Context, r *sampling.Record) {
-			fmt.Printf("%s: %s by %q, %d tokens\n", r.Server, r.Outcome, r.Model, r.InputTokens+r.OutputTokens)
+			fmt.Printf("%s: %s, %d tokens\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
 		},
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func ExampleSampler_For() {
 		}
 	}
 	// Output:
-	// weather: answered by "gpt-5-mini", 25 tokens
-	// stranger: refused by "", 0 tokens
+	// weather: answered, 25 tokens
+	// stranger: refused, 0 tokens
 	// sampling request refused: the host's policy does not let the request pass
 }

@@ -108,7 +108,7 @@ func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data strin
 	defer h.Close()
 	var log bytes.Buffer
 	read := &meter{next: h.Client()}
-	opts := &Options{MaxReply: bound, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	opts := &Options{maxReply: bound, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	if streaming {
 		opts.OnText = func(context.Context, *Request, string) {}
 	}

@@ -28,37 +28,18 @@ type Limits struct {
 	// Default 4 MiB.
 	InputBytes int
 
-	// Requests bounds the valid requests within any Window, whatever their
-	// outcome; more are refused. A request may take two completions: if a model
-	// fails to call a required tool, or calls it wrongly, it gets a second chance.
-	// Default 50.
-	Requests int
-
-	// PerMinute bounds the valid requests within any minute. Default Requests.
-	PerMinute int
-
-	// Tokens bounds the tokens of requests and replies within any Window. Default
-	// 1,000,000.
-	Tokens int64
-
-	// Cost bounds the cost within any Window, in millionths of each currency's unit:
-	// {"USD": 500_000} is half a dollar. [Options.Prices] must have a price for every
-	// model, in one of these currencies. Default: no limit.
-	Cost map[string]int64
+	// All bounds all servers together. Default: 50 requests and 1,000,000 tokens within any Window, 4 requests at the same
+	// time, no other limit.
+	All Budget
 
 	// Window is the period of the limits. Default 1 h.
 	Window time.Duration
 
-	// Concurrent bounds the requests that are reviewed or answered at the same
-	// time; more requests wait. Default 4.
-	Concurrent int
-
-	// Server bounds each server, in addition. Default for each field: Share of the
-	// limit.
+	// Server bounds each server, in addition. Default for each field: Share of
+	// that of All.
 	Server Budget
 
-	// Share is one server's largest part of Requests, PerMinute, Tokens, Cost and
-	// Concurrent, from 0 to 1. The rest is left for other servers. Default 0.5.
+	// Share is one server's largest part of All, from 0 to 1. The rest is left for other servers. Default 0.5.
 	Share float64
 
 	// Call bounds the requests in each call, however long it takes, requests in
@@ -68,13 +49,23 @@ type Limits struct {
 	Call Budget
 }
 
-// Budget bounds a part of the requests, with the meaning of the same fields in
-// [Limits]. Zero means no limit, except in [Limits.Server].
+// Budget bounds requests. A field that is 0 has the default that [Limits] names, and no limit in a [Policy].
 type Budget struct {
-	Requests   int
-	PerMinute  int
-	Tokens     int64
-	Cost       map[string]int64
+	// Requests bounds the valid requests within any Window, whatever their
+	// outcome; more are refused. A request may take two completions: if a model
+	// fails to call a required tool, or calls it wrongly, it gets a second chance.
+	Requests int
+
+	// Tokens bounds the tokens of requests and replies within any Window.
+	Tokens int64
+
+	// Cost bounds the cost within any Window, in millionths of each currency's unit:
+	// {"USD": 500_000} is half a dollar. [Options.Prices] must have a price for every
+	// model, in one of these currencies.
+	Cost map[string]int64
+
+	// Concurrent bounds the requests that are reviewed or answered at the same
+	// time; more requests wait.
 	Concurrent int
 }
 
@@ -88,8 +79,8 @@ func (l Limits) check() error {
 		negative bool
 	}{
 		{"MaxTokens", l.MaxTokens < 0}, {"InputBytes", l.InputBytes < 0}, {"Window", l.Window < 0},
-		{"Requests", l.Requests < 0}, {"PerMinute", l.PerMinute < 0}, {"Tokens", l.Tokens < 0}, {"Cost", negativeCost(l.Cost)},
-		{"Concurrent", l.Concurrent < 0}, {"Server", l.Server.negative()}, {"Call", l.Call.negative()},
+
+		{"All", l.All.negative()}, {"Server", l.Server.negative()}, {"Call", l.Call.negative()},
 	} {
 		if one.negative {
 			return fmt.Errorf("Options.Limits.%s is negative; give a positive value, or 0 for the default", one.name)
@@ -99,7 +90,7 @@ func (l Limits) check() error {
 }
 
 func (b Budget) negative() bool {
-	return b.Requests < 0 || b.PerMinute < 0 || b.Tokens < 0 || negativeCost(b.Cost) || b.Concurrent < 0
+	return b.Requests < 0 || b.Tokens < 0 || negativeCost(b.Cost) || b.Concurrent < 0
 }
 
 func negativeCost(limits map[string]int64) bool {
@@ -114,20 +105,18 @@ func negativeCost(limits map[string]int64) bool {
 func (l Limits) withDefaults() Limits {
 	setDefault(&l.MaxTokens, 4096)
 	setDefault(&l.InputBytes, 4<<20)
-	setDefault(&l.Requests, 50)
-	setDefault(&l.Tokens, 1_000_000)
+	setDefault(&l.All.Requests, 50)
+	setDefault(&l.All.Tokens, 1_000_000)
 	setDefault(&l.Window, time.Hour)
-	setDefault(&l.Concurrent, 4)
+	setDefault(&l.All.Concurrent, 4)
 	setDefault(&l.Call.Requests, 20)
 	setDefault(&l.Share, 0.5)
-	setDefault(&l.Server.Requests, l.part(l.Requests))
-	setDefault(&l.Server.PerMinute, l.part(l.PerMinute)) // 0 means that only Requests bounds it
-	setDefault(&l.PerMinute, l.Requests)
-	setDefault(&l.Server.Concurrent, l.part(l.Concurrent))
-	setDefault(&l.Server.Tokens, int64(math.Ceil(l.Share*float64(l.Tokens))))
-	if l.Server.Cost == nil && l.Cost != nil {
-		l.Server.Cost = make(map[string]int64, len(l.Cost))
-		for currency, micro := range l.Cost {
+	setDefault(&l.Server.Requests, l.part(l.All.Requests))
+	setDefault(&l.Server.Concurrent, l.part(l.All.Concurrent))
+	setDefault(&l.Server.Tokens, int64(math.Ceil(l.Share*float64(l.All.Tokens))))
+	if l.Server.Cost == nil && l.All.Cost != nil {
+		l.Server.Cost = make(map[string]int64, len(l.All.Cost))
+		for currency, micro := range l.All.Cost {
 			l.Server.Cost[currency] = int64(math.Ceil(l.Share * float64(micro)))
 		}
 	}
@@ -144,7 +133,7 @@ func setDefault[T int | int64 | float64 | time.Duration](p *T, v T) {
 }
 
 func (l *Limits) total() Budget {
-	return Budget{Requests: l.Requests, PerMinute: l.PerMinute, Tokens: l.Tokens, Cost: l.Cost, Concurrent: l.Concurrent}
+	return l.All
 }
 
 // governor admits requests, and keeps their accounts.

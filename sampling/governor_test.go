@@ -30,7 +30,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 		})
 		defer h.Close()
 		s := h.sampler(t, &Options{
-			Limits: Limits{Requests: 50, Concurrent: 7, Share: 1},
+			Limits: Limits{All: Budget{Requests: 50, Concurrent: 7}, Share: 1},
 			Review: &Review{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 1e9; return nil }},
 		})
 		var answered, refused atomic.Int64
@@ -62,7 +62,7 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGovernor(Limits{Requests: 2, Window: time.Hour, Share: 1}.withDefaults())
+		g := newGovernor(Limits{All: Budget{Requests: 2}, Window: time.Hour, Share: 1}.withDefaults())
 		admit := func(want bool) {
 			t.Helper()
 			ticket, err := g.admit(&who{}, usage{})
@@ -92,7 +92,7 @@ func TestWindow(t *testing.T) {
 
 func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGovernor(Limits{Concurrent: 1}.withDefaults())
+		g := newGovernor(Limits{All: Budget{Concurrent: 1}}.withDefaults())
 		var tickets [2]*ticket
 		for i := range tickets {
 			var err error
@@ -147,16 +147,15 @@ func TestShareOfAServer(t *testing.T) {
 		limits      Limits
 		first, next int // answered requests of ten, for each of two servers
 	}{
-		{"requests", Limits{Requests: 6}, 3, 3},
-		{"an odd number", Limits{Requests: 7}, 4, 3},
-		{"the only one", Limits{Requests: 1}, 1, 0},
-		{"tokens", Limits{Tokens: 134 * 6}, 3, 3},
-		{"per minute", Limits{PerMinute: 6}, 3, 3},
-		{"cost", Limits{Cost: map[string]int64{"USD": 134 * 6}}, 3, 3},
-		{"two thirds", Limits{Requests: 6, Share: 2. / 3}, 4, 2},
-		{"everything", Limits{Requests: 6, Share: 1}, 6, 0},
-		{"its own limit", Limits{Requests: 6, Server: Budget{Requests: 5}}, 5, 1},
-		{"its own limit of something else", Limits{Requests: 6, Server: Budget{Tokens: 1e6}}, 3, 3},
+		{"requests", Limits{All: Budget{Requests: 6}}, 3, 3},
+		{"an odd number", Limits{All: Budget{Requests: 7}}, 4, 3},
+		{"the only one", Limits{All: Budget{Requests: 1}}, 1, 0},
+		{"tokens", Limits{All: Budget{Tokens: 134 * 6}}, 3, 3},
+		{"cost", Limits{All: Budget{Cost: map[string]int64{"USD": 134 * 6}}}, 3, 3},
+		{"two thirds", Limits{All: Budget{Requests: 6}, Share: 2. / 3}, 4, 2},
+		{"everything", Limits{All: Budget{Requests: 6}, Share: 1}, 6, 0},
+		{"its own limit", Limits{All: Budget{Requests: 6}, Server: Budget{Requests: 5}}, 5, 1},
+		{"its own limit of something else", Limits{All: Budget{Requests: 6}, Server: Budget{Tokens: 1e6}}, 3, 3},
 	}
 	for _, tt := range tests {
 		h := newHost(t, answering(usageAnswer(34, 100)))

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/mcpchain/mcpchain/internal/cost"
-	"github.com/mcpchain/mcpchain/price"
 	"log/slog"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // Options configure a sampler. Nil and the zero value are valid: without a
@@ -41,20 +42,20 @@ type Options struct {
 	Policy  Policy
 	Servers map[string]Policy
 
-	// Source returns the host's names for the server and the call of a request,
-	// from the handler's context. Default: no name, and the call of
-	// [mcp.OriginFrom]. With package adapter:
+	// Source returns the host's names for the server and the tool call of a request,
+	// from the handler's context, "" for what it does not know. The call goes into the record, and identifies the call if the
+	// connection does not: that is preferred, because models repeat the ids of calls in other conversations.
+	// Default: no server, and the call of [mcp.OriginFrom]. With package adapter:
 	//
-	//	func(ctx context.Context) sampling.Source {
+	//	func(ctx context.Context) (server, call string) {
 	//		s, _ := adapter.SourceFrom(ctx)
-	//		return sampling.Source{Server: s.Server, Call: s.Call.ID}
+	//		return s.Server, s.Call.ID
 	//	}
-	Source func(ctx context.Context) Source
+	Source func(ctx context.Context) (server, call string)
 
-	// Audit gets a record of every finished request. It is called concurrently.
-	// Records have the contents of requests and replies only with AuditContents.
-	Audit         func(ctx context.Context, r *Record)
-	AuditContents bool
+	// Audit gets a record of every finished request. It is called concurrently. Records have hashes of requests and replies;
+	// Review sees the contents.
+	Audit func(ctx context.Context, r *Record)
 
 	// Metadata lists the keys of a request's metadata to pass on to the host, as
 	// text of up to 512 bytes, 16 keys at most. New fails for hosts that refuse
@@ -97,13 +98,11 @@ type Options struct {
 	// IdleTimeout bounds the silence within a stream. Default 2 min.
 	IdleTimeout time.Duration
 
-	// MaxReply bounds an answer of the host, in bytes. Default 32 MiB, at most
-	// 1 GiB.
-	MaxReply int64
-
 	// Logger gets failures of the host at Warn; servers do not see them. Default:
 	// discarded.
 	Logger *slog.Logger
+
+	maxReply int64 // bounds an answer of the host in bytes; default 32 MiB
 }
 
 func (o *Options) check(model string) error {
@@ -129,7 +128,7 @@ func (o *Options) checkPrices(model string) error {
 			return fmt.Errorf("Options.Prices: %w", err)
 		}
 	}
-	limits := []map[string]int64{o.Limits.Cost, o.Limits.Server.Cost, o.Limits.Call.Cost}
+	limits := []map[string]int64{o.Limits.All.Cost, o.Limits.Server.Cost, o.Limits.Call.Cost}
 	for _, p := range append(slices.Collect(maps.Values(o.Servers)), o.Policy) {
 		if p.Budget != nil {
 			limits = append(limits, p.Budget.Cost)

@@ -16,7 +16,7 @@ type Mode int
 
 // The modes. In each the limits hold.
 const (
-	ModeAsk   Mode = iota // the reviewer decides; without a reviewer the limits
+	modeAsk   Mode = iota // the reviewer decides; without a reviewer the limits
 	ModeAllow             // it passes without review
 	ModeDeny              // it is refused without review
 )
@@ -28,25 +28,8 @@ type Policy struct {
 	// call of a request; then the request counts as outside.
 	During, Outside Mode
 
-	// Reply is for replies, after the request has passed.
-	Reply Mode
-
-	// Models of the catalogue for the server. Default: all.
-	Models []string
-
 	// Budget of this server instead of [Limits.Server]. Default nil: that one.
 	Budget *Budget
-}
-
-// Source is the origin of a request, by the host's own names.
-type Source struct {
-	Server string // the host's name for the server, empty if it has none
-
-	// Call is the tool call in which the server asks, empty if unknown. It goes
-	// into the record, and identifies the call if the connection does not. The
-	// connection is preferred, because models repeat the ids of calls in other
-	// conversations.
-	Call string
 }
 
 // For returns a handler for the requests of one server. The name is the host's
@@ -99,13 +82,13 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	w.origin, _ = mcp.OriginFrom(ctx)
 	w.during = w.origin.Call != nil
 	if s.options.Source != nil {
-		source := s.options.Source(ctx)
+		server, call := s.options.Source(ctx)
 		if w.label == "" {
-			w.label = source.Server
+			w.label = server
 		}
-		w.during = w.during || source.Call != ""
-		if source.Call != "" {
-			w.call, w.charge = source.Call, callKey{session: w.origin.Session, server: w.label, call: source.Call}
+		w.during = w.during || call != ""
+		if call != "" {
+			w.call, w.charge = call, callKey{session: w.origin.Session, server: w.label, call: call}
 		}
 	}
 	if call := w.origin.Call; call != nil && call.ID != 0 {
@@ -146,28 +129,15 @@ func (w *who) budget(l *Limits) Budget {
 	return l.Server
 }
 
-// models returns the models of the catalogue for the server.
-func (w *who) models(all []Model) []Model {
-	if len(w.policy.Models) == 0 {
-		return all
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(m Model) bool { return !slices.Contains(w.policy.Models, m.ID) })
-}
-
-// checkPolicies returns an error if a policy names an unknown model.
+// checkPolicies returns an error for a policy with an unknown mode.
 func checkPolicies(o *Options) error {
 	policies := map[string]Policy{"Options.Policy": o.Policy}
 	for name, p := range o.Servers {
 		policies[fmt.Sprintf("the policy of %q", name)] = p
 	}
 	for name, p := range policies {
-		for _, id := range p.Models {
-			if !slices.ContainsFunc(o.Models, func(m Model) bool { return m.ID == id }) {
-				return fmt.Errorf("%s names the model %q, which is not in Options.Models", name, id)
-			}
-		}
-		for _, m := range []Mode{p.During, p.Outside, p.Reply} {
-			if m < ModeAsk || m > ModeDeny {
+		for _, m := range []Mode{p.During, p.Outside} {
+			if m < modeAsk || m > ModeDeny {
 				return fmt.Errorf("%s has the unknown mode %d", name, m)
 			}
 		}
@@ -181,7 +151,7 @@ func (s *Sampler) denied(w *who) error {
 	switch {
 	case w.mode() == ModeDeny:
 		return refused(kindPolicy, "the host's policy does not let the request pass")
-	case w.mode() == ModeAsk && s.options.Review != nil && s.memory.recall(w.subject(false)) == ModeDeny:
+	case w.mode() == modeAsk && s.options.Review != nil && s.memory.recall(w.subject(false)) == ModeDeny:
 		return refused(kindReview, "the request was not approved")
 	}
 	return nil

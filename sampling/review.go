@@ -103,7 +103,7 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 	ask := r.watched(func() any { return reply }, &r.record.ReplyEdited, func() error {
 		return s.options.Review.reply(ctx, r.request, reply)
 	})
-	by, err := s.decide(ctx, r.request, true, r.who.policy.Reply, ask)
+	by, err := s.decide(ctx, r.request, true, modeAsk, ask)
 	r.record.ReplyDecision = by
 	if err != nil || by != byReviewer {
 		return err

@@ -45,7 +45,7 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 	}
 	client, err := chat.New(cfg, &chat.Options{
 		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries,
-		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.MaxReply,
+		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.maxReply,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("new sampler: %w", err)
@@ -150,7 +150,7 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 	if err := s.denied(r.who); err != nil {
 		return err
 	}
-	models := r.who.models(s.models)
+	models := s.models
 	wanted := r.request.Params.MaxTokens
 	var tooDear error
 	for {

@@ -110,7 +110,7 @@ func TestInvalidRequests(t *testing.T) {
 	}
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{
-		Limits: Limits{Requests: 1},
+		Limits: Limits{All: Budget{Requests: 1}},
 		Review: &Review{Request: func(context.Context, *Request) error { t.Error("the reviewer was asked"); return nil }},
 	})
 	for _, tt := range tests {
@@ -154,13 +154,11 @@ func TestNewErrors(t *testing.T) {
 		t.Errorf("unknown host: got %v", err)
 	}
 	for name, l := range map[string]Limits{
-		"Share":    {Share: 2},
-		"Requests": {Requests: -1},
-		"Tokens":   {Tokens: -1},
-		"Cost":     {Cost: map[string]int64{"USD": -1}},
-		"Window":   {Window: -time.Hour},
-		"Server":   {Server: Budget{PerMinute: -1}},
-		"Call":     {Call: Budget{Concurrent: -1}},
+		"Share":  {Share: 2},
+		"All":    {All: Budget{Requests: -1}},
+		"Window": {Window: -time.Hour},
+		"Server": {Server: Budget{Requests: -1}},
+		"Call":   {Call: Budget{Concurrent: -1}},
 	} {
 		if _, err := New(cfg, "m", &Options{Limits: l}); err == nil || !strings.Contains(err.Error(), "Limits."+name) {
 			t.Errorf("%+v: got %v, want an error about Limits.%s", l, err, name)

@@ -110,7 +110,7 @@ func TestBudgetOfCallsWithOneID(t *testing.T) {
 		var mu sync.Mutex
 		client := connect(t, revision, h.sampler(t, &Options{
 			Limits: Limits{Call: Budget{Requests: 2}},
-			Source: func(context.Context) Source { return Source{Server: "poet", Call: "call_0"} },
+			Source: func(context.Context) (server, call string) { return "poet", "call_0" },
 			Audit: func(_ context.Context, r *Record) {
 				mu.Lock()
 				defer mu.Unlock()

@@ -17,7 +17,7 @@ func (m *Model) Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	own := &m.options
 	o.API, o.Host = cmp.Or(o.API, own.API), cmp.Or(o.Host, own.Host)
 	o.ReasoningEffort = cmp.Or(o.ReasoningEffort, own.ReasoningEffort)
-	o.Retries, o.MaxReply = cmp.Or(o.Retries, own.Retries), cmp.Or(o.MaxReply, own.MaxReply)
+	o.Retries = cmp.Or(o.Retries, own.Retries)
 	o.Timeout, o.IdleTimeout = cmp.Or(o.Timeout, own.Timeout), cmp.Or(o.IdleTimeout, own.IdleTimeout)
 	if o.Extra == nil {
 		o.Extra = own.Extra

@@ -150,7 +150,7 @@ func sampled(t *testing.T, e endpoint, lists map[string][]*mcp.Tool) []map[strin
 	opts := &sampling.Options{
 		Host: e.host, System: "House rules.",
 		Metadata: []string{"user", "ticket"}, Extra: map[string]json.RawMessage{"store": json.RawMessage("true")},
-		Limits: sampling.Limits{Requests: 10_000, Tokens: 1 << 40, InputBytes: 1 << 30, Share: 1},
+		Limits: sampling.Limits{All: sampling.Budget{Requests: 10_000, Tokens: 1 << 40}, InputBytes: 1 << 30, Share: 1},
 	}
 	sampler, err := sampling.New(r.config(), e.model, opts)
 	if err != nil { // not all hosts take metadata

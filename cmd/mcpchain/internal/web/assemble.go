@@ -212,9 +212,9 @@ func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.
 	}
 	sampler, err := model.Sampler(sampling.Options{
 		Review: sampling.AskLater(), Prices: prices,
-		Source: func(ctx context.Context) sampling.Source {
+		Source: func(ctx context.Context) (server, call string) {
 			from, _ := adapter.SourceFrom(ctx)
-			return sampling.Source{Server: from.Server, Call: from.Call.ID}
+			return from.Server, from.Call.ID
 		},
 	})
 	if err != nil {

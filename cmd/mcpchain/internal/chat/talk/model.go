@@ -77,9 +77,9 @@ func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHand
 		}
 		lent, err := model.Sampler(sampling.Options{
 			Review: &sampling.Review{Request: p.Lend, Reply: p.Release}, Prices: prices,
-			Source: func(ctx context.Context) sampling.Source {
+			Source: func(ctx context.Context) (server, call string) {
 				from, _ := adapter.SourceFrom(ctx)
-				return sampling.Source{Server: from.Server, Call: from.Call.ID}
+				return from.Server, from.Call.ID
 			},
 		})
 		if err != nil {
