@@ -9,7 +9,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -18,18 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/guard"
-)
-
-// Dialect is the form of messages that a provider of langchaingo needs.
-type Dialect string
-
-// The dialects. A provider of another form takes DialectOpenAI as a rule.
-const (
-	DialectOpenAI    Dialect = "openai"
-	DialectAnthropic Dialect = "anthropic" // one part in a message of the model, no blank text, marks of caches
-	DialectBedrock   Dialect = "bedrock"   // as DialectAnthropic, without marks
-	DialectGoogle    Dialect = "google"    // the results of a turn in one message, schemas as maps
-	DialectMistral   Dialect = "mistral"   // no message of a person after results, no tools for a last answer
 )
 
 // ModelOptions say how a model of langchaingo is used. Nil and the zero value are valid.
@@ -76,10 +63,8 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 	if o != nil {
 		w.options = *o
 	}
-	var err error
-	if w.dialect, err = convert.Dialect(w.options.Dialect).For(m); err != nil {
-		panic("lc: " + err.Error())
-	}
+	form := formOf(w.options.Dialect, m)
+	w.rules = form.rules
 	asked := llms.CallOptions{Temperature: math.NaN()}
 	for _, set := range w.options.CallOptions {
 		set(&asked)
@@ -98,10 +83,10 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 		w.info.Name = named.ModelName()
 	}
 	if w.info.Provider == "" {
-		w.info.Provider = providerOf(m, w.options.Dialect)
+		w.info.Provider = form.provider
 	}
 	if w.info.Profile == "" {
-		w.info.Profile = string(profileOf(w.dialect))
+		w.info.Profile = string(form.profile)
 	}
 	return w
 }
@@ -110,7 +95,7 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 type wrapped struct {
 	model       llms.Model
 	options     ModelOptions
-	dialect     convert.Dialect
+	rules       convert.Rules
 	temperature float64 // of calls for which none is asked; 0: none is set
 	info        model.Info
 }
@@ -150,7 +135,7 @@ func (w *wrapped) encoder(kept *model.Kept) *convert.Encoder {
 	}
 	e, ok := kept.Value.(*convert.Encoder)
 	if !ok {
-		e = convert.NewEncoder(convert.Options{Dialect: w.dialect, Media: w.info.Takes, AppendOnly: true})
+		e = convert.NewEncoder(convert.Options{Rules: w.rules, Media: w.info.Takes, AppendOnly: true})
 		kept.Value = e
 	}
 	return e
@@ -205,8 +190,8 @@ func (w *wrapped) stream(ctx context.Context, messages []llms.MessageContent, r 
 // callOptions are the options of a call. What the request says comes last. send takes pieces of the reply; nil:
 // the reply comes whole.
 func (w *wrapped) callOptions(r *model.Request, send func(model.Delta) error) []llms.CallOption {
-	tools, choice := w.dialect.Tools(toolsOf(r.Tools)), choiceOf(r.Choice)
-	if choice == "none" && !w.dialect.ToolsAtEnd() {
+	tools, choice := w.rules.Tools(toolsOf(r.Tools)), choiceOf(r.Choice)
+	if choice == "none" && w.rules.NoToolsAtEnd {
 		tools = nil
 	}
 	decide := func(o *llms.CallOptions) {
@@ -288,51 +273,4 @@ func noTools(m llms.Model) error {
 		return nil
 	}
 	return fmt.Errorf("langchaingo's provider %s does not send tools to its model; use package openaimodel with the provider's OpenAI-compatible URL%s", path, compatibleURL[path])
-}
-
-// langchaingo is the package of a model of langchaingo below its folder of models, "" for another model.
-func langchaingo(m llms.Model) string {
-	t := reflect.TypeOf(m)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	path, found := strings.CutPrefix(t.PkgPath(), "github.com/tmc/langchaingo/llms/")
-	if !found {
-		return ""
-	}
-	return path
-}
-
-// providerOf is the name of a model's provider by its package in langchaingo, or by a dialect.
-func providerOf(m llms.Model, d Dialect) string {
-	path := langchaingo(m)
-	if path == "" {
-		path = string(d)
-	}
-	switch path {
-	case "":
-		return "unknown"
-	case "bedrock":
-		return "aws.bedrock"
-	case "googleai", "google":
-		return "gcp.gemini"
-	case "googleai/vertex":
-		return "gcp.vertex_ai"
-	case "mistral":
-		return "mistral_ai"
-	case "watsonx":
-		return "ibm.watsonx.ai"
-	}
-	name, _, _ := strings.Cut(path, "/")
-	return name
-}
-
-func profileOf(d convert.Dialect) adapter.Profile {
-	switch d {
-	case convert.Anthropic:
-		return adapter.ProfileAnthropic
-	case convert.Google:
-		return adapter.ProfileGoogleAI
-	}
-	return adapter.ProfileOpenAI
 }

@@ -131,6 +131,7 @@ func TestInfo(t *testing.T) {
 	}{
 		{claude, nil, "anthropic", "anthropic"},
 		{claude, &lc.ModelOptions{Provider: "acme", Profile: adapter.ProfilePlain}, "acme", "plain"},
+		{claude, &lc.ModelOptions{Dialect: lc.DialectGoogle}, "anthropic", "googleai"},
 		{play(), nil, "unknown", "openai"},
 		{play(), &lc.ModelOptions{Dialect: lc.DialectMistral}, "mistral_ai", "openai"},
 		{play(), &lc.ModelOptions{Dialect: lc.DialectBedrock}, "aws.bedrock", "openai"},

@@ -11,11 +11,11 @@ import (
 
 // Options say how messages are written. The zero value writes for [OpenAI], without media of results.
 type Options struct {
-	// Dialect is the provider's: [Dialect.For] finds it out. Auto and unknown ones mean OpenAI here.
-	Dialect Dialect
+	// Rules are the provider's. Default: [OpenAI].
+	Rules Rules
 
 	// Media accepts media of results by their MIME type. A tool message cannot have them,
-	// so a human message after the results does, if the dialect has it there. Default nil:
+	// so a human message after the results does, if the rules have it there. Default nil:
 	// none.
 	Media func(mimeType string) bool
 
@@ -35,7 +35,7 @@ func ToLLMS(messages []run.Message, o Options) []llms.MessageContent {
 // once, however often the history is encoded. Use one encoder for each run; it is not for
 // concurrent use.
 type Encoder struct {
-	rules  rules
+	rules  Rules
 	media  func(string) bool
 	grows  bool // see Options.AppendOnly
 	system string
@@ -62,7 +62,7 @@ func NewEncoder(o Options) *Encoder {
 	if media == nil {
 		media = func(string) bool { return false }
 	}
-	return &Encoder{rules: o.Dialect.rules(), media: media, grows: o.AppendOnly}
+	return &Encoder{rules: o.Rules, media: media, grows: o.AppendOnly}
 }
 
 // Encode writes the messages. A system prompt comes first, in one message with the
@@ -193,10 +193,10 @@ const interrupted = "(The conversation was interrupted here.)"
 // message writes a message that has no results.
 func (e *Encoder) message(m *run.Message) {
 	role := llmsRole(m.Role)
-	if n := len(e.out); role == llms.ChatMessageTypeHuman && !e.rules.humanAfterTools && n > 0 && e.out[n-1].Role == llms.ChatMessageTypeTool {
+	if n := len(e.out); role == llms.ChatMessageTypeHuman && e.rules.ResultsLast && n > 0 && e.out[n-1].Role == llms.ChatMessageTypeTool {
 		e.out = append(e.out, llms.TextParts(llms.ChatMessageTypeAI, interrupted))
 	}
-	if m.Role == run.RoleSystem && e.rules.singleParts {
+	if m.Role == run.RoleSystem && e.rules.SingleParts {
 		if text := strings.Join(appendTexts(nil, m.Parts), "\n\n"); text != "" {
 			e.out = append(e.out, llms.TextParts(role, text))
 		}
@@ -217,7 +217,7 @@ func (e *Encoder) message(m *run.Message) {
 		}
 		parts, functions = append(parts, e.rules.call(p, &functions[0])), functions[1:]
 	}
-	if m.Role == run.RoleAssistant && e.rules.singleParts {
+	if m.Role == run.RoleAssistant && e.rules.SingleParts {
 		e.single(role, parts)
 	} else if len(parts) > 0 { // the providers index the first part
 		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts})
@@ -245,12 +245,12 @@ func (e *Encoder) turn(messages []run.Message) {
 			if part := e.rules.part(p, run.RoleTool); part != nil {
 				results = append(results, part)
 			}
-			if e.rules.humanAfterTools {
+			if !e.rules.ResultsLast {
 				media = e.appendMedia(media, p)
 			}
 		}
 	}
-	if e.rules.mergedResults && len(results) > 0 {
+	if e.rules.MergedResults && len(results) > 0 {
 		e.out = append(e.out, llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: results})
 	} else {
 		e.single(llms.ChatMessageTypeTool, results)

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-var everyDialect = []convert.Dialect{convert.OpenAI, convert.Anthropic, convert.Bedrock, convert.Google, convert.Mistral}
+var everyDialect = []convert.Rules{convert.OpenAI, convert.Anthropic, convert.Bedrock, convert.Google, convert.Mistral}
 
 func message(role run.Role, parts ...run.Part) run.Message {
 	return run.Message{Role: role, Parts: parts}
@@ -98,7 +98,7 @@ func TestToLLMS(t *testing.T) {
 			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
 		}
 	}
-	for d, want := range map[convert.Dialect][]string{
+	for d, want := range map[convert.Rules][]string{
 		convert.OpenAI: {
 			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
 			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
@@ -115,12 +115,12 @@ func TestToLLMS(t *testing.T) {
 		},
 	} {
 		messages := history()
-		got := convert.ToLLMS(messages, convert.Options{Dialect: d, Media: pngOnly})
+		got := convert.ToLLMS(messages, convert.Options{Rules: d, Media: pngOnly})
 		if diff := cmp.Diff(want, lines(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", d, diff)
+			t.Errorf("%+v (-want +got):\n%s", d, diff)
 		}
 		if diff := cmp.Diff(history(), messages); diff != "" {
-			t.Errorf("%s: the history was changed (-want +got):\n%s", d, diff)
+			t.Errorf("%+v: the history was changed (-want +got):\n%s", d, diff)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestEncoderForgets(t *testing.T) {
 		compacted := append([]run.Message{run.Text(run.RoleUser, "sum")}, h[3:]...)
 		changed := slices.Clone(h)
 		changed[6] = run.Text(run.RoleAssistant, "other")
-		o := convert.Options{Dialect: d, Media: pngOnly, AppendOnly: d == convert.Anthropic}
+		o := convert.Options{Rules: d, Media: pngOnly, AppendOnly: d == convert.Anthropic}
 		e := convert.NewEncoder(o)
 		var returned [][]llms.MessageContent
 		var shown [][]string
@@ -183,12 +183,12 @@ func TestEncoderForgets(t *testing.T) {
 			longer := append(got, llms.TextParts(llms.ChatMessageTypeHuman, "of the caller"))
 			returned, shown = append(returned, longer), append(shown, lines(longer))
 			if diff := cmp.Diff(lines(convert.ToLLMS(messages, o)), lines(got)); diff != "" {
-				t.Errorf("%s, step %d (-fresh +got):\n%s", d, i, diff)
+				t.Errorf("%+v, step %d (-fresh +got):\n%s", d, i, diff)
 			}
 		}
 		for i := range returned {
 			if diff := cmp.Diff(shown[i], lines(returned[i])); diff != "" {
-				t.Errorf("%s: what step %d returned was changed (-before +after):\n%s", d, i, diff)
+				t.Errorf("%+v: what step %d returned was changed (-before +after):\n%s", d, i, diff)
 			}
 		}
 	}
@@ -248,7 +248,7 @@ func grow(h []run.Message, i int) []run.Message {
 
 // TestEncodeCost bounds what a model call costs in a long run.
 func TestEncodeCost(t *testing.T) {
-	e := convert.NewEncoder(convert.Options{Dialect: convert.Anthropic})
+	e := convert.NewEncoder(convert.Options{Rules: convert.Anthropic})
 	h := long(10_000)
 	e.Encode("be", h)
 	i := len(h)

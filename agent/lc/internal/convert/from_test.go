@@ -59,9 +59,9 @@ func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(2000) {
 		want := random(rand.New(rand.NewPCG(seed, 1)))
 		for _, d := range everyDialect {
-			got := convert.FromLLMS(convert.ToLLMS(want, convert.Options{Dialect: d}))
+			got := convert.FromLLMS(convert.ToLLMS(want, convert.Options{Rules: d}))
 			if !reflect.DeepEqual(got, want) {
-				t.Fatalf("seed %d, %s (-want +got):\n%s", seed, d, cmp.Diff(want, got))
+				t.Fatalf("seed %d, %+v (-want +got):\n%s", seed, d, cmp.Diff(want, got))
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func TestJSONLosesNothing(t *testing.T) {
 		if i == 0 { // Anthropic has no blank text
 			d = convert.OpenAI
 		}
-		if diff := cmp.Diff([]llms.MessageContent{m}, convert.ToLLMS(read, convert.Options{Dialect: d})); diff != "" {
+		if diff := cmp.Diff([]llms.MessageContent{m}, convert.ToLLMS(read, convert.Options{Rules: d})); diff != "" {
 			t.Errorf("message %d, by way of %s (-want +got):\n%s", i, data, diff)
 		}
 	}

@@ -19,9 +19,9 @@ const (
 )
 
 // part writes a part of a message of that role, nil if it has no form.
-func (r rules) part(p *run.Part, role run.Role) llms.ContentPart {
+func (r Rules) part(p *run.Part, role run.Role) llms.ContentPart {
 	out := r.bare(p)
-	if len(p.Provider) == 0 || out == nil || !r.cacheMarks || role != run.RoleUser {
+	if len(p.Provider) == 0 || out == nil || !r.CacheMarks || role != run.RoleUser {
 		return out
 	}
 	if mark, ok := p.Provider[cacheKey]; ok {
@@ -30,10 +30,10 @@ func (r rules) part(p *run.Part, role run.Role) llms.ContentPart {
 	return out
 }
 
-func (r rules) bare(p *run.Part) llms.ContentPart {
+func (r Rules) bare(p *run.Part) llms.ContentPart {
 	switch p.Type {
 	case run.PartText, run.PartSummary:
-		if r.noBlankText && strings.TrimSpace(p.Text) == "" {
+		if r.NoBlankText && strings.TrimSpace(p.Text) == "" {
 			return nil
 		}
 		return llms.TextContent{Text: p.Text}
@@ -48,7 +48,7 @@ func (r rules) bare(p *run.Part) llms.ContentPart {
 }
 
 // call writes a call of the model.
-func (rules) call(p *run.Part, function *llms.FunctionCall) llms.ToolCall {
+func (Rules) call(p *run.Part, function *llms.FunctionCall) llms.ToolCall {
 	function.Name, function.Arguments = plainName(p.Name), object(p.Arguments)
 	return llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: function}
 }
