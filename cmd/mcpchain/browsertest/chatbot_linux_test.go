@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"golang.org/x/sys/unix"
 
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/demo"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demoservers"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
@@ -165,7 +165,7 @@ func (m *terminal) opens(call, tool string) *person {
 
 // TestViewOfChatbot shows a view on the chatbot's page, and has the person decide in the terminal on what the view wants.
 func TestViewOfChatbot(t *testing.T) {
-	servers, err := demo.Start()
+	servers, err := demoservers.Start()
 	if err != nil {
 		t.Fatal(err)
 	}

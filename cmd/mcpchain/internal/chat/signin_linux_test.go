@@ -184,5 +184,5 @@ func TestSignInWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)
 	finish(t, again(t, s.cmd), "").check(t, "", 1,
-		`mcp.json:1: server "notes": the server wants a sign-in: start chatbot on a terminal once, and say /login notes`)
+		`mcp.json:1: server "notes": the server wants a sign-in: start mcpchain on a terminal once, and say /login notes`)
 }

@@ -23,6 +23,9 @@ const (
 // Model declares the flags of a model.
 func (c *Command) Model(getenv func(string) string) (f *models.Flags) {
 	c.Group(GroupModel, func(set *flag.FlagSet) { f = models.Declare(set, getenv) })
+	for _, name := range []string{"base-url", "model"} {
+		c.Lookup(name).DefValue = "" // what the environment says is not for the help: a URL may have a password
+	}
 	return f
 }
 

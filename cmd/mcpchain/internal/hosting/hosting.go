@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demoservers"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -82,6 +83,21 @@ func Servers(cfg *config.Config, h *cli.Hosting) (good []adapter.Server, wrong [
 	return good, wrong
 }
 
+// DemoServers runs the demo servers, until the end. They are told the user, and their word on what only reads is taken.
+func DemoServers() (out []adapter.Server, end func() error, err error) {
+	servers, err := demoservers.Start()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range []struct{ name, url string }{{"demo", servers.DemoURL}, {"desk", servers.DeskURL}} {
+		out = append(out, adapter.Server{
+			Name: s.name, Policy: adapter.Policy{Trust: adapter.TrustHints},
+			Transport: CarryUser(&mcpclient.HTTP{URL: s.url}, demoservers.UserHeader),
+		})
+	}
+	return out, servers.Close, nil
+}
+
 // Report logs the servers that can be used, the servers that cannot, and the tools that are left out. It returns the
 // reasons if no server can be used.
 func Report(logger *slog.Logger, file string, opened, wrong []adapter.ServerStatus) error {
@@ -136,7 +152,10 @@ func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.L
 	case m.Name == "" && f.Hint != "" && strict:
 		return nil, &cli.Error{Command: "serve -api", Reason: f.Hint}
 	case m.Name == "":
-		logger.Warn("the model is a demo: give -model, or set OPENAI_MODEL", "hint", f.Hint)
+		if f.Hint != "" {
+			logger.Warn(f.Hint)
+		}
+		logger.Warn("the model is a demo: give -model, or set OPENAI_MODEL")
 		demo, err := tryout.StartModel()
 		if err != nil {
 			return nil, err

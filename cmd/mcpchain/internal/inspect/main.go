@@ -1,25 +1,9 @@
 // Package inspect is a doctor for mcp.json: it tells which servers can be used and why
-// the others cannot, and tries out what a server offers:
+// the others cannot, and tries out what a server offers. docs/inspect.md is its guide.
 //
-//	inspect mcp.json                                     a summary of all servers
-//	inspect mcp.json -server demo                        all about one server
-//	inspect mcp.json -server demo -call add '{"a":1}'    call a tool
-//	inspect mcp.json -server demo -read demo://menu      read a resource
-//	inspect mcp.json -server demo -prompt plan city=Rome fill in a prompt
-//	inspect mcp.json -server notes -sign-in              sign in to a server
-//	inspect mcp.json -base-url https://api.openai.com/v1 what an agent sends there
-//	inspect mcp.json -profile gemini                     what one provider is sent
-//	inspect mcp.json -json                               all of it, for programs
-//
-// With -base-url it shows the definitions of tools that package agent sends to
-// an OpenAI-compatible endpoint. The endpoint's host or -model decides on the
-// profile.
-//
-// A mistake in a server's entry is reported with its line and key, and does not
-// affect the others. Inspect shows what a server asks. It answers a form that
-// -answer completes, and declines other questions. It asks for the inputs of VS Code's files itself. It keeps the
-// tokens of sign-ins in a folder of the user's configuration, as examples/oauth
-// does.
+// A mistake in a server's entry is reported with its line and key, and does not affect the others. Inspect
+// asks for the inputs of VS Code's files itself. It keeps the tokens of sign-ins in a folder of the user's
+// configuration, as the other commands do.
 package inspect
 
 import (

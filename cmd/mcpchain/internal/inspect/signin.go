@@ -24,7 +24,7 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 	}
 	for i := range file.Servers {
 		s := &file.Servers[i]
-		t, err := signin.Authorize(s, &signin.Options{Client: "mcpchain inspect", Store: store, Receiver: p.receiver(s, o)})
+		t, err := signin.Authorize(s, &signin.Options{Client: "mcpchain", Store: store, Receiver: p.receiver(s, o)})
 		switch {
 		case err != nil && (s.OAuth != nil || o.signIn):
 			r.byName[s.Name].Error = s.At(fmt.Errorf("sign in: %w", err)).Error()

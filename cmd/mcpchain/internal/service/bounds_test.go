@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demoservers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -299,24 +300,24 @@ func TestSlowStart(t *testing.T) {
 
 // TestServersOfAFile has a server of a file that calls itself as the demo server, and its tool read-only.
 func TestServersOfAFile(t *testing.T) {
-	web, servers, err := startDemo()
+	servers, end, err := hosting.DemoServers()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = web.Close() })
-	at := urlOf(servers[0])
+	t.Cleanup(func() { _ = end() })
+	at := urlOf(servers[1])
 	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{%q:{"url":%q}}}`, demoLabel, at), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{%q:{"url":%q}}}`, "demo", at), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := person{t, start(t, settings(t, "-config", file, "-user-header", "X-User"), nil), "demo-ada"}
+	p := person{t, start(t, settings(t, "-config", file, "-user-header", demoservers.UserHeader), nil), "demo-ada"}
 	id := p.run("call whoami")
-	if got := p.settled(id); got.Status != run.StatusWaiting || len(got.Asks) != 1 || got.Asks[0].Server != demoLabel {
+	if got := p.settled(id); got.Status != run.StatusWaiting || len(got.Asks) != 1 || got.Asks[0].Server != "demo" {
 		t.Fatalf("got %s with %v, want a question", got.Status, got.Asks)
 	}
 	p.allow(id)
 	all := p.follow(id, "", is("answer"))
-	if !slices.ContainsFunc(all, func(e event) bool { return strings.Contains(e.data, "You are ada.") }) {
+	if !slices.ContainsFunc(all, func(e event) bool { return strings.Contains(e.data, "the user ada.") }) {
 		t.Error("the server of the file was not told the user")
 	}
 }

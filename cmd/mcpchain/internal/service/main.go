@@ -3,20 +3,7 @@
 //
 //	go run ./cmd/mcpchain serve -api
 //
-// Without further settings everything is in one process, with SQLite, a demo model, a demo server
-// and two demo users. The address and the tokens are printed:
-//
-//	curl -H 'Authorization: Bearer demo-ada' -d '{"input":"What is 17 plus 25?"}' localhost:8080/runs
-//	curl -H 'Authorization: Bearer demo-ada' localhost:8080/runs/ID
-//	curl -N -H 'Authorization: Bearer demo-ada' localhost:8080/runs/ID/events
-//	curl -H 'Authorization: Bearer demo-ada' -d '[{"ask":"…","action":"allow"}]' localhost:8080/runs/ID/answers
-//	curl -X DELETE -H 'Authorization: Bearer demo-ada' localhost:8080/runs/ID
-//
-// A POST of a run with an Idempotency-Key may be sent again: it begins one run. DELETE of a run that is over
-// deletes what is kept of it if the query says forget=true.
-//
-// -store URL and -temporal spread it over machines, see docs/scaling.md. OPENAI_API_KEY, OPENAI_MODEL
-// and OPENAI_BASE_URL choose a model, -config a file of MCP servers, -users who may call.
+// docs/service.md is its guide.
 package service
 
 import (
@@ -56,7 +43,7 @@ const about = `
 Runs agents for many users over HTTP. Runs and their questions stay in a database: they continue
 after a restart, and a question to a person may wait for days.
 
-Without flags everything is in one process, with SQLite, a demo model, a demo server, and two users
+Without flags everything is in one process, with SQLite, a demo model, demo servers, and two users
 with the tokens demo-ada and demo-bob. With a Postgres database any number of processes share the
 runs; with Temporal front ends serve HTTP, and workers do the rest.`
 
@@ -121,7 +108,7 @@ func declare() (*cli.Command, *options) {
 	c := cli.New("serve -api", "an HTTP service for many users")
 	c.Synopsis, c.About = []string{"serve -api [flags]"}, about
 	o.model = c.Model(os.Getenv)
-	c.Config(&o.config, "a demo server")
+	c.Config(&o.config, "demo servers")
 	c.Timeouts(&o.timeouts)
 	c.Hosting(&o.Hosting)
 	c.Store(&o.store, "runs", "service.db")

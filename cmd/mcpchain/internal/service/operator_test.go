@@ -17,8 +17,11 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -26,11 +29,11 @@ import (
 func TestUnusableServers(t *testing.T) {
 	const wrong = `"refused":{"url":"http://127.0.0.1:1/mcp"},"gone":{"command":"/does/not/exist"},"typo":{"comand":"x"},"off":{"command":"x","disabled":true}`
 	reasons := []string{"connection refused", "/does/not/exist", `did you mean`}
-	web, servers, err := startDemo()
+	servers, end, err := hosting.DemoServers()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = web.Close() })
+	t.Cleanup(func() { _ = end() })
 	for name, tt := range map[string]struct {
 		servers string
 		starts  bool
@@ -59,7 +62,7 @@ func TestUnusableServers(t *testing.T) {
 					t.Errorf("got the log %s and %v\nwant them with %s", log.String(), err, reasons[i])
 				}
 			}
-			if want := `msg="a server can be used" server=fine tools=8`; tt.starts && !strings.Contains(log.String(), want) {
+			if want := `msg="a server can be used" server=fine tools=7`; tt.starts && !strings.Contains(log.String(), want) {
 				t.Errorf("got the log %s\nwant it with %s", log.String(), want)
 			}
 			if want := "a tool that the server does not have\" server=fine tool=whoamI"; tt.starts && !strings.Contains(log.String(), want) {
@@ -290,11 +293,11 @@ func (l *passedLog) Write(p []byte) (int, error) {
 
 // TestServersOfHealth shows users how the servers stand: one is down at the start, and is there later.
 func TestServersOfHealth(t *testing.T) {
-	web, servers, err := startDemo()
+	servers, end, err := hosting.DemoServers()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = web.Close() })
+	t.Cleanup(func() { _ = end() })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +316,7 @@ func TestServersOfHealth(t *testing.T) {
 		}
 		return fmt.Sprint(body.Servers)
 	}
-	if got, want := state(), "[{fine ready 8} {late down 0}]"; got != want {
+	if got, want := state(), "[{fine ready 7} {late down 0}]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if code, _ := (person{t, p.url, "nobody"}).do("GET", "/healthz?detail", "", nil); code != http.StatusUnauthorized {
@@ -322,8 +325,10 @@ func TestServersOfHealth(t *testing.T) {
 	if listener, err = net.Listen("tcp", address); err != nil {
 		t.Fatal(err)
 	}
+	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tryout.NewServer() }, &sdk.StreamableHTTPOptions{Stateless: true})}
+	t.Cleanup(func() { _ = web.Close() })
 	go func() { _ = web.Serve(listener) }()
-	for state() != "[{fine ready 8} {late ready 8}]" {
+	for state() != "[{fine ready 7} {late ready 7}]" {
 		if t.Context().Err() != nil {
 			t.Fatalf("got %s", state())
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
@@ -198,11 +199,11 @@ func TestFlags(t *testing.T) {
 
 // TestWarningOfDemoUsers has servers of a file without users of a file.
 func TestWarningOfDemoUsers(t *testing.T) {
-	web, servers, err := startDemo()
+	servers, end, err := hosting.DemoServers()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = web.Close() })
+	t.Cleanup(func() { _ = end() })
 	file := filepath.Join(t.TempDir(), "mcp.json")
 	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{"real":{"url":%q}}}`, urlOf(servers[0])), 0o600); err != nil {
 		t.Fatal(err)

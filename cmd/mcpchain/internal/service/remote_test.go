@@ -136,7 +136,7 @@ func TestWorkerOfTemporal(t *testing.T) {
 			t.Fatal(err)
 		}
 		state, err := record.Fold(log.Records)
-		if want := "You are " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Output, want) {
+		if want := "the user " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Output, want) {
 			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Output, err, want)
 		}
 	}

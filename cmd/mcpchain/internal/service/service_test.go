@@ -15,7 +15,7 @@ func TestTwoUsers(t *testing.T) {
 	url := start(t, settings(t), nil)
 	ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
 	runs := map[person]string{ada: ada.run("call whoami"), bob: bob.run("call whoami")}
-	for p, want := range map[person]string{ada: "You are ada.", bob: "You are bob."} {
+	for p, want := range map[person]string{ada: "the user ada.", bob: "the user bob."} {
 		if got := p.settled(runs[p]); got.Status != run.StatusFinished || !strings.Contains(got.Answer, want) {
 			t.Errorf("got %s %q, want %q of the server", got.Status, got.Answer, want)
 		}
@@ -57,7 +57,7 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	approval := p.settled(id).Asks[0]
-	if approval.Kind != run.QuestionApproval || approval.Server != demoLabel {
+	if approval.Kind != run.QuestionApproval || approval.Server != "demo" {
 		t.Fatalf("got %+v, want an approval", approval)
 	}
 	send(409, `[{"ask":"forged","action":"allow"}]`)

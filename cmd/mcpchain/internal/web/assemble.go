@@ -21,7 +21,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/demo"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/keep"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/signin"
@@ -233,7 +232,10 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 	var servers []adapter.Server
 	var file []*config.Server
 	if o.config == "" {
-		servers, err = a.demoServers()
+		var end func() error
+		if servers, end, err = hosting.DemoServers(); err == nil {
+			a.later(end)
+		}
 	} else {
 		servers, file, refused, err = o.servers(ctx)
 	}
@@ -297,23 +299,6 @@ func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus, folder str
 func wantsSignIn(err error) bool {
 	refused, ok := errors.AsType[*transport.HTTPError](err)
 	return ok && refused.Status == http.StatusUnauthorized
-}
-
-// demoServers runs the demo servers, whose word on what only reads is taken.
-func (a *app) demoServers() ([]adapter.Server, error) {
-	servers, err := demo.Start()
-	if err != nil {
-		return nil, err
-	}
-	a.later(servers.Close)
-	var out []adapter.Server
-	for _, s := range []struct{ name, url string }{{"demo", servers.DemoURL}, {"desk", servers.DeskURL}} {
-		out = append(out, adapter.Server{
-			Name: s.name, Policy: adapter.Policy{Trust: adapter.TrustHints},
-			Transport: hosting.CarryUser(&mcpclient.HTTP{URL: s.url}, demo.UserHeader),
-		})
-	}
-	return out, nil
 }
 
 // servers reads the configuration. Its servers are not trusted: each call is asked about. Those with

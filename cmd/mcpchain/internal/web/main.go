@@ -15,7 +15,6 @@
 //   - internal/viewing keeps the sessions with views of tools, which run in a sandbox of another origin
 //   - internal/prose turns a model's Markdown into a tree that a page can show
 //   - internal/page has the files of the page
-//   - internal/demo has the servers that the page is tried with
 package web
 
 import (

@@ -13,7 +13,7 @@ import (
 // that the file demands, or 0.
 func (p *Person) Receiver(server string, port int) oauth.Receiver {
 	if !p.screen.Attended() {
-		return signin.NotNow(fmt.Sprintf("start chatbot on a terminal once, and say /login %s", server))
+		return signin.NotNow(fmt.Sprintf("start mcpchain on a terminal once, and say /login %s", server))
 	}
 	return &signin.Page{
 		Advice: fmt.Sprintf("/login %s", server), Port: port,

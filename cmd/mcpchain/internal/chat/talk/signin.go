@@ -26,7 +26,7 @@ func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
 	}
 	l.authorize = func(s *config.Server) error {
 		t, err := signin.Authorize(s, &signin.Options{
-			Client: "mcpchain chatbot", Store: store, Receiver: p.Receiver(s.Name, signin.Port(s)),
+			Client: "mcpchain", Store: store, Receiver: p.Receiver(s.Name, signin.Port(s)),
 		})
 		if before := l.signIns[s.Name]; before != nil {
 			_ = before.Close() // of an earlier entry

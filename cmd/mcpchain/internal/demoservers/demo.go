@@ -1,6 +1,6 @@
-// Package demo has the servers that the page is tried with: the demo server of the examples, and
+// Package demoservers has the servers that the page and the service are tried with: the demo server of the examples, and
 // a desk whose tools need what only a page with users has.
-package demo
+package demoservers
 
 import (
 	"context"
