@@ -127,7 +127,7 @@ func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 		v, err := valueOf(f, a.Fields[f.Name])
 		switch {
 		case err != nil:
-			wrong[f.Name] = shownError(err.Error())
+			wrong[f.Name] = ShownError(err.Error())
 		case v != nil:
 			values[f.Name] = v
 		}

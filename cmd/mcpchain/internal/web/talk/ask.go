@@ -121,7 +121,7 @@ func tooLong(n int, isAllowed bool) string {
 func fieldsOf(params *mcp.ElicitParams) (out []field, wrong string) {
 	fields, err := forms.Read(params)
 	if err != nil {
-		return nil, "the form cannot be shown: " + shownError(err.Error())
+		return nil, "the form cannot be shown: " + ShownError(err.Error())
 	}
 	for _, f := range fields {
 		v := field{
@@ -142,7 +142,7 @@ func samplingOf(q *run.Question) (s *sampled, wrong string) {
 	s = &sampled{Model: hosttext.Line(q.Model, 100), MaxTokens: int64(q.Sampling.MaxTokens), Text: hosttext.SamplingRequest(q.Sampling)}
 	data, err := json.Marshal(q.Sampling)
 	if err != nil {
-		return s, "The request cannot be shown: " + shownError(err.Error())
+		return s, "The request cannot be shown: " + ShownError(err.Error())
 	}
 	s.Whole = shownJSON(string(data), maxWhole)
 	return s, tooLong(len(data), true)

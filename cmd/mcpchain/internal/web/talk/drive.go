@@ -59,7 +59,7 @@ func (s *Service) start(key run.Key, counted bool) bool {
 		} else {
 			s.count(key.Tenant, -1)
 		}
-		s.changed(key.Tenant)
+		s.Changed(key.Tenant)
 	})
 	return true
 }
@@ -153,7 +153,7 @@ func (s *Service) take(t *topic, e agent.Event) {
 	view, kind := s.viewOf(t.key, e)
 	t.finish(e)
 	if s.append(t, placedOf(kind, e.Position(), view)) && (kind == "asked" || kind == "answered" || kind == "ended") {
-		s.changed(t.key.Tenant)
+		s.Changed(t.key.Tenant)
 	}
 }
 

@@ -71,7 +71,7 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 // saidIn are the events of a record for which the agent has none.
 func saidIn(key run.Key, r record.Record) (out []placed) {
 	if end, ok := r.Change.(*record.Ended); ok && end.Status != run.StatusFinished {
-		return []placed{placedOf("ended", agent.Position{Seq: r.Seq}, ended{Status: string(end.Status), Error: shownError(end.Error)})}
+		return []placed{placedOf("ended", agent.Position{Seq: r.Seq}, ended{Status: string(end.Status), Error: ShownError(end.Error)})}
 	}
 	var views []any
 	var kinds []string

@@ -21,7 +21,7 @@ func Link(address string) (any, error) {
 func linkOf(address string) (*link, string) {
 	read, err := hosttext.ReadLink(address)
 	if err != nil {
-		return nil, shownError(err.Error())
+		return nil, ShownError(err.Error())
 	}
 	u, err := url.Parse(address)
 	if err != nil {

@@ -37,16 +37,15 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 // others follow.
 func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
-	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Before: at.Add(1)}), nil) {
+	q := record.Query{Tenant: user, Agents: []string{agentName}, After: &record.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
+	for head, err := range record.Readable(s.store.List(ctx, q), nil) {
 		switch {
 		case err != nil:
 			return nil, false, err
-		case head.Updated.Equal(at) && head.Key.ID <= after: // runs of one time are in the order of their ids
 		case len(page) == maxListed:
 			return page, true, nil
-		default:
-			page = append(page, s.summary(ctx, head))
 		}
+		page = append(page, s.summary(ctx, head))
 	}
 	return page, false, nil
 }
@@ -122,10 +121,7 @@ func (s *Service) ChangedAll() {
 }
 
 // Changed tells the windows of a user that the list, or what is personal, is another one.
-func (s *Service) Changed(user string) { s.changed(user) }
-
-// changed tells the windows of a user that the list is another one.
-func (s *Service) changed(user string) {
+func (s *Service) Changed(user string) {
 	s.mu.Lock()
 	l := s.lists[user]
 	s.mu.Unlock()

@@ -196,7 +196,7 @@ func (s *Service) begin(ctx context.Context, user string, messages ...run.Messag
 		return "", fmt.Errorf("begin a conversation: %w", err)
 	}
 	started = s.start(key, true)
-	s.changed(user)
+	s.Changed(user)
 	return key.ID, nil
 }
 
@@ -252,7 +252,7 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 		return fmt.Errorf("ask: %w", err)
 	}
 	started = s.start(key, true)
-	s.changed(user)
+	s.Changed(user)
 	return nil
 }
 
@@ -330,7 +330,7 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 	if err := s.cancel(ctx, key); err != nil {
 		return err
 	}
-	s.changed(user)
+	s.Changed(user)
 	return errors.Join(s.catchUp(ctx, t), s.stopViews(ctx, key))
 }
 
@@ -376,7 +376,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 	s.mu.Lock()
 	delete(s.titles, key)
 	s.mu.Unlock()
-	s.changed(user)
+	s.Changed(user)
 	return nil
 }
 

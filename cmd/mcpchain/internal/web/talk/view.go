@@ -223,6 +223,4 @@ func isNested(text string) bool {
 }
 
 // ShownError is the text of an error as the page shows it.
-func ShownError(text string) string { return shownError(text) }
-
-func shownError(text string) string { return hosttext.Line(text, maxError) }
+func ShownError(text string) string { return hosttext.Line(text, maxError) }
