@@ -6,7 +6,8 @@
 //	a, err := host.Agent(model, &agent.Options{System: "Be brief."})
 //	result, err := a.Run(ctx, agent.Text("Book a table for 4"))
 //
-// [Ask] is a whole program in one call, for a question at a terminal. The packages below it can be used without it:
+// [Ask] is a whole program in one call, for a question at a terminal. With the model of the environment, [Host.Ask] needs no agent,
+// [Host.Model] serves langchaingo's own chains, and [Sampler] lends it to a server. The packages below it can be used without it:
 //
 //   - [github.com/mcpchain/mcpchain/mcpclient], a Model Context Protocol client: every
 //     published revision, every transport, authorization, tasks, everything that a

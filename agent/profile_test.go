@@ -56,7 +56,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 		"a vendor at a host":      {hosted(t, w, "openrouter", "anthropic/claude-x"), w, adapter.ProfileAnthropic},
 		"as the options say":      {lc.Model(langchain, &lc.ModelOptions{Profile: adapter.ProfileOpenAIStrict}), w, adapter.ProfileOpenAIStrict},
 		"as the server wrote it":  {lc.Model(langchain, &lc.ModelOptions{Profile: adapter.ProfilePlain}), w, adapter.ProfilePlain},
-		"by the dialect":          {lc.Model(new(keeper), &lc.ModelOptions{Dialect: lc.DialectGoogle}), nil, adapter.ProfileGoogleAI},
+		"by the dialect":          {lc.Model(new(keeper), &lc.ModelOptions{Dialect: "google"}), nil, adapter.ProfileGoogleAI},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tools, s := open(t, nil)

@@ -15,23 +15,27 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Prompt is a server's prompt as a langchaingo prompt template: it
+// Prompt makes a prompt of a server, one that the client lists, a prompt template of langchaingo: it
 // implements the interfaces of package prompts, FormatPrompter, MessageFormatter
 // and Formatter. Each use asks the server to fill the prompt in. The methods of these interfaces have no
-// context, so each ends after 30 s, and their messages have no media; [Prompt.Messages] has images and sounds as well.
-type Prompt struct {
-	Client     *mcpclient.Client
-	Definition *mcp.Prompt // one that Client lists
+// context, so each ends after 30 s, and their messages have no media; [PromptMessages] has images and sounds as well.
+func Prompt(client *mcpclient.Client, prompt *mcp.Prompt) *template {
+	return &template{client, prompt}
 }
 
-// Messages has the prompt filled in. Values that are not strings are written as
+type template struct {
+	client *mcpclient.Client
+	prompt *mcp.Prompt
+}
+
+// PromptMessages has a prompt of a server filled in. Values that are not strings are written as
 // JSON; unknown ones are left out.
-func (p *Prompt) Messages(ctx context.Context, values map[string]any) ([]llms.MessageContent, error) {
-	args, err := p.arguments(values)
+func PromptMessages(ctx context.Context, client *mcpclient.Client, prompt *mcp.Prompt, values map[string]any) ([]llms.MessageContent, error) {
+	args, err := argumentsOf(prompt, values)
 	if err != nil {
-		return nil, fmt.Errorf("prompt %.200q: %w", p.Definition.Name, err)
+		return nil, fmt.Errorf("prompt %.200q: %w", prompt.Name, err)
 	}
-	res, err := p.Client.GetPrompt(ctx, p.Definition.Name, args)
+	res, err := client.GetPrompt(ctx, prompt.Name, args)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +77,9 @@ func partsOf(c mcp.Content) []llms.ContentPart {
 	return []llms.ContentPart{llms.TextPart(string(written))}
 }
 
-func (p *Prompt) arguments(values map[string]any) (map[string]string, error) {
+func argumentsOf(prompt *mcp.Prompt, values map[string]any) (map[string]string, error) {
 	args := map[string]string{}
-	for _, a := range p.Definition.Arguments {
+	for _, a := range prompt.Arguments {
 		v, ok := values[a.Name]
 		if !ok {
 			if a.Required {
@@ -97,19 +101,19 @@ func (p *Prompt) arguments(values map[string]any) (map[string]string, error) {
 }
 
 // GetInputVariables lists the names of the prompt's arguments.
-func (p *Prompt) GetInputVariables() []string {
+func (p *template) GetInputVariables() []string {
 	var out []string
-	for _, a := range p.Definition.Arguments {
+	for _, a := range p.prompt.Arguments {
 		out = append(out, a.Name)
 	}
 	return out
 }
 
 // FormatMessages is Messages with chat messages.
-func (p *Prompt) FormatMessages(values map[string]any) ([]llms.ChatMessage, error) {
+func (p *template) FormatMessages(values map[string]any) ([]llms.ChatMessage, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	messages, err := p.Messages(ctx, values)
+	messages, err := PromptMessages(ctx, p.client, p.prompt, values)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +144,7 @@ func textOf(parts []llms.ContentPart) string {
 }
 
 // FormatPrompt is FormatMessages as a prompt value.
-func (p *Prompt) FormatPrompt(values map[string]any) (llms.PromptValue, error) {
+func (p *template) FormatPrompt(values map[string]any) (llms.PromptValue, error) {
 	messages, err := p.FormatMessages(values)
 	if err != nil {
 		return nil, err
@@ -149,7 +153,7 @@ func (p *Prompt) FormatPrompt(values map[string]any) (llms.PromptValue, error) {
 }
 
 // Format is FormatMessages as one text.
-func (p *Prompt) Format(values map[string]any) (string, error) {
+func (p *template) Format(values map[string]any) (string, error) {
 	value, err := p.FormatPrompt(values)
 	if err != nil {
 		return "", err

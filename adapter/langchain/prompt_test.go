@@ -12,13 +12,13 @@ import (
 )
 
 var (
-	_ prompts.FormatPrompter   = (*Prompt)(nil)
-	_ prompts.MessageFormatter = (*Prompt)(nil)
-	_ prompts.Formatter        = (*Prompt)(nil)
+	_ prompts.FormatPrompter   = (*template)(nil)
+	_ prompts.MessageFormatter = (*template)(nil)
+	_ prompts.Formatter        = (*template)(nil)
 )
 
 // prompting is the one prompt of a server, with every kind of content.
-func prompting(t *testing.T) *Prompt {
+func prompting(t *testing.T) *template {
 	server := sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil)
 	server.AddPrompt(&sdk.Prompt{Name: "review", Arguments: []*sdk.PromptArgument{{Name: "code", Required: true}, {Name: "lines"}, {Name: "tone"}}},
 		func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
@@ -40,7 +40,7 @@ func prompting(t *testing.T) *Prompt {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &Prompt{Client: client, Definition: p}
+		return Prompt(client, p)
 	}
 	t.Fatal("got no prompt")
 	return nil
@@ -48,7 +48,7 @@ func prompting(t *testing.T) *Prompt {
 
 func TestMessages(t *testing.T) {
 	prompt := prompting(t)
-	got, err := prompt.Messages(t.Context(), map[string]any{"code": "main.go", "lines": []int{1, 2}, "other": 1})
+	got, err := PromptMessages(t.Context(), prompt.client, prompt.prompt, map[string]any{"code": "main.go", "lines": []int{1, 2}, "other": 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +65,10 @@ func TestMessages(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
-	if _, err := prompt.Messages(t.Context(), nil); err == nil || !strings.Contains(err.Error(), `prompt "review": missing the value of "code"`) {
+	if _, err := PromptMessages(t.Context(), prompt.client, prompt.prompt, nil); err == nil || !strings.Contains(err.Error(), `prompt "review": missing the value of "code"`) {
 		t.Errorf("got %v, want what is missing", err)
 	}
-	if _, err := prompt.Messages(t.Context(), map[string]any{"code": func() {}}); err == nil {
+	if _, err := PromptMessages(t.Context(), prompt.client, prompt.prompt, map[string]any{"code": func() {}}); err == nil {
 		t.Error("got no error for a value that cannot be written")
 	}
 }

@@ -73,10 +73,6 @@ type Options struct {
 	// return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
-	// MaxRetryWait is the longest wait between two attempts. If the host asks for a longer one, the
-	// request fails at once. Default 30 s.
-	MaxRetryWait time.Duration
-
 	// Timeout bounds one attempt with its whole reply. Default 10 min.
 	Timeout time.Duration
 
@@ -134,7 +130,7 @@ func New(key, name string, opts *Options) (*Model, error) {
 		client = http.DefaultClient
 	}
 	m.wire = chat.NewWire("messages", client, &chat.Options{
-		Retries: o.Retries, Retrying: telling(o.Retrying), MaxRetryWait: o.MaxRetryWait,
+		Retries: o.Retries, Retrying: telling(o.Retrying),
 		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.MaxReply,
 	})
 	return m, nil

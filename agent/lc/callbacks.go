@@ -73,7 +73,7 @@ func (t *teller) tell(ctx context.Context, event agent.Event) {
 		t.handler.HandleText(ctx, e.Text)
 	case *agent.Output:
 		if len(e.Path) == 0 {
-			t.handler.HandleAgentFinish(ctx, schema.AgentFinish{ReturnValues: map[string]any{OutputKey: e.Text}, Log: e.Text})
+			t.handler.HandleAgentFinish(ctx, schema.AgentFinish{ReturnValues: map[string]any{outputKey: e.Text}, Log: e.Text})
 		}
 	}
 }

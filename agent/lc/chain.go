@@ -18,8 +18,8 @@ import (
 
 // The keys of a chain.
 const (
-	InputKey  = "input"
-	OutputKey = "output"
+	inputKey  = "input"
+	outputKey = "output"
 )
 
 // ChainOptions are the options of [Chain].
@@ -66,18 +66,18 @@ var _ callbacks.HandlerHaver = (*chain)(nil)
 
 func (*chain) GetMemory() schema.Memory { return memory.NewSimple() }
 
-func (*chain) GetInputKeys() []string { return []string{InputKey} }
+func (*chain) GetInputKeys() []string { return []string{inputKey} }
 
-func (*chain) GetOutputKeys() []string { return []string{OutputKey} }
+func (*chain) GetOutputKeys() []string { return []string{outputKey} }
 
 // GetCallbackHandler returns the handler that [chains.Call] tells of the chain.
 func (c *chain) GetCallbackHandler() callbacks.Handler { return c.opts.Handler }
 
 // Call runs the agent; [chains.Call] is its caller.
 func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chains.ChainCallOption) (map[string]any, error) {
-	text, ok := inputs[InputKey].(string)
+	text, ok := inputs[inputKey].(string)
 	if !ok {
-		return nil, fmt.Errorf("the value of %q is a %T; give a string", InputKey, inputs[InputKey])
+		return nil, fmt.Errorf("the value of %q is a %T; give a string", inputKey, inputs[inputKey])
 	}
 	stream, err := streaming(options)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chai
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{OutputKey: answer}, nil
+	return map[string]any{outputKey: answer}, nil
 }
 
 // run returns the agent's answer.

@@ -11,18 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
 )
 
-// Dialect is the form of messages that a provider of langchaingo needs.
-type Dialect string
-
-// The dialects. A provider of another form takes DialectOpenAI as a rule.
-const (
-	DialectOpenAI    Dialect = "openai"
-	DialectAnthropic Dialect = "anthropic" // one part in a message of the model, no blank text, marks of caches
-	DialectBedrock   Dialect = "bedrock"   // as DialectAnthropic, without marks
-	DialectGoogle    Dialect = "google"    // the results of a turn in one message, schemas as maps
-	DialectMistral   Dialect = "mistral"   // no message of a person after results, no tools for a last answer
-)
-
 // form is what a dialect stands for.
 type form struct {
 	rules    convert.Rules
@@ -30,32 +18,32 @@ type form struct {
 	provider string // in the words of OpenTelemetry's conventions
 }
 
-var forms = map[Dialect]form{
-	DialectOpenAI:    {convert.OpenAI, adapter.ProfileOpenAI, "openai"},
-	DialectAnthropic: {convert.Anthropic, adapter.ProfileAnthropic, "anthropic"},
-	DialectBedrock:   {convert.Bedrock, adapter.ProfileOpenAI, "aws.bedrock"},
-	DialectGoogle:    {convert.Google, adapter.ProfileGoogleAI, "gcp.gemini"},
-	DialectMistral:   {convert.Mistral, adapter.ProfileOpenAI, "mistral_ai"},
+var forms = map[string]form{
+	"openai":    {convert.OpenAI, adapter.ProfileOpenAI, "openai"},
+	"anthropic": {convert.Anthropic, adapter.ProfileAnthropic, "anthropic"},
+	"bedrock":   {convert.Bedrock, adapter.ProfileOpenAI, "aws.bedrock"},
+	"google":    {convert.Google, adapter.ProfileGoogleAI, "gcp.gemini"},
+	"mistral":   {convert.Mistral, adapter.ProfileOpenAI, "mistral_ai"},
 }
 
-// packages are the dialects of langchaingo's packages that are not [DialectOpenAI].
-var packages = map[string]Dialect{
-	"anthropic": DialectAnthropic, "bedrock": DialectBedrock, "googleai": DialectGoogle, "googleai/vertex": DialectGoogle, "mistral": DialectMistral,
+// packages are the dialects of langchaingo's packages that are not openai.
+var packages = map[string]string{
+	"anthropic": "anthropic", "bedrock": "bedrock", "googleai": "google", "googleai/vertex": "google", "mistral": "mistral",
 }
 
 // formOf is what a dialect stands for; without one, what the package of the model's type does. It panics if there is no
 // such dialect.
-func formOf(d Dialect, m llms.Model) form {
+func formOf(d string, m llms.Model) form {
 	path := langchaingo(m)
 	named := d
 	if d == "" {
 		if d = packages[path]; d == "" {
-			d = DialectOpenAI
+			d = "openai"
 		}
 	}
 	f, ok := forms[d]
 	if !ok {
-		panic(fmt.Sprintf("lc: dialect %q is unknown; use one of the constants", d))
+		panic(fmt.Sprintf("lc: dialect %q is unknown; ModelOptions.Dialect names those that there are", d))
 	}
 	switch {
 	case path == "" && named == "":

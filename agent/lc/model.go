@@ -26,9 +26,11 @@ type ModelOptions struct {
 	// prices and telemetry, and so does a method ModelName() string of the model. Default: none.
 	CallOptions []llms.CallOption
 
-	// Dialect is for a model that wraps another one, which hides its type. Default: by the package of
-	// the model's type.
-	Dialect Dialect
+	// Dialect is the form of messages that the model's provider takes: "openai"; "anthropic", one part in a message of the model, no
+	// blank text, marks of caches; "bedrock", the same without marks; "google", the results of a turn in one message, schemas as
+	// maps; "mistral", no message of a person after results, no tools for a last answer. Name it for a model that wraps another
+	// one, which hides its type. Default: by the package of the model's type, and as a rule "openai".
+	Dialect string
 
 	// Provider names the provider for telemetry, in the words of OpenTelemetry's conventions for
 	// generative AI. Default: by the package of the model's type, or by Dialect.

@@ -131,11 +131,11 @@ func TestInfo(t *testing.T) {
 	}{
 		{claude, nil, "anthropic", "anthropic"},
 		{claude, &lc.ModelOptions{Provider: "acme", Profile: adapter.ProfilePlain}, "acme", "plain"},
-		{claude, &lc.ModelOptions{Dialect: lc.DialectGoogle}, "anthropic", "googleai"},
+		{claude, &lc.ModelOptions{Dialect: "google"}, "anthropic", "googleai"},
 		{play(), nil, "unknown", "openai"},
-		{play(), &lc.ModelOptions{Dialect: lc.DialectMistral}, "mistral_ai", "openai"},
-		{play(), &lc.ModelOptions{Dialect: lc.DialectBedrock}, "aws.bedrock", "openai"},
-		{play(), &lc.ModelOptions{Dialect: lc.DialectGoogle}, "gcp.gemini", "googleai"},
+		{play(), &lc.ModelOptions{Dialect: "mistral"}, "mistral_ai", "openai"},
+		{play(), &lc.ModelOptions{Dialect: "bedrock"}, "aws.bedrock", "openai"},
+		{play(), &lc.ModelOptions{Dialect: "google"}, "gcp.gemini", "googleai"},
 	} {
 		got := lc.Model(tt.model, tt.opts).Info()
 		if got.Provider != tt.provider || got.Profile != tt.profile || !got.Whole {
@@ -178,7 +178,7 @@ func TestCallOptions(t *testing.T) {
 
 func TestMistralHasNoToolsAtTheEnd(t *testing.T) {
 	m := play(uses("1", "forecast", `{"city":"Oslo"}`), says("done"))
-	got := mustRun(t, wrapping(t, m, &lc.ModelOptions{Dialect: lc.DialectMistral},
+	got := mustRun(t, wrapping(t, m, &lc.ModelOptions{Dialect: "mistral"},
 		&agent.Options{Tools: []adapter.Source{forecast()}, Limits: run.Limits{Turns: 1}}))
 	if m.options.Tools != nil || m.options.ToolChoice != nil || got.StopReason != agent.StopMaxTurns {
 		t.Errorf("tools %v, choice %v; want none", m.options.Tools, m.options.ToolChoice)

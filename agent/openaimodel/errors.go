@@ -14,12 +14,12 @@ import (
 // Error is a failed completion. Its texts hold no credentials and no query of a
 // URL.
 type Error struct {
-	Host       string        // host name of the API, with its port if the base URL names one
+	host       string        // host name of the API, with its port if the base URL names one
 	Status     int           // HTTP status, or the status in the body; 0 for no answer
 	Code       string        // the host's code, or a word for the failure; may be empty
-	Message    string        // at most 1 KiB
-	RetryAfter time.Duration // wait that the host asked for; 0 for none
-	Retryable  bool          // the same request may succeed later
+	message    string        // at most 1 KiB
+	retryAfter time.Duration // wait that the host asked for; 0 for none
+	retryable  bool          // the same request may succeed later
 
 	cause *chat.Error
 }
@@ -61,7 +61,7 @@ func modelError(err error) error {
 	if !ok {
 		return err
 	}
-	return &model.Error{Kind: e.kind(), RetryAfter: e.RetryAfter, Repeated: e.Retryable, Window: e.cause.Window, Prompt: e.cause.Prompt, Err: e}
+	return &model.Error{Kind: e.kind(), RetryAfter: e.retryAfter, Repeated: e.retryable, Window: e.cause.Window, Prompt: e.cause.Prompt, Err: e}
 }
 
 // failure is the error of a call: an [*Error] for a failure of the host. The
@@ -72,7 +72,7 @@ func failure(err error) error {
 		return err
 	}
 	return &Error{
-		Host: e.Host, Status: e.Status, Code: e.Code, Message: e.Message,
-		RetryAfter: e.RetryAfter, Retryable: e.Retryable(), cause: e,
+		host: e.Host, Status: e.Status, Code: e.Code, message: e.Message,
+		retryAfter: e.RetryAfter, retryable: e.Retryable(), cause: e,
 	}
 }

@@ -76,19 +76,11 @@ type Options struct {
 	// called concurrently, and must return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
-	// MaxRetryWait is the longest wait between two attempts. If the host asks for
-	// a longer wait, the call fails at once. Default 30 s.
-	MaxRetryWait time.Duration
-
 	// Timeout bounds one attempt, its whole answer included. Default 10 min.
 	Timeout time.Duration
 
 	// IdleTimeout bounds the silence within a stream. Default 2 min.
 	IdleTimeout time.Duration
-
-	// MaxReply bounds an answer of the host, in bytes. Default 32 MiB, at most
-	// 1 GiB.
-	MaxReply int64
 }
 
 // Model is a [model.Model] for agents, and an [llms.Model] for langchaingo. It may be used concurrently, and serve
@@ -130,8 +122,8 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 		return nil, fmt.Errorf("new model: Format is %q; use auto, always or never", o.Format)
 	}
 	client, err := chat.New(cfg, &chat.Options{
-		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries, Retrying: telling(o.Retrying), MaxRetryWait: o.MaxRetryWait,
-		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.MaxReply,
+		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries, Retrying: telling(o.Retrying),
+		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("new model: %w", err)
@@ -242,11 +234,3 @@ func (m *Model) response(r *chat.Reply) *llms.ContentResponse {
 	}
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}
 }
-
-// StreamsToolCalls reports that streaming with tools is safe: parallel calls
-// stay apart and the streaming function gets only text. lc.Model calls it.
-func (m *Model) StreamsToolCalls() bool { return true }
-
-// ToolProfile names the profile of package adapter for the tools of the model: the profile of the host, or at a
-// host for models of many vendors, of the model's vendor, by its name.
-func (m *Model) ToolProfile() string { return string(m.chat.Schemas(m.model)) }

@@ -140,7 +140,7 @@ func refusedSchema(ctx context.Context, t *trial) error {
 // property wants a call with an argument of this schema, in the words for this server.
 func (t *trial) property(ctx context.Context, schema string) error {
 	def := &mcp.Tool{Name: "count", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":` + schema + `},"required":["n"]}`)}
-	if err := native(nil, def).called(ctx, t, adapter.Profile(t.llm.ToolProfile())); err != nil {
+	if err := native(nil, def).called(ctx, t, adapter.Profile(t.llm.Info().Profile)); err != nil {
 		return fmt.Errorf("%s: %w", schema, err)
 	}
 	return nil
