@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"path/filepath"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,12 +23,6 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	file, err := results.Open(filepath.Join(dir, "results.jsonl"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer file.Close()
-
 	s := &suite.Suite{
 		Name:    "greetings",
 		Servers: map[string]*suite.Server{"greeter": {Dial: greeter}},
@@ -43,11 +36,12 @@ func Example() {
 			Expect: suite.Expect{Answer: &suite.Answer{Contains: []string{"Ada"}}},
 		}},
 	}
-	o := &agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Trials: 3, Results: file, Dir: dir, Patience: 10 * time.Minute}
-	if err := agenteval.Run(context.Background(), []*suite.Suite{s}, o); err != nil {
+	o := agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Trials: 3, Dir: dir, Patience: 10 * time.Minute}
+	lines, err := agenteval.Lines(context.Background(), []*suite.Suite{s}, o)
+	if err != nil {
 		log.Fatal(err)
 	}
-	sum, err := results.Summarize(file.Lines())
+	sum, err := results.Summarize(lines)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -84,6 +85,18 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 	close(work)
 	workers.Wait()
 	return context.Cause(ctx)
+}
+
+// Lines runs the trials in the directory of the options, and returns their lines. It keeps no results.
+func Lines(ctx context.Context, suites []*suite.Suite, o Options) ([]*results.Line, error) {
+	file, err := results.Open(filepath.Join(o.Dir, "results.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	o.Results = file
+	err = Run(ctx, suites, &o)
+	return file.Lines(), err
 }
 
 // plan are the trials of suites, with what they have in common.

@@ -43,16 +43,12 @@ func run(t *testing.T, yaml string, spec model.Spec) map[string]*results.Line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := results.Open(filepath.Join(t.TempDir(), "results.jsonl"))
+	all, err := Lines(t.Context(), []*suite.Suite{s}, Options{Model: spec, Dir: t.TempDir(), Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	if err := Run(t.Context(), []*suite.Suite{s}, &Options{Model: spec, Results: file, Dir: t.TempDir(), Patience: patience}); err != nil {
-		t.Fatal(err)
-	}
 	lines := map[string]*results.Line{}
-	for _, l := range file.Lines() {
+	for _, l := range all {
 		lines[l.Task] = l
 	}
 	return lines

@@ -241,16 +241,11 @@ func TestCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, prices := range []*price.Table{nil, {Date: "2026-11-01", Models: []price.Price{{Model: "small-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}} {
-		file, err := results.Open(filepath.Join(t.TempDir(), "r.jsonl"))
+		lines, err := Lines(t.Context(), []*suite.Suite{s}, Options{Model: play(live.Cassette), Dir: t.TempDir(), Prices: prices, Patience: patience})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer file.Close()
-		o := &Options{Model: play(live.Cassette), Results: file, Dir: t.TempDir(), Prices: prices, Patience: patience}
-		if err := Run(t.Context(), []*suite.Suite{s}, o); err != nil {
-			t.Fatal(err)
-		}
-		for _, l := range file.Lines() {
+		for _, l := range lines {
 			want := int64(0)
 			if prices != nil {
 				want = l.Tokens / 15 * (10 + 2*5) // each reply has 10 tokens in, and 5 out

@@ -7,24 +7,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
-	"os/signal"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // mcp-go logs the end of every pipe
-	child(os.Args)
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	err := bench(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	fmt.Fprintln(os.Stderr, "bench:", err)
-	os.Exit(1)
+	rig.Main("bench", func(ctx context.Context, args []string, out, notes io.Writer) error {
+		child(os.Args)
+		return bench(ctx, args, out, notes)
+	})
 }
 
 // settings are the flags.

@@ -2,27 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
-	"os/signal"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // mcp-go logs the end of every pipe
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	err := compare(ctx, os.Args[1:], os.Stdout)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	fmt.Fprintln(os.Stderr, "loop:", err)
-	os.Exit(1)
+	rig.Main("loop", func(ctx context.Context, args []string, out, _ io.Writer) error { return compare(ctx, args, out) })
 }
 
 // settings are the flags.

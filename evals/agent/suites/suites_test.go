@@ -2,7 +2,6 @@ package suites
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -29,16 +28,12 @@ func TestScripted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := results.Open(filepath.Join(t.TempDir(), "results.jsonl"))
+	lines, err := agenteval.Lines(t.Context(), all, agenteval.Options{
+		Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Parallel: runtime.GOMAXPROCS(0), Patience: patience,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	o := &agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Results: file, Dir: t.TempDir(), Parallel: runtime.GOMAXPROCS(0), Patience: patience}
-	if err := agenteval.Run(t.Context(), all, o); err != nil {
-		t.Fatal(err)
-	}
-	lines := file.Lines()
 	for _, l := range lines {
 		if l.Outcome != results.Pass {
 			t.Errorf("%s/%s: %s: %s", l.Suite, l.Task, l.Outcome, l.Reason)
@@ -56,24 +51,19 @@ func TestNPM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := results.Open(filepath.Join(t.TempDir(), "results.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	for _, server := range s.Servers {
 		server.Command[0], server.Command[1] = set.Node(), set.Module(server.Command[1])
 	}
-	o := &agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Results: file, Dir: t.TempDir(), Patience: patience}
-	if err := agenteval.Run(t.Context(), []*suite.Suite{s}, o); err != nil {
+	lines, err := agenteval.Lines(t.Context(), []*suite.Suite{s}, agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Patience: patience})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range file.Lines() {
+	for _, l := range lines {
 		if l.Outcome != results.Pass {
 			t.Errorf("%s: %s: %s", l.Task, l.Outcome, l.Reason)
 		}
 	}
-	if n := len(file.Lines()); n != len(s.Tasks) {
+	if n := len(lines); n != len(s.Tasks) {
 		t.Errorf("got %d lines, want %d", n, len(s.Tasks))
 	}
 }
