@@ -37,11 +37,10 @@ func openStore(ctx context.Context, path string) (store record.Store, closer fun
 	if path == "" {
 		return record.NewMemory(), func() error { return nil }, nil
 	}
-	db, err := database.Open(ctx, path)
-	if err != nil {
+	if store, closer, err = database.OpenStore(ctx, path); err != nil {
 		return nil, nil, fmt.Errorf("open the conversations: %w", err)
 	}
-	return db.Runs, db.Close, nil
+	return store, closer, nil
 }
 
 // mediaFolder is where pictures and sounds of servers are kept. A script keeps nothing.

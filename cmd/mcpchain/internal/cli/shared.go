@@ -73,6 +73,11 @@ func (c *Command) Store(place *string, what, file string) {
 	c.storeIn(place, what, "a SQLite `file`, or the URL of a Postgres database", file)
 }
 
+// StoreOrFolder declares where runs are kept that need no database.
+func (c *Command) StoreOrFolder(place *string, what, file string) {
+	c.storeIn(place, what, "a SQLite `file`, a folder/ with a file for each, or the URL of a Postgres database", file)
+}
+
 // StoreFile declares where runs are kept that need SQLite.
 func (c *Command) StoreFile(place *string, what, file string) {
 	c.storeIn(place, what, "a SQLite `file`", file)

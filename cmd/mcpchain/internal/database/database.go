@@ -1,4 +1,4 @@
-// Package database opens where runs are kept: a SQLite file, or a Postgres database.
+// Package database opens where runs are kept: a SQLite file, a Postgres database, or a folder.
 package database
 
 import (
@@ -14,6 +14,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the drivers
 	_ "modernc.org/sqlite"
 
+	"github.com/mcpchain/mcpchain/agent/filestore"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
@@ -57,6 +59,20 @@ func Open(ctx context.Context, place string) (_ *DB, err error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return &DB{db, runs}, nil
+}
+
+// OpenStore opens a place for runs alone, which may be a folder, too: one that is there, or a name that ends with a slash. The
+// caller closes it.
+func OpenStore(ctx context.Context, place string) (record.Store, func() error, error) {
+	if info, err := os.Stat(place); strings.HasSuffix(place, "/") || err == nil && info.IsDir() {
+		store, err := filestore.Open(place, nil)
+		return store, func() error { return nil }, err
+	}
+	db, err := Open(ctx, place)
+	if err != nil {
+		return nil, nil, err
+	}
+	return db.Runs, db.Close, nil
 }
 
 // prepare makes a file that only the user of this process may read. Those that SQLite makes beside it get the same rights.

@@ -91,7 +91,10 @@ func parse(args []string, getenv func(string) string, out io.Writer) (*options, 
 	if o.file == "" && len(words) > 0 {
 		o.file, words = words[0], words[1:]
 	}
-	if o.file == "" {
+	switch o.file {
+	case cli.NoServers:
+		return nil, c.Wrong("there is nothing to inspect without servers")
+	case "":
 		o.file = cli.Place("mcp.json")
 		if _, err := os.Stat(o.file); err != nil {
 			return nil, c.Wrong("want a file, such as mcp.json")

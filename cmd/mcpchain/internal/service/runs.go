@@ -78,7 +78,7 @@ func declareRuns() (*cli.Command, *operating) {
 		f.DurationVar(&o.older, "older", 0, "runs whose last change was this `time` ago, or longer")
 		f.IntVar(&o.query.Limit, "limit", 0, "a `number` of runs at most; default all")
 	})
-	c.Store(&o.store, "runs", "service.db")
+	c.StoreOrFolder(&o.store, "runs", "service.db")
 	c.Sections = []cli.Section{
 		cli.Files("service.db\n    runs, unless -store names another place"),
 		{Title: "Environment", Text: "PGPASSWORD, PGPASSFILE\n    password of a Postgres database"},
@@ -138,12 +138,11 @@ func operate(args []string, in io.Reader, out io.Writer) (status int) {
 
 // do does what was asked for. found reports what a check has found.
 func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found bool, err error) {
-	db, err := database.Open(ctx, o.store)
+	store, closeStore, err := database.OpenStore(ctx, o.store)
 	if err != nil {
 		return false, err
 	}
-	defer db.Close()
-	store := db.Runs
+	defer func() { _ = closeStore() }()
 	if o.command == "list" {
 		return false, list(ctx, store, o.query, out)
 	}

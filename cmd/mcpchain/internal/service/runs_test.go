@@ -131,6 +131,17 @@ func TestRunsCommandLine(t *testing.T) {
 	if status := operate([]string{"list", "-store", file, "-user", "ada"}, nil, &out); status != 0 || !strings.Contains(out.String(), "damaged") || !strings.Contains(out.String(), "ada/good") {
 		t.Errorf("list: got status %d and %s", status, &out)
 	}
+	folder := t.TempDir() + "/"
+	var kept bytes.Buffer
+	if status := operate([]string{"export", "ada/good", "-store", file}, nil, &kept); status != 0 {
+		t.Errorf("export: got status %d", status)
+	}
+	for _, line := range []string{"import", "list", "verify"} { // in a folder, too
+		out.Reset()
+		if status := operate([]string{line, "-store", folder}, &kept, &out); status != 0 || line != "verify" && !strings.Contains(out.String(), "ada/good") {
+			t.Errorf("%s: got status %d and %s", line, status, &out)
+		}
+	}
 	out.Reset()
 	if status := operate([]string{"show", "ada/good", "-store", file}, nil, &out); status != 0 || !json.Valid(out.Bytes()) {
 		t.Errorf("show: got status %d and %s", status, &out)
