@@ -126,7 +126,7 @@ func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
 func TestCookbookBudget(t *testing.T) {
 	spends := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		step := agenttest.Use(agenttest.Wanted{Tool: "today", Arguments: `{}`})
-		if p.Request.Choice.Mode == model.ChoiceNone {
+		if p.Request.Choice == model.ChoiceNone {
 			step = agenttest.Say("Out of money.")
 		}
 		return step.Using(1000, min(p.Request.MaxTokens, 4000))(ctx, p)

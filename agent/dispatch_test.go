@@ -80,7 +80,7 @@ func TestModelGetsTheTools(t *testing.T) {
 		t.Errorf("got %d tools, want %d", len(first.Tools), want)
 	}
 	diff(t, "tools at the end", last.Tools, first.Tools)
-	if first.Choice.Mode != model.ChoiceAuto || last.Choice.Mode != model.ChoiceNone {
+	if first.Choice != model.ChoiceAuto || last.Choice != model.ChoiceNone {
 		t.Errorf("tool choice %v, then %v; want auto, then none", first.Choice, last.Choice)
 	}
 }

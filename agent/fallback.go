@@ -53,7 +53,7 @@ func (f *fallback) Info() model.Info {
 // fallen is what a conversation knows of the models.
 type fallen struct {
 	at   int // of the one that has answered
-	kept []model.Kept
+	kept []any
 }
 
 // Generate implements [Model].
@@ -109,14 +109,14 @@ func replaceable(err error) bool {
 	return false
 }
 
-func (f *fallback) knows(kept *model.Kept) *fallen {
+func (f *fallback) knows(kept *any) *fallen {
 	if kept == nil {
-		kept = new(model.Kept)
+		kept = new(any)
 	}
-	known, ok := kept.Value.(*fallen)
+	known, ok := (*kept).(*fallen)
 	if !ok {
-		known = &fallen{kept: make([]model.Kept, len(f.models))}
-		kept.Value = known
+		known = &fallen{kept: make([]any, len(f.models))}
+		*kept = known
 	}
 	return known
 }

@@ -42,7 +42,7 @@ type tally struct {
 // dialog is what a run says to its model, and what the model replies.
 type dialog struct {
 	account
-	kept  model.Kept // by the model, of what it was asked
+	kept  any // by the model, of what it was asked
 	offer offer
 	tally
 	truncation truncation
@@ -313,7 +313,7 @@ func (d *dialog) lastTurn(q *model.Request, final bool) {
 	case final && tool != nil:
 		q.Tools = slices.DeleteFunc(slices.Clone(q.Tools), func(t model.Tool) bool { return t.Name != tool.Name() })
 	case final && len(q.Tools) > 0:
-		q.Choice = model.Choice{Mode: model.ChoiceNone}
+		q.Choice = model.ChoiceNone
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/internal/reminder"
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
@@ -201,13 +200,13 @@ func (r *recipe) answering(answer *adapter.FuncTool) *recipe {
 
 // takesFormat reports whether the model's host holds text to the schema of the catalog's
 // tool, and sets the format for it.
-func (r *recipe) takesFormat(strict *adapter.Catalog, format **model.Format) bool {
+func (r *recipe) takesFormat(strict *adapter.Catalog, format *json.RawMessage) bool {
 	f := strict.Definitions()[0].Function
 	schema, isJSON := f.Parameters.(json.RawMessage)
 	if !f.Strict || !isJSON || r.info.Formats == nil || !r.info.Formats(len(r.opts.Tools) > 0) {
 		return false
 	}
-	*format = &model.Format{Name: f.Name, Schema: schema}
+	*format = schema
 	return true
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"sync/atomic"
 
@@ -22,8 +23,8 @@ type recipe struct {
 	finder   *finder
 	weighed  *atomic.Pointer[weight] // the catalog that was weighed last
 	reader   *reader
-	output   *adapter.Tool // for a structured answer, see As
-	format   *model.Format // of an answer that is text; nil: it is given by the tool
+	output   *adapter.Tool   // for a structured answer, see As
+	format   json.RawMessage // of an answer that is text; nil: it is given by the tool
 	opts     *Options
 	profile  adapter.Profile
 	window   *atomic.Int64 // of the model in tokens, as it or its refusals told; 0: unknown

@@ -66,7 +66,7 @@ func ExampleStep() {
 // At a limit the model may call no more tools.
 func ExamplePrompt() {
 	eager := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
-		if p.Request.Choice.Mode == model.ChoiceNone {
+		if p.Request.Choice == model.ChoiceNone {
 			return agenttest.Say("I got no further.")(ctx, p)
 		}
 		return agenttest.Use(agenttest.Wanted{Tool: "today"})(ctx, p)

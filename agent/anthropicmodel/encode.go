@@ -42,7 +42,7 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 		return nil, "", err
 	}
 	if r.Format != nil && rule.formats {
-		w.output().Format = &wireFormat{"json_schema", r.Format.Schema}
+		w.output().Format = &wireFormat{"json_schema", r.Format}
 	}
 	switch t := cmp.Or(r.Temperature, m.options.Temperature); {
 	case t == nil:
@@ -187,13 +187,13 @@ func choice(r *model.Request, tools bool) json.RawMessage {
 	case len(r.Tools) == 0:
 		return json.RawMessage(`{"type":"none"}`)
 	}
-	switch r.Choice.Mode {
+	switch r.Choice {
 	case model.ChoiceNone:
 		return json.RawMessage(`{"type":"none"}`)
 	case model.ChoiceRequired:
 		return json.RawMessage(`{"type":"any"}`)
 	case model.ChoiceTool:
-		name, _ := json.Marshal(r.Choice.Name) // a string always marshals
+		name, _ := json.Marshal(r.ChosenTool) // a string always marshals
 		return json.RawMessage(`{"type":"tool","name":` + string(name) + `}`)
 	}
 	return nil

@@ -113,7 +113,7 @@ func request(messages []llms.MessageContent, o *llms.CallOptions) (*model.Reques
 		r.Tools = append(r.Tools, model.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: schema, Strict: t.Function.Strict})
 	}
 	var err error
-	if r.Choice, err = choiceOf(o.ToolChoice); err != nil {
+	if r.Choice, r.ChosenTool, err = choiceOf(o.ToolChoice); err != nil {
 		return nil, err
 	}
 	for i, message := range messages {
@@ -126,21 +126,21 @@ func request(messages []llms.MessageContent, o *llms.CallOptions) (*model.Reques
 	return r, nil
 }
 
-func choiceOf(choice any) (model.Choice, error) {
+func choiceOf(choice any) (_ model.Choice, tool string, err error) {
 	switch choice := choice.(type) {
 	case nil:
-		return model.Choice{}, nil
+		return model.ChoiceAuto, "", nil
 	case string:
-		modes := map[string]model.ChoiceMode{"": model.ChoiceAuto, "auto": model.ChoiceAuto, "none": model.ChoiceNone, "required": model.ChoiceRequired, "any": model.ChoiceRequired}
+		modes := map[string]model.Choice{"": model.ChoiceAuto, "auto": model.ChoiceAuto, "none": model.ChoiceNone, "required": model.ChoiceRequired, "any": model.ChoiceRequired}
 		if mode, ok := modes[choice]; ok {
-			return model.Choice{Mode: mode}, nil
+			return mode, "", nil
 		}
 	case llms.ToolChoice:
 		if choice.Function != nil {
-			return model.Choice{Mode: model.ChoiceTool, Name: choice.Function.Name}, nil
+			return model.ChoiceTool, choice.Function.Name, nil
 		}
 	}
-	return model.Choice{}, fmt.Errorf(`tool choice %v is not "auto", "none", "required" or an llms.ToolChoice with a function`, choice)
+	return model.ChoiceAuto, "", fmt.Errorf(`tool choice %v is not "auto", "none", "required" or an llms.ToolChoice with a function`, choice)
 }
 
 // messageOf is a message as a run has it.

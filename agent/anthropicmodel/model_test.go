@@ -95,15 +95,15 @@ func TestRequests(t *testing.T) {
 		for title, history := range histories {
 			for _, effort := range []string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"} {
 				for _, tools := range [][]model.Tool{nil, {weather, {Name: "now"}}} {
-					for _, choice := range []model.Choice{{}, {Mode: model.ChoiceNone}, {Mode: model.ChoiceRequired}, {Mode: model.ChoiceTool, Name: "weather"}} {
+					for _, choice := range []model.Choice{model.ChoiceAuto, model.ChoiceNone, model.ChoiceRequired, model.ChoiceTool} {
 						for _, full := range []bool{false, true} {
 							if n++; n%soak.Pick(5, 1) != 0 {
 								continue
 							}
-							r := &model.Request{Messages: history, Effort: effort, Tools: tools, Choice: choice}
+							r := &model.Request{Messages: history, Effort: effort, Tools: tools, Choice: choice, ChosenTool: "weather"}
 							if full {
 								r.System, r.Stream, r.Temperature, r.Stop = "Be kind.", true, &half, []string{"END", "\n"}
-								r.Format = &model.Format{Name: "answer", Schema: json.RawMessage(`{"type":"object"}`)}
+								r.Format = json.RawMessage(`{"type":"object"}`)
 							}
 							if _, _, _, err := ask(t, m, r); err != nil {
 								t.Fatalf("%s, %s, effort %q, %d tools, choice %v, full %t: %v", name, title, effort, len(tools), choice, full, err)
@@ -215,7 +215,7 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 		{Type: run.PartText, Text: "Hello."},
 	}}
 	history := []run.Message{run.Text(run.RoleUser, "Hi"), message, run.Text(run.RoleUser, "Weather?")}
-	kept := new(model.Kept)
+	kept := new(any)
 	reply, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Kept: kept})
 	if err != nil || !strings.Contains(reply.Warning, "refused the model's earlier thoughts") {
 		t.Fatalf("got warning %q, error %v", reply.Warning, err)
@@ -261,8 +261,8 @@ func TestFailures(t *testing.T) {
 		"invalid":         {400, `{"type":"error","error":{"type":"invalid_request_error","message":"tools.0: no"}}`, model.ErrorInvalid, 1},
 		"within a stream": {200, first + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", model.ErrorRateLimit, 1},
 		"cut off":         {200, first, model.ErrorUnavailable, 1},
-		"not the API":     {200, `{"choices":[]}`, model.ErrorOther, 1},
-		"wrong order":     {200, first + "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{}}\n\n", model.ErrorOther, 1},
+		"not the API":     {200, `{"choices":[]}`, 0, 1},
+		"wrong order":     {200, first + "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{}}\n\n", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0

@@ -119,4 +119,4 @@ var budgets = map[string]int{"minimal": leastBudget, "low": 4_096, "medium": 8_1
 func knownEffort(effort string) bool { return effort == "" || effort == "none" || budgets[effort] > 0 }
 
 // forced reports whether a choice leaves the model no room to think first.
-func forced(c model.Choice) bool { return c.Mode == model.ChoiceRequired || c.Mode == model.ChoiceTool }
+func forced(c model.Choice) bool { return c == model.ChoiceRequired || c == model.ChoiceTool }

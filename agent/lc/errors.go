@@ -54,7 +54,7 @@ var statusText = regexp.MustCompile(`(?:status code:?|googleapi: error|http erro
 func kindOfStatus(text string) model.ErrorKind {
 	m := statusText.FindStringSubmatch(text)
 	if m == nil {
-		return model.ErrorOther
+		return 0 // another failure
 	}
 	switch status, _ := strconv.Atoi(m[1]); {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:

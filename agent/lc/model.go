@@ -131,14 +131,14 @@ func (w *wrapped) Generate(ctx context.Context, r *model.Request) iter.Seq2[mode
 }
 
 // encoder is the one that has written the conversation so far.
-func (w *wrapped) encoder(kept *model.Kept) *convert.Encoder {
+func (w *wrapped) encoder(kept *any) *convert.Encoder {
 	if kept == nil {
-		kept = new(model.Kept)
+		kept = new(any)
 	}
-	e, ok := kept.Value.(*convert.Encoder)
+	e, ok := (*kept).(*convert.Encoder)
 	if !ok {
 		e = convert.NewEncoder(convert.Options{Rules: w.rules, Media: w.info.Takes, AppendOnly: true})
-		kept.Value = e
+		*kept = e
 	}
 	return e
 }
@@ -192,7 +192,7 @@ func (w *wrapped) stream(ctx context.Context, messages []llms.MessageContent, r 
 // callOptions are the options of a call. What the request says comes last. send takes pieces of the reply; nil:
 // the reply comes whole.
 func (w *wrapped) callOptions(r *model.Request, send func(model.Delta) error) []llms.CallOption {
-	tools, choice := w.rules.Tools(toolsOf(r.Tools)), choiceOf(r.Choice)
+	tools, choice := w.rules.Tools(toolsOf(r.Tools)), choiceOf(r)
 	if choice == "none" && w.rules.NoToolsAtEnd {
 		tools = nil
 	}
@@ -250,14 +250,14 @@ func toolsOf(all []model.Tool) []llms.Tool {
 }
 
 // choiceOf is langchaingo's word for a choice, nil if the model decides.
-func choiceOf(c model.Choice) any {
-	switch c.Mode {
+func choiceOf(r *model.Request) any {
+	switch r.Choice {
 	case model.ChoiceNone:
 		return "none"
 	case model.ChoiceRequired:
 		return "required"
 	case model.ChoiceTool:
-		return llms.ToolChoice{Type: "function", Function: &llms.FunctionReference{Name: c.Name}}
+		return llms.ToolChoice{Type: "function", Function: &llms.FunctionReference{Name: r.ChosenTool}}
 	}
 	return nil
 }

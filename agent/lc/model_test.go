@@ -54,7 +54,7 @@ func TestFailures(t *testing.T) {
 		{errors.New("API returned unexpected status code: 408"), model.ErrorTimeout},
 		{errors.New("API returned unexpected status code: 400: bad"), model.ErrorInvalid},
 		{errors.New("status code: 400: the maximum context length is 5 tokens"), model.ErrorTooLong},
-		{errors.New("no status"), model.ErrorOther},
+		{errors.New("no status"), 0},
 		{llms.NewError(llms.ErrCodeQuotaExceeded, "acme", "no money"), model.ErrorAuth},
 		{llms.NewError(llms.ErrCodeContentFilter, "acme", "no"), model.ErrorRefused},
 	} {

@@ -26,13 +26,13 @@ type ErrorKind int
 
 // The kinds of failures.
 const (
-	ErrorOther       ErrorKind = iota
-	ErrorRateLimit             // too many requests, or the host is overloaded
-	ErrorUnavailable           // no connection, or a failure of the host
-	ErrorTimeout               // no answer in time; the host may have worked, and charge for it
-	ErrorAuth                  // the key is refused, or has no quota
-	ErrorNotFound              // the host has no such model, or no such endpoint
-	ErrorTooLong               // the request does not fit the window
-	ErrorRefused               // the content is refused
-	ErrorInvalid               // the request is refused: it would fail again
+	_                ErrorKind = iota // 0: another failure
+	ErrorRateLimit                    // too many requests, or the host is overloaded
+	ErrorUnavailable                  // no connection, or a failure of the host
+	ErrorTimeout                      // no answer in time; the host may have worked, and charge for it
+	ErrorAuth                         // the key is refused, or has no quota
+	ErrorNotFound                     // the host has no such model, or no such endpoint
+	ErrorTooLong                      // the request does not fit the window
+	ErrorRefused                      // the content is refused
+	ErrorInvalid                      // the request is refused: it would fail again
 )

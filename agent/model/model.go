@@ -75,9 +75,10 @@ type Request struct {
 
 	// Tools are what the model may call; only appended to, while a run lasts. A host that takes definitions in a
 	// conversation gets those that a result names (run.Part.Tools) there.
-	Tools  []Tool
-	Choice Choice
-	Format *Format // of the text; nil: any
+	Tools      []Tool
+	Choice     Choice
+	ChosenTool string          // the name of the tool that is called, with ChoiceTool
+	Format     json.RawMessage // a schema for the text, within the strict subset of OpenAI's structured outputs; nil: any
 
 	MaxTokens   int // of the reply with its reasoning
 	Temperature *float64
@@ -96,13 +97,10 @@ type Request struct {
 	// conversation in their caches. Default: none.
 	CacheKey string
 
-	// Kept is where the model keeps what it made of earlier requests of the conversation. The caller
+	// Kept is where the model keeps what it made of earlier requests of the conversation, for itself alone. The caller
 	// passes the same pointer with each of them, one request at a time. Nil: it keeps nothing.
-	Kept *Kept
+	Kept *any
 }
-
-// Kept is the memory of a model for one conversation in one process. The model alone uses its value.
-type Kept struct{ Value any }
 
 // Tool is a function that the model may call.
 type Tool struct {
@@ -112,28 +110,15 @@ type Tool struct {
 	Strict      bool            // the host shall hold the arguments to the schema, if it can
 }
 
-// Choice says whether the model has to call tools. The zero value leaves it to the model.
-type Choice struct {
-	Mode ChoiceMode
-	Name string // of the tool, with ChoiceTool
-}
+// Choice says whether the model has to call tools.
+type Choice int
 
-// ChoiceMode is the kind of a [Choice].
-type ChoiceMode int
-
-// The kinds of a choice.
 const (
-	ChoiceAuto     ChoiceMode = iota // the model decides
-	ChoiceNone                       // no call, although the request has tools
-	ChoiceRequired                   // at least one call
-	ChoiceTool                       // a call of the tool of this name
+	ChoiceAuto     Choice = iota // the model decides
+	ChoiceNone                   // no call, although the request has tools
+	ChoiceRequired               // at least one call
+	ChoiceTool                   // a call of the Request's ChosenTool
 )
-
-// Format is the form of a reply's text.
-type Format struct {
-	Name   string          // for the model
-	Schema json.RawMessage // within the strict subset of OpenAI's structured outputs
-}
 
 // Delta is a piece of a reply. One of its fields is set.
 type Delta struct {

@@ -111,6 +111,9 @@ func (m *Model) send(ctx context.Context, q *chat.Request, stream bool, show fun
 	})
 }
 
+// formatName is what the host calls the schema of a text.
+const formatName = "final_answer"
+
 // chatRequest is a request for the host.
 func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
 	q := &chat.Request{
@@ -119,10 +122,10 @@ func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
 		Endpoint: r.Endpoint, CacheKey: r.CacheKey,
 	}
 	if r.Format != nil {
-		q.Format = &chat.Format{Name: r.Format.Name, Schema: r.Format.Schema}
+		q.Format = &chat.Format{Name: formatName, Schema: r.Format}
 	}
-	if len(r.Tools) > 0 || r.Choice.Mode == model.ChoiceRequired || r.Choice.Mode == model.ChoiceTool {
-		q.ToolChoice = chat.ToolChoice{Choice: choices[r.Choice.Mode], Name: r.Choice.Name}
+	if len(r.Tools) > 0 || r.Choice == model.ChoiceRequired || r.Choice == model.ChoiceTool {
+		q.ToolChoice = chat.ToolChoice{Choice: choices[r.Choice], Name: r.ChosenTool}
 	}
 	q.Tools = make([]chat.Tool, len(r.Tools))
 	for i, t := range r.Tools {
@@ -147,7 +150,7 @@ func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
 	return q, nil
 }
 
-var choices = map[model.ChoiceMode]chat.Choice{
+var choices = map[model.Choice]chat.Choice{
 	model.ChoiceAuto: chat.Auto, model.ChoiceNone: chat.None, model.ChoiceRequired: chat.Required, model.ChoiceTool: chat.Named,
 }
 

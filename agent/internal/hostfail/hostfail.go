@@ -36,7 +36,7 @@ func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
 	case e.Status >= 400:
 		return model.ErrorInvalid
 	}
-	return model.ErrorOther
+	return 0 // another failure
 }
 
 var codes = map[model.ErrorKind]llms.ErrorCode{
@@ -50,14 +50,14 @@ var codes = map[model.ErrorKind]llms.ErrorCode{
 func Code(kind model.ErrorKind) llms.ErrorCode { return cmp.Or(codes[kind], llms.ErrCodeUnknown) }
 
 // Thoughts is what a conversation knows of refused thoughts, kept for its next request.
-func Thoughts[M ~map[string]bool](kept *model.Kept) M {
+func Thoughts[M ~map[string]bool](kept *any) M {
 	if kept == nil {
 		return M{}
 	}
-	refused, ok := kept.Value.(M)
+	refused, ok := (*kept).(M)
 	if !ok {
 		refused = M{}
-		kept.Value = refused
+		*kept = refused
 	}
 	return refused
 }

@@ -65,7 +65,7 @@ func (m *taped) reply(ctx context.Context, r *llm.Request) (*llm.Response, error
 			turn++
 		}
 	}
-	request, err := json.Marshal(map[string]any{"system": r.System, "messages": messages, "tools": r.Tools, "choice": r.Choice})
+	request, err := json.Marshal(map[string]any{"system": r.System, "messages": messages, "tools": r.Tools, "choice": map[string]any{"Mode": r.Choice, "Name": r.ChosenTool}})
 	if err != nil {
 		return nil, err
 	}
