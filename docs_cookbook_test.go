@@ -64,7 +64,7 @@ func TestCookbookManyUsers(t *testing.T) {
 	tools := must(openForUsers(t.Context(), web.URL, func(user string) string { return "of-" + user }))
 	defer tools.Close()
 	looksUp, says := agenttest.Use(agenttest.Wanted{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
-	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Store: record.NewMemory()}))
+	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Durable: agent.Durable{Store: record.NewMemory()}}))
 	for _, name := range []string{"ann", "bob"} {
 		if got, err := ask(t.Context(), a, name, "Who owes us?"); err != nil || got.Output != "Done." || got.Spent.Turns != 2 {
 			t.Errorf("%s: got %+v, %v", name, got, err)
@@ -77,7 +77,7 @@ func TestCookbookManyUsers(t *testing.T) {
 
 func durable(ctx context.Context, model agent.Model, tools []adapter.Source) error {
 	store := must(filestore.Open("runs", nil))
-	a := must(agent.New(model, &agent.Options{Name: "clerk", Tools: tools, Approve: agent.AskPerson, Store: store}))
+	a := must(agent.New(model, &agent.Options{Name: "clerk", Tools: tools, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: store}}))
 	err := agent.Recover(ctx, store, []*agent.Agent{a}, nil)
 	return err
 }
@@ -87,7 +87,7 @@ func TestCookbookDurable(t *testing.T) {
 	t.Chdir(t.TempDir())
 	store := must(filestore.Open("runs", nil))
 	model := agenttest.Play(agenttest.Say("Done."))
-	before := must(agent.New(model, &agent.Options{Name: "clerk", Store: store}))
+	before := must(agent.New(model, &agent.Options{Name: "clerk", Durable: agent.Durable{Store: store}}))
 	key := must(before.Begin(t.Context(), agent.Text("Go on."), agent.In("begun")))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -116,7 +116,7 @@ func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
 	}
 	a := must(agent.New(model, &agent.Options{
 		Tools:  tools,
-		Prices: prices,
+		Model:  agent.ModelSettings{Prices: prices},
 		Limits: run.Limits{Turns: 10, Active: 5 * time.Minute, Cost: map[string]int64{"USD": 200_000}}, // 20 cents
 	}))
 	return a
@@ -157,7 +157,7 @@ func TestCookbookSomeTools(t *testing.T) {
 	tools := must(adapter.Open(t.Context(), []adapter.Server{server}, nil))
 	defer tools.Close()
 	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "read_file"}, agenttest.Wanted{Tool: "write_file"}))
-	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}, Approve: agent.AskPerson}))
+	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}, Person: agent.Person{Approve: agent.AskPerson}}))
 	got, err := a.Run(t.Context(), agent.Text("Change the file."))
 	if err != nil || len(got.Questions) != 1 || got.Questions[0].Tool != "write_file" {
 		t.Errorf("got %+v, %v, want a question about write_file", got, err)

@@ -142,10 +142,10 @@ func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 		o = *opts
 	}
 	o.Tools = append([]adapter.Source{h.tools}, o.Tools...)
-	if t := h.options.Terminal; t != nil && o.Reply == nil && o.Store == nil {
-		o.Reply = t.Reply
-		if o.Approve == nil {
-			o.Approve = agent.AskPerson
+	if t := h.options.Terminal; t != nil && o.Person.Reply == nil && o.Durable.Store == nil {
+		o.Person.Reply = t.Reply
+		if o.Person.Approve == nil {
+			o.Person.Approve = agent.AskPerson
 		}
 	}
 	a, err := agent.New(m, &o)

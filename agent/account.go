@@ -255,7 +255,7 @@ func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 // price is what the model costs, zero if that is unknown; of several models, what the dearest one costs.
 func (a account) price() (dearest price.Price) {
 	for _, name := range a.agent.names {
-		if p, _ := cost.PriceOf(a.agent.opts.Prices, name); dearest.Currency == "" || cost.Most(p, 1000, 1000).Micro > cost.Most(dearest, 1000, 1000).Micro {
+		if p, _ := cost.PriceOf(a.agent.opts.Model.Prices, name); dearest.Currency == "" || cost.Most(p, 1000, 1000).Micro > cost.Most(dearest, 1000, 1000).Micro {
 			dearest = p
 		}
 	}

@@ -39,7 +39,7 @@ func TestSubAgentsShareTheLimit(t *testing.T) {
 		"cost":   {Cost: map[string]int64{"USD": 60_000}},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
-			opts := agent.Options{Prices: prices}
+			opts := agent.Options{Model: agent.ModelSettings{Prices: prices}}
 			helper := newAgent(t, play(greedy(says("helped"))).called("m-1"), &opts)
 			var calls []run.Part
 			for i := range 8 {
@@ -109,7 +109,7 @@ func TestReservationsOfAnotherProcess(t *testing.T) {
 				return nil, errors.New("the process ends")
 			})
 			toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Sampling: poet}})
-			a := withTools(t, tt.first(cancel), toolset, &agent.Options{Store: store, Limits: limits})
+			a := withTools(t, tt.first(cancel), toolset, &agent.Options{Durable: agent.Durable{Store: store}, Limits: limits})
 			if _, err := a.Run(ctx, human("go"), agent.In(theRun.ID)); !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
@@ -164,7 +164,7 @@ func TestUncountedModel(t *testing.T) {
 		"no money free": {run.Limits{Cost: map[string]int64{"USD": 0}, Turns: 1}, free, agent.StopMaxTurns, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts := &agent.Options{Limits: tt.limits, Prices: tt.prices}
+			opts := &agent.Options{Limits: tt.limits, Model: agent.ModelSettings{Prices: tt.prices}}
 			a := newAgent(t, play(untilFinal(toolCall("", "x", "{}"))).called("m-1"), opts)
 			result, warnings := &agent.Result{}, 0
 			var failed error

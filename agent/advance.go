@@ -41,11 +41,11 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 	return Next{Status: l.state.Status, Questions: record.Open(l.state), Wake: l.state.Wake}, err
 }
 
-// Begin keeps a new run in [Options.Store], or gives the input to the run that [In] names,
+// Begin keeps a new run in [Durable.Store], or gives the input to the run that [In] names,
 // and leaves it to [Recover] or an engine to go on with it. The error matches [ErrWaiting], [ErrRunning] or
 // [record.ErrHeld] if the run takes no input.
 func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key, error) {
-	if a.opts.Store == nil {
+	if a.opts.Durable.Store == nil {
 		return run.Key{}, fmt.Errorf("begin a run: %w", errNoStore)
 	}
 	d := a.begin(in, opts)
@@ -70,14 +70,14 @@ func (d *session) put(ctx context.Context, l *loaded) error {
 	return e.rec.commit()
 }
 
-// Advance moves a run of [Options.Store] on, as an engine does: it takes the run, moves it on by one
+// Advance moves a run of [Durable.Store] on, as an engine does: it takes the run, moves it on by one
 // turn at most while its lease is renewed, and lets it go. An engine repeats it until
 // the run has ended or waits, and may call it in any process and at any time: the error matches
 // [record.ErrHeld] if another process has the run. If the run fails, Next says so beside the error.
 // onEvent gets the events of the step on the goroutine of the caller, each with its position;
 // nil drops them.
 func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (Next, error) {
-	if a.opts.Store == nil {
+	if a.opts.Durable.Store == nil {
 		return Next{}, fmt.Errorf("advance run %q: %w", key.ID, errNoStore)
 	}
 	l, err := a.holdStep(ctx, key)
@@ -109,17 +109,17 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 	return next, err
 }
 
-// Cancel ends a run of [Options.Store] as cancelled, and returns its status: a run that has
+// Cancel ends a run of [Durable.Store] as cancelled, and returns its status: a run that has
 // ended before stays as it is. If a process works on the run, the error matches [record.ErrHeld]: that process is told,
 // and ends the run within about a second, this process at once. [record.CancelRun] waits for it. A task that a server works
 // on for the run continues there.
 func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
-	if a.opts.Store == nil {
+	if a.opts.Durable.Store == nil {
 		return "", fmt.Errorf("cancel run %q: %w", key.ID, errNoStore)
 	}
 	l, err := a.hold(ctx, key)
 	if errors.Is(err, record.ErrHeld) {
-		if unkept := a.opts.Store.Wish(ctx, key); unkept != nil {
+		if unkept := a.opts.Durable.Store.Wish(ctx, key); unkept != nil {
 			err = errors.Join(err, unkept)
 		}
 		a.renewals.wakeLook()
@@ -139,4 +139,4 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	return l.state.Status, nil
 }
 
-var errNoStore = errors.New("the agent has no Options.Store")
+var errNoStore = errors.New("the agent has no Options.Durable.Store")

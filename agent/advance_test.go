@@ -18,7 +18,7 @@ import (
 func TestAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
-		opts := agent.Options{QuestionTTL: time.Hour}
+		opts := agent.Options{Person: agent.Person{QuestionTTL: time.Hour}}
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), uses(toolCall("2", "ask", "{}"))), opts)
 		key, err := first.Begin(t.Context(), human("go"), agent.In("r"), agent.ForTenant("acme"))
 		if want := (run.Key{Tenant: "acme", ID: "r"}); err != nil || key != want {
@@ -186,7 +186,7 @@ func TestCancelRun(t *testing.T) {
 // A run whose failure could not be kept has not failed: another process continues it.
 func TestAdvanceWithoutStore(t *testing.T) {
 	store := &dying{Store: record.NewMemory()}
-	a := newAgent(t, play(says("done")), &agent.Options{Store: store})
+	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 	key, err := a.Begin(t.Context(), human("go"))
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@
 // A run is data, and an agent is a recipe: the [record.State] of a run is the fold of its records, and the agent
 // advances it, turn by turn. [Agent.Events] is the loop: call the model, run the tools that it asks for, give it the
 // results, and repeat. Everything that happens comes out of it as an [Event]; [Agent.Run] is for callers who want the
-// outcome only. With [Options.Store] each step is durable before the next, so that a run that ends with its process
+// outcome only. With [Durable.Store] each step is durable before the next, so that a run that ends with its process
 // is continued in another one by [Agent.Resume].
 //
 // The model reads what goes wrong with a tool, and may try something else: an
@@ -28,13 +28,13 @@
 //
 // The intent of a call is durable before the call is sent, and its outcome when it has one. A call without an outcome
 // was under way when its process ended: it is in doubt. It is sent again only if that does no harm: the server
-// honours the key of the call, or the tool changes nothing, see [adapter.Server]. Otherwise [Options.Doubt] says what
+// honours the key of the call, or the tool changes nothing, see [adapter.Server]. Otherwise [Durable.Doubt] says what
 // happens to it.
 //
 // # Questions
 //
 // Approvals, and what servers ask a person during a call, are questions of the run ([run.Question]). The person at hand
-// answers them, [Options.Reply]; without one the run waits: its events end with [Suspended], and [Agent.Resume]
+// answers them, [Person.Reply]; without one the run waits: its events end with [Suspended], and [Agent.Resume]
 // continues with the answers, in any process. What servers ask comes here, too, unless the host has given their
 // clients an Elicitation handler.
 //
@@ -84,11 +84,11 @@ func New(m Model, opts *Options) (*Agent, error) {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
 	a := &recipe{model: m, info: m.Info(), names: namesOf(m), window: new(atomic.Int64), weighed: new(atomic.Pointer[weight]), stepped: new(stepped), name: name, opts: opts}
-	if opts.Store != nil {
-		a.renewals = newRenewer(opts.Store, opts.LeaseTTL)
+	if opts.Durable.Store != nil {
+		a.renewals = newRenewer(opts.Durable.Store, opts.Durable.LeaseTTL)
 	}
 	a.window.Store(max(a.info.Window, 0))
-	if opts.Prices != nil || a.info.Name == "" { // a sub-agent without prices has the prices of the agent that it works for
+	if opts.Model.Prices != nil || a.info.Name == "" { // a sub-agent without prices has the prices of the agent that it works for
 		if err := a.priced(opts.Limits.Cost); err != nil {
 			return nil, fmt.Errorf("new agent: options: %w", err)
 		}
@@ -136,9 +136,9 @@ func sources(all []adapter.Source) (adapter.Source, error) {
 // Name is the name that the agent's runs are kept under.
 func (a *Agent) Name() string { return a.opts.Name }
 
-// LeaseTTL is [Options.LeaseTTL], completed: an engine finds out within this time that a process
+// LeaseTTL is [Durable.LeaseTTL], completed: an engine finds out within this time that a process
 // that drives a run has ended.
-func (a *Agent) LeaseTTL() time.Duration { return a.opts.LeaseTTL }
+func (a *Agent) LeaseTTL() time.Duration { return a.opts.Durable.LeaseTTL }
 
 // Profile is the provider for which the tools that the model gets are written:
 // the definitions of [adapter.Toolset.Catalog] for it are what the model gets.

@@ -319,11 +319,9 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Limits.Parallel": {Limits: run.Limits{Parallel: -1}},
 		"Limits.Depth":    {Limits: run.Limits{Depth: -1}},
 		"Limits.Cost":     {Limits: run.Limits{Cost: map[string]int64{"USD": -1}}},
-		"Limits.Tokens":   {Limits: run.Limits{Tokens: -1}},
-		"Limits.Active":   {Limits: run.Limits{Active: -1}},
-		"MaxDuration":     {MaxDuration: -1},
-		"QuestionTTL":     {QuestionTTL: -1},
+		"LeaseTTL":        {Durable: agent.Durable{LeaseTTL: -1}},
 		"Model.MaxTokens": {Model: agent.ModelSettings{MaxTokens: -1}},
+		"Discover.Above":  {Discover: agent.Discover{Above: 1.5}},
 		"Tools[1]":        {Tools: []adapter.Source{new(adapter.Toolset), (*adapter.Toolset)(nil)}},
 	} {
 		if _, err := agent.New(play(says("x")), opts); err == nil || !strings.Contains(err.Error(), name) {

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrAsk is what an [approval.Func] returns, possibly wrapped, to have a person
-// asked: the run opens a question, see [Options.Reply].
+// asked: the run opens a question, see [Person.Reply].
 var ErrAsk = errors.New("a person is asked")
 
 // AskPerson is an [approval.Func] that has a person asked about each call.

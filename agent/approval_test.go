@@ -28,7 +28,7 @@ func TestAskingLogsNothing(t *testing.T) {
 	var log bytes.Buffer
 	opts := &adapter.FuncOptions{Options: &adapter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, opts)
-	a := newAgent(t, play(uses(toolCall("1", "pay", "{}"))), &agent.Options{Tools: []adapter.Source{pay}, Approve: agent.AskPerson})
+	a := newAgent(t, play(uses(toolCall("1", "pay", "{}"))), &agent.Options{Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}})
 	if got := mustRun(t, a, human("go")); len(got.Questions) != 1 || log.Len() > 0 {
 		t.Errorf("got the questions %v and the log %q, want one question and no line", got.Questions, log.String())
 	}
@@ -58,7 +58,7 @@ func TestApproval(t *testing.T) {
 		}
 		return decisions[a.Call.ID], nil
 	}
-	a := withTools(t, model, toolset, &agent.Options{Approve: approve, Limits: run.Limits{Parallel: 1}})
+	a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}, Limits: run.Limits{Parallel: 1}})
 	result := &agent.Result{}
 	var got []string
 	for e, err := range a.Events(t.Context(), human("go")) {
@@ -114,7 +114,7 @@ func TestApprovalOfSloppyName(t *testing.T) {
 		}
 		return approval.Allow(), nil
 	}
-	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
+	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}), human("go"))
 	if asked != 1 {
 		t.Errorf("asked %d times, want once", asked)
 	}
@@ -138,7 +138,7 @@ func TestApprovalShowsRepairedArguments(t *testing.T) {
 		asked = append(asked, string(a.Arguments))
 		return approval.Allow(), nil
 	}
-	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
+	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}), human("go"))
 	told := results(history(got))
 	ran = told[:2]
 	diff(t, "asked", asked, []string{`{"x":1}`, `{"path":"/etc"}`})
@@ -166,7 +166,7 @@ func TestApprovalFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			toolset, _ := open(t, nil)
-			a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Approve: test.approve})
+			a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Person: agent.Person{Approve: test.approve}})
 			result, err := a.Run(t.Context(), human("go"))
 			if err == nil || test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("error %v, want one with %q that is %v", err, test.text, test.is)
@@ -187,7 +187,7 @@ func TestLeavingTheRangeEndsTheApproval(t *testing.T) {
 			returned = true
 			return approval.Decision{}, ctx.Err()
 		}
-		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Approve: approve})
+		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Person: agent.Person{Approve: approve}})
 		for e, err := range a.Events(t.Context(), human("go")) {
 			if err != nil {
 				t.Fatal(err)
@@ -207,7 +207,7 @@ func TestDeniedTurnsCount(t *testing.T) {
 	toolset, _ := open(t, nil)
 	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny(""), nil }
 	model := play(untilFinal(toolCall("", "echo", "")))
-	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: deny, Limits: run.Limits{Failures: 2}}), human("go"))
+	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: deny}, Limits: run.Limits{Failures: 2}}), human("go"))
 	if got.StopReason != agent.StopMaxFailures || got.Spent.Turns != 3 {
 		t.Errorf("stopped with %q after %d turns, want %q after 3", got.StopReason, got.Spent.Turns, agent.StopMaxFailures)
 	}
@@ -246,7 +246,7 @@ func TestOneApproval(t *testing.T) {
 				adapter.Server{Name: "box", Transport: newServer().connect(t), Policy: adapter.Policy{Trust: test.trust}})
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
 			events := 0
-			for e, err := range withTools(t, model, toolset, &agent.Options{Approve: by("agent", test.ofAgent)}).Events(t.Context(), human("go")) {
+			for e, err := range withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: by("agent", test.ofAgent)}}).Events(t.Context(), human("go")) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -303,7 +303,7 @@ func TestApprovalInTheCourseOfACall(t *testing.T) {
 			}
 			return approval.Allow(), nil
 		}
-		a := withTools(t, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), toolset, &agent.Options{Approve: approve})
+		a := withTools(t, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), toolset, &agent.Options{Person: agent.Person{Approve: approve}})
 		result, err := a.Run(t.Context(), human("go"))
 		diff(t, "asked", asked, []string{`{"x":1}`, `{"x":2}`})
 		if errors.Is(err, closed) != fails || !fails && (err != nil || result.Output != "done") {

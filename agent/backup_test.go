@@ -124,7 +124,7 @@ func TestRestoredBackupAtAServer(t *testing.T) {
 				return nil, ctx.Err()
 			}
 			with := func(store record.Store, steps ...step) *agent.Agent {
-				return withTools(t, play(steps...), toolset, &agent.Options{Store: store})
+				return withTools(t, play(steps...), toolset, &agent.Options{Durable: agent.Durable{Store: store}})
 			}
 			if _, err := with(store, twice, ends).Run(ctx, human("go"), agent.In("one")); err == nil {
 				t.Fatal("got no error, want that of the context")

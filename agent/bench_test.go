@@ -154,7 +154,7 @@ func BenchmarkDurableTurn(b *testing.B) {
 					return uses(parts...)(ctx, p)
 				}}
 				work := adapter.Func("work", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, &adapter.FuncOptions{ReadOnly: true})
-				a := newAgent(b, m, &agent.Options{Store: s.open(b), Tools: []adapter.Source{work}, Limits: run.Limits{Turns: -1, Calls: -1}})
+				a := newAgent(b, m, &agent.Options{Durable: agent.Durable{Store: s.open(b)}, Tools: []adapter.Source{work}, Limits: run.Limits{Turns: -1, Calls: -1}})
 				b.ReportAllocs()
 				for b.Loop() {
 					if _, err := a.Run(b.Context(), human("go")); err != nil {
@@ -225,7 +225,7 @@ func compare(b *testing.B, young, old func()) {
 func inputsTo(t testing.TB, store record.Store, id string) func() {
 	m := instant{says(strings.Repeat("so be it ", 100))}
 	return func() {
-		a := newAgent(t, m, &agent.Options{Store: store, Compact: compact.Trim(nil)})
+		a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Compact: compact.Trim(nil)})
 		if _, err := a.Run(t.Context(), human(strings.Repeat("go on ", 50)), agent.In(id)); err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func stepsOf(t testing.TB, store record.Store, id string) func() {
 		return uses(toolCall(fmt.Sprint("c", n), "look", `{}`))(ctx, p)
 	}}
 	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return strings.Repeat("a tree ", 70), nil }, nil)
-	a := newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{look}, Limits: run.Limits{Turns: -1, Calls: -1}})
+	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}, Limits: run.Limits{Turns: -1, Calls: -1}})
 	key, err := a.Begin(t.Context(), human("go"), agent.In(id))
 	if err != nil {
 		t.Fatal(err)

@@ -25,26 +25,28 @@ func TestCallBesideAnOpenForm(t *testing.T) {
 		return "noon", nil
 	}, nil)
 	a := newAgent(t, play(uses(toolCall("1", "forecast", `{}`), toolCall("2", "now", `{}`)), says("done")), &agent.Options{
-		Tools: []adapter.Source{toolset, now}, Approve: agent.AskPerson,
-		Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
-			answer := q.Allow()
-			switch {
-			case q.Kind == run.QuestionForm:
-				close(open)
-				select {
-				case <-started:
-				case <-ctx.Done():
-					return run.Reply{}, context.Cause(ctx)
+		Tools: []adapter.Source{toolset, now}, Person: agent.Person{
+			Approve: agent.AskPerson,
+			Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
+				answer := q.Allow()
+				switch {
+				case q.Kind == run.QuestionForm:
+					close(open)
+					select {
+					case <-started:
+					case <-ctx.Done():
+						return run.Reply{}, context.Cause(ctx)
+					}
+					return q.Accept(map[string]any{"city": "Oslo"})
+				case q.Tool == "now":
+					select {
+					case <-open:
+					case <-ctx.Done():
+						return run.Reply{}, context.Cause(ctx)
+					}
 				}
-				return q.Accept(map[string]any{"city": "Oslo"})
-			case q.Tool == "now":
-				select {
-				case <-open:
-				case <-ctx.Done():
-					return run.Reply{}, context.Cause(ctx)
-				}
-			}
-			return answer, nil
+				return answer, nil
+			},
 		},
 	})
 	got, err := a.Run(ctx, human("go"))

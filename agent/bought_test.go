@@ -16,7 +16,7 @@ import (
 func TestReplyIsKeptFirst(t *testing.T) {
 	for name, set := range map[string]func(*agent.Options, func()){
 		"approval": func(o *agent.Options, look func()) {
-			o.Approve = func(context.Context, *approval.Request) (approval.Decision, error) {
+			o.Person.Approve = func(context.Context, *approval.Request) (approval.Decision, error) {
 				look()
 				return approval.Allow(), nil
 			}
@@ -28,7 +28,7 @@ func TestReplyIsKeptFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, kept := record.NewMemory(), 0
 			echo := adapter.Func("echo", "Echoes.", func(context.Context, struct{}) (string, error) { return "ok", nil }, nil)
-			opts := &agent.Options{Store: store, Tools: []adapter.Source{echo}}
+			opts := &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{echo}}
 			set(opts, func() {
 				if s, err := folded(t.Context(), store); err == nil && len(s.Calls) == 1 {
 					kept++

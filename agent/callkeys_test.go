@@ -44,7 +44,7 @@ func (l *ledgerOfKeys) in(t *testing.T, dir string, stop int, cancel func()) *ag
 		stop = -stop
 		steps = steps[stop:]
 	}
-	return boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Store: store, Tools: []adapter.Source{write}})
+	return boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{write}})
 }
 
 // A backup is taken while the model is asked for the second time. The run continues to its end; then the backup is restored

@@ -116,7 +116,7 @@ func TestApprovedCallRunsWhereItWasApproved(t *testing.T) {
 			model := play(uses(toolCall("1", "vault__save", `{"x":1}`)), says("done"))
 			var ended []string
 			result := new(agent.Result)
-			for e, err := range withTools(t, model, toolset, &agent.Options{Approve: approve}).Events(t.Context(), human("go")) {
+			for e, err := range withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}).Events(t.Context(), human("go")) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -155,7 +155,7 @@ func TestEditedArgumentsAreSentAsTheyAre(t *testing.T) {
 			}
 			return approval.AllowWith(json.RawMessage(edit)), nil
 		}
-		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Approve: approve}), human("go"))
+		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}), human("go"))
 		if told := results(history(got))[0]; !strings.HasPrefix(told, want) {
 			t.Errorf("%s: the model was told %q, want %q", edit, told, want)
 		}

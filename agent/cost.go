@@ -30,16 +30,16 @@ func (r *recipe) priced(limits map[string]int64) error {
 }
 
 func (r *recipe) pricedAs(name string, limits map[string]int64) error {
-	err := cost.Limited(r.opts.Prices, name, limits)
+	err := cost.Limited(r.opts.Model.Prices, name, limits)
 	switch {
 	case err == nil:
 		return nil
-	case name == "" && r.opts.Prices == nil:
-		return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info), and needs a price in Options.Prices, which is nil", err)
+	case name == "" && r.opts.Model.Prices == nil:
+		return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info), and needs a price in Options.Model.Prices, which is nil", err)
 	case name == "":
 		return fmt.Errorf("Limits.Cost: %w: it has to name itself (Info)", err)
-	case r.opts.Prices == nil:
-		return fmt.Errorf("Limits.Cost: %w: Options.Prices is nil", err)
+	case r.opts.Model.Prices == nil:
+		return fmt.Errorf("Limits.Cost: %w: Options.Model.Prices is nil", err)
 	}
 	return fmt.Errorf("Limits.Cost: %w", err)
 }
@@ -49,7 +49,7 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 	tokens := cost.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
 	}
-	prices := a.agent.opts.Prices
+	prices := a.agent.opts.Model.Prices
 	amount, ok := cost.Of(prices, model, tokens)
 	if !ok { // providers answer with the dated name of a model
 		asked := a.agent.modelName()

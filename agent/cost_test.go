@@ -36,7 +36,7 @@ func TestSpendingLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.limits.Failures = -1
-			opts := &agent.Options{Limits: tt.limits, Prices: prices}
+			opts := &agent.Options{Limits: tt.limits, Model: agent.ModelSettings{Prices: prices}}
 			model := play(costly).called("m-1")
 			got := mustRun(t, newAgent(t, model, opts), human("go"))
 			turns := int64(got.Spent.Turns)
@@ -62,7 +62,7 @@ func TestSpendingLimits(t *testing.T) {
 			time.Sleep(time.Hour) // the time of a person does not count
 			return approval.Allow(), nil
 		}
-		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Approve: slow}), human("go"))
+		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Limits: run.Limits{Active: 25 * time.Second}, Person: agent.Person{Approve: slow}}), human("go"))
 		if got.StopReason != agent.StopMaxActive || got.Spent.Active != 30*time.Second {
 			t.Errorf("stopped with %q after %v", got.StopReason, got.Spent.Active)
 		}
@@ -81,14 +81,14 @@ func TestUnpricedModel(t *testing.T) {
 	}{
 		"no price":            {prices, "other", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model "other" has no price in the table of 2026-11-22`},
 		"no name":             {prices, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: it has to name itself (Info)`},
-		"no name, no prices":  {nil, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: it has to name itself (Info), and needs a price in Options.Prices, which is nil`},
-		"no prices":           {nil, "m-1", limits.Cost, true, `Limits.Cost: the cost is limited, but the model "m-1" has no price: Options.Prices is nil`},
+		"no name, no prices":  {nil, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: it has to name itself (Info), and needs a price in Options.Model.Prices, which is nil`},
+		"no prices":           {nil, "m-1", limits.Cost, true, `Limits.Cost: the cost is limited, but the model "m-1" has no price: Options.Model.Prices is nil`},
 		"a limit of the run":  {prices, "other", nil, true, `the model "other" has no price in the table of 2026-11-22`},
 		"in another currency": {prices, "m-1", map[string]int64{"EUR": 1}, false, `not in USD, the currency of the model "m-1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := play(says("x")).called(tt.model)
-			a, err := agent.New(model, &agent.Options{Limits: run.Limits{Cost: tt.limits}, Prices: tt.prices})
+			a, err := agent.New(model, &agent.Options{Limits: run.Limits{Cost: tt.limits}, Model: agent.ModelSettings{Prices: tt.prices}})
 			if tt.atStart {
 				if err != nil {
 					t.Fatal(err)
@@ -133,7 +133,7 @@ func TestSamplingIsCharged(t *testing.T) {
 func TestUnpricedSubAgent(t *testing.T) {
 	model := play(says("x")).called("other")
 	helper := newAgent(t, model, &agent.Options{Limits: run.Limits{Cost: map[string]int64{"USD": 400}}})
-	a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.Sub), agent.Options{Prices: prices})
+	a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.Sub), agent.Options{Model: agent.ModelSettings{Prices: prices}})
 	got := mustRun(t, a, human("go"))
 	if text := lines(history(got))[2]; len(model.prompts()) > 0 || !strings.Contains(text, "failed") {
 		t.Errorf("the model is told %s after %d calls of the helper's model", text, len(model.prompts()))

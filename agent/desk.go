@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// desk opens the questions of a run, and closes them with their answers. It asks nobody but [Options.Reply].
+// desk opens the questions of a run, and closes them with their answers. It asks nobody but [Person.Reply].
 type desk struct {
 	rec   *recorder
 	agent *recipe
@@ -44,7 +44,7 @@ func (d *desk) openLocked(changes []record.Change, asks []*run.Question) error {
 	for _, q := range asks {
 		q.ID = "ask_" + newKey()
 		q.Created = time.Now().UTC().Truncate(time.Millisecond)
-		if end := q.Created.Add(d.agent.opts.QuestionTTL); end.After(q.Created) && (q.Expires.IsZero() || end.Before(q.Expires)) {
+		if end := q.Created.Add(d.agent.opts.Person.QuestionTTL); end.After(q.Created) && (q.Expires.IsZero() || end.Before(q.Expires)) {
 			q.Expires = end
 		}
 		q.Path = d.rec.path
@@ -62,17 +62,17 @@ func (d *desk) askOf(server string, call *Call) *run.Question {
 	return q
 }
 
-// atHandFunc is Options.Reply of the agent or of one that it works for.
+// atHandFunc is Options.Person.Reply of the agent or of one that it works for.
 func (d *desk) atHandFunc() func(context.Context, *run.Question) (run.Reply, error) {
 	for ; d != nil; d = d.above {
-		if d.agent.opts.Reply != nil {
-			return d.agent.opts.Reply
+		if d.agent.opts.Person.Reply != nil {
+			return d.agent.opts.Person.Reply
 		}
 	}
 	return nil
 }
 
-// ask asks Options.Reply, and completes what it says. It returns nil if that does not answer.
+// ask asks Options.Person.Reply, and completes what it says. It returns nil if that does not answer.
 func (d *desk) ask(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	var a run.Reply
 	err := guarded("answer callback", func() (err error) {
@@ -179,7 +179,7 @@ func (d *desk) suspend() error {
 }
 
 // notKept is the warning that only the caller can go on with a run that waits.
-const notKept = "the run waits for answers, and nothing keeps it: Options.Reply and Options.Store are nil; " +
+const notKept = "the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; " +
 	"set one of them, or go on with Result.State by Agent.ResumeState"
 
 // wake takes answers and the end of questions into a waiting run, which continues if there are

@@ -114,10 +114,10 @@ func TestDiscoveryByCalling(t *testing.T) {
 	a := newAgent(t, m, &agent.Options{
 		Tools:    manyTools(&calls),
 		Discover: agent.Discover{Always: func(t *adapter.Tool) bool { return t.Name() == "send_letter" }},
-		Approve: func(_ context.Context, q *approval.Request) (approval.Decision, error) {
+		Person: agent.Person{Approve: func(_ context.Context, q *approval.Request) (approval.Decision, error) {
 			asked = append(asked, fmt.Sprintf("%s %s %s", q.Server, q.Name, q.Arguments))
 			return approval.Decision{Allow: true}, nil
-		},
+		}},
 	})
 	result := &agent.Result{}
 	for e, err := range a.Events(t.Context(), human("go")) {
@@ -326,7 +326,7 @@ func TestDiscoveryStays(t *testing.T) {
 		}
 		return &record.Compacted{Replaced: len(messages), Messages: []run.Message{run.Text(run.RoleUser, "All was said.")}}, nil
 	}
-	opts := agent.Options{Tools: manyTools(&calls), Store: store, Compact: shorten}
+	opts := agent.Options{Tools: manyTools(&calls), Durable: agent.Durable{Store: store}, Compact: shorten}
 	result := mustRun(t, newAgent(t, m, &opts), human("go"), agent.In("r"))
 	opts.Discover.Above = -1
 	mustRun(t, newAgent(t, m, &opts), human("again"), agent.In("r"))
@@ -420,7 +420,7 @@ func searched(t *testing.T, store record.Store, first *dying, by record.Discover
 	var seen []prompt
 	first.Store = store
 	process := func(store record.Store, above float64) *agent.Agent {
-		return newAgent(t, searching(&seen), &agent.Options{Store: store, Tools: []adapter.Source{tools}, Discover: agent.Discover{By: by, Above: above}})
+		return newAgent(t, searching(&seen), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{tools}, Discover: agent.Discover{By: by, Above: above}})
 	}
 	_, err := process(first, 0).Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if dead := first.at > 0; dead != errors.Is(err, errDead) {

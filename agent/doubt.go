@@ -43,7 +43,7 @@ func doubt(t *turn, c *record.Call) (func() error, error) {
 		}
 		return t.again(c)
 	}
-	switch t.agent.opts.Doubt {
+	switch t.agent.opts.Durable.Doubt {
 	case DoubtAsk:
 		return nil, t.desk.open(&run.Question{
 			Kind: run.QuestionDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,

@@ -42,7 +42,7 @@ type loaded struct {
 //
 // The run continues while the body of the range works on an event, up to its next event. Leaving the range cancels
 // the work of this process on the run; Events then waits for tool calls, callbacks and the model to return. With
-// [Options.Store] the run can be resumed.
+// [Durable.Store] the run can be resumed.
 //
 // The messages must not be changed before the range is over.
 func (a *Agent) Events(ctx context.Context, in Input, opts ...RunOption) iter.Seq2[Event, error] {
@@ -65,7 +65,7 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 			Messages: in, Limits: *o.limits, Vars: o.vars, Schema: o.output.schemaOf(),
 		}
 		d.output = o.output
-		if a.opts.Store == nil {
+		if a.opts.Durable.Store == nil {
 			return &loaded{state: new(record.State), first: []record.Change{begun}}, nil
 		}
 		return a.create(ctx, o, begun, in)
@@ -81,8 +81,8 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *record.Begun, 
 	if err != nil {
 		return nil, err
 	}
-	h := &hold{store: a.opts.Store, ttl: a.opts.LeaseTTL, renewed: time.Now()}
-	h.lease, err = a.opts.Store.Create(ctx, a.holder(), record.HeadOf(s), []record.Record{first})
+	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
+	h.lease, err = a.opts.Durable.Store.Create(ctx, a.holder(), record.HeadOf(s), []record.Record{first})
 	if err == nil {
 		return &loaded{state: s, hold: h, journal: h}, nil
 	}
@@ -107,7 +107,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *record.Begun, 
 // holder is this process, as a store knows it.
 func (a *Agent) holder() record.Holder {
 	host, _ := os.Hostname()
-	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.opts.LeaseTTL}
+	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.opts.Durable.LeaseTTL}
 }
 
 // hold takes a run of the store to continue it. The answers are kept with the first records of this
@@ -117,17 +117,17 @@ func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Reply) (*l
 	if err := l.load(ctx, a, key); err != nil {
 		return nil, err
 	}
-	unkept, err := l.admit(ctx, a.opts.Store, answers)
+	unkept, err := l.admit(ctx, a.opts.Durable.Store, answers)
 	if err != nil {
 		return nil, err
 	}
-	h := &hold{store: a.opts.Store, ttl: a.opts.LeaseTTL, renewed: time.Now()}
-	if h.lease, err = a.opts.Store.Acquire(ctx, key, a.holder()); err != nil {
+	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
+	if h.lease, err = a.opts.Durable.Store.Acquire(ctx, key, a.holder()); err != nil {
 		return nil, a.heldUntil(ctx, key, err)
 	}
 	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it meanwhile
 		if err = l.load(ctx, a, key); err == nil {
-			unkept, err = l.admit(ctx, a.opts.Store, answers)
+			unkept, err = l.admit(ctx, a.opts.Durable.Store, answers)
 		}
 		if err != nil {
 			h.release()
@@ -181,7 +181,7 @@ func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
 	if _, told := errors.AsType[*record.HeldError](err); told || !errors.Is(err, record.ErrHeld) {
 		return err
 	}
-	if log, failed := a.opts.Store.Load(ctx, key); failed == nil && !log.Head.Held.IsZero() {
+	if log, failed := a.opts.Durable.Store.Load(ctx, key); failed == nil && !log.Head.Held.IsZero() {
 		return fmt.Errorf("acquire run %q: %w", key.ID, &record.HeldError{Until: log.Head.Held})
 	}
 	return err
@@ -193,7 +193,7 @@ type ownRuns struct {
 	agent string
 }
 
-func (a *Agent) runs() record.Store { return ownRuns{a.opts.Store, a.opts.Name} }
+func (a *Agent) runs() record.Store { return ownRuns{a.opts.Durable.Store, a.opts.Name} }
 
 // Load implements [record.Store].
 func (s ownRuns) Load(ctx context.Context, key run.Key) (*record.Log, error) {
@@ -214,7 +214,7 @@ func (s ownRuns) own(key run.Key, log *record.Log, err error) (*record.Log, erro
 	return log, err
 }
 
-// Resume answers questions of a run in [Options.Store], and continues the run: after a suspension, or after its
+// Resume answers questions of a run in [Durable.Store], and continues the run: after a suspension, or after its
 // process has ended. Its events are those of [Agent.Events]. Answers that do not fit their questions are refused,
 // each with its reason, and the run stays as it is. If the error matches [record.ErrHeld], the answers are kept, and
 // the holder takes them. A run that has its answer gives it again, as its one event [Output], without a call of the
@@ -243,7 +243,7 @@ func takeover(s *record.State) []record.Change {
 
 func (a *Agent) resume(key run.Key, answers []run.Reply) *session {
 	return &session{agent: a, load: func(ctx context.Context) (*loaded, error) {
-		if a.opts.Store == nil {
+		if a.opts.Durable.Store == nil {
 			return nil, errNoStore
 		}
 		l, err := a.hold(ctx, key, answers...)
@@ -268,17 +268,17 @@ func (a *Agent) resume(key run.Key, answers []run.Reply) *session {
 // refused. The error matches [run.ErrUnfit], [run.ErrExpired], [record.ErrReplied] or [run.ErrNotAsked]; with an
 // error no answer is kept.
 func (a *Agent) Reply(ctx context.Context, key run.Key, answers ...run.Reply) error {
-	if a.opts.Store == nil {
+	if a.opts.Durable.Store == nil {
 		return fmt.Errorf("answer questions: %w", errNoStore)
 	}
 	return record.Submit(ctx, a.runs(), key, answers...)
 }
 
-// Questions returns the open questions of a run in [Options.Store], also of its sub-agents, from any
+// Questions returns the open questions of a run in [Durable.Store], also of its sub-agents, from any
 // process: none if the run does not wait. The error matches [record.ErrNotFound] if there is no such run.
 // [record.OpenQuestions] has the questions of all runs.
 func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, error) {
-	if a.opts.Store == nil {
+	if a.opts.Durable.Store == nil {
 		return nil, fmt.Errorf("read questions: %w", errNoStore)
 	}
 	log, err := record.LoadCurrent(ctx, a.runs(), key)

@@ -30,7 +30,7 @@ func TestErrorTexts(t *testing.T) {
 
 func errorTexts(t *testing.T, store record.Store) {
 	ctx := t.Context()
-	a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), agent.Options{Approve: agent.AskPerson})
+	a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
 	waiting, err := a.Run(ctx, human("go"), agent.In(theRun.ID))
 	if err != nil || len(waiting.Questions) != 1 {
 		t.Fatalf("got %+v, %v, want a run with one question", waiting, err)
@@ -42,7 +42,7 @@ func errorTexts(t *testing.T, store record.Store) {
 	if _, err := a.Begin(ctx, human("go"), agent.In("begun")); err != nil {
 		t.Fatal(err)
 	}
-	none, other := run.Key{ID: "none"}, newAgent(t, play(says("x")), &agent.Options{Name: "other", Store: store})
+	none, other := run.Key{ID: "none"}, newAgent(t, play(says("x")), &agent.Options{Name: "other", Durable: agent.Durable{Store: store}})
 	unkept := newAgent(t, play(says("x")), nil)
 	type answer struct{ N int }
 	for _, tt := range []struct {
@@ -50,10 +50,10 @@ func errorTexts(t *testing.T, store record.Store) {
 		got  error
 		want string
 	}{
-		{"prices", second(agent.New(play(), &agent.Options{Prices: &price.Table{Models: []price.Price{{Model: "m"}}}})),
-			`new agent: options: Prices: the date is "", want a day such as "2026-11-22": prices change`},
-		{"price", second(agent.New(play(), &agent.Options{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m"}}}})),
-			`new agent: options: Prices: model 0, "m": its currency is "", want a code of three letters such as "USD"`},
+		{"prices", second(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Models: []price.Price{{Model: "m"}}}}})),
+			`new agent: options: Model.Prices: the date is "", want a day such as "2026-11-22": prices change`},
+		{"price", second(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m"}}}}})),
+			`new agent: options: Model.Prices: model 0, "m": its currency is "", want a code of three letters such as "USD"`},
 
 		{"silent model", second(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
 			`run agent: turn 1: the model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
@@ -81,8 +81,8 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"Cancel, other", second(other.Cancel(ctx, theRun)), `cancel: load run "r": it is of agent "agent", and this is "other"`},
 		{"Replay, other", replayed(ctx, other, theRun), `replay: run "r" is of agent "agent", and this is "other"`},
 
-		{"ResumeRun, no store", second(unkept.ResumeRun(ctx, theRun)), `run agent: the agent has no Options.Store`},
-		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: the agent has no Options.Store`},
+		{"ResumeRun, no store", second(unkept.ResumeRun(ctx, theRun)), `run agent: the agent has no Options.Durable.Store`},
+		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: the agent has no Options.Durable.Store`},
 
 		{"not asked", a.Reply(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow}),
 			`answer question "x" of run "r": the question is not open`},
@@ -137,7 +137,7 @@ func TestLimitText(t *testing.T) {
 		{"tokens", second(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
 			`run agent: the run has not enough left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 35 tokens of input takes 99 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
 		{"cost", second(newAgent(t, play(costly).called("m-1"), &agent.Options{
-			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Prices: prices,
+			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Model: agent.ModelSettings{Prices: prices},
 		}).Run(ctx, human("go"))).Error(),
 			`run agent: the run has not enough left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 35 tokens of input takes 0.000163 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
 		{"a sub-agent's own", ofHelper(&agent.Options{}, &agent.Options{Name: "digger", Limits: run.Limits{Tokens: 500}}),
@@ -184,7 +184,7 @@ func TestHeldText(t *testing.T) {
 		"files":  {files, `the process "host/17"`},
 		"bare":   {bareHeld{record.NewMemory()}, `another process`},
 	} {
-		a := newAgent(t, play(says("x")), &agent.Options{Store: tt.store})
+		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: tt.store}})
 		key, err := a.Begin(t.Context(), human("go"))
 		if err != nil {
 			t.Fatal(err)

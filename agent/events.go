@@ -172,7 +172,7 @@ type ModelEnd struct {
 	Window     *WindowUse    `json:"window,omitempty"` // what filled it; nil in a replay
 }
 
-// ApprovalAsked says that whoever approves calls is being asked: [Options.Approve] or
+// ApprovalAsked says that whoever approves calls is being asked: [Person.Approve] or
 // the toolset's function. Calls that a remembered decision or trust lets run have no
 // such event.
 type ApprovalAsked struct {
@@ -231,13 +231,13 @@ type Asked struct {
 	Question *run.Question `json:"ask"`
 }
 
-// ReplyStart says that [Options.Reply] is asked.
+// ReplyStart says that [Person.Reply] is asked.
 type ReplyStart struct {
 	Meta
 	Question *run.Question `json:"ask"`
 }
 
-// ReplyEnd says what [Options.Reply] returned: without an Answer the question stays open.
+// ReplyEnd says what [Person.Reply] returned: without an Answer the question stays open.
 type ReplyEnd struct {
 	Meta
 	Question *run.Question `json:"ask"`

@@ -21,8 +21,8 @@ func clerk(dir string, model agent.Model) (*agent.Agent, record.Store) {
 	a := must(agent.New(model, &agent.Options{
 		Name:    "clerk",
 		Tools:   []adapter.Source{payment()},
-		Approve: agent.AskPerson,
-		Store:   store,
+		Person:  agent.Person{Approve: agent.AskPerson},
+		Durable: agent.Durable{Store: store},
 	}))
 	return a, store
 }

@@ -71,12 +71,11 @@ func ExampleAskPerson() {
 	model := play(uses(toolCall("1", "pay", `{"number":17}`)), says("Done."))
 
 	a := must(agent.New(model, &agent.Options{
-		Tools:   []adapter.Source{payment()},
-		Approve: agent.AskPerson,
-		Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
+		Tools: []adapter.Source{payment()},
+		Person: agent.Person{Approve: agent.AskPerson, Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			fmt.Printf("May %s run with %s?\n", q.Tool, q.Arguments)
 			return q.Allow(), nil // or q.Deny("too expensive"), for example
-		},
+		}},
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bill 17.")))
 	fmt.Println(result.Output)
@@ -90,14 +89,13 @@ func ExampleAskPerson_scope() {
 	model := play(uses(toolCall("1", "pay", `{"number":17}`)), uses(toolCall("2", "pay", `{"number":18}`)), says("Done."))
 
 	a := must(agent.New(model, &agent.Options{
-		Tools:   []adapter.Source{payment()},
-		Approve: agent.AskPerson,
-		Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
+		Tools: []adapter.Source{payment()},
+		Person: agent.Person{Approve: agent.AskPerson, Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			fmt.Printf("May %s run with %s, and later with others?\n", q.Tool, q.Arguments)
 			answer := q.Allow()
 			answer.Scope = run.ScopeTool
 			return answer, nil
-		},
+		}},
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bills 17 and 18.")))
 	fmt.Println(result.Spent.Calls, "calls")
@@ -145,10 +143,10 @@ func ExampleOptions_prices() {
 	}).called("gpt-5-mini")
 
 	a := must(agent.New(model, &agent.Options{
-		Prices: &price.Table{
+		Model: agent.ModelSettings{Prices: &price.Table{
 			Date:   "2026-11-22", // when they were looked up
 			Models: []price.Price{{Model: "gpt-5-mini*", Currency: "USD", Input: 250_000, Cached: 25_000, Output: 2_000_000}},
-		},
+		}},
 		Limits: run.Limits{Cost: map[string]int64{"USD": 50_000}}, // 0.05 USD
 	}))
 	result := must(a.Run(ctx, agent.Text("What is 6 by 7?")))
@@ -300,7 +298,7 @@ func ExampleIn() {
 	ctx := context.Background()
 	model := play(says("Hello, Ann."), says("Your name is Ann."))
 
-	a := must(agent.New(model, &agent.Options{Store: record.NewMemory()}))
+	a := must(agent.New(model, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}}))
 	must(a.Run(ctx, agent.Text("I am Ann."), agent.In("ann")))
 	result := must(a.Run(ctx, agent.Text("What is my name?"), agent.In("ann")))
 	fmt.Println(result.Output, len(result.Messages), "messages")

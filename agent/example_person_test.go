@@ -27,12 +27,12 @@ func ExampleErrAsk() {
 
 	a := must(agent.New(model, &agent.Options{
 		Tools: []adapter.Source{payment(), remind},
-		Approve: func(_ context.Context, call *approval.Request) (approval.Decision, error) {
+		Person: agent.Person{Approve: func(_ context.Context, call *approval.Request) (approval.Decision, error) {
 			if call.Name == "pay" { // call.Server and call.Arguments tell more
 				return approval.Decision{}, agent.ErrAsk
 			}
 			return approval.Allow(), nil // approval.Deny gives the model a reason
-		},
+		}},
 	}))
 	result := must(a.Run(ctx, agent.Text("Pay bill 17, and remind me of bill 18.")))
 	fmt.Println(result.Status, len(result.Questions), result.Questions[0].Tool)
@@ -90,7 +90,7 @@ func ExampleQuestion_accept() {
 
 	toolset := must(adapter.Open(ctx, []adapter.Server{{Name: "luigi", Transport: booking()}}, nil))
 	defer toolset.Close()
-	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{toolset}, Reply: fillIn}))
+	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{toolset}, Person: agent.Person{Reply: fillIn}}))
 	result := must(a.Run(ctx, agent.Text("Book a table.")))
 	fmt.Println(result.Messages[2].Parts[0].Text)
 	// Output:
@@ -109,12 +109,12 @@ func ExampleLegacyQuestions() {
 	defer toolset.Close()
 
 	a := must(agent.New(model, &agent.Options{
-		Tools: []adapter.Source{toolset},
-		Store: store,
-		Legacy: agent.LegacyQuestions{
+		Tools:   []adapter.Source{toolset},
+		Durable: agent.Durable{Store: store},
+		Person: agent.Person{Legacy: agent.LegacyQuestions{
 			Hold: 30 * time.Second, // of tools that are not parked; default 5 min
 			Park: func(server, tool string) bool { return server == "luigi" && tool == "book" },
-		},
+		}},
 	}))
 	waiting := must(a.Run(ctx, agent.Text("Book a table."), agent.In("table")))
 	fmt.Println(waiting.Status)

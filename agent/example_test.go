@@ -113,10 +113,10 @@ func ExampleOptions_answer() {
 	defer toolset.Close()
 	a := must(agent.New(model, &agent.Options{
 		Tools: []adapter.Source{toolset},
-		Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
+		Person: agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			fmt.Printf("%s asks: %s\n", q.Server, q.Elicit.Message)
 			return q.Accept(map[string]any{"city": "Rome"}) // or q.Decline(), for example
-		},
+		}},
 	}))
 	result := must(a.Run(ctx, agent.Text("What do I need today?")))
 	fmt.Println(result.Messages[2].Parts[0].Text)

@@ -90,7 +90,7 @@ func TestFallbackInfo(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	limits := run.Limits{Cost: map[string]int64{"USD": 1000}}
-	if _, err := agent.New(agent.Fallback(first, second), &agent.Options{Prices: prices, Limits: limits}); err == nil || !strings.Contains(err.Error(), `"other" has no price`) {
+	if _, err := agent.New(agent.Fallback(first, second), &agent.Options{Model: agent.ModelSettings{Prices: prices}, Limits: limits}); err == nil || !strings.Contains(err.Error(), `"other" has no price`) {
 		t.Errorf("got %v, want the model without a price", err)
 	}
 }
@@ -108,7 +108,7 @@ func TestFallbackCost(t *testing.T) {
 		reply.Message.Model = "small-2026-10-01"
 		return reply, err
 	}).called("small")
-	got := mustRun(t, newAgent(t, agent.Fallback(down, dated), &agent.Options{Prices: table, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
+	got := mustRun(t, newAgent(t, agent.Fallback(down, dated), &agent.Options{Model: agent.ModelSettings{Prices: table}, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
 	if got.Spent.Cost["USD"] != 200 {
 		t.Errorf("got the cost %v, want that of the second model", got.Spent.Cost)
 	}

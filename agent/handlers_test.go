@@ -76,7 +76,7 @@ func TestElicitation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachEra(t, mcpclient.Options{Elicitation: test.next}, func(t *testing.T, toolset *adapter.Toolset) {
-				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Reply: test.answer})
+				a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: test.answer}})
 				got := happenings(t, a, isQuestion)
 				diff(t, "events", got, append([]string{"box asks in ask: who are you?"}, test.want...))
 			})
@@ -111,9 +111,9 @@ func TestElicitationByError(t *testing.T) {
 		Timeouts: mcpclient.Timeouts{ElicitationDone: -1},
 	}}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	a := withTools(t, play(uses(toolCall("1", "sign", "{}")), says("done")), toolset, &agent.Options{
-		Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
+		Person: agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			return q.Accept(nil)
-		},
+		}},
 	})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
 		"box asks in sign: sign", "box was answered: accept map[]", "turn 1: tool sign (1) ends: signed",
@@ -145,7 +145,7 @@ func TestElicitationInParallelCalls(t *testing.T) {
 				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}},
 					adapter.Server{Name: "box", Transport: s.connect(t)})
 				model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
-				a := withTools(t, model, toolset, &agent.Options{Reply: atHand("Ann"), ParallelWrites: true})
+				a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}, ParallelWrites: true})
 				got := happenings(t, a, func(e agent.Event) bool {
 					switch e.(type) {
 					case *agent.ElicitationStart, *agent.ReplyStart:
@@ -188,7 +188,7 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 		Prefix: true,
 		Client: &mcpclient.Options{Sampling: poet},
 	}, adapter.Server{Name: "one", Transport: newServer().connect(t)}, adapter.Server{Name: "two", Transport: newServer().connect(t)})
-	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{Reply: atHand("Ann")})
+	a := withTools(t, play(uses(toolCall("1", "one__sample", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
 		"one samples in sample",
 		"two asks in an unknown call: who are you?",
@@ -198,7 +198,7 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 	})
 }
 
-// An error of Options.Reply, or an answer that does not fit its form, ends the run. A server
+// An error of Options.Person.Reply, or an answer that does not fit its form, ends the run. A server
 // that waits for the answer is told that the person cancelled.
 func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -242,10 +242,10 @@ func failsToAnswer(t *testing.T, era string, store record.Store, answer func(*ru
 	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: era}}
 	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
 	asked := 0
-	a := withTools(t, play(uses(toolCall("1", "ask", "{}"))), toolset, &agent.Options{Store: store, Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
+	a := withTools(t, play(uses(toolCall("1", "ask", "{}"))), toolset, &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 		asked++
 		return answer(q)
-	}})
+	}}})
 	got, err := a.Run(t.Context(), human("ask me"))
 	if !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "turn 1: answer the question about ask: ") || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want the end of the run with %q", err, want)
@@ -297,7 +297,7 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 				server.Transport, server.Client = nil, client
 			}
 			toolset := openAll(t, &adapter.Options{Client: o}, server)
-			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Reply: atHand("Ann")})
+			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
 			var got []string
 			for event, err := range a.Events(t.Context(), human("go")) {
 				if err != nil {
@@ -349,7 +349,7 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 						returned = true
 						return run.Reply{}, ctx.Err()
 					}
-					a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Reply: slow})
+					a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Person: agent.Person{Reply: slow}})
 					for e, err := range a.Events(t.Context(), human("go")) {
 						if err != nil {
 							t.Fatal(err)
@@ -389,7 +389,7 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 			return q.Cancel(), nil
 		}
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
-		a := withTools(t, model, toolset, &agent.Options{Reply: patient, ParallelWrites: true})
+		a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Reply: patient}, ParallelWrites: true})
 		got := happenings(t, a, func(e agent.Event) bool {
 			_, answer := e.(*agent.Output)
 			return answer || isQuestion(e)
@@ -412,13 +412,13 @@ func TestElicitationOverAClientOfTheHost(t *testing.T) {
 	}
 	defer client.Close()
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Client: client})
-	a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Reply: atHand("Ann")})
+	a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
 	diff(t, "events", happenings(t, a, isQuestion), []string{
 		"box asks in ask: who are you?", "box was answered: accept map[name:Ann]", "turn 1: tool ask (1) ends: accept Ann",
 	})
 }
 
-// An error of Options.Reply ends the run once, whatever else the round of the call waits for.
+// An error of Options.Person.Reply ends the run once, whatever else the round of the call waits for.
 func TestErrorOfAnswerInARound(t *testing.T) {
 	form := &sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
 	//lint:ignore SA1019 servers may sample for as long as the feature works.
@@ -450,7 +450,7 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 				})
 				client := &mcpclient.Options{Sampling: writes, Protocol: mcpclient.Protocol{Revision: eras[1]}}
 				toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
-				a := withTools(t, play(uses(toolCall("1", "two", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Reply: person})
+				a := withTools(t, play(uses(toolCall("1", "two", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Person: agent.Person{Reply: person}})
 				if _, err := a.Run(t.Context(), human("go")); !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "the UI is gone") {
 					t.Errorf("got %v, want the end of the run with the error of the person", err)
 				}

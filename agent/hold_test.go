@@ -93,7 +93,7 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 					halted = &stoppedTogether{halted.(*stopped)}
 				}
 				a := withTools(t, play(uses(toolCall("1", tool, "{}")), says("done")), toolset, &agent.Options{
-					Store: halted, LeaseTTL: leaseTTL, Tools: []adapter.Source{local},
+					Durable: agent.Durable{Store: halted, LeaseTTL: leaseTTL}, Tools: []adapter.Source{local},
 				})
 				ended := make(chan error)
 				go func() {

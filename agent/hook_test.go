@@ -55,7 +55,7 @@ func TestHooks(t *testing.T) {
 		asked = asked || a.Name == "sleep"
 		return approval.Allow(), nil
 	}
-	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{hook}, Approve: approve}), human("go"))
+	got := mustRun(t, withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{hook}, Person: agent.Person{Approve: approve}}), human("go"))
 	diff(t, "history", lines(history(got))[2:], []string{
 		`tool: 1/echo→"{\"x\":2}"`, `tool: 2/fail→"Error: d*** full"`, `tool: 3/sleep→"Error: the call of sleep was denied: no time. Nothing was done."`, `ai: "done, ****"`,
 	})
@@ -172,7 +172,7 @@ func TestCompaction(t *testing.T) {
 // answer comes in another process.
 func TestHookBeforeALateApproval(t *testing.T) {
 	store := record.NewMemory()
-	opts := agent.Options{Approve: agent.AskPerson, Hooks: []agent.Hook{{
+	opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}, Hooks: []agent.Hook{{
 		BeforeTool: func(_ context.Context, _ *record.State, c *agent.ToolCall) error {
 			c.Arguments = json.RawMessage(`{"x":2}`)
 			return nil
@@ -316,11 +316,11 @@ func TestHookAtTheEnd(t *testing.T) {
 					}
 				}}
 				store, model := record.NewMemory(), turnsOf{turns: 1}
-				first := worker(t, model, func() {}, agent.Options{Store: store, Hooks: []agent.Hook{guard}})
+				first := worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}, Hooks: []agent.Hook{guard}})
 				if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID)); err == nil {
 					t.Error("the run has ended with its process")
 				}
-				got, err := worker(t, model, func() {}, agent.Options{Store: store}).ResumeRun(t.Context(), theRun)
+				got, err := worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun)
 				if err != nil {
 					t.Fatal(err)
 				}

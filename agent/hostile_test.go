@@ -121,8 +121,8 @@ var hostiles = map[string]hostile{
 	"a tool that fails for ever": {tool: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") }, stop: agent.StopMaxFailures},
 	"thousands of questions":     {slow: true, tool: asking(5_000, ""), stop: agent.StopMaxFailures, told: "cannot be read"},
 	"more questions than may be": {tool: asking(6, ""), opts: agent.Options{Limits: run.Limits{Questions: 5}}, err: "more than 5 questions are open (Limits.Asks)"},
-	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Reply: accepts}, stop: agent.StopMaxFailures, told: "more and more input"},
-	"a request state of 5 MiB":   {slow: true, tool: asking(1, strings.Repeat("s", 5<<20)), opts: agent.Options{Reply: accepts}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
+	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: agent.StopMaxFailures, told: "more and more input"},
+	"a request state of 5 MiB":   {slow: true, tool: asking(1, strings.Repeat("s", 5<<20)), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
 
 	"a model that loops":         {stop: agent.StopMaxTurns},
 	"unknown tools":              {model: loops("multi_tool_use.parallel", "{}"), stop: agent.StopMaxFailures, told: "there is no tool"},
@@ -197,9 +197,9 @@ func TestHostile(t *testing.T) {
 func (h *hostile) test(t *testing.T) {
 	memory := record.NewMemory()
 	opts := h.opts
-	opts.Store = memory
+	opts.Durable.Store = memory
 	if h.store != nil {
-		opts.Store = h.store(memory)
+		opts.Durable.Store = h.store(memory)
 	}
 	model := play(h.step()).streaming()
 	got, err := h.agent(t, model, opts).Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -216,7 +216,7 @@ func (h *hostile) test(t *testing.T) {
 	if data, err := json.Marshal(got.State); err != nil || len(data) > max(h.bytes, 1<<20) {
 		t.Errorf("the run has %d bytes, %v", len(data), err)
 	}
-	opts.Store, opts.Hooks = memory, nil
+	opts.Durable.Store, opts.Hooks = memory, nil
 	h.goOn(t, opts)
 }
 
@@ -258,7 +258,7 @@ func TestRoundsOfARun(t *testing.T) {
 				t.Fatal(err)
 			}
 			state := got.State
-			for _, err := range h.agent(t, model, agent.Options{Reply: accepts}).ResumeState(t.Context(), state, answer) {
+			for _, err := range h.agent(t, model, agent.Options{Person: agent.Person{Reply: accepts}}).ResumeState(t.Context(), state, answer) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -275,7 +275,7 @@ func TestRoundsOfARun(t *testing.T) {
 func (h *hostile) goOn(t *testing.T, opts agent.Options) {
 	model := play(says("fine"))
 	a := h.agent(t, model, opts)
-	if log, err := opts.Store.Load(t.Context(), theRun); err != nil {
+	if log, err := opts.Durable.Store.Load(t.Context(), theRun); err != nil {
 		t.Fatal(err)
 	} else if !log.Head.Status.Ended() {
 		if _, err := a.ResumeRun(t.Context(), theRun); err != nil {

@@ -30,7 +30,7 @@ type runOptions struct {
 	output *output // nil: an answer in words
 }
 
-// In names the run. A run of that name that has ended in [Options.Store] takes the input
+// In names the run. A run of that name that has ended in [Durable.Store] takes the input
 // and continues: so a conversation is one run with many inputs. Without In each run has
 // a new name. In without a store, or with an empty name, is an error of the run.
 func In(session string) RunOption {
@@ -41,7 +41,7 @@ func In(session string) RunOption {
 // is by the name of [In] matches [record.ErrExists]. So a request that is sent again begins one run.
 func Once() RunOption { return func(o *runOptions) { o.once = true } }
 
-// ForTenant keeps the run apart from the runs of other tenants in [Options.Store].
+// ForTenant keeps the run apart from the runs of other tenants in [Durable.Store].
 func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Tenant = tenant } }
 
 // WithLimits replaces all of [Options.Limits]: a field that is 0 has its own default, and not the value of the
@@ -67,8 +67,8 @@ func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
 		set(o)
 	}
 	switch {
-	case o.named && a.opts.Store == nil:
-		return nil, errors.New("In needs Options.Store")
+	case o.named && a.opts.Durable.Store == nil:
+		return nil, errors.New("In needs Options.Durable.Store")
 	case o.named && o.key.ID == "":
 		return nil, errors.New("In: the id is empty")
 	case o.key.ID == "":

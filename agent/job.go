@@ -149,14 +149,14 @@ func (t *tools) prepare(c *record.Call, asked llms.ToolCall) (*adapter.Prepared,
 
 // options are the options of a call.
 func (s *sender) options(c *record.Call, j *job) callOptions {
-	opts := adapter.CallLimits(s.agent.opts.IdleTimeout, s.agent.opts.CallTimeout)
 	if j.call.Tool().Native() {
-		return opts // a function of this program
+		return nil // a function of this program
 	}
-	return append(opts,
+	return callOptions{
 		mcpclient.WithSendCheck(s.rec.ledger.confirm),
 		mcpclient.WithProgress(func(p mcp.Progress) { s.rec.show(&ToolProgress{Call: j.about, Progress: p}) }),
-		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return s.detached(c, t) }))
+		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return s.detached(c, t) }),
+	}
 }
 
 // part is a result as a part of the history.

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// A result above [Options.ResultTokens] is kept beside the records of the run, if the store can do that, and the model gets its
+// A result above [Durable.ResultTokens] is kept beside the records of the run, if the store can do that, and the model gets its
 // head and tail with a handle. The blob is durable before the outcome that names it. The handle is made of the key of the call: a
 // call that is made again after a kill keeps its result under the same one.
 
@@ -112,7 +112,7 @@ type keptKey struct{}
 
 // resultTokens is the bound of one result.
 func (r *recipe) resultTokens() int {
-	if n := r.opts.ResultTokens; n > 0 {
+	if n := r.opts.Durable.ResultTokens; n > 0 {
 		return n
 	}
 	window := int(cmp.Or(r.window.Load(), int64(maxResultTokens*resultShare/2)))
@@ -121,7 +121,7 @@ func (r *recipe) resultTokens() int {
 
 // keeper is where the run keeps results, nil if it keeps none.
 func (k *results) keeper() (record.BlobStore, record.Lease) {
-	if h, ok := k.rec.ledger.journal.(*hold); ok && k.agent.opts.ResultTokens >= 0 {
+	if h, ok := k.rec.ledger.journal.(*hold); ok && k.agent.opts.Durable.ResultTokens >= 0 {
 		return record.BlobsOf(h.store), h.lease
 	}
 	return nil, record.Lease{}

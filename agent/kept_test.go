@@ -86,7 +86,7 @@ func TestKeptResult(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			store, m := open(t), newFinder()
-			a := newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{exporting(items)}})
+			a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(items)}})
 			got, err := a.Run(t.Context(), human("go"), agent.In("r"))
 			if err != nil || got.Output != foundNote {
 				t.Fatalf("got %q, %v", got.Output, err)
@@ -118,9 +118,9 @@ func TestKeptResult(t *testing.T) {
 func TestNotKept(t *testing.T) {
 	for name, opts := range map[string]*agent.Options{
 		"without a store":       {},
-		"negative":              {Store: record.NewMemory(), ResultTokens: -1},
-		"a store without blobs": {Store: plainStore{record.NewMemory()}},
-		"a hook that withholds": {Store: record.NewMemory(), Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *record.State, _ *agent.ToolCall, r *run.Part) error {
+		"negative":              {Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: -1}},
+		"a store without blobs": {Durable: agent.Durable{Store: plainStore{record.NewMemory()}}},
+		"a hook that withholds": {Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *record.State, _ *agent.ToolCall, r *run.Part) error {
 			r.Text = "withheld"
 			return nil
 		}}}},
@@ -128,7 +128,7 @@ func TestNotKept(t *testing.T) {
 		m := play(uses(toolCall("c", "export", `{}`)), says("done"))
 		opts.Tools = []adapter.Source{exporting(1000)}
 		var in []agent.RunOption
-		if opts.Store != nil {
+		if opts.Durable.Store != nil {
 			in = append(in, agent.In("r"))
 		}
 		got, err := newAgent(t, m, opts).Run(t.Context(), human("go"), in...)
@@ -138,8 +138,8 @@ func TestNotKept(t *testing.T) {
 		if said := results(got.State.History)[0]; len(said) > 64<<10 || strings.Contains(said, "read_result") {
 			t.Errorf("%s: got a result of %d bytes, or one with a handle", name, len(said))
 		}
-		if opts.Store != nil && record.BlobsOf(opts.Store) != nil {
-			if all, err := record.BlobsOf(opts.Store).Blobs(t.Context(), theRun); err != nil || len(all) > 0 {
+		if opts.Durable.Store != nil && record.BlobsOf(opts.Durable.Store) != nil {
+			if all, err := record.BlobsOf(opts.Durable.Store).Blobs(t.Context(), theRun); err != nil || len(all) > 0 {
 				t.Errorf("%s: got the blobs %q, %v", name, all, err)
 			}
 		}
@@ -153,7 +153,7 @@ type plainStore struct{ record.Store }
 func TestKeptResultRefused(t *testing.T) {
 	store := &fullStore{dying{Store: record.NewMemory()}}
 	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
-	got, err := newAgent(t, m, &agent.Options{Store: store, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
+	got, err := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
 	if err != nil || got.Output != "done" || len(got.State.Kept) > 0 || len(got.Warnings) != 1 {
 		t.Fatalf("got %q, %v, kept %v, warnings %v", got.Output, err, got.State.Kept, got.Warnings)
 	}
@@ -175,7 +175,7 @@ func TestReadResultMistakes(t *testing.T) {
 		toolCall("a", "read_result", `{"handle":"nothing"}`),
 		toolCall("b", "read_result", `{"handle":"../x","offset":-1}`),
 	), says("done"))
-	got, err := newAgent(t, m, &agent.Options{Store: record.NewMemory(), Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
+	got, err := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 			handle, _, _ := strings.Cut(after, ":")
 			return agenttest.Use(agenttest.Wanted{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,"pointer":"/items/500/note"}`, handle)})(ctx, p)
 		}, agenttest.Say("done"))
-	opts := &agent.Options{Store: record.NewMemory(), Tools: []adapter.Source{exporting(1000)}, Compact: summary}
+	opts := &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}, Compact: summary}
 	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 func TestTrimKeepsHandles(t *testing.T) {
 	m := newFinder()
 	opts := &agent.Options{
-		Store: record.NewMemory(), Tools: []adapter.Source{exporting(1000)},
+		Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)},
 		Compact: compact.Trim(&compact.Options{Window: 2000, Keep: 1, Result: 600}),
 	}
 	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
@@ -251,7 +251,7 @@ func TestKeptResultByAdvance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := open(t)
 			step := func() *agent.Agent {
-				return newAgent(t, newFinder(), &agent.Options{Store: store, Tools: []adapter.Source{exporting(1000)}})
+				return newAgent(t, newFinder(), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(1000)}})
 			}
 			key, err := step().Begin(t.Context(), human("go"))
 			for next := (agent.Next{Status: run.StatusRunning}); err == nil && next.Status == run.StatusRunning; {

@@ -21,7 +21,7 @@ func largeAgent(t *testing.T, store record.Store, n int, text string) *agent.Age
 	for i := range n {
 		calls = append(calls, toolCall(fmt.Sprint("c", i), "large", `{}`))
 	}
-	return newAgent(t, play(uses(calls...), says("so much")), &agent.Options{Store: store, Tools: []adapter.Source{large}, ResultTokens: -1})
+	return newAgent(t, play(uses(calls...), says("so much")), &agent.Options{Durable: agent.Durable{Store: store, ResultTokens: -1}, Tools: []adapter.Source{large}})
 }
 
 // TestTurnLargerThanACommit has a turn whose results are more than the store keeps at once: they are kept in several writes.

@@ -29,7 +29,7 @@ func (r *reader) agent(t *testing.T, opts agent.Options) *agent.Agent {
 	opts.Tools = []adapter.Source{adapter.Func("read", "Reads.", func(context.Context, struct{}) (string, error) {
 		return strings.Repeat("word ", 2000), nil
 	}, nil)}
-	opts.Approve, opts.Compact = agent.AskPerson, r.compact
+	opts.Person.Approve, opts.Compact = agent.AskPerson, r.compact
 	helper := newAgent(t, play(r.step(3, "read")), &opts)
 	opts.Limits = r.limits
 	return boss(t, play(r.step(6, "read", "helper")), sub(t, helper, agent.Sub), opts)
@@ -70,9 +70,9 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 	for limit := step; limit <= 120_000; limit += step {
 		limits := run.Limits{Tokens: limit}
 		one, others := &reader{limits: limits}, &reader{limits: limits}
-		got, err := one.agent(t, agent.Options{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
+		got, err := one.agent(t, agent.Options{Person: agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 			return q.Allow(), nil
-		}}).Run(t.Context(), human("go"))
+		}}}).Run(t.Context(), human("go"))
 		if limit == 30_000 {
 			diff(t, "a run by what was counted", one.notes, []string{
 				"0 tokens for 0 messages", "at most 8192", // lead reads
@@ -87,7 +87,7 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 		}
 		want := fmt.Sprint(got.StopReason, got.Spent.Total, err)
 
-		store := agent.Options{Store: record.NewMemory()}
+		store := agent.Options{Durable: agent.Durable{Store: record.NewMemory()}}
 		got, err = others.agent(t, store).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		for err == nil && got.Status == run.StatusWaiting {
 			got, err = others.agent(t, store).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())

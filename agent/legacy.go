@@ -24,7 +24,7 @@ type LegacyQuestions struct {
 	// (run.Question.Survives is false). After that time, or that of QuestionTTL if it is shorter, the
 	// server is told that the person cancelled. Default 5 min; negative: it is told at once
 	// that the person was not asked. A run that is not kept is never held:
-	// without Options.Reply the server is told that the person was not asked, and a [Warning] says so.
+	// without Options.Person.Reply the server is told that the person was not asked, and a [Warning] says so.
 	Hold time.Duration
 
 	// Park reports whether a tool asks before it does anything, so that a call of it can be
@@ -55,7 +55,7 @@ func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitRes
 		return nil, err
 	}
 	put := p.atHand
-	if p.rec.ledger.journal != nil && p.agent.opts.Legacy.Hold >= 0 {
+	if p.rec.ledger.journal != nil && p.agent.opts.Person.Legacy.Hold >= 0 {
 		put = p.holdQuestion
 	}
 	answer, err := put(ctx, ask)
@@ -69,8 +69,8 @@ func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitRes
 }
 
 // notAsked is the warning that a question reached no person.
-const notAsked = "server %q asked the user in a call of %s, and was told that the user was not asked: Options.Reply is nil, " +
-	"and the run is not kept; set Options.Reply, or Options.Store for an answer from elsewhere"
+const notAsked = "server %q asked the user in a call of %s, and was told that the user was not asked: Options.Person.Reply is nil, " +
+	"and the run is not kept; set Options.Person.Reply, or Options.Durable.Store for an answer from elsewhere"
 
 // countQuestion counts a question of an open call. Beyond the limit the run fails.
 func (p *person) countQuestion(server string) error {
@@ -88,7 +88,7 @@ func (p *person) countQuestion(server string) error {
 // holdQuestion keeps a question open while its call waits. The answer is nil if the call
 // is over.
 func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply, error) {
-	hold := cmp.Or(p.agent.opts.Legacy.Hold, defaultHold)
+	hold := cmp.Or(p.agent.opts.Person.Legacy.Hold, defaultHold)
 	q.Expires = time.Now().Add(hold).UTC().Truncate(time.Millisecond)
 	if opened, err := p.openInCall(q, record.CallSent, record.CallTasked, record.CallInRound); err != nil || !opened {
 		return nil, err

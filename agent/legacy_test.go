@@ -50,8 +50,8 @@ func legacyProcess(t *testing.T, store record.Store, model *script, opts agent.O
 		return text(strings.Join(said, ", ")), nil
 	})
 	client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
-	toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
-	opts.Store = store
+	toolset := openAll(t, &adapter.Options{Client: client, Policy: adapter.Policy{IdleTimeout: 2 * time.Minute}}, adapter.Server{Name: "box", Transport: s.connect(t)}) // a held question does not count
+	opts.Durable.Store = store
 	return withTools(t, model, toolset, &opts), calls
 }
 
@@ -71,17 +71,16 @@ func TestHeldQuestion(t *testing.T) {
 		"answered":       {agent.Options{}, signs("Ann"), "accept Ann", 10 * time.Second},
 		"declined":       {agent.Options{}, func(q *run.Question) run.Reply { return q.Decline() }, "decline <nil>", 10 * time.Second},
 		"expires":        {agent.Options{}, nil, "cancel <nil>", 5 * time.Minute},
-		"told how long":  {agent.Options{Legacy: agent.LegacyQuestions{Hold: time.Hour}}, nil, "cancel <nil>", time.Hour},
-		"QuestionTTL":    {agent.Options{QuestionTTL: time.Minute}, nil, "cancel <nil>", time.Minute},
-		"at the end":     {agent.Options{Legacy: agent.LegacyQuestions{Hold: 9700 * time.Millisecond}}, signs("Ann"), "accept Ann", 9700 * time.Millisecond},
-		"not now":        {agent.Options{Reply: notNow}, signs("Bob"), "accept Bob", 10 * time.Second},
-		"person at hand": {agent.Options{Reply: atHand("Eve")}, nil, "accept Eve", 0},
-		"declines":       {agent.Options{Legacy: agent.LegacyQuestions{Hold: -1}}, nil, failed(unasked), 0},
+		"told how long":  {agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: time.Hour}}}, nil, "cancel <nil>", time.Hour},
+		"QuestionTTL":    {agent.Options{Person: agent.Person{QuestionTTL: time.Minute}}, nil, "cancel <nil>", time.Minute},
+		"at the end":     {agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: 9700 * time.Millisecond}}}, signs("Ann"), "accept Ann", 9700 * time.Millisecond},
+		"not now":        {agent.Options{Person: agent.Person{Reply: notNow}}, signs("Bob"), "accept Bob", 10 * time.Second},
+		"person at hand": {agent.Options{Person: agent.Person{Reply: atHand("Eve")}}, nil, "accept Eve", 0},
+		"declines":       {agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: -1}}}, nil, failed(unasked), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := record.NewMemory()
-				tt.opts.IdleTimeout = 2 * time.Minute // which a held question does not count for
 				first, _ := legacyProcess(t, store, play(quiz(1), says("done")), tt.opts)
 				start := time.Now()
 				ended := begin(t.Context(), first)
@@ -185,7 +184,7 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 				asked++
 				return atHand("Ann")(ctx, q)
 			}
-			a, calls := legacyProcess(t, tt.store, play(quiz(10_000), says("done")), agent.Options{Reply: counting, Limits: run.Limits{Questions: tt.limit}})
+			a, calls := legacyProcess(t, tt.store, play(quiz(10_000), says("done")), agent.Options{Person: agent.Person{Reply: counting}, Limits: run.Limits{Questions: tt.limit}})
 			_, err := a.Run(t.Context(), human("go"))
 			want := max(tt.limit, 100*(1-min(tt.limit, 1)))
 			text := fmt.Sprintf(`turn 1: servers have asked more than %d questions in open calls of a turn, server "box" the last one (Limits.Asks)`, want)
@@ -199,7 +198,7 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 // A parked call is made again for its answers, in another process: an equal question is not
 // asked again, and another one is.
 func TestParkedCall(t *testing.T) {
-	opts := agent.Options{Legacy: agent.LegacyQuestions{Park: func(server, tool string) bool { return server == "box" && tool == "quiz" }}}
+	opts := agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Park: func(server, tool string) bool { return server == "box" && tool == "quiz" }}}}
 	store := record.NewMemory()
 	first, calls := legacyProcess(t, store, play(quiz(2)), opts)
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -229,7 +228,7 @@ func TestParkedCallAtHand(t *testing.T) {
 		return atHand("Ann")(ctx, q)
 	}
 	park := func(string, string) bool { return true }
-	a, calls := legacyProcess(t, nil, play(quiz(2), says("done")), agent.Options{Reply: answer, Legacy: agent.LegacyQuestions{Park: park}})
+	a, calls := legacyProcess(t, nil, play(quiz(2), says("done")), agent.Options{Person: agent.Person{Reply: answer, Legacy: agent.LegacyQuestions{Park: park}}})
 	got := mustRun(t, a, human("go"))
 	diff(t, "questions", asked, []string{"question 1", "question 2"})
 	diff(t, "calls", calls.Load(), int32(3))
@@ -238,7 +237,7 @@ func TestParkedCallAtHand(t *testing.T) {
 
 // A parked call continues correctly if its process is killed at any write.
 func TestParkedCallSurvivesKills(t *testing.T) {
-	park := agent.Options{Doubt: agent.DoubtFail, Legacy: agent.LegacyQuestions{Park: func(string, string) bool { return true }}}
+	park := agent.Options{Durable: agent.Durable{Doubt: agent.DoubtFail}, Person: agent.Person{Legacy: agent.LegacyQuestions{Park: func(string, string) bool { return true }}}}
 	for kill := 1; ; kill++ {
 		store, left, killed := record.NewMemory(), kill, false
 		var asked []string
@@ -300,9 +299,9 @@ func TestHeldQuestionThatOutlivesItsCall(t *testing.T) {
 			return text("never mind"), nil
 		})
 		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
-		toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
+		toolset := openAll(t, &adapter.Options{Client: client, Policy: adapter.Policy{IdleTimeout: 2 * time.Minute}}, adapter.Server{Name: "box", Transport: s.connect(t)}) // a held question does not count
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
-		a := withTools(t, model, toolset, &agent.Options{Store: record.NewMemory(), ParallelWrites: true})
+		a := withTools(t, model, toolset, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, ParallelWrites: true})
 		var why []string
 		for e, err := range a.Events(t.Context(), human("go")) {
 			if err != nil {
@@ -331,9 +330,9 @@ func TestHeldQuestionOverHTTP(t *testing.T) {
 		client := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: eras[0]}}
 		toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: &mcpclient.HTTP{URL: host.URL(), Client: host.Client()}})
 		store := record.NewMemory()
-		ended := begin(t.Context(), withTools(t, play(uses(toolCall("1", "pay", "{}")), says("done")), toolset, &agent.Options{Store: store}))
+		ended := begin(t.Context(), withTools(t, play(uses(toolCall("1", "pay", "{}")), says("done")), toolset, &agent.Options{Durable: agent.Durable{Store: store}}))
 		time.Sleep(time.Minute)
-		second := newAgent(t, play(says("no")), &agent.Options{Store: store})
+		second := newAgent(t, play(says("no")), &agent.Options{Durable: agent.Durable{Store: store}})
 		asks, err := second.Questions(t.Context(), theRun)
 		if err != nil || len(asks) != 1 || asks[0].Kind != run.QuestionForm {
 			t.Fatalf("got %+v, %v, want the form of the server", asks, err)

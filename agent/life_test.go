@@ -224,7 +224,7 @@ func (l *life) open(ctx context.Context) (*adapter.Toolset, error) {
 
 // newAgent makes an agent with others, one for each feature.
 func (l *life) newAgent(toolset *adapter.Toolset) (*agent.Agent, error) {
-	opts := agent.Options{Tools: []adapter.Source{toolset}, Approve: byWord}
+	opts := agent.Options{Tools: []adapter.Source{toolset}, Person: agent.Person{Approve: byWord}}
 	all := []adapter.Source{toolset}
 	for _, other := range []struct {
 		name  string
@@ -237,7 +237,7 @@ func (l *life) newAgent(toolset *adapter.Toolset) (*agent.Agent, error) {
 		{"stopper", stopping, agent.DoubtTellModel, []agent.Hook{{AfterTool: stopAfter}}, agent.Sub},
 		{"closer", closing, agent.DoubtTellModel, nil, agent.Handoff},
 	} {
-		opts.Doubt, opts.Hooks = other.doubt, other.hooks
+		opts.Durable.Doubt, opts.Hooks = other.doubt, other.hooks
 		a, err := agent.New(play(other.model), &opts)
 		if err != nil {
 			return nil, err
@@ -249,7 +249,7 @@ func (l *life) newAgent(toolset *adapter.Toolset) (*agent.Agent, error) {
 		all = append(all, tool)
 	}
 	park := agent.LegacyQuestions{Park: func(string, string) bool { return true }}
-	return agent.New(play(lead), &agent.Options{Store: l.store, Tools: all, Approve: byWord, Compact: shorten, Legacy: park})
+	return agent.New(play(lead), &agent.Options{Durable: agent.Durable{Store: l.store}, Tools: all, Person: agent.Person{Approve: byWord, Legacy: park}, Compact: shorten})
 }
 
 // newSpender makes an agent with a sub-agent, which spend tokens until the limit.
@@ -269,7 +269,7 @@ func (l *life) newSpender(toolset *adapter.Toolset) (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.Tools, opts.Store, opts.Limits = append(opts.Tools, tool), l.store, run.Limits{Tokens: l.Limit}
+	opts.Tools, opts.Durable.Store, opts.Limits = append(opts.Tools, tool), l.store, run.Limits{Tokens: l.Limit}
 	return agent.New(play(spends(func(ctx context.Context, p prompt) (*model.Response, error) {
 		n := fmt.Sprint(after(p.Request.Messages))
 		if after(p.Request.Messages)%2 == 1 {

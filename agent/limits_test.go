@@ -130,16 +130,14 @@ func TestActiveOfSubAgents(t *testing.T) {
 	})
 }
 
-// A function that hangs ends with its context. The limit of the agent replaces its own.
+// A function that hangs ends with its context, if it has a limit.
 func TestFuncLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
-		own, agents, want time.Duration
-		text              string
+		own, want time.Duration
+		text      string
 	}{
-		"agent":    {0, time.Minute, time.Minute, "no answer in time"},
-		"function": {time.Hour, 0, time.Hour, "no answer in time"},
-		"both":     {time.Hour, time.Minute, time.Minute, "no answer in time"},
-		"none":     {time.Minute, -1, 2 * time.Hour, "woken"},
+		"its own": {time.Hour, time.Hour, "no answer in time"},
+		"none":    {0, 2 * time.Hour, "woken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -151,7 +149,7 @@ func TestFuncLimits(t *testing.T) {
 						return "woken", nil
 					}
 				}, &adapter.FuncOptions{Idempotent: true, Options: &adapter.Options{Policy: adapter.Policy{CallTimeout: tt.own}}})
-				opts := agent.Options{Tools: []adapter.Source{hangs}, CallTimeout: tt.agents}
+				opts := agent.Options{Tools: []adapter.Source{hangs}}
 				start := time.Now()
 				got := mustRun(t, newAgent(t, play(uses(toolCall("1", "hangs", "{}")), says("done")), &opts), human("go"))
 				if took := time.Since(start); took != tt.want {
@@ -165,22 +163,21 @@ func TestFuncLimits(t *testing.T) {
 	}
 }
 
-// A tool that hangs does not hold the run, and whoever runs the agent says for how long.
+// A tool that hangs does not hold the run longer than its toolset says.
 func TestToolLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
-		opts agent.Options
+		opts adapter.Options
 		want time.Duration
 		text string
 	}{
-		"toolset": {agent.Options{}, time.Hour, "no answer within 1h0m0s"},
-		"idle":    {agent.Options{IdleTimeout: time.Minute}, time.Minute, "neither an answer nor progress within 1m0s"},
-		"call":    {agent.Options{CallTimeout: time.Minute}, time.Minute, "no answer within 1m0s"},
+		"whole":   {adapter.Options{Policy: adapter.Policy{CallTimeout: time.Hour}}, time.Hour, "no answer within 1h0m0s"},
+		"silence": {adapter.Options{Policy: adapter.Policy{IdleTimeout: time.Minute}}, time.Minute, "neither an answer nor progress within 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				toolset, _ := open(t, &adapter.Options{Policy: adapter.Policy{CallTimeout: time.Hour}})
+				toolset, _ := open(t, &tt.opts)
 				start := time.Now()
-				got := mustRun(t, withTools(t, play(uses(sleep("1", 1<<20)), says("done")), toolset, &tt.opts), human("go"))
+				got := mustRun(t, withTools(t, play(uses(sleep("1", 1<<20)), says("done")), toolset, nil), human("go"))
 				if took := time.Since(start); took != tt.want {
 					t.Errorf("took %v, want %v", took, tt.want)
 				}

@@ -192,7 +192,7 @@ func TestManySuspendedRuns(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			store := s.open(t)
 			var worked atomic.Int64
-			a := worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Store: store, Approve: agent.AskPerson})
+			a := worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 			suspend(t, a, 0, 8) // what is made once
 			resume(t, store, a, "0")
 			goroutines, heap := runtime.NumGoroutine(), live()
@@ -239,7 +239,7 @@ func BenchmarkResume(b *testing.B) {
 			var began time.Time
 			var times []float64
 			took := func() { times = append(times, float64(time.Since(began).Microseconds())) }
-			a := worker(b, turnsOf{turns: 1}, took, agent.Options{Store: store, Approve: agent.AskPerson})
+			a := worker(b, turnsOf{turns: 1}, took, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 			suspend(b, a, 0, max(b.N, 10_000))
 			b.ResetTimer()
 			var cpu time.Duration
@@ -264,7 +264,7 @@ func BenchmarkActiveRuns(b *testing.B) {
 	const runs, turns, model, tool = 1000, 10, time.Second, 100 * time.Millisecond
 	for _, s := range keptStores {
 		b.Run(s.name, func(b *testing.B) {
-			a := worker(b, turnsOf{turns, model}, func() { time.Sleep(tool) }, agent.Options{Store: s.open(b)})
+			a := worker(b, turnsOf{turns, model}, func() { time.Sleep(tool) }, agent.Options{Durable: agent.Durable{Store: s.open(b)}})
 			cpu := rig.CPUTime()
 			for b.Loop() {
 				var wg sync.WaitGroup

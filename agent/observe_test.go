@@ -67,7 +67,7 @@ func TestObserver(t *testing.T) {
 	o := &observer{trace: map[string]string{"traceparent": "x"}}
 	store := record.NewMemory()
 	a := newAgent(t, play(wrap(uses(toolCall("1", "tool", `{}`))), wrap(says("done"))).as(model.Info{Name: "m", Provider: "acme", Whole: true}), &agent.Options{
-		Name: "boss", Version: "v7", System: "Be brief.", Store: store, Observe: o, Tools: []adapter.Source{tool},
+		Name: "boss", Version: "v7", System: "Be brief.", Durable: agent.Durable{Store: store}, Observe: o, Tools: []adapter.Source{tool},
 		Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *record.State, _ *agent.ToolCall) error { where(ctx); return nil }}},
 	})
 	result, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))

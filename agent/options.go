@@ -14,7 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// Options configure an [Agent]. Nil and the zero value are valid.
+// Options configure an [Agent]. Nil and the zero value are valid: a number that is 0 has its default. A negative one is
+// no limit, or none of what the option is for; [New] refuses it where a run needs one.
 //
 // A run waits for its callbacks: they must return when their context ends. A panic in
 // one is an error, which ends the run.
@@ -56,20 +57,31 @@ type Options struct {
 	// Model says how the model is asked. Default: the model's own settings.
 	Model ModelSettings
 
-	// Prices say what the model costs, see [run.Spent].Cost. Limits.Cost needs them, and the name of the model: New then
-	// refuses a model without a price ([price.ErrUnpriced]). Their Date is required. Default: unknown.
-	Prices *price.Table
-
 	// MaxDuration bounds the time of a run in this process. A run that takes longer fails
-	// with [context.DeadlineExceeded]. Default 0: the context's own deadline only.
+	// with [context.DeadlineExceeded]. Default: the context's own deadline only.
 	MaxDuration time.Duration
 
-	// IdleTimeout bounds the time of a tool call without progress, and CallTimeout the whole call. They replace the
-	// toolset's limits; negative: none. Default 0: the toolset's limits, which by default are 5 min and 24 h. The
-	// model reads that a call took too long. For a function of this program CallTimeout ends its context and
-	// IdleTimeout does nothing; it has no limits by default.
-	IdleTimeout, CallTimeout time.Duration
+	// Person decides on calls and answers questions. Default: every call is allowed, and nobody is at hand.
+	Person Person
 
+	// Durable keeps runs, so that any process can continue them. Default: runs are not kept.
+	Durable Durable
+
+	// Hooks take part in runs: they may change what the model gets, guard tool calls, and
+	// stop a run. They are called in this order. Default: none.
+	Hooks []Hook
+
+	// Observe sees the work on runs: package otelagent traces and measures it. Sub-agents without one use their
+	// caller's. Default: none.
+	Observe Observer
+
+	// Compact shortens a history that is too long for the model, before a model call, see package compact. What it
+	// uses counts afterwards, and nothing is reserved for it. Default: [compact.Trim] at 0.7 of 128,000 tokens.
+	Compact compact.Compactor
+}
+
+// Person says who decides on the calls of a run, and who answers its questions.
+type Person struct {
 	// Approve decides on calls, instead of the Approve functions of the toolset. It does not see calls that
 	// [adapter.Policy].Trust allows or for which a decision is remembered. It decides on one call of a user at a time, in
 	// the order of the calls. Allowed calls run meanwhile. If it returns the error [ErrAsk], a person is
@@ -92,13 +104,13 @@ type Options struct {
 	// for 5 min for one from elsewhere; in other runs the server is told that the person declined.
 	Legacy LegacyQuestions
 
-	// QuestionTTL is how long a question stays open. One that is not answered in time is denied, or cancelled. Default 0:
+	// QuestionTTL is how long a question stays open. One that is not answered in time is denied, or cancelled. Default:
 	// without end.
 	QuestionTTL time.Duration
+}
 
-	// Doubt says what happens to a call that was under way when its process ended. Default: [DoubtTellModel].
-	Doubt DoubtPolicy
-
+// Durable says where runs are kept, and what becomes of a run whose process has ended.
+type Durable struct {
 	// Store keeps runs. With one, each step of a run is durable before the next, and any
 	// process with the store can continue the run by [Agent.Resume] or [Recover]. Default
 	// nil: runs are not kept.
@@ -113,20 +125,11 @@ type Options struct {
 	// LeaseTTL is how long a process holds a run without a sign of life. Default 1 min.
 	LeaseTTL time.Duration
 
-	// Hooks take part in runs: they may change what the model gets, guard tool calls, and
-	// stop a run. They are called in this order. Default: none.
-	Hooks []Hook
-
-	// Observe sees the work on runs: package otelagent traces and measures it. Sub-agents without one use their
-	// caller's. Default: none.
-	Observe Observer
-
-	// Compact shortens a history that is too long for the model, before a model call, see package compact. What it
-	// uses counts afterwards, and nothing is reserved for it. Default: [compact.Trim] at 0.7 of 128,000 tokens.
-	Compact compact.Compactor
+	// Doubt says what happens to a call that was under way when its process ended. Default: [DoubtTellModel].
+	Doubt DoubtPolicy
 }
 
-// ModelSettings say how an agent asks its model. A field that is 0, empty or nil leaves it to the model.
+// ModelSettings say how an agent asks its model, and what that costs. A field that is 0, empty or nil leaves it to the model.
 type ModelSettings struct {
 	MaxTokens   int      // of a reply with its reasoning
 	Temperature *float64 // some models take none
@@ -140,6 +143,10 @@ type ModelSettings struct {
 	// only if nothing of its reply was shown. Waits grow from 1 s to 30 s. Failures that a model has retried itself,
 	// as packages openaimodel and anthropicmodel do, are not retried again. Default 2; negative: none.
 	Retries int
+
+	// Prices say what the model costs, see [run.Spent].Cost. Limits.Cost needs them, and the name of the model: New then
+	// refuses a model without a price ([price.ErrUnpriced]). Their Date is required. Default: unknown.
+	Prices *price.Table
 }
 
 // StopReason says why a run ended with an answer.
@@ -174,19 +181,19 @@ func (o *Options) withDefaults() (*Options, error) {
 	if out.Limits, err = withDefaults(out.Limits); err != nil {
 		return nil, err
 	}
-	if out.Prices != nil {
-		if err := cost.Check(out.Prices); err != nil {
-			return nil, fmt.Errorf("options: Prices: %w", err)
+	if out.Model.Prices != nil {
+		if err := cost.Check(out.Model.Prices); err != nil {
+			return nil, fmt.Errorf("options: Model.Prices: %w", err)
 		}
 	}
-	if out.MaxDuration < 0 || out.QuestionTTL < 0 || out.LeaseTTL < 0 {
-		return nil, fmt.Errorf("options: MaxDuration is %v, QuestionTTL %v and LeaseTTL %v; give positive durations, or 0 for the defaults", out.MaxDuration, out.QuestionTTL, out.LeaseTTL)
+	if out.Durable.LeaseTTL < 0 {
+		return nil, fmt.Errorf("options: Durable.LeaseTTL is %v; give a positive duration, or 0 for %v", out.Durable.LeaseTTL, defaultLease)
 	}
 	if err := out.Discover.check(); err != nil {
 		return nil, err
 	}
-	if out.LeaseTTL == 0 {
-		out.LeaseTTL = defaultLease
+	if out.Durable.LeaseTTL == 0 {
+		out.Durable.LeaseTTL = defaultLease
 	}
 	if out.Compact == nil {
 		out.Compact = compact.Trim(nil)

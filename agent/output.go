@@ -74,7 +74,7 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.
 
 // checkSchema returns an error if a continued run asks for an answer of another form.
 func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) error {
-	if a.opts.Store == nil {
+	if a.opts.Durable.Store == nil {
 		return errNoStore
 	}
 	l := new(loaded)

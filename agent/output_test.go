@@ -143,7 +143,7 @@ func TestAsBesideAnotherFinalAnswer(t *testing.T) {
 // A structured answer may come after a wait.
 func TestResumeAs(t *testing.T) {
 	store := record.NewMemory()
-	opts := agent.Options{Approve: agent.AskPerson}
+	opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}}
 	first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
 	_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
 	if !errors.Is(err, agent.ErrWaiting) || got.Status != run.StatusWaiting {
@@ -168,7 +168,7 @@ func TestResumeAsAnotherType(t *testing.T) {
 		Degree string `json:"degree"`
 	}
 	store := record.NewMemory()
-	opts := agent.Options{Approve: agent.AskPerson}
+	opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}}
 	first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
 	_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
 	if !errors.Is(err, agent.ErrWaiting) {
@@ -192,7 +192,7 @@ func TestResumeAsAnotherType(t *testing.T) {
 func TestRecoverAs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
-		opts := agent.Options{Approve: agent.AskPerson}
+		opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}}
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
 		_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
 		if !errors.Is(err, agent.ErrWaiting) || got.Status != run.StatusWaiting {

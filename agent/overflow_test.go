@@ -95,7 +95,7 @@ func TestFourTimesTheWindow(t *testing.T) {
 			processes := 2
 			for process := range processes {
 				a := newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{
-					Store: store, Tools: []adapter.Source{aLibrary()}, Model: agent.ModelSettings{Retries: -1},
+					Durable: agent.Durable{Store: store}, Tools: []adapter.Source{aLibrary()}, Model: agent.ModelSettings{Retries: -1},
 				})
 				for i := range 10 {
 					question := fmt.Sprintf("question %d of %d", i, process)
@@ -112,7 +112,7 @@ func TestFourTimesTheWindow(t *testing.T) {
 					t.Errorf("a question that is too long: got %v, want a remedy", err)
 				}
 			}
-			if _, err := newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Store: store, Tools: []adapter.Source{aLibrary()}}).
+			if _, err := newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{aLibrary()}}).
 				Run(t.Context(), human("last"), agent.In(theRun.ID)); err != nil {
 				t.Errorf("after all: got %v", err)
 			}
@@ -127,7 +127,7 @@ func TestFourTimesTheWindow(t *testing.T) {
 func TestOverflowWithoutSummary(t *testing.T) {
 	w := &window{tokens: theWindow, refusal: refusals["llamacpp"]}
 	a := newAgent(t, at(t, "llamacpp", "m", w), &agent.Options{
-		Store: inFiles(t, filestore.SyncNever), Tools: []adapter.Source{aLibrary()},
+		Durable: agent.Durable{Store: inFiles(t, filestore.SyncNever)}, Tools: []adapter.Source{aLibrary()},
 		Compact: func(context.Context, []run.Message, compact.Budget) (*record.Compacted, error) {
 			return nil, errors.New("no model")
 		},
@@ -152,7 +152,7 @@ func TestSilentTruncation(t *testing.T) {
 	}{{"a small window", 1500, 1}, {"a large one", 100_000, 0}} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := newAgent(t, at(t, "ollama", "m", &window{tokens: tt.window}), &agent.Options{
-				Store: inFiles(t, filestore.SyncNever), Tools: []adapter.Source{aLibrary()},
+				Durable: agent.Durable{Store: inFiles(t, filestore.SyncNever)}, Tools: []adapter.Source{aLibrary()},
 			})
 			told := 0
 			for range 12 {

@@ -14,7 +14,7 @@ import (
 
 // parks reports whether a call is given up for a question, to be made again.
 func (p *person) parks(c *Call) (ok bool) {
-	if c == nil || p.agent.opts.Legacy.Park == nil || !p.agent.opts.Legacy.Park(c.Server, c.Tool) {
+	if c == nil || p.agent.opts.Person.Legacy.Park == nil || !p.agent.opts.Person.Legacy.Park(c.Server, c.Tool) {
 		return false
 	}
 	p.rec.read(func(s *record.State) {

@@ -66,7 +66,7 @@ func TestPassedResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var taken []string
-			opts := &agent.Options{Store: open(t), Tools: []adapter.Source{passing(t, &taken)}, Approve: agent.AskPerson}
+			opts := &agent.Options{Durable: agent.Durable{Store: open(t)}, Tools: []adapter.Source{passing(t, &taken)}, Person: agent.Person{Approve: agent.AskPerson}}
 			first := passer(`{"$result":%q}`)
 			got, err := newAgent(t, first, opts).Run(t.Context(), human("go"), agent.In("r"))
 			for err == nil && got.Status == run.StatusWaiting && got.Questions[0].Tool != "write_file" {
@@ -94,7 +94,7 @@ func TestPassedResult(t *testing.T) {
 					t.Errorf("the model got %d bytes, %v", len(data), err)
 				}
 			}
-			log, err := opts.Store.Load(t.Context(), theRun)
+			log, err := opts.Durable.Store.Load(t.Context(), theRun)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func TestPassedResultThatDoesNotFit(t *testing.T) {
 	} {
 		var taken []string
 		m := passer(reference)
-		got, err := newAgent(t, m, &agent.Options{Store: record.NewMemory(), Tools: []adapter.Source{passing(t, &taken)}}).Run(t.Context(), human("go"))
+		got, err := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{passing(t, &taken)}}).Run(t.Context(), human("go"))
 		if err != nil || len(taken) > 0 || !strings.Contains(got.Output, want) || !strings.Contains(got.Output, "Nothing was done") {
 			t.Errorf("%s: got %q, %v, and %d calls", reference, got.Output, err, len(taken))
 		}

@@ -27,7 +27,7 @@ type person struct {
 	asked int        // questions of open calls
 }
 
-// questions returns what puts the open questions to Options.Reply, each once, and of several
+// questions returns what puts the open questions to Options.Person.Reply, each once, and of several
 // for one sign-in the first. It ends the wait for answers to questions that are settled. A handler
 // puts the questions that do not survive.
 func (p *person) questions() (launch []errand) {
@@ -97,7 +97,7 @@ func (p *person) putOnce(ctx context.Context, q *run.Question) (answer *run.Repl
 	return answer, err
 }
 
-// notAnswered is the error of Options.Reply, which ends the run.
+// notAnswered is the error of Options.Person.Reply, which ends the run.
 func notAnswered(q *run.Question, err error) error {
 	return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
 }

@@ -24,7 +24,7 @@ func prunedRun(t *testing.T, store record.Store) {
 		read = len(p.Request.Messages)
 		return says(fmt.Sprint("answer ", read))(ctx, p)
 	}}
-	a := newAgent(t, m, &agent.Options{Store: store})
+	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}})
 	inputs := 0
 	input := func() {
 		t.Helper()

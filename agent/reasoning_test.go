@@ -132,7 +132,7 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 		}) (string, error) {
 			return fmt.Sprint("seen ", in.N), nil
 		}, &adapter.FuncOptions{ReadOnly: true})
-		return newAgent(t, thinking(t, host, "gpt-6-astra"), &agent.Options{Store: store, Tools: []adapter.Source{look}})
+		return newAgent(t, thinking(t, host, "gpt-6-astra"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}})
 	}
 	got, err := process(first).Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if dead := first.at > 0; dead != errors.Is(err, errDead) {
@@ -168,7 +168,7 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 	store := record.NewMemory()
 	process := func(h *fakehost.OpenAI) *agent.Agent {
 		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
-		return newAgent(t, thinking(t, h, "gpt-6-sol"), &agent.Options{Store: store, Tools: []adapter.Source{look}})
+		return newAgent(t, thinking(t, h, "gpt-6-sol"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}})
 	}
 	if _, err := process(thinker("old")).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
 		t.Fatal(err)
@@ -212,10 +212,10 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 		{forced("gpt-6-sol", ""), play(says("Hello.")).as(model.Info{Endpoint: "messages", Whole: true}), "", 1},
 	} {
 		store := record.NewMemory()
-		if _, err := newAgent(t, tt.first, &agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
+		if _, err := newAgent(t, tt.first, &agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := newAgent(t, tt.next, &agent.Options{Store: store}).Run(t.Context(), human("and?"), agent.In(theRun.ID))
+		got, err := newAgent(t, tt.next, &agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("and?"), agent.In(theRun.ID))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 			store := inFiles(t, filestore.SyncNever)
 			process := func(host string, w *memhttp.Wire) *agent.Agent {
 				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
-				opts := &agent.Options{Store: store, Approve: agent.AskPerson, Tools: []adapter.Source{pay}}
+				opts := &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}, Tools: []adapter.Source{pay}}
 				return newAgent(t, at(t, host, "m", w), opts)
 			}
 			got, err := process(tt.first, &memhttp.Wire{Replies: []string{reply}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -92,7 +92,7 @@ func TestReasoningGoesBack(t *testing.T) {
 			store := inFiles(t, filestore.SyncNever)
 			process := func(w *memhttp.Wire) *agent.Agent {
 				pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
-				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Store: store, Tools: []adapter.Source{pay}})
+				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{pay}})
 			}
 			first := replies()
 			if _, err := process(first).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {

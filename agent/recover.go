@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -17,7 +18,7 @@ import (
 
 // RecoverOptions configure [Recover]. Nil and the zero value are valid.
 type RecoverOptions struct {
-	// Parallel bounds the runs that are driven at the same time. Default 64.
+	// Parallel bounds the runs that are driven at the same time. Default 64; negative: no bound.
 	Parallel int
 
 	// Share bounds the runs of each tenant that are driven at the same time: further ones wait,
@@ -28,7 +29,7 @@ type RecoverOptions struct {
 	Every time.Duration
 
 	// Once has Recover return when nothing is due any more. A run whose process has just
-	// crashed is due only after [Options.LeaseTTL].
+	// crashed is due only after [Durable.LeaseTTL].
 	Once bool
 
 	// Wake has the store asked at once, for example because a run has begun in this process or
@@ -71,15 +72,21 @@ func Recover(ctx context.Context, store record.Store, agents []*Agent, o *Recove
 	r.opts.Parallel, r.opts.Every = cmp.Or(r.opts.Parallel, 64), cmp.Or(r.opts.Every, time.Second)
 	r.opts.Logger = cmp.Or(r.opts.Logger, slog.Default())
 	for _, a := range agents {
-		if a.opts.Store != store {
-			return fmt.Errorf("recover: agent %q has another Options.Store", a.opts.Name)
+		if a.opts.Durable.Store != store {
+			return fmt.Errorf("recover: agent %q has another Options.Durable.Store", a.opts.Name)
 		}
 		if r.agents[a.opts.Name] != nil {
 			return fmt.Errorf("recover: two agents have the name %q", a.opts.Name)
 		}
 		r.agents[a.opts.Name] = a
 	}
-	r.room = make(chan struct{}, max(r.opts.Parallel, 1))
+	if r.opts.Every < 0 {
+		return fmt.Errorf("recover: Every is %v; give a positive duration, or 0 for 1 s", r.opts.Every)
+	}
+	if r.opts.Parallel < 0 {
+		r.opts.Parallel = math.MaxInt
+	}
+	r.room = make(chan struct{}, r.opts.Parallel)
 	defer r.runs.Wait()
 	return r.loop(ctx)
 }

@@ -86,7 +86,7 @@ func TestRecoverForUsers(t *testing.T) {
 		whose := adapter.Func("whose", "Says whose call it is.", func(ctx context.Context, _ struct{}) (string, error) {
 			return "of " + userOf(ctx), nil
 		}, nil)
-		a := newAgent(t, model, &agent.Options{Store: store, Tools: []adapter.Source{whose}})
+		a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{whose}})
 		wake := make(chan struct{})
 		ended := make(chan *agent.Result)
 		ctx, stop := context.WithCancel(t.Context())
@@ -147,7 +147,7 @@ func TestRecoverShares(t *testing.T) {
 			}
 			return uses(toolCall("1", "wait", "{}"))(ctx, p)
 		})
-		a := newAgent(t, model, &agent.Options{Store: store, Tools: []adapter.Source{wait}})
+		a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{wait}})
 		ended := map[string]time.Duration{}
 		began := time.Now()
 		for _, user := range []string{"ada", "ada", "ada", "ada", "ada", "bob"} {
@@ -210,7 +210,7 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 					time.Sleep(time.Second)
 					return tc.model(ctx, p)
 				})
-				a := newAgent(t, model, &agent.Options{Store: store})
+				a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}})
 				for i := range tc.tenants * tc.each {
 					if _, err := a.Begin(t.Context(), human("go"), agent.ForTenant(fmt.Sprint(i%tc.tenants))); err != nil {
 						t.Fatal(err)
@@ -238,7 +238,7 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 func TestWokenProcessIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
-		first, _ := process(t, stalled{store}, play(uses(sleep("1", 60)), says("late")), agent.Options{LeaseTTL: 10 * time.Second})
+		first, _ := process(t, stalled{store}, play(uses(sleep("1", 60)), says("late")), agent.Options{Durable: agent.Durable{LeaseTTL: 10 * time.Second}})
 		late := make(chan error)
 		go func() {
 			_, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -401,7 +401,7 @@ func TestRecoverFromOnEvent(t *testing.T) {
 	for name, fails := range map[string]func(){"panic": func() { panic("boom") }, "goexit": runtime.Goexit} {
 		synctestRun(t, name, func(t *testing.T) {
 			store := record.NewMemory()
-			a := newAgent(t, play(says("done")), &agent.Options{Store: store})
+			a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 			for _, id := range []string{theRun.ID, "other"} {
 				if _, err := a.Begin(t.Context(), human("go"), agent.In(id)); err != nil {
 					t.Fatal(err)
@@ -437,7 +437,7 @@ func TestRecoverFromOnEvent(t *testing.T) {
 func TestRecoverForgetsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &shut{Store: record.NewMemory(), tries: make(chan time.Time, 100)}
-		a := newAgent(t, play(says("x")), &agent.Options{Store: store})
+		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: store}})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() {
@@ -468,7 +468,7 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var worked atomic.Int64
-	a := worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Store: store, Approve: agent.AskPerson})
+	a := worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 10)
 	for i := range 10 {
 		id := fmt.Sprint(i)

@@ -55,7 +55,7 @@ func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Age
 		}
 		return uses(toolCall("1", "slow", `{}`))(ctx, p)
 	}}
-	return newAgent(t, m, &agent.Options{Store: store, LeaseTTL: 6 * time.Second, Tools: []adapter.Source{slow}})
+	return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: 6 * time.Second}, Tools: []adapter.Source{slow}})
 }
 
 // TestLeasesAreRenewedTogether has a thousand runs of a process renew their leases by one statement at a time.
@@ -138,7 +138,7 @@ func TestBusyDatabase(t *testing.T) {
 		}
 		return uses(toolCall(fmt.Sprint("c", len(p.Request.Messages)), "slow", `{}`))(ctx, p)
 	}}
-	a := newAgent(t, m, &agent.Options{Store: store, LeaseTTL: 6 * time.Second, Tools: []adapter.Source{slow}})
+	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: 6 * time.Second}, Tools: []adapter.Source{slow}})
 	busy, idle := context.WithCancel(t.Context())
 	defer idle()
 	for range 2 {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Replay returns the events of a run in [Options.Store] again that come after a position:
+// Replay returns the events of a run in [Durable.Store] again that come after a position:
 // after the zero value, all of them. A page that has lost its stream gives the position of the
 // last event that it has, of any type, and ranges over what it missed, without a gap and
 // without a repetition.
@@ -39,10 +39,10 @@ var ErrPosition = errors.New("the run has no such position")
 
 // replay folds the records of a run, and makes the events of each.
 func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield func(Event) bool) error {
-	if a.opts.Store == nil {
+	if a.opts.Durable.Store == nil {
 		return errNoStore
 	}
-	log, err := a.opts.Store.Load(ctx, key)
+	log, err := a.opts.Durable.Store.Load(ctx, key)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func TestReplay(t *testing.T) {
 			store := record.NewMemory()
 			toolset, _ := open(t, nil)
 			helper := withTools(t, play(asks).as(model.Info{Name: "small"}), toolset, nil)
-			tt.opts.Store, tt.opts.Tools = store, []adapter.Source{toolset}
+			tt.opts.Durable.Store, tt.opts.Tools = store, []adapter.Source{toolset}
 			a := boss(t, play(tt.model...).streaming(), sub(t, helper, tt.make), tt.opts)
 			live, q := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
 			if q == nil {
@@ -146,7 +146,7 @@ func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 	for i := range 8 {
 		calls = append(calls, toolCall(fmt.Sprint("c", i), "helper", `{"task":"help"}`))
 	}
-	a := boss(t, play(uses(calls...), says("done")), sub(t, helper, agent.Sub), agent.Options{Store: record.NewMemory()})
+	a := boss(t, play(uses(calls...), says("done")), sub(t, helper, agent.Sub), agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
 	live, _ := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
 	resumes(t, a, live)
 }
@@ -160,12 +160,12 @@ func TestReplayOfDenials(t *testing.T) {
 	}
 	hook := agent.Hook{BeforeTool: func(context.Context, *record.State, *agent.ToolCall) error { return agent.Deny("no") }}
 	for name, opts := range map[string]agent.Options{
-		"approval": {Approve: deny}, "hook": {Hooks: []agent.Hook{hook}}, "limit": {Limits: run.Limits{Calls: -1, Turns: 1}},
-		"person": {Approve: agent.AskPerson}, "allowed": {},
+		"approval": {Person: agent.Person{Approve: deny}}, "hook": {Hooks: []agent.Hook{hook}}, "limit": {Limits: run.Limits{Calls: -1, Turns: 1}},
+		"person": {Person: agent.Person{Approve: agent.AskPerson}}, "allowed": {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			toolset, _ := open(t, nil)
-			opts.Store = record.NewMemory()
+			opts.Durable.Store = record.NewMemory()
 			a := withTools(t, play(uses(toolCall("1", "echo", spaced), toolCall("2", "none", spaced)), says("done")), toolset, &opts)
 			live, q := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
 			if q != nil {
@@ -206,7 +206,7 @@ func TestReplayOfStop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stop = false
-			a := newAgent(t, play(tt.says), &agent.Options{Store: record.NewMemory(), Hooks: []agent.Hook{tt.hook}, Tools: []adapter.Source{echo}})
+			a := newAgent(t, play(tt.says), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{tt.hook}, Tools: []adapter.Source{echo}})
 			var live []written
 			for range 2 {
 				events, _ := write(t, a.Events(t.Context(), human("go"), agent.In(theRun.ID)))
@@ -225,7 +225,7 @@ func TestReplayOfStop(t *testing.T) {
 // A structured answer is replayed without a turn of its own.
 func TestReplayOfOutput(t *testing.T) {
 	store := record.NewMemory()
-	a := newAgent(t, play(uses(toolCall("1", "final_answer", `{"n":7}`))), &agent.Options{Store: store})
+	a := newAgent(t, play(uses(toolCall("1", "final_answer", `{"n":7}`))), &agent.Options{Durable: agent.Durable{Store: store}})
 	if _, _, err := agent.As[struct {
 		N int `json:"n"`
 	}](t.Context(), a, human("go"), agent.In(theRun.ID)); err != nil {
@@ -244,7 +244,7 @@ func TestReplayOfOutput(t *testing.T) {
 // A run that cannot be read is an error, and leaving the range ends the replay.
 func TestReplayErrors(t *testing.T) {
 	store := record.NewMemory()
-	a := newAgent(t, play(says("done")), &agent.Options{Store: store})
+	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 	if _, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestReplayErrors(t *testing.T) {
 	}{
 		"no run":        {a, run.Key{ID: "other"}, record.ErrNotFound},
 		"no store":      {newAgent(t, play(says("")), nil), theRun, nil},
-		"another agent": {newAgent(t, play(says("")), &agent.Options{Name: "other", Store: store}), theRun, nil},
+		"another agent": {newAgent(t, play(says("")), &agent.Options{Name: "other", Durable: agent.Durable{Store: store}}), theRun, nil},
 	} {
 		var got []error
 		for e, err := range tt.agent.Replay(t.Context(), tt.key, agent.Position{}) {
@@ -275,7 +275,7 @@ func TestReplayErrors(t *testing.T) {
 
 // A position that the run has not come to is an error, not a page without events.
 func TestReplayBehindTheEnd(t *testing.T) {
-	a := newAgent(t, play(says("done")), &agent.Options{Store: record.NewMemory()})
+	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
 	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ type Result struct {
 	// Window says what filled the window of the model in its last call in this process; nil if there was none.
 	Window *WindowUse
 
-	// State is the run. Without [Options.Store], [Agent.ResumeState] continues it.
+	// State is the run. Without [Durable.Store], [Agent.ResumeState] continues it.
 	State *record.State
 }
 

@@ -58,7 +58,7 @@ func (s *listed) Acquire(ctx context.Context, key run.Key, h record.Holder) (rec
 func TestResumeWritesOnce(t *testing.T) {
 	store := &listed{Store: record.NewMemory()}
 	var before []string
-	a := worker(t, turnsOf{turns: 1}, func() { before = slices.Clone(store.calls) }, agent.Options{Store: store, Approve: agent.AskPerson})
+	a := worker(t, turnsOf{turns: 1}, func() { before = slices.Clone(store.calls) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 1)
 	log, err := store.Store.Load(t.Context(), run.Key{ID: "0"})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestResumeKeepsDenialFirst(t *testing.T) {
 		}
 	}
 	a := worker(t, turnsOf{turns: 1}, func() { t.Error("the call ran") }, agent.Options{
-		Store: store, Approve: agent.AskPerson,
+		Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson},
 		Compact: func(context.Context, []run.Message, compact.Budget) (*record.Compacted, error) {
 			note("Compact")
 			return nil, nil
@@ -111,7 +111,7 @@ func TestResumeKeepsDenialFirst(t *testing.T) {
 // A run that another process holds is not resumed, and its answers are kept for the holder.
 func TestResumeOfHeldRun(t *testing.T) {
 	store := record.NewMemory()
-	a := worker(t, turnsOf{turns: 1}, func() {}, agent.Options{Store: store, Approve: agent.AskPerson})
+	a := worker(t, turnsOf{turns: 1}, func() {}, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 1)
 	key := run.Key{ID: "0"}
 	if _, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour}); err != nil {
@@ -148,7 +148,7 @@ func (s *atRelease) Release(ctx context.Context, l record.Lease) error {
 func TestReplyBeforeRelease(t *testing.T) {
 	store := &atRelease{Store: record.NewMemory()}
 	var worked int
-	a := worker(t, turnsOf{turns: 2}, func() { worked++ }, agent.Options{Store: store, Approve: agent.AskPerson})
+	a := worker(t, turnsOf{turns: 2}, func() { worked++ }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	key := run.Key{ID: "0"}
 	allow := func() {
 		questions, err := a.Questions(t.Context(), key)
@@ -178,7 +178,7 @@ func waitingRun(t *testing.T) (store *listed, a *agent.Agent, ask string, worked
 func waitingRunIn(t *testing.T, kept record.Store) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
 	t.Helper()
 	store, worked = &listed{Store: kept}, new(atomic.Int64)
-	a = worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Store: store, Approve: agent.AskPerson})
+	a = worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 1)
 	log, err := store.Store.Load(t.Context(), run.Key{ID: "0"})
 	if err != nil {

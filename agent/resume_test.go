@@ -24,7 +24,7 @@ import (
 func process(t *testing.T, store record.Store, model *script, opts agent.Options) (*agent.Agent, *server) {
 	t.Helper()
 	toolset, s := open(t, nil)
-	opts.Store = store
+	opts.Durable.Store = store
 	return withTools(t, model, toolset, &opts), s
 }
 
@@ -71,7 +71,7 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := record.NewMemory()
-			opts := agent.Options{Approve: agent.AskPerson}
+			opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}}
 			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), opts)
 			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
 			if err != nil || len(got.Questions) != 1 || string(got.Questions[0].Arguments) != `{"x":1}` {
@@ -103,7 +103,7 @@ func TestCallInDoubt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := record.NewMemory()
-				opts := agent.Options{Doubt: tt.policy}
+				opts := agent.Options{Durable: agent.Durable{Doubt: tt.policy}}
 				ctx, kill := context.WithTimeout(t.Context(), time.Millisecond)
 				defer kill()
 				first, _ := process(t, store, play(uses(sleep("1", 1))), opts)
@@ -153,7 +153,7 @@ func TestConversation(t *testing.T) {
 // nor another history that begins with them.
 func TestMessagesAreOfTheCaller(t *testing.T) {
 	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
-	a := newAgent(t, play(uses(toolCall("1", "pay", `{}`))), &agent.Options{Tools: []adapter.Source{pay}, Approve: agent.AskPerson})
+	a := newAgent(t, play(uses(toolCall("1", "pay", `{}`))), &agent.Options{Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}})
 	got, err := a.Run(t.Context(), human("go"))
 	if err != nil || got.Status != run.StatusWaiting || len(got.Messages) != 1 || len(got.State.History) != 2 {
 		t.Fatalf("got %+v, %v, want a run that waits", got, err)
@@ -173,7 +173,7 @@ func TestResumeState(t *testing.T) {
 			ran += fmt.Sprint(in.Bill, " ")
 			return "paid", nil
 		}, nil)
-		return newAgent(t, model, &agent.Options{Tools: []adapter.Source{pay}, Approve: agent.AskPerson})
+		return newAgent(t, model, &agent.Options{Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}})
 	}
 	got, err := process(play(uses(toolCall("1", "pay", `{"Bill":"17"}`), toolCall("2", "pay", `{"Bill":18}`)))).Run(t.Context(), human("go"))
 	if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 2 || ran != "" {
@@ -236,7 +236,7 @@ func TestAnswersAreRefused(t *testing.T) {
 			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("paid"), nil })
 		toolset := openAll(t, nil, adapter.Server{Name: "bank", Transport: s.connect(t)})
 		model := play(uses(toolCall("1", "pay", `{"bill":17}`), toolCall("2", "pay", `{"bill":18}`)), says("done"))
-		a := withTools(t, model, toolset, &agent.Options{Store: store, Approve: agent.AskPerson, QuestionTTL: time.Hour})
+		a := withTools(t, model, toolset, &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson, QuestionTTL: time.Hour}})
 		got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
 		if err != nil || len(got.Questions) != 2 {
 			t.Fatalf("got %+v, %v, want two questions", got, err)
@@ -282,7 +282,7 @@ func TestAnswersAreRefused(t *testing.T) {
 // Another agent neither reads the questions of a run nor answers them.
 func TestAnswerThroughAnotherAgent(t *testing.T) {
 	store := record.NewMemory()
-	opts := agent.Options{Name: "clerk", Approve: agent.AskPerson}
+	opts := agent.Options{Name: "clerk", Person: agent.Person{Approve: agent.AskPerson}}
 	clerk, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), opts)
 	got, err := clerk.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if err != nil || len(got.Questions) != 1 {
@@ -306,9 +306,9 @@ func TestAnswerThroughAnotherAgent(t *testing.T) {
 func TestResumeWithoutAnAnswer(t *testing.T) {
 	store := record.NewMemory()
 	broken := func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }
-	a, _ := process(t, store, play(broken), agent.Options{Approve: agent.AskPerson})
+	a, _ := process(t, store, play(broken), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
 	_, live := a.Run(t.Context(), human("go"), agent.In("failed"))
-	b, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), agent.Options{Approve: agent.AskPerson})
+	b, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`))), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
 	if got, err := b.Run(t.Context(), human("go"), agent.In("cancelled")); err != nil || got.Status != run.StatusWaiting {
 		t.Fatalf("got %+v, %v, want a run that waits", got, err)
 	}
@@ -341,10 +341,10 @@ func TestInIsRefused(t *testing.T) {
 		store record.Store
 		id    string
 	}{
-		"In needs Options.Store": {nil, "r"},
-		"In: the id is empty":    {record.NewMemory(), ""},
+		"In needs Options.Durable.Store": {nil, "r"},
+		"In: the id is empty":            {record.NewMemory(), ""},
 	} {
-		a := newAgent(t, play(says("x")), &agent.Options{Store: tt.store})
+		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: tt.store}})
 		if _, err := a.Run(t.Context(), human("go"), agent.In(tt.id)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -70,7 +70,7 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, host := record.NewMemory(), new(poet)
-			first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Store: store})
+			first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
 			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
 			if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSampling || !got.Questions[0].Survives {
 				t.Fatalf("got %+v, %v, want a run that waits for a review", got, err)
@@ -79,7 +79,7 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			if q.Model != "poet-1" || q.Sampling.MaxTokens != 7 || len(q.Sampling.Messages) != 1 || q.Server != "box" || len(host.requests) != 0 {
 				t.Errorf("the person sees %+v of model %q, after %d requests; want what goes to the model", q.Sampling, q.Model, len(host.requests))
 			}
-			second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Store: store})
+			second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
 			got, err = second.ResumeRun(t.Context(), theRun, tt.answer(q))
 			if err != nil {
 				t.Fatal(err)
@@ -111,7 +111,7 @@ func TestSamplingReviewAtHand(t *testing.T) {
 		"no person": {nil, "no person was asked"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Reply: tt.answer})
+			a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: tt.answer}})
 			if got := lines(history(mustRun(t, a, human("go"))))[2]; !strings.Contains(got, tt.want) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
@@ -122,13 +122,13 @@ func TestSamplingReviewAtHand(t *testing.T) {
 // A process that ends after a completion does not pay for it again.
 func TestCompletionIsKept(t *testing.T) {
 	store, host := record.NewMemory(), new(poet)
-	first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Store: store})
+	first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
 	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dying := &failing{Store: store, at: 2, keep: true} // the review with the answer, the completion
-	second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Store: dying, LeaseTTL: 1})
+	second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: dying, LeaseTTL: 1}})
 	if _, err := second.ResumeRun(t.Context(), theRun, got.Questions[0].Allow()); err == nil {
 		t.Fatal("the process did not end")
 	}
@@ -139,7 +139,7 @@ func TestCompletionIsKept(t *testing.T) {
 	if _, ok := log.Records[len(log.Records)-1].Change.(*record.Sampled); !ok {
 		t.Fatalf("the last record is a %T, want the completion", log.Records[len(log.Records)-1].Change)
 	}
-	third := host.reviewed(t, eras[1], play(says("done")), agent.Options{Store: store})
+	third := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
 	got, err = third.ResumeRun(t.Context(), theRun)
 	if err != nil {
 		t.Fatal(err)

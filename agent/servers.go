@@ -103,10 +103,10 @@ func (s *servers) questionOf(call string, round *mcp.InputRequired, key string) 
 	return s.reviewOf(call, key, request)
 }
 
-// approver returns what decides on a call, nil if every call may run: Options.Approve
+// approver returns what decides on a call, nil if every call may run: Options.Person.Approve
 // instead of the toolset's function, between two events.
 func (s *servers) approver(next approval.Func) approval.Func {
-	ask := s.agent.opts.Approve
+	ask := s.agent.opts.Person.Approve
 	if ask == nil {
 		ask = next
 	}

@@ -85,7 +85,7 @@ func TestSignIn(t *testing.T) {
 	for _, revision := range eras {
 		t.Run(revision, func(t *testing.T) {
 			store, g := record.NewMemory(), newGate(t)
-			first := g.process(t, revision, play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`))), agent.Options{Store: store})
+			first := g.process(t, revision, play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`))), agent.Options{Durable: agent.Durable{Store: store}})
 			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
 			if err != nil || len(got.Questions) != 2 {
 				t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
@@ -99,7 +99,7 @@ func TestSignIn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err = g.process(t, revision, play(says("done")), agent.Options{Store: store}).ResumeRun(t.Context(), theRun, answer)
+			got, err = g.process(t, revision, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, answer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestSignInDeclinedForOneCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, g := record.NewMemory(), newGate(t)
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`), toolCall("3", "echo", `{"x":3}`)), says("done"))
-			a := g.process(t, eras[1], model, agent.Options{Store: store})
+			a := g.process(t, eras[1], model, agent.Options{Durable: agent.Durable{Store: store}})
 			got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
 			if err != nil || len(got.Questions) != 3 {
 				t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
@@ -147,7 +147,7 @@ func TestSignInDeclinedForOneCall(t *testing.T) {
 func TestSignInMidway(t *testing.T) {
 	store, g := record.NewMemory(), newGate(t)
 	g.sign(true)
-	a := g.process(t, eras[1], play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{Store: store})
+	a := g.process(t, eras[1], play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
 	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionForm {
 		t.Fatalf("got %+v, %v, want a form", got, err)
@@ -176,7 +176,7 @@ func TestSignInMidway(t *testing.T) {
 func TestSignInIsRefused(t *testing.T) {
 	g := newGate(t)
 	no := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Decline(), nil }
-	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Reply: no})
+	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: no}})
 	diff(t, "result", lines(history(mustRun(t, a, human("go"))))[2], `tool: 1/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`)
 }
 
@@ -187,7 +187,7 @@ func TestSignInThatDoesNotHelp(t *testing.T) {
 		asked++
 		return q.Accept(nil)
 	}
-	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Reply: yes})
+	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: yes}})
 	got := lines(history(mustRun(t, a, human("go"))))[2]
 	diff(t, "result", got, `tool: 1/echo→"Error: the user has to sign in at the tool's server first. Nothing was done."`)
 	if asked < 2 || asked > 32 {
@@ -228,7 +228,7 @@ func TestSignInIsPutOnce(t *testing.T) {
 					return a, nil
 				}
 				model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
-				got := mustRun(t, g.process(t, eras[1], model, agent.Options{Reply: answer, ParallelWrites: true}), human("go"))
+				got := mustRun(t, g.process(t, eras[1], model, agent.Options{Person: agent.Person{Reply: answer}, ParallelWrites: true}), human("go"))
 				if n := asked.Load(); n != tt.asked {
 					t.Errorf("the person was asked %d times, want %d", n, tt.asked)
 				}
@@ -280,7 +280,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 					g.sign(true)
 					return run.Reply{Action: run.ActionAccept}, nil
 				}
-				got := mustRun(t, tree(t, g, agent.Options{Reply: answer, ParallelWrites: true}), human("go"))
+				got := mustRun(t, tree(t, g, agent.Options{Person: agent.Person{Reply: answer}, ParallelWrites: true}), human("go"))
 				if n := asked.Load(); n != 1+refusals || g.ran != 3-int(refusals) {
 					t.Errorf("the person was asked %d times, and %d calls ran, want %d and %d", n, g.ran, 1+refusals, 3-refusals)
 				}
@@ -292,7 +292,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 	}
 	t.Run("from elsewhere", func(t *testing.T) {
 		store, g := record.NewMemory(), newGate(t)
-		got, err := tree(t, g, agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
+		got, err := tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		if err != nil || len(got.Questions) != 3 {
 			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
 		}
@@ -301,7 +301,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err = tree(t, g, agent.Options{Store: store}).ResumeRun(t.Context(), theRun, answer); err != nil {
+		if got, err = tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, answer); err != nil {
 			t.Fatal(err)
 		}
 		diff(t, "results", lines(history(got))[2:], want)
@@ -311,11 +311,11 @@ func TestSignInIsForTheTree(t *testing.T) {
 	})
 	t.Run("refused elsewhere", func(t *testing.T) {
 		store, g := record.NewMemory(), newGate(t)
-		got, err := tree(t, g, agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
+		got, err := tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		if err != nil || len(got.Questions) != 3 {
 			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
 		}
-		got, err = tree(t, g, agent.Options{Store: store}).ResumeRun(t.Context(), theRun, got.Questions[1].Decline())
+		got, err = tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, got.Questions[1].Decline())
 		if err != nil || len(got.Questions) != 2 || g.ran > 0 {
 			t.Errorf("got %+v, %v after %d calls, want two questions", got.Questions, err, g.ran)
 		}
@@ -342,7 +342,7 @@ func TestSettledQuestionIsWithdrawn(t *testing.T) {
 					return late(q)
 				}
 				model := play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}")))
-				opts := agent.Options{Reply: answer, Tools: []adapter.Source{local}, Hooks: []agent.Hook{stop}}
+				opts := agent.Options{Person: agent.Person{Reply: answer}, Tools: []adapter.Source{local}, Hooks: []agent.Hook{stop}}
 				got := mustRun(t, newGate(t).process(t, eras[1], model, opts), human("go"))
 				diff(t, "results", lines(history(got))[2:], []string{
 					`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/local→"ok"`, `ai: "enough"`,

@@ -67,9 +67,9 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 	if !a.stepped.has(key) {
 		return a.hold(ctx, key)
 	}
-	h := &hold{store: a.opts.Store, ttl: a.opts.LeaseTTL, renewed: time.Now()}
+	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
 	var err error
-	if h.lease, err = a.opts.Store.Acquire(ctx, key, a.holder()); err != nil {
+	if h.lease, err = a.opts.Durable.Store.Acquire(ctx, key, a.holder()); err != nil {
 		return nil, a.heldUntil(ctx, key, err)
 	}
 	l := &loaded{hold: h, journal: h}

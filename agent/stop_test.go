@@ -51,7 +51,7 @@ func TestStop(t *testing.T) {
 			toolset, _ := open(t, nil)
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)))
 			store := record.NewMemory()
-			a := withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{tt.hook}, Store: store, Limits: run.Limits{Parallel: 1}})
+			a := withTools(t, model, toolset, &agent.Options{Hooks: []agent.Hook{tt.hook}, Durable: agent.Durable{Store: store}, Limits: run.Limits{Parallel: 1}})
 			got := mustRun(t, a, human("go"))
 			if got.Status != run.StatusFinished || got.StopReason != agent.StopHook || got.Output != "enough" || len(model.prompts()) != 1 {
 				t.Errorf("got %+v after %d model calls", got, len(model.prompts()))
@@ -74,12 +74,12 @@ func TestStop(t *testing.T) {
 // that will not be made is not asked about.
 func TestStopIsKept(t *testing.T) {
 	store := record.NewMemory()
-	opts := agent.Options{Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
+	opts := agent.Options{Person: agent.Person{Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 		if string(a.Arguments) == `{"x":2}` {
 			return agent.AskPerson(ctx, a)
 		}
 		return approval.Allow(), nil
-	}}
+	}}}
 	stopping := opts
 	stopping.Hooks = []agent.Hook{{AfterTool: func(_ context.Context, _ *record.State, _ *agent.ToolCall, r *run.Part) error {
 		return agent.Stop(r.Text)
@@ -118,7 +118,7 @@ func TestStopEndsSignIn(t *testing.T) {
 					return agent.Stop("enough")
 				}}}}
 				if prompted {
-					opts.Reply = func(ctx context.Context, q *run.Question) (run.Reply, error) {
+					opts.Person.Reply = func(ctx context.Context, q *run.Question) (run.Reply, error) {
 						<-ctx.Done()
 						g.sign(true)
 						return q.Accept(nil)

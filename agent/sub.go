@@ -34,7 +34,7 @@ const handoffSchema = `{"type":"object","properties":{"task":{"type":"string","d
 // task, and reads its answer. The sub-agent's run is a part of the run that it works for: it
 // is kept with it, its questions are questions of that run, and what it uses counts there.
 // The other agent's Hooks go around it, and its Approve, Prices and Observe hold if the
-// sub-agent has none of its own. Its own Options.Store is not used. The name and the description are for the
+// sub-agent has none of its own. Its own Options.Durable.Store is not used. The name and the description are for the
 // model. The error is for a nil agent and an empty name.
 func Sub(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, false)
@@ -73,19 +73,19 @@ func newSub(a *Agent, name, description string, take bool) (*SubAgent, error) {
 // prices and observes them there holds here, too.
 func (s *SubAgent) under(parent *recipe) *recipe {
 	a, o := *s.agent, *s.agent.opts
-	if o.Approve == nil {
-		o.Approve = parent.opts.Approve
+	if o.Person.Approve == nil {
+		o.Person.Approve = parent.opts.Person.Approve
 	}
-	if o.Prices == nil {
-		o.Prices = parent.opts.Prices
+	if o.Model.Prices == nil {
+		o.Model.Prices = parent.opts.Model.Prices
 	}
 	if o.Observe == nil {
 		o.Observe = parent.opts.Observe
 	}
-	if o.Legacy.Park == nil {
-		o.Legacy.Park = parent.opts.Legacy.Park
+	if o.Person.Legacy.Park == nil {
+		o.Person.Legacy.Park = parent.opts.Person.Legacy.Park
 	}
-	o.Legacy.Hold = cmp.Or(o.Legacy.Hold, parent.opts.Legacy.Hold)
+	o.Person.Legacy.Hold = cmp.Or(o.Person.Legacy.Hold, parent.opts.Person.Legacy.Hold)
 	o.Hooks = append(slices.Clip(parent.opts.Hooks), o.Hooks...)
 	a.opts = &o
 	return &a

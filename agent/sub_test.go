@@ -78,7 +78,7 @@ func TestSubAgentAsks(t *testing.T) {
 	store := record.NewMemory()
 	build := func(bossModel, helperModel *script) *agent.Agent {
 		toolset, _ := open(t, nil)
-		return boss(t, bossModel, sub(t, withTools(t, helperModel, toolset, nil), agent.Sub), agent.Options{Store: store})
+		return boss(t, bossModel, sub(t, withTools(t, helperModel, toolset, nil), agent.Sub), agent.Options{Durable: agent.Durable{Store: store}})
 	}
 	asking := uses(toolCall("1", "ask", `{}`))
 	first := build(play(uses(toolCall("a", "helper", `{"task":"one"}`), toolCall("b", "helper", `{"task":"two"}`))), play(asking))
@@ -153,7 +153,7 @@ func TestApprovalPanicsBelow(t *testing.T) {
 			breaks := func(context.Context, *approval.Request) (approval.Decision, error) { panic("oh no") }
 			tools, opts := adapter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, agent.Options{}
 			if asks {
-				opts.Approve = breaks
+				opts.Person.Approve = breaks
 			} else {
 				tools.Approve = breaks
 			}
@@ -245,7 +245,7 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	toolset, s := open(t, nil)
 	helper := withTools(t, play(uses(toolCall("1", "sleep", `{"seconds":1}`)), says("helped")), toolset, nil)
 	steps := []step{uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")}
-	a := boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Approve: agent.AskPerson})
+	a := boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
 	got := mustRun(t, a, human("go"))
 	if got.Status != run.StatusWaiting || len(got.Questions) != 1 || got.Questions[0].Tool != "sleep" || s.most.Load() > 0 {
 		t.Errorf("got %+v, want a question about the helper's call", got)
@@ -271,7 +271,7 @@ func TestHandoffWithOutput(t *testing.T) {
 	start := func(model *script) *agent.Agent {
 		toolset, _ := open(t, nil)
 		helper := withTools(t, model, toolset, nil)
-		return boss(t, play(uses(toolCall("1", "helper", `{"task":"x"}`))), sub(t, helper, agent.Handoff), agent.Options{Store: store})
+		return boss(t, play(uses(toolCall("1", "helper", `{"task":"x"}`))), sub(t, helper, agent.Handoff), agent.Options{Durable: agent.Durable{Store: store}})
 	}
 	_, result, err := agent.As[weatherReport](t.Context(), start(play(ask)), human("go"), agent.In(theRun.ID))
 	if !errors.Is(err, agent.ErrWaiting) {

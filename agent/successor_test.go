@@ -40,7 +40,7 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			memory := record.NewMemory()
-			registers(t, server.URL+"/"+name+"-undisturbed/office", agent.Options{Store: memory, Reply: atHand("Ann")}, run.StatusFinished)
+			registers(t, server.URL+"/"+name+"-undisturbed/office", agent.Options{Durable: agent.Durable{Store: memory}, Person: agent.Person{Reply: atHand("Ann")}}, run.StatusFinished)
 			want, _, err := masked(t.Context(), memory)
 			if err != nil {
 				t.Fatal(err)
@@ -51,7 +51,7 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 				t.Fatal(err)
 			}
 			url := server.URL + "/" + name + "/office"
-			registers(t, url, agent.Options{Store: store}, run.StatusWaiting)
+			registers(t, url, agent.Options{Durable: agent.Durable{Store: store}}, run.StatusWaiting)
 			if err := closeStore(); err != nil {
 				t.Fatal(err)
 			}

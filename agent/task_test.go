@@ -113,7 +113,7 @@ func (s *tasker) process(t *testing.T, model *script, opts agent.Options) *agent
 func TestTaskAsksInAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := record.NewMemory(), &tasker{t: t}
-		got, err := s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
+		got, err := s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionForm || !got.Questions[0].Survives {
 			t.Fatalf("got %+v, %v, want a form that survives", got, err)
 		}
@@ -125,11 +125,11 @@ func TestTaskAsksInAnotherProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		got, err = s.process(t, play(says("done")), agent.Options{Store: store}).ResumeRun(t.Context(), theRun, ann)
+		got, err = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, ann)
 		if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSampling || got.Questions[0].Sampling.MaxTokens != 9 {
 			t.Fatalf("got %+v, %v, want a review", got, err)
 		}
-		got, err = s.process(t, play(says("done")), agent.Options{Store: store}).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
+		got, err = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 		}
 		synctestRun(t, fmt.Sprintf("write %d kept %v", at, keep), func(t *testing.T) {
 			store, s := record.NewMemory(), &tasker{t: t}
-			got, err := s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Store: store}).Run(t.Context(), human("go"), agent.In(theRun.ID))
+			got, err := s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,9 +163,9 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			dying := &failing{Store: store, at: at, keep: keep}
-			_, _ = s.process(t, play(says("done")), agent.Options{Store: dying}).ResumeRun(t.Context(), theRun, ann)
+			_, _ = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: dying}}).ResumeRun(t.Context(), theRun, ann)
 			time.Sleep(time.Hour)
-			third := s.process(t, play(says("done")), agent.Options{Store: store})
+			third := s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
 			got, err = third.ResumeRun(t.Context(), theRun)
 			if err == nil && got.Status == run.StatusWaiting {
 				got, err = third.ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
@@ -195,7 +195,7 @@ func TestTaskAsksAtHand(t *testing.T) {
 			}
 			return a, nil
 		}
-		got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}")), says("done")), agent.Options{Reply: answer}), human("go"))
+		got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: answer}}), human("go"))
 		diff(t, "result", lines(history(got))[2], `tool: 1/slow→"paid"`)
 	})
 }

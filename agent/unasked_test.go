@@ -63,16 +63,16 @@ func warningsOf(r *agent.Result) (texts []string) {
 
 // The host is warned if a question reaches no person because nothing is there to answer it.
 func TestWarningOfAQuestionThatIsNotAsked(t *testing.T) {
-	notAsked := `server "box" asked the user in a call of quiz, and was told that the user was not asked: Options.Reply is nil, and the run is not kept; ` +
-		"set Options.Reply, or Options.Store for an answer from elsewhere"
+	notAsked := `server "box" asked the user in a call of quiz, and was told that the user was not asked: Options.Person.Reply is nil, and the run is not kept; ` +
+		"set Options.Person.Reply, or Options.Durable.Store for an answer from elsewhere"
 	for name, tt := range map[string]struct {
 		opts  agent.Options
 		store record.Store
 		want  []string
 	}{
 		"neither":                   {agent.Options{}, nil, []string{notAsked}},
-		"a host that answers later": {agent.Options{Reply: notNow}, nil, nil},
-		"a host that never holds":   {agent.Options{Legacy: agent.LegacyQuestions{Hold: -1}}, record.NewMemory(), nil},
+		"a host that answers later": {agent.Options{Person: agent.Person{Reply: notNow}}, nil, nil},
+		"a host that never holds":   {agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: -1}}}, record.NewMemory(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := legacyProcess(t, tt.store, play(quiz(1), says("done")), tt.opts)
@@ -90,12 +90,12 @@ func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
 		opts agent.Options
 		want []string
 	}{
-		"neither":                   {agent.Options{}, []string{"the run waits for answers, and nothing keeps it: Options.Reply and Options.Store are nil; set one of them, or go on with Result.State by Agent.ResumeState"}},
-		"a store":                   {agent.Options{Store: record.NewMemory()}, nil},
-		"a host that answers later": {agent.Options{Reply: notNow}, nil},
+		"neither":                   {agent.Options{}, []string{"the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; set one of them, or go on with Result.State by Agent.ResumeState"}},
+		"a store":                   {agent.Options{Durable: agent.Durable{Store: record.NewMemory()}}, nil},
+		"a host that answers later": {agent.Options{Person: agent.Person{Reply: notNow}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tt.opts.Tools, tt.opts.Approve = []adapter.Source{pay}, agent.AskPerson
+			tt.opts.Tools, tt.opts.Person.Approve = []adapter.Source{pay}, agent.AskPerson
 			got, err := newAgent(t, play(uses(toolCall("1", "pay", "{}"))), &tt.opts).Run(t.Context(), human("go"))
 			if err != nil || got.Status != run.StatusWaiting {
 				t.Fatalf("got %s, %v, want a run that waits", got.Status, err)

@@ -145,7 +145,7 @@ func TestUsersDoNotMeet(t *testing.T) {
 	c.toolset = openAll(t, &adapter.Options{User: userOf},
 		adapter.Server{Name: "files", Transport: c.files.connect(t)}, adapter.Server{Name: "vault", Transport: c.vault.connect(t)})
 	a := withTools(t, play(c.answer), c.toolset, &agent.Options{
-		Approve: c.approve, Limits: run.Limits{Turns: turns, Calls: 10 * turns, Failures: turns},
+		Person: agent.Person{Approve: c.approve}, Limits: run.Limits{Turns: turns, Calls: 10 * turns, Failures: turns},
 	})
 	var users sync.WaitGroup
 	for _, user := range []string{"ada", "bob"} {

@@ -75,7 +75,7 @@ func TestWindowUse(t *testing.T) {
 // TestWindowUseOfAResult has the account of the last call in a result, and none without a call.
 func TestWindowUseOfAResult(t *testing.T) {
 	store := record.NewMemory()
-	a := newAgent(t, play(says("hi")), &agent.Options{Store: store})
+	a := newAgent(t, play(says("hi")), &agent.Options{Durable: agent.Durable{Store: store}})
 	got, err := a.Run(t.Context(), human("hello"), agent.In("r"))
 	if err != nil || got.Window == nil || got.Window.Input == 0 {
 		t.Errorf("got %+v, %v", got.Window, err)

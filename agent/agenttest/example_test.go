@@ -52,7 +52,7 @@ func ExampleStep() {
 		return agenttest.Say("It is "+p.Results()[0]+".")(ctx, p)
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
-	options := &agent.Options{Tools: []adapter.Source{today}, Approve: agent.AskPerson, Store: record.NewMemory()}
+	options := &agent.Options{Tools: []adapter.Source{today}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: record.NewMemory()}}
 
 	ctx := context.Background()
 	first := must(agent.New(agenttest.PlayOn(clerk), options))
@@ -87,7 +87,7 @@ func ExampleStep_Using() {
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	a := must(agent.New(model, &agent.Options{
 		Tools:  []adapter.Source{today},
-		Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "scripted", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}},
+		Model:  agent.ModelSettings{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "scripted", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}},
 		Limits: run.Limits{Cost: map[string]int64{"USD": 100_000}}, // 10 cents
 	}))
 

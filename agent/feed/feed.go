@@ -23,6 +23,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -32,7 +33,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Options configure a [Feed]. Nil and the zero value are valid.
+// Options configure a [Feed]. Nil and the zero value are valid. A negative number is no bound.
 type Options struct {
 	// Replay gives the events of a run after a position that have a record: it is
 	// [agent.Agent.Replay]. Default: events that are not in memory are lost.
@@ -84,6 +85,16 @@ func (o *Options) withDefaults() Options {
 	out.Replays = cmp.Or(out.Replays, 16)
 	out.Readers = cmp.Or(out.Readers, 4096)
 	out.KeepAlive, out.WriteTimeout = cmp.Or(out.KeepAlive, 15*time.Second), cmp.Or(out.WriteTimeout, 30*time.Second)
+	for _, bound := range []*int{&out.RunBytes, &out.TotalBytes, &out.Replays, &out.Readers} {
+		if *bound < 0 {
+			*bound = math.MaxInt
+		}
+	}
+	for _, wait := range []*time.Duration{&out.KeepAlive, &out.WriteTimeout} {
+		if *wait < 0 {
+			*wait = 100 * 365 * 24 * time.Hour
+		}
+	}
 	if out.Fail == nil {
 		out.Fail = fail
 	}

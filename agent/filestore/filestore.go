@@ -35,6 +35,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -66,8 +67,8 @@ const (
 type Options struct {
 	Sync Sync // default EveryEffect
 
-	MaxLine int64 // bytes of a change that is written; default 64 MiB
-	MaxFile int64 // bytes of a file that is written or read; default 1 GiB
+	MaxLine int64 // bytes of a change that is written; default 64 MiB; negative: no bound
+	MaxFile int64 // bytes of a file that is written or read; default 1 GiB; negative: no bound
 
 	// Network has Open take a directory on a network file system. The host vouches that file locks exclude all processes
 	// there, and that a sync reaches the disk of the server.
@@ -83,11 +84,16 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		out = *o
 	}
-	if out.MaxLine <= 0 {
-		out.MaxLine = 64 << 20
-	}
-	if out.MaxFile <= 0 {
-		out.MaxFile = 1 << 30
+	for _, bound := range []struct {
+		value *int64
+		def   int64
+	}{{&out.MaxLine, 64 << 20}, {&out.MaxFile, 1 << 30}} {
+		switch {
+		case *bound.value == 0:
+			*bound.value = bound.def
+		case *bound.value < 0:
+			*bound.value = math.MaxInt64
+		}
 	}
 	if out.FS == nil {
 		out.FS = osFS{}

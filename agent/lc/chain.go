@@ -25,7 +25,7 @@ const (
 // ChainOptions are the options of [Chain].
 type ChainOptions struct {
 	// Run are the options of each run. With [agent.In] the calls of the chain are one
-	// conversation, kept in [agent.Options.Store].
+	// conversation, kept in [agent.Durable.Store].
 	Run []agent.RunOption
 
 	// Handler is told what happens in the runs, see [Callbacks], and when the chain starts
@@ -46,7 +46,7 @@ func Chain(a *agent.Agent, opts *ChainOptions) chains.Chain {
 	return &chain{agent: a, opts: *opts}
 }
 
-// WaitingError says that a run waits for a person. With [agent.Options.Store],
+// WaitingError says that a run waits for a person. With [agent.Durable.Store],
 // [agent.Agent.Resume] takes the answers.
 type WaitingError struct {
 	Run       string // the id, see [run.Key]

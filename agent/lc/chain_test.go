@@ -44,7 +44,7 @@ func TestChain(t *testing.T) {
 
 func TestChainKeepsAConversation(t *testing.T) {
 	model := play(says("Hello."), says("Again?"))
-	a := newAgent(t, model, &agent.Options{Store: record.NewMemory()})
+	a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
 	chain := lc.Chain(a, &lc.ChainOptions{Run: []agent.RunOption{agent.In("ada")}})
 	for _, input := range []string{"Hi", "Hi again"} {
 		if _, err := chains.Run(t.Context(), chain, input); err != nil {
@@ -58,7 +58,7 @@ func TestChainKeepsAConversation(t *testing.T) {
 
 func TestChainWaits(t *testing.T) {
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
-	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Approve: agent.AskPerson, Store: record.NewMemory()})
+	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: record.NewMemory()}})
 	_, err := chains.Run(t.Context(), lc.Chain(a, &lc.ChainOptions{Run: []agent.RunOption{agent.In("ada")}}), "What do I need?")
 	var waiting *lc.WaitingError
 	if !errors.As(err, &waiting) || waiting.Run != "ada" || len(waiting.Questions) != 1 {

@@ -20,7 +20,7 @@ func Example() {
 
 	// Any llms.Model will do; this one plays a script.
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
-	a, err := agent.New(lc.Model(model, nil), &agent.Options{Tools: []adapter.Source{forecast()}, Store: store})
+	a, err := agent.New(lc.Model(model, nil), &agent.Options{Tools: []adapter.Source{forecast()}, Durable: agent.Durable{Store: store}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestHistory(t *testing.T) {
 func TestHistoryOfARun(t *testing.T) {
 	store := record.NewMemory()
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Sunny."), says("Hello."))
-	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Store: store})
+	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Durable: agent.Durable{Store: store}})
 	h := lc.History(store, ada, a.Name())
 	if err := h.AddUserMessage(t.Context(), "I am Ada."); err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestHistoryOfARun(t *testing.T) {
 func TestHistoryOfAnOpenRun(t *testing.T) {
 	store := record.NewMemory()
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`))
-	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Store: store, Approve: agent.AskPerson})
+	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	if _, err := a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID)); err != nil {
 		t.Fatal(err)
 	}

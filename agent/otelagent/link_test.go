@@ -32,7 +32,7 @@ var talk = runs.Key{ID: "talk"}
 func suspend(t *testing.T, store record.Store, first, second *recorder, ctx func() context.Context) {
 	t.Helper()
 	greet := adapter.Func("greet", "", func(context.Context, struct{}) (string, error) { return "Hello.", nil }, nil)
-	options := agent.Options{Name: "boss", Store: store, Approve: agent.AskPerson}
+	options := agent.Options{Name: "boss", Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}}
 	result, err := first.agent(t, play(uses("1", "greet", "{}")), options, greet).Run(ctx(), agent.Text("Hi"), agent.In(talk.ID))
 	if err != nil || len(result.Questions) != 1 {
 		t.Fatalf("got %+v, %v, want a question", result, err)
@@ -81,7 +81,7 @@ func TestLinksGoToTheLast(t *testing.T) {
 	store := record.NewMemory()
 	first, second, third := newRecorder(t, otelagent.Options{}), newRecorder(t, otelagent.Options{}), newRecorder(t, otelagent.Options{})
 	suspend(t, store, first, second, t.Context)
-	run(t, third.agent(t, play(says("Again.")), agent.Options{Name: "boss", Store: store}))
+	run(t, third.agent(t, play(says("Again.")), agent.Options{Name: "boss", Durable: agent.Durable{Store: store}}))
 	got, want := third.span(t, "invoke_agent boss").Links, second.span(t, "invoke_agent boss").SpanContext
 	if len(got) != 1 || got[0].SpanContext.SpanID() != want.SpanID() {
 		t.Errorf("got the links %v, want one to %v", got, want)
@@ -108,7 +108,7 @@ func TestWaitingRunHasNoSpan(t *testing.T) {
 	store := &counting{Store: record.NewMemory()}
 	r := newRecorder(t, otelagent.Options{})
 	greet := adapter.Func("greet", "", func(context.Context, struct{}) (string, error) { return "Hello.", nil }, nil)
-	a := r.agent(t, play(uses("1", "greet", "{}")), agent.Options{Store: store, Approve: agent.AskPerson}, greet)
+	a := r.agent(t, play(uses("1", "greet", "{}")), agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}}, greet)
 	run(t, a)
 	r.Reset()
 	before := store.writes.Load()

@@ -35,6 +35,7 @@ package otelagent
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -61,7 +62,7 @@ type Options struct {
 
 	// MaxContent bounds each attribute of content, in bytes. A text longer than an eighth of
 	// it is cut, data of media longer than that is left out, and so are the oldest
-	// messages and the last tools that do not fit. Default 64 KiB.
+	// messages and the last tools that do not fit. Default 64 KiB; negative: no bound.
 	MaxContent int
 }
 
@@ -92,11 +93,11 @@ func New(opts *Options) (*Telemetry, error) {
 	if o.MeterProvider == nil {
 		o.MeterProvider = otel.GetMeterProvider()
 	}
-	if o.MaxContent < 0 {
-		return nil, fmt.Errorf("otelagent: MaxContent is %d; give a positive number, or 0 for the default", o.MaxContent)
-	}
-	if o.MaxContent == 0 {
+	switch {
+	case o.MaxContent == 0:
 		o.MaxContent = defaultContent
+	case o.MaxContent < 0:
+		o.MaxContent = math.MaxInt
 	}
 	t := &Telemetry{tracer: o.TracerProvider.Tracer(scope)}
 	if o.Content {

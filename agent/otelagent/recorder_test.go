@@ -74,8 +74,8 @@ func newRecorder(t *testing.T, o otelagent.Options) *recorder {
 func (r *recorder) agent(t *testing.T, model agent.Model, o agent.Options, tools ...adapter.Source) *agent.Agent {
 	t.Helper()
 	o.Tools = tools
-	if o.Store == nil {
-		o.Store = record.NewMemory()
+	if o.Durable.Store == nil {
+		o.Durable.Store = record.NewMemory()
 	}
 	if r != nil {
 		o.Observe = r.telemetry

@@ -134,7 +134,7 @@ func TestAppendsAreMeasured(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := &refusing{Store: record.NewMemory()}
-		a, err := agent.New(agenttest.Play(agenttest.Say("hi")), &agent.Options{Name: "helper", Store: store, Observe: telemetry})
+		a, err := agent.New(agenttest.Play(agenttest.Say("hi")), &agent.Options{Name: "helper", Durable: agent.Durable{Store: store}, Observe: telemetry})
 		if err != nil {
 			t.Fatal(err)
 		}

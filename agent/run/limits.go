@@ -8,9 +8,8 @@ import (
 )
 
 // Limits bound a run from one input to its answer, with its sub-agents and the
-// completions that servers ask for. 0 is the default. Turns, Calls, Failures and Asks
-// below 0 are no limit; package agent refuses Parallel, Depth, Tokens, Cost and Active
-// below 0.
+// completions that servers ask for. 0 is the default, and a negative number no limit. Package agent
+// refuses Parallel, Depth and an entry of Cost below 0.
 type Limits struct {
 	Turns     int `json:"turns,omitzero"`    // model calls in which tools are offered; default 20
 	Calls     int `json:"calls,omitzero"`    // tool calls that the model may ask for, also if they fail; default 100

@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -40,11 +41,11 @@ type Options struct {
 	// Allow says which skills the model is told about. Default: all that can be verified.
 	Allow func(id skills.ID, s *skills.Skill) bool
 
-	// MaxSkills bounds the skills of a set; later ones are left out. Default 100.
+	// MaxSkills bounds the skills of a set; later ones are left out. Default 100; negative: no bound.
 	MaxSkills int
 
 	// MaxDescription bounds the description of a skill in [Set.Instructions], in bytes.
-	// Default 1,024.
+	// Default 1,024; negative: no bound.
 	MaxDescription int
 }
 
@@ -75,11 +76,16 @@ func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options)
 	if o != nil {
 		opts = *o
 	}
-	if opts.MaxSkills <= 0 {
-		opts.MaxSkills = 100
-	}
-	if opts.MaxDescription <= 0 {
-		opts.MaxDescription = 1024
+	for _, bound := range []struct {
+		value *int
+		def   int
+	}{{&opts.MaxSkills, 100}, {&opts.MaxDescription, 1024}} {
+		switch {
+		case *bound.value == 0:
+			*bound.value = bound.def
+		case *bound.value < 0:
+			*bound.value = math.MaxInt
+		}
 	}
 	s := &Set{names: map[string]*entry{}}
 	for _, server := range slices.Sorted(maps.Keys(servers)) {

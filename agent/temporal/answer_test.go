@@ -153,7 +153,7 @@ func TestWake(t *testing.T) {
 // A question that is not answered in time is denied, and the run continues.
 func TestQuestionExpires(t *testing.T) {
 	w := newWorld()
-	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{QuestionTTL: 50 * time.Millisecond})
+	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{Person: agent.Person{QuestionTTL: 50 * time.Millisecond}})
 	env := begin(t, a, nil)
 	env.SetStartTime(time.Now())
 	job := theJob()

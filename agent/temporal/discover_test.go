@@ -60,7 +60,7 @@ func TestDiscovery(t *testing.T) {
 	play := func(d *dying) {
 		w, m := newWorld(), new(searcher)
 		d.Store, w.store = w.store, d
-		a, err := agent.New(m, &agent.Options{Name: "helper", Store: d, Tools: []adapter.Source{tools}, LeaseTTL: time.Second})
+		a, err := agent.New(m, &agent.Options{Name: "helper", Durable: agent.Durable{Store: d, LeaseTTL: time.Second}, Tools: []adapter.Source{tools}})
 		if err != nil {
 			t.Fatal(err)
 		}

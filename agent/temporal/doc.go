@@ -30,7 +30,7 @@
 // # Workers that end
 //
 // A step holds the lease of its run, and tells Temporal that it lives. If a worker dies, another one
-// repeats the step after [agent.Options.LeaseTTL] and about a second: the heartbeat timeout is two fifths of the
+// repeats the step after [agent.Durable.LeaseTTL] and about a second: the heartbeat timeout is two fifths of the
 // lease. A worker that stops lets its steps finish for
 // [WorkerOptions.Grace], and then leaves them to other workers, which go on at once. A run that is cancelled
 // ends the context of its tool calls.

@@ -113,7 +113,7 @@ func TestReasoning(t *testing.T) {
 		w, m := newWorld(), new(thinker)
 		d.Store, w.store = w.store, d
 		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
-		a, err := agent.New(m, &agent.Options{Name: "helper", Store: d, Tools: []adapter.Source{look}, LeaseTTL: time.Second})
+		a, err := agent.New(m, &agent.Options{Name: "helper", Durable: agent.Durable{Store: d, LeaseTTL: time.Second}, Tools: []adapter.Source{look}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,16 +102,16 @@ func (w *world) noted() []int {
 // agent is an agent of a worker.
 func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Agent {
 	t.Helper()
-	opts.Name, opts.Store = "helper", w.store
+	opts.Name, opts.Durable.Store = "helper", w.store
 	opts.Tools = append(opts.Tools, adapter.Func("note", "Notes a number.", w.note, nil))
-	opts.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+	opts.Person.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		if strings.Contains(string(a.Arguments), `"ask"`) {
 			return approval.Decision{}, agent.ErrAsk
 		}
 		return approval.Allow(), nil
 	}
-	if opts.LeaseTTL == 0 {
-		opts.LeaseTTL = 10 * time.Second
+	if opts.Durable.LeaseTTL == 0 {
+		opts.Durable.LeaseTTL = 10 * time.Second
 	}
 	opts.Model.Retries = -1
 	a, err := agent.New(model, &opts)

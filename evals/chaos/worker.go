@@ -22,7 +22,7 @@ func work(ctx context.Context, store record.Store, url string, n int, fault bool
 	if fault {
 		ttl = time.Minute
 	}
-	agents, err := script.Agents(ctx, url, agent.Options{Store: store, LeaseTTL: ttl, ParallelWrites: true}) // as many calls under way as there may be
+	agents, err := script.Agents(ctx, url, agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: ttl}, ParallelWrites: true}) // as many calls under way as there may be
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func openOurs(ctx context.Context, p *place, history int, store record.Store) (_
 		return nil, err
 	}
 	o.agent, err = agent.New(ourModel{newScript(p.turns, p.calls)}, &agent.Options{
-		Tools: []adapter.Source{tool}, Store: store,
+		Tools: []adapter.Source{tool}, Durable: agent.Durable{Store: store},
 		Limits: run.Limits{Calls: -1, Parallel: p.calls},
 	})
 	return o, err

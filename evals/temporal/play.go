@@ -107,7 +107,7 @@ func quiet() log.Logger { return log.NewStructuredLogger(slog.New(slog.DiscardHa
 func (o *options) start(ctx context.Context, c *temporal.Client, store record.Store) error {
 	agents := map[string]*agent.Agent{}
 	for _, kind := range script.Kinds {
-		a, err := agent.New(script, &agent.Options{Name: kind, Store: store})
+		a, err := agent.New(script, &agent.Options{Name: kind, Durable: agent.Durable{Store: store}})
 		if err != nil {
 			return err
 		}

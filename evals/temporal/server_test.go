@@ -120,14 +120,13 @@ func (p play) next(messages []run.Message) run.Message {
 func (s *service) agent(t *testing.T, model play, prompt string, ttl time.Duration) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(model, &agent.Options{
-		Name: "helper", System: prompt, Store: s.store, LeaseTTL: 2 * time.Second, QuestionTTL: ttl,
-		Tools: []adapter.Source{adapter.Func("note", "Notes a number.", s.note, nil)},
-		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+		Name: "helper", System: prompt, Durable: agent.Durable{Store: s.store, LeaseTTL: 2 * time.Second}, Person: agent.Person{QuestionTTL: ttl, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			if strings.Contains(string(a.Arguments), `"ask"`) {
 				return approval.Decision{}, agent.ErrAsk
 			}
 			return approval.Allow(), nil
-		},
+		}},
+		Tools: []adapter.Source{adapter.Func("note", "Notes a number.", s.note, nil)},
 	})
 	if err != nil {
 		t.Fatal(err)

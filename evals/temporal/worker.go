@@ -42,13 +42,13 @@ func (o *options) work(ctx context.Context) error {
 	}
 	r := &reporter{Store: store, url: o.world + "/report", worker: o.worker, status: map[run.Key]run.Status{}}
 	agents, err := script.Agents(ctx, o.world, agent.Options{
-		Store: r, LeaseTTL: o.lease,
-		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+		Durable: agent.Durable{Store: r, LeaseTTL: o.lease},
+		Person: agent.Person{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			if a.Name == "approved" {
 				return approval.Decision{}, agent.ErrAsk
 			}
 			return approval.Allow(), nil
-		},
+		}},
 	})
 	if err != nil {
 		return err

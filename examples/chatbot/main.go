@@ -52,9 +52,8 @@ func start(ctx context.Context, file string, in io.Reader, out io.Writer) error 
 	defer host.Close()
 	c := &chatbot{host: host, person: &person{terminal: terminal, out: out}, out: out}
 	c.agent, err = host.Agent(nil, &agent.Options{
-		System:  "You are a helpful assistant.",
-		Approve: agent.AskPerson,
-		Reply:   c.person.reply,
+		System: "You are a helpful assistant.",
+		Person: agent.Person{Approve: agent.AskPerson, Reply: c.person.reply},
 	})
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func serve(ctx context.Context, listener net.Listener, file string) error {
 		return err
 	}
 	defer host.Close()
-	a, err := host.Agent(nil, &agent.Options{Store: record.NewMemory(), Approve: agent.AskPerson})
+	a, err := host.Agent(nil, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Person: agent.Person{Approve: agent.AskPerson}})
 	if err != nil {
 		return err
 	}

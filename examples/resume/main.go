@@ -70,8 +70,8 @@ func clerk(store record.Store, model ...agenttest.Step) *agent.Agent {
 		return fmt.Sprintf("Bill %d is paid.", b.Bill), nil
 	}, nil)
 	return must(agent.New(agenttest.Play(model...), &agent.Options{
-		Name: "clerk", Tools: []adapter.Source{pay}, Store: store,
-		Approve: agent.AskPerson,
+		Name: "clerk", Tools: []adapter.Source{pay}, Durable: agent.Durable{Store: store},
+		Person: agent.Person{Approve: agent.AskPerson},
 	}))
 }
 

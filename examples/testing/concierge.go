@@ -21,11 +21,11 @@ func New(model agent.Model, tools adapter.Source, guest Guest) (*agent.Agent, er
 	return agent.New(model, &agent.Options{
 		System: "Book what the guest wants. Be brief.",
 		Tools:  []adapter.Source{tools},
-		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+		Person: agent.Person{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			if a.Definition.Name != "book" || guest(a.Name, string(a.Arguments)) {
 				return approval.Allow(), nil
 			}
 			return approval.Deny("the guest does not want it"), nil
-		},
+		}},
 	})
 }

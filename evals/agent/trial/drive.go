@@ -131,7 +131,7 @@ func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, erro
 		return nil, &harnessError{err}
 	}
 	opts := &agent.Options{
-		System: system, Tools: sources, Store: d.store, Prices: d.Prices, Model: agent.ModelSettings{Retries: -1}, // a live model tries again itself
+		System: system, Tools: sources, Durable: agent.Durable{Store: d.store}, Model: agent.ModelSettings{Retries: -1, Prices: d.Prices}, // a live model tries again itself
 		Discover: agent.Discover{Above: -1}, // the tasks measure how a model chooses among all tools
 		Limits:   run.Limits{Turns: t.Limits.Turns, Calls: t.Limits.Calls, Failures: t.Limits.Failures},
 	}

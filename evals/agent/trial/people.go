@@ -18,12 +18,12 @@ func (d *driver) people(o *agent.Options) {
 	p := &d.Task.People
 	if !d.atHand {
 		if len(p.Approve) > 0 {
-			o.Approve = agent.AskPerson
+			o.Person.Approve = agent.AskPerson
 		}
 		return
 	}
 	if len(p.Approve) > 0 {
-		o.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+		o.Person.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			found := ruling(p, a.Name)
 			switch {
 			case found == nil:
@@ -36,7 +36,7 @@ func (d *driver) people(o *agent.Options) {
 			return approval.Allow(), nil
 		}
 	}
-	o.Reply = func(_ context.Context, q *run.Question) (run.Reply, error) {
+	o.Person.Reply = func(_ context.Context, q *run.Question) (run.Reply, error) {
 		a, err := answer(p, q)
 		return a, err
 	}

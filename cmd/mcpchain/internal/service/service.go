@@ -107,8 +107,8 @@ const askTTL = 7 * 24 * time.Hour
 // equip makes the agent and what drives its runs.
 func (s *service) equip(ctx context.Context, o *options, model agent.Model, tools []adapter.Source) (err error) {
 	s.agent, err = agent.New(model, &agent.Options{
-		Name: "service", Tools: tools, Store: s.store, LeaseTTL: o.lease, QuestionTTL: askTTL, Approve: agent.AskPerson,
-		Limits: run.Limits{Tokens: 500_000}, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call, Model: agent.ModelSettings{Retries: -1}, // it tries again itself
+		Name: "service", Tools: tools, Durable: agent.Durable{Store: s.store, LeaseTTL: o.lease}, Person: agent.Person{QuestionTTL: askTTL, Approve: agent.AskPerson},
+		Limits: run.Limits{Tokens: 500_000}, Model: agent.ModelSettings{Retries: -1}, // it tries again itself
 	})
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func openTools(ctx context.Context, o *options, logger *slog.Logger) (*adapter.T
 		return nil, nil, err
 	}
 	opts := &adapter.Options{
-		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect}, Patience: patience, User: hosting.User,
+		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call}, Patience: patience, User: hosting.User,
 		Logger: logger, Client: &mcpclient.Options{Logger: logger},
 	}
 	if dir := cli.Place("service-tools"); dir != "" {

@@ -111,8 +111,8 @@ func (s *Session) build(ctx context.Context) error {
 		gauge.Window(model.Window)
 	}
 	s.agent, err = agent.New(llm, &agent.Options{
-		System: system, Tools: s.sources(set), Prices: s.Prices,
-		Approve: s.Person.Approve, Reply: s.Person.Answer, Name: agentName, Store: s.Store, LeaseTTL: leaseTTL,
+		System: system, Tools: s.sources(set), Model: agent.ModelSettings{Prices: s.Prices},
+		Person: agent.Person{Approve: s.Person.Approve, Reply: s.Person.Answer}, Name: agentName, Durable: agent.Durable{Store: s.Store, LeaseTTL: leaseTTL},
 	})
 	return err
 }

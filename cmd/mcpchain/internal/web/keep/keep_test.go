@@ -54,7 +54,7 @@ func TestEditsShare(t *testing.T) {
 		history = append(history, run.Text(run.RoleUser, "question "+strings.Repeat(fmt.Sprint(n), 5000)), run.Text(run.RoleAssistant, "answer "+strings.Repeat(fmt.Sprint(n), 5000)))
 	}
 	edit := func(n int) run.Key {
-		a, err := agent.New(agenttest.Play(agenttest.Say("done")), &agent.Options{Store: store})
+		a, err := agent.New(agenttest.Play(agenttest.Say("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestEditsShare(t *testing.T) {
 // TestLostMessage has a message that cannot be read: its conversation is damaged, and no other.
 func TestLostMessage(t *testing.T) {
 	store := open(t)
-	a, err := agent.New(agenttest.Play(agenttest.Say("done")), &agent.Options{Store: store})
+	a, err := agent.New(agenttest.Play(agenttest.Say("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestLostMessage(t *testing.T) {
 // TestTidy deletes conversations whose last turn is long ago, and no others.
 func TestTidy(t *testing.T) {
 	store := open(t)
-	a, err := agent.New(agenttest.Play(agenttest.Say("done"), agenttest.Say("done")), &agent.Options{Store: store})
+	a, err := agent.New(agenttest.Play(agenttest.Say("done"), agenttest.Say("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func TestMediaKeepTheirPlace(t *testing.T) {
 	results = append(results, window.resultsUntil(t, 1)...)
 	w.painted(t, results, 1, 2)
 
-	compacting, err := agent.New(agenttest.Play(agenttest.Say("Short.")), &agent.Options{Name: "web", Store: store,
+	compacting, err := agent.New(agenttest.Play(agenttest.Say("Short.")), &agent.Options{Name: "web", Durable: agent.Durable{Store: store},
 		Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*record.Compacted, error) {
 			return &record.Compacted{Replaced: len(history), Messages: []run.Message{run.Text(run.RoleUser, "go on")}}, nil
 		}})
@@ -258,7 +258,7 @@ func TestOlder(t *testing.T) {
 	}
 	const all = 120
 	store := record.NewMemory()
-	made, err := agent.New(agenttest.PlayOn(agenttest.Say("hello")), &agent.Options{Name: "web", Store: store})
+	made, err := agent.New(agenttest.PlayOn(agenttest.Say("hello")), &agent.Options{Name: "web", Durable: agent.Durable{Store: store}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,8 +139,8 @@ func New(o Options) (*Service, error) {
 	}
 	s.feed = feed.New(&feed.Options{Items: s.items, RunBytes: maxRecent})
 	s.opts = agent.Options{
-		Name: agentName, System: o.System, Tools: o.Tools, Prices: o.Prices, Limits: o.Limits,
-		Store: o.Store, LeaseTTL: leaseTTL, Approve: agent.AskPerson, Reply: s.atHand, Doubt: agent.DoubtAsk,
+		Name: agentName, System: o.System, Tools: o.Tools, Model: agent.ModelSettings{Prices: o.Prices}, Limits: o.Limits,
+		Durable: agent.Durable{Store: o.Store, LeaseTTL: leaseTTL, Doubt: agent.DoubtAsk}, Person: agent.Person{Approve: agent.AskPerson, Reply: s.atHand},
 	}
 	var err error
 	if s.agent, err = agent.New(o.Model, &s.opts); err != nil {
