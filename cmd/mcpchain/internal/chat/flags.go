@@ -116,7 +116,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		flags.Var(o.revisions, "revision", revisions.Usage)
 		flags.BoolVar(&o.noInstructions, "no-instructions", false, "do not give the servers' instructions to the model")
 	})
-	c.StoreOrFolder(&o.database, "conversations", "chatbot/conversations.db")
+	c.Store(&o.database, "conversations", cli.StoreAny, "chatbot/conversations.db")
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
 		flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object on each line")
 	})

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -127,37 +125,6 @@ func TestHelp(t *testing.T) {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, &help)
 		}
-	}
-}
-
-// The commands of the README and the guide work, and the piped questions are answered.
-func TestReadme(t *testing.T) {
-	t.Parallel()
-	readme, err := os.ReadFile("../../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	guide, err := os.ReadFile("../../../../docs/chatbot.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := regexp.MustCompile(`(?m)^(?:printf '(.*)\\n' \| mcpchain chat|go run \./cmd/mcpchain(?: chat)?)( -.*|)$`).FindAllStringSubmatch(string(readme)+string(guide), -1)
-	piped := 0
-	for _, c := range commands {
-		question, args := c[1], strings.Fields(c[2])
-		if _, err := parseFlags(args, env(), io.Discard); err != nil {
-			t.Errorf("%s: %v", c[0], err)
-		}
-		if question == "" {
-			continue
-		}
-		piped++
-		if o := converse(t, question+"\n", args...); o.status != 0 || !strings.HasPrefix(o.stdout, "Booked: ") {
-			t.Errorf("%s: got %+v, want a table that is booked", c[0], o)
-		}
-	}
-	if len(commands) < 3 || piped < 1 {
-		t.Errorf("got %d commands, %d of them with a question: %q", len(commands), piped, commands)
 	}
 }
 

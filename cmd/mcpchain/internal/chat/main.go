@@ -4,23 +4,6 @@
 // the loopback interface. It needs no key and no configuration:
 //
 //	printf 'What is 17 plus 25?\n' | go run ./cmd/mcpchain -yes
-//
-// Its packages, from the top:
-//
-//   - main reads the command line and puts the parts together
-//   - internal/talk runs a conversation: a model and servers, turns and commands
-//   - internal/setup finds the file of servers, and reads it with the person's help
-//   - internal/person decides on what servers and the model want, by asking the person
-//   - internal/screen is what is shown and asked, whatever draws it
-//   - internal/terminal draws it on a terminal, and edits what the person types
-//   - internal/lines draws it line by line, for pipes and plain terminals
-//   - internal/script writes it as JSON, one object for each turn
-//   - internal/diff says line by line what an edit changes
-//   - internal/media keeps pictures and sounds of servers as files
-//   - internal/picture draws pictures on terminals that can show them
-//   - internal/views shows views of tools' results on a page of this machine
-//   - internal/markdown draws a model's Markdown as it arrives
-//   - internal/wrap breaks lines between words
 package chat
 
 import (

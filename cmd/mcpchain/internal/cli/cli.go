@@ -160,16 +160,13 @@ func Place(names ...string) string {
 	return filepath.Join(slices.Concat([]string{dir, "mcpchain"}, names)...)
 }
 
-// statuses writes what exit statuses mean.
-func statuses(more map[int]string) string {
+// Statuses is the section on exit statuses, with those that only this command has.
+func Statuses(more map[int]string) Section {
 	all := map[int]string{StatusFine: "no failure", StatusFailed: "a failure", StatusUsage: "the command line is wrong, or a whole file that it names"}
 	maps.Copy(all, more)
 	var b strings.Builder
 	for _, status := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(&b, "%-4d %s\n", status, all[status])
 	}
-	return b.String()
+	return Section{"Exit status", b.String()}
 }
-
-// Statuses is the section on exit statuses, with those that only this command has.
-func Statuses(more map[int]string) Section { return Section{"Exit status", statuses(more)} }

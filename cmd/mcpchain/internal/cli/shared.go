@@ -68,22 +68,15 @@ func (c *Command) Positive(names ...string) error {
 	return nil
 }
 
-// Store declares where runs are kept.
-func (c *Command) Store(place *string, what, file string) {
-	c.storeIn(place, what, "a SQLite `file`, or the URL of a Postgres database", file)
-}
+// The kinds of places where runs are kept.
+const (
+	StoreFile     = "a SQLite `file`"
+	StoreDatabase = "a SQLite `file`, or the URL of a Postgres database"
+	StoreAny      = "a SQLite `file`, a folder/ with a file for each, or the URL of a Postgres database"
+)
 
-// StoreOrFolder declares where runs are kept that need no database.
-func (c *Command) StoreOrFolder(place *string, what, file string) {
-	c.storeIn(place, what, "a SQLite `file`, a folder/ with a file for each, or the URL of a Postgres database", file)
-}
-
-// StoreFile declares where runs are kept that need SQLite.
-func (c *Command) StoreFile(place *string, what, file string) {
-	c.storeIn(place, what, "a SQLite `file`", file)
-}
-
-func (c *Command) storeIn(place *string, what, kinds, file string) {
+// Store declares where something is kept: at a kind of places, by default in a file.
+func (c *Command) Store(place *string, what, kinds, file string) {
 	c.Group(GroupStore, func(set *flag.FlagSet) {
 		set.StringVar(place, "store", "", fmt.Sprintf("where %s are kept: %s; default %s in your configuration folder", what, kinds, file))
 	})

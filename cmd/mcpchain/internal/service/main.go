@@ -111,7 +111,7 @@ func declare() (*cli.Command, *options) {
 	c.Config(&o.config, "demo servers")
 	c.Timeouts(&o.timeouts)
 	c.Hosting(&o.Hosting)
-	c.Store(&o.store, "runs", "service.db")
+	c.Store(&o.store, "runs", cli.StoreDatabase, "service.db")
 	c.Group(cli.GroupStore, func(f *flag.FlagSet) {
 		f.DurationVar(&o.kept, "keep", 30*24*time.Hour, "`time` that a run is kept that is over; default 720h")
 		f.IntVar(&o.stored, "stored", 10_000, "`runs` of a user that are kept")

@@ -217,38 +217,3 @@ func TestWarningOfDemoUsers(t *testing.T) {
 		t.Errorf("got the log %s\nwant it with %s", log, want)
 	}
 }
-
-// TestHelp asks for help, and gives a wrong flag.
-func TestHelp(t *testing.T) {
-	for flags, tt := range map[string]struct {
-		code        int
-		out, err    []string
-		first, none string
-	}{
-		"-help":       {0, []string{"OPENAI_MODEL", "OPENAI_BASE_URL", "-store", "GET /runs/ID/events", "PGPASSWORD"}, nil, "mcpchain serve -api:", ""},
-		"-wrong":      {2, nil, []string{"-wrong", "mcpchain serve -api -help"}, "", "OPENAI_MODEL"},
-		"-role queen": {2, nil, []string{"-role", "mcpchain serve -api -help"}, "", "OPENAI_MODEL"},
-	} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), proctest.Role("service"), "SERVICE_FLAGS="+flags)
-		var stdout, stderr strings.Builder
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		_ = cmd.Run() // the code says how it ended
-		if got := cmd.ProcessState.ExitCode(); got != tt.code {
-			t.Errorf("%s: got the exit code %d, want %d", flags, got, tt.code)
-		}
-		for _, want := range tt.out {
-			if !strings.Contains(stdout.String(), want) {
-				t.Errorf("%s: got %s, want it with %s", flags, stdout.String(), want)
-			}
-		}
-		for _, want := range tt.err {
-			if strings.Count(stderr.String(), want) != 1 {
-				t.Errorf("%s: got %s, want it with %s once", flags, stderr.String(), want)
-			}
-		}
-		if !strings.HasPrefix(stdout.String(), tt.first) || tt.none != "" && strings.Contains(stderr.String(), tt.none) {
-			t.Errorf("%s: got %s%s, want %s first", flags, stdout.String(), stderr.String(), tt.first)
-		}
-	}
-}

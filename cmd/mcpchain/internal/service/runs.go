@@ -78,7 +78,7 @@ func declareRuns() (*cli.Command, *operating) {
 		f.DurationVar(&o.older, "older", 0, "runs whose last change was this `time` ago, or longer")
 		f.IntVar(&o.query.Limit, "limit", 0, "a `number` of runs at most; default all")
 	})
-	c.StoreOrFolder(&o.store, "runs", "service.db")
+	c.Store(&o.store, "runs", cli.StoreAny, "service.db")
 	c.Sections = []cli.Section{
 		cli.Files("service.db\n    runs, unless -store names another place"),
 		{Title: "Environment", Text: "PGPASSWORD, PGPASSFILE\n    password of a Postgres database"},

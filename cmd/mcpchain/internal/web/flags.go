@@ -99,7 +99,7 @@ func declare(getenv func(string) string) (*cli.Command, *options, *given) {
 		flags.StringVar(&o.viewsFrom, "views-origin", "", "`origin` by which browsers reach the sandbox; default: its address")
 		flags.BoolVar(&o.viewsLocal, "views-local", false, "let views reach addresses of this machine and of private networks that their servers declare")
 	})
-	c.StoreFile(&o.store, "conversations and sessions", "web/web.db")
+	c.Store(&o.store, "conversations and sessions", cli.StoreFile, "web/web.db")
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
 		flags.IntVar(&o.stored, "stored", 1000, "`conversations` that a user keeps; default 1000")
 		flags.Int64Var(&o.bytes, "bytes", 256<<20, "`bytes` that a user's conversations have; default 256 MiB")

@@ -4,17 +4,6 @@
 // runs without a key, a configuration or a network, and prints the URL to open:
 //
 //	go run ./cmd/mcpchain serve
-//
-// Its packages, from the top:
-//
-//   - main reads the command line and puts the parts together
-//   - internal/site serves the page and its routes, and refuses what does not come from the page
-//   - internal/signin knows the users of the demo
-//   - internal/access signs users in to servers that ask for it
-//   - internal/talk keeps the conversations of users, as runs of one agent
-//   - internal/viewing keeps the sessions with views of tools, which run in a sandbox of another origin
-//   - internal/prose turns a model's Markdown into a tree that a page can show
-//   - internal/page has the files of the page
 package web
 
 import (
