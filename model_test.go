@@ -25,7 +25,7 @@ func TestModelOfTheEnvironment(t *testing.T) {
 	if _, err := h.Ask(t.Context(), "go"); err == nil || !strings.Contains(err.Error(), none) {
 		t.Errorf("got %v, want %q", err, none)
 	}
-	if _, err := h.Model().Call(t.Context(), "go"); err == nil || !strings.Contains(err.Error(), none) {
+	if _, err := llms.GenerateFromSinglePrompt(t.Context(), h.Model(), "go"); err == nil || !strings.Contains(err.Error(), none) {
 		t.Errorf("got %v, want %q", err, none)
 	}
 	if _, err := Sampler(nil); err == nil || !strings.Contains(err.Error(), none) {

@@ -107,7 +107,7 @@ func after(d time.Duration, failure error) transportFunc {
 	}
 }
 
-const howToGoOn = " (Policy.Start: StartAvailable continues without servers that fail)"
+const advice = " (Policy.Start: StartAvailable continues without servers that fail)"
 
 func TestOpenFailureEndsTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestOpenFailureEndsTheOthers(t *testing.T) {
 			{Name: "bad", Transport: after(time.Second, errNoDial)},
 			{Name: "late", Transport: after(time.Second+failTogether+1, errors.New("too late"))},
 		}, nil)
-		if !errors.Is(err, errNoDial) || err.Error() != `open toolset: server "bad": connect: nobody there`+howToGoOn {
+		if !errors.Is(err, errNoDial) || err.Error() != `open toolset: server "bad": connect: nobody there`+advice {
 			t.Errorf("got %v, want the failure of bad alone", err)
 		}
 		if got := time.Since(start); got != time.Second+failTogether {
@@ -134,7 +134,7 @@ func TestOpenNamesEveryFailure(t *testing.T) {
 			{Name: "bad1", Transport: after(failTogether-1, errNoDial)},
 			{Name: "bad2", Transport: after(0, refused)},
 		}, nil)
-		const want = "open toolset: server \"bad1\": connect: nobody there\nserver \"bad2\": connect: refused" + howToGoOn
+		const want = "open toolset: server \"bad1\": connect: nobody there\nserver \"bad2\": connect: refused" + advice
 		if !errors.Is(err, errNoDial) || !errors.Is(err, refused) || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -150,7 +150,7 @@ func TestOpenIsGivenUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := Open(ctx, []Server{{Name: "slow", Transport: transportFunc(silent)}}, nil)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `server "slow": `) || strings.Contains(err.Error(), howToGoOn) {
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `server "slow": `) || strings.Contains(err.Error(), advice) {
 			t.Errorf("got %v, want the end of the context at slow, and no advice", err)
 		}
 	})

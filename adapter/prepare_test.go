@@ -197,7 +197,7 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 	}
 }
 
-// A connection that was lost and made again is no other server.
+// A connection that was lost and made again is still the same server.
 func TestCallsOutliveAConnection(t *testing.T) {
 	p, q := newSilentPeer().tool("a", object, answer("first")), newSilentPeer().tool("a", object, answer("second"))
 	dials := []func(context.Context) (mcpclient.Conn, error){p.transport(t).Dial, q.transport(t).Dial}

@@ -296,7 +296,7 @@ func (p *wirePeer) serve(t *testing.T, revision string, in *json.Decoder, out io
 	send := func(format string, args ...any) {
 		var line bytes.Buffer
 		if err := json.Compact(&line, fmt.Appendf(nil, format, args...)); err != nil {
-			t.Errorf("the server's message is no JSON: %v", err)
+			t.Errorf("the server's message is not JSON: %v", err)
 		}
 		line.WriteByte('\n')
 		_, _ = out.Write(line.Bytes()) // the next read reports a lost client

@@ -44,7 +44,7 @@ type Limits struct {
 
 	// Call bounds the requests in each call, however long it takes, requests in
 	// nested calls included. The connection identifies the call. On a legacy
-	// connection with several calls under way [Source.Call] identifies it, if set.
+	// connection with several calls under way the call that [Options.Source] names does, if it names one.
 	// Default: 20 requests.
 	Call Budget
 }

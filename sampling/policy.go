@@ -176,7 +176,7 @@ type memory struct {
 // about all others.
 const maxRemembered = 1000
 
-// recall returns Ask if there is no decision.
+// recall returns modeAsk if there is no decision.
 func (m *memory) recall(s subject) Mode {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -181,7 +181,7 @@ func (s *Files) List(context.Context) ([]Kept, error) {
 	return kept, nil
 }
 
-// Drop drops one decision. To drop one that is not there is no error.
+// Drop drops one decision. Dropping one that is not there is not an error.
 func (s *Files) Drop(_ context.Context, key Key) error {
 	path, err := s.path(key)
 	if err == nil {

@@ -29,7 +29,7 @@ type Request struct {
 	Arguments json.RawMessage
 }
 
-// Decision answers an [Request]. The zero value denies.
+// Decision says what becomes of a [Request]. The zero value denies.
 type Decision struct {
 	Allow  bool
 	Reason string // of a denial, told to the model
@@ -41,8 +41,8 @@ type Decision struct {
 	// Remember makes the decision hold for later calls as well, until
 	// Toolset.Forget of package adapter, or until the server's name gets another command line or
 	// URL. It holds for the user who made it, see User of adapter.Options.
-	// SameArguments and SameTool hold until the tool's definition changes at the
-	// longest; SameServer does not end by that. A decision with Arguments is not
+	// ScopeArguments and ScopeTool hold until the tool's definition changes at the
+	// longest; ScopeServer does not end by that. A decision with Arguments is not
 	// remembered.
 	Remember Scope
 }

@@ -26,7 +26,7 @@ type Key struct {
 	Server      string `json:"server"`                // the host's label
 	Origin      string `json:"origin"`                // a hash of its command line and directory, or URL
 	Place       string `json:"place,omitempty"`       // a part of that for a person
-	Tool        string `json:"tool,omitempty"`        // the server's name, "" for SameServer
-	Fingerprint string `json:"fingerprint,omitempty"` // of the tool's definition, "" for SameServer
-	Arguments   string `json:"arguments,omitempty"`   // a hash, for SameArguments only
+	Tool        string `json:"tool,omitempty"`        // the server's name, "" for ScopeServer
+	Fingerprint string `json:"fingerprint,omitempty"` // of the tool's definition, "" for ScopeServer
+	Arguments   string `json:"arguments,omitempty"`   // a hash, for ScopeArguments only
 }

@@ -66,7 +66,7 @@ type Decision struct {
 	Allow     bool            `json:"allow"`
 	Reason    string          `json:"reason,omitzero"`    // of a denial, told to the model
 	Arguments json.RawMessage `json:"arguments,omitzero"` // instead of the model's
-	Scope     string          `json:"scope,omitzero"`     // for which later calls it holds: "", SameArguments, SameTool or SameServer
+	Scope     string          `json:"scope,omitzero"`     // for which later calls it holds: "", run.ScopeArguments, ScopeTool or ScopeServer
 	By        string          `json:"by,omitzero"`        // who decided
 	When      time.Time       `json:"when,omitzero"`
 
