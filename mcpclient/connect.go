@@ -179,12 +179,9 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 		number:    c.connections.Add(1),
 		transport: t,
 		client:    c,
-		handle:    c.gatherer.handle,
 		life:      c.life,
 		log:       c.log,
 		async:     c.async,
-		answers:   c.slots,
-		retries:   c.opts.Limits.Retries,
 		asked:     c.observes() || len(c.opts.Handlers) > 0,
 	}
 	conn, err := t.Dial(ctx)
@@ -194,14 +191,7 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 	case conn == nil:
 		return fmt.Errorf("%T.Dial returned no connection and no error", t)
 	}
-	l.conn = conn
-	if skipper, ok := wire.As[wire.Skipper](conn); ok {
-		skipper.OnSkip(func(line string) {
-			l.tolerated("skipped a line that is not a JSON-RPC message", "text", l.scrub(line))
-		})
-	}
-	l.exchange, _ = conn.(wire.Exchanger)
-	l.headed, _ = conn.(wire.HeaderConn)
+	l.use(conn, c.gatherer.handle, c.slots, c.opts.Limits.Retries)
 	c.link.Store(l)
 	if l.exchange == nil {
 		if !c.life.Start(l.read) {

@@ -35,7 +35,7 @@ func (n *negotiator) initialize(ctx context.Context, revision string) (*mcp.Serv
 	}
 	var g results.Greeting
 	if err := jsonrpc.DecodeResult(got.result, &g); err != nil {
-		return nil, fmt.Errorf("initialize: %w: %v: %s", mcp.ErrInvalidResult, err, l.quote(got.result))
+		return nil, fmt.Errorf("initialize: %w: %v: %s", mcp.ErrInvalidResult, err, l.texts.quote(got.result))
 	}
 	if ours := n.spokenBy(legacyRevisions[:]); !slices.Contains(ours, g.Revision) {
 		return nil, fmt.Errorf("initialize: %w", &RevisionError{Client: ours, Server: []string{g.Revision}})

@@ -79,7 +79,5 @@ func (l *link) busy() bool {
 			return true
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.serving) > 0
+	return l.dispatcher.busy()
 }

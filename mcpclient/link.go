@@ -24,22 +24,42 @@ type link struct {
 	headed    wire.HeaderConn // conn, when its messages have headers
 	calls     jsonrpc.Calls
 
-	client  linkClient
-	handle  handleFunc
-	life    *lifecycle.Lifecycle
-	log     *slog.Logger
-	async   *lifecycle.SendQueue
-	answers lifecycle.Slots // of requests of the server
-	retries int             // of an answer to the server
-	asked   bool            // the host answers what servers ask
+	client linkClient
+	life   *lifecycle.Lifecycle
+	log    *slog.Logger
+	async  *lifecycle.SendQueue
+	asked  bool // the host answers what servers ask
 
-	mu        sync.Mutex
-	serving   map[serverRequestID]*serverRequest // server requests that are being answered; nil before the first
-	followers map[int64]*follower                // of calls that became tasks, by their ids; nil before the first
-	err       error                              // why the connection ended by itself
-	gone      chan struct{}                      // closed when it did; nil before somebody waits for it
+	texts      redactor
+	warnings   warnings
+	followers  followers
+	dispatcher dispatcher
+	receiver   receiver
 
-	breaches, failures int // of the protocol, and of answering the server
+	mu   sync.Mutex
+	err  error         // why the connection ended by itself
+	gone chan struct{} // closed when it did; nil before somebody waits for it
+}
+
+// use gives the link its connection, and its parts what they need. retries bounds how often an
+// answer to the server is sent.
+func (l *link) use(conn Conn, handle handleFunc, slots lifecycle.Slots, retries int) {
+	l.conn = conn
+	l.exchange, _ = conn.(wire.Exchanger)
+	l.headed, _ = conn.(wire.HeaderConn)
+	l.texts.conn = conn
+	l.warnings.life, l.warnings.log = l.life, l.log
+	d := &l.dispatcher
+	d.link, d.calls, d.client, d.life, d.log, d.texts, d.warnings = l, &l.calls, l.client, l.life, l.log, &l.texts, &l.warnings
+	d.handle, d.slots, d.retries = handle, slots, retries
+	in := &l.receiver
+	in.calls, in.client, in.log, in.texts, in.warnings = &l.calls, l.client, l.log, &l.texts, &l.warnings
+	in.followers, in.dispatcher = &l.followers, d
+	if skipper, ok := wire.As[wire.Skipper](conn); ok {
+		skipper.OnSkip(func(line string) {
+			l.warnings.tolerated("skipped a line that is not a JSON-RPC message", "text", l.texts.scrub(line))
+		})
+	}
 }
 
 // linkClient is what a connection needs of its client.
@@ -143,7 +163,7 @@ func (l *link) endCalls() {
 func (l *link) end() error {
 	l.calls.Close(ErrClosed)
 	err := l.conn.Close()
-	l.abandon(nil)
+	l.dispatcher.abandon(nil)
 	return err
 }
 
@@ -152,7 +172,7 @@ func (l *link) read() {
 	for {
 		data, err := l.conn.Recv()
 		if err == nil {
-			l.receive(data, source{})
+			l.receiver.receive(data, source{})
 			continue
 		}
 		bad, ok := errors.AsType[*transport.MessageError](err)
@@ -160,7 +180,7 @@ func (l *link) read() {
 			l.died(err)
 			return
 		}
-		l.unreadable(bad)
+		l.receiver.unreadable(bad)
 	}
 }
 

@@ -68,7 +68,7 @@ func (l *link) postAsync(p asyncPost) {
 				l.log.Debug("message to the server dropped", "message", p.what, "because", err)
 				return
 			}
-			l.failed(l.life.Context(), "message to the server lost", "message", p.what, "error", err)
+			l.warnings.failed(l.life.Context(), "message to the server lost", "message", p.what, "error", err)
 		},
 	})
 }

@@ -103,7 +103,7 @@ func (k *toolRegistry) resultCheck(name string, o *callOptions) (func(*mcp.CallT
 	check, err := outputCheck(v, k.of(name).output)
 	if err != nil {
 		l := k.peer.link.Load()
-		l.tolerated("the result of a tool is not checked", "tool", l.cut(name), "reason", k.peer.scrubbed(err))
+		l.warnings.tolerated("the result of a tool is not checked", "tool", l.texts.cut(name), "reason", k.peer.scrubbed(err))
 		return nil, nil
 	}
 	return check, nil

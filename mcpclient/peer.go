@@ -37,7 +37,9 @@ func (p *peer) knownServer() mcp.Server {
 
 func (p *peer) nextSession() sessionRef { return p.link.Load().nextSession() }
 
-func (p *peer) tolerated(breach string, args ...any) { p.link.Load().tolerated(breach, args...) }
+func (p *peer) tolerated(breach string, args ...any) {
+	p.link.Load().warnings.tolerated(breach, args...)
+}
 
 // offered reports whether the server declared a capability of [requirement], or its
 // revision cannot declare it. It is always true with Options.Protocol.AllowUndeclared.
@@ -57,7 +59,7 @@ func (p *peer) taskable(tool *mcp.Tool) error {
 	return p.current().taskable(tool, &p.offers, &p.server.Load().Capabilities, p.undeclared)
 }
 
-func (p *peer) rpcError(raw json.RawMessage) error { return rpcError(raw, p.link.Load().scrub) }
+func (p *peer) rpcError(raw json.RawMessage) error { return rpcError(raw, p.link.Load().texts.scrub) }
 
 // modern is the modern era of a revision.
 func (p *peer) modern(revision string) era {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
@@ -17,9 +18,9 @@ const maxProgress = 16 << 10
 // progressed brings a progress notice to its call, or to the follower of the
 // task that the call became. The token of a call is its id; notices for other
 // tokens are ignored, as the call may have ended.
-func (l *link) progressed(params json.RawMessage) {
+func (in *receiver) progressed(params json.RawMessage) {
 	if len(params) > maxProgress {
-		l.tolerated("ignored a progress notice that is too large", "bytes", len(params))
+		in.warnings.tolerated("ignored a progress notice that is too large", "bytes", len(params))
 		return
 	}
 	var p struct {
@@ -34,10 +35,10 @@ func (l *link) progressed(params json.RawMessage) {
 		return
 	}
 	var ctx context.Context
-	call, ok := l.calls.Find(id)
+	call, ok := in.calls.Find(id)
 	if ok {
 		ctx = call.Value.(*inFlight).ctx
-	} else if f := l.follower(id); f != nil {
+	} else if f := in.followers.of(id); f != nil {
 		call, ctx = &f.Call, f.ctx
 	} else {
 		return
@@ -77,19 +78,25 @@ func (s *taskStarter) newFollower(ctx context.Context, told bool) *follower {
 	return f
 }
 
+// followers are those of the calls of a connection that became tasks.
+type followers struct {
+	mu   sync.Mutex
+	byID map[int64]*follower // by the ids of the calls; nil before the first
+}
+
 // follow makes f follow the call with this id, and no earlier call.
-func (l *link) follow(f *follower, id int64) {
+func (all *followers) follow(f *follower, id int64) {
 	f.leave()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.followers == nil {
-		l.followers = map[int64]*follower{}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.byID == nil {
+		all.byID = map[int64]*follower{}
 	}
-	l.followers[id] = f
+	all.byID[id] = f
 	f.stop = func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.followers, id)
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		delete(all.byID, id)
 	}
 }
 
@@ -99,10 +106,10 @@ func (f *follower) leave() {
 	}
 }
 
-// follower returns the follower of a call after its response, nil if there is
+// of returns the follower of a call after its response, nil if there is
 // none.
-func (l *link) follower(token int64) *follower {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.followers[token]
+func (all *followers) of(token int64) *follower {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.byID[token]
 }

@@ -12,23 +12,23 @@ import (
 
 // garbled looks for messages in malformed text, and fails the call that the
 // rest was meant for. Text in the response to a call belongs to that call.
-func (l *link) garbled(data []byte, err error, from source) (satisfied bool) {
-	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(l.cut(err.Error()), err), l.quote(data))
+func (in *receiver) garbled(data []byte, err error, from source) (satisfied bool) {
+	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(in.texts.cut(err.Error()), err), in.texts.quote(data))
 	if from.call != nil {
-		return l.calls.Fail(from.call.ID, err)
+		return in.calls.Fail(from.call.ID, err)
 	}
 	messages, rest, noisy := jsonrpc.Split(data, maxBatch)
 	if len(messages) > 0 {
-		l.tolerated("messages that do not stand alone on their lines", "messages", len(messages), "among text", noisy)
+		in.warnings.tolerated("messages that do not stand alone on their lines", "messages", len(messages), "among text", noisy)
 	}
 	from.quoted = from.quoted || noisy
 	for _, m := range messages {
-		l.receive(m, from)
+		in.receive(m, from)
 	}
 	if len(rest) > 0 && !from.quoted {
-		l.unreadable(&transport.MessageError{Prefix: rest, Err: err})
+		in.unreadable(&transport.MessageError{Prefix: rest, Err: err})
 	} else if len(messages) == 0 {
-		l.tolerated("unreadable message from the server", "error", l.scrub(err.Error()))
+		in.warnings.tolerated("unreadable message from the server", "error", in.texts.scrub(err.Error()))
 	}
 	return false
 }
@@ -37,23 +37,23 @@ func (l *link) garbled(data []byte, err error, from source) (satisfied bool) {
 // bound does not tell its call, it is the only waiting call, unless that is a
 // probe of the server's era. Other messages are only logged, as some servers
 // print texts.
-func (l *link) unreadable(bad *transport.MessageError) {
-	l.tolerated("unreadable message from the server", "error", l.scrub(bad.Err.Error()))
+func (in *receiver) unreadable(bad *transport.MessageError) {
+	in.warnings.tolerated("unreadable message from the server", "error", in.texts.scrub(bad.Err.Error()))
 	large := errors.Is(bad.Err, transport.ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
-	switch call, told := l.meant(bad.Prefix, large); {
+	switch call, told := in.meant(bad.Prefix, large); {
 	case call != nil:
-		l.calls.Fail(call.ID, bad.Err)
+		in.calls.Fail(call.ID, bad.Err)
 	case told || !large:
 	default:
-		if only := l.onlyCall(); only != nil && (l.client.isReady() || only.Value.(*inFlight).request.method != "server/discover") {
-			l.calls.Fail(only.ID, bad.Err)
+		if only := in.onlyCall(); only != nil && (in.client.isReady() || only.Value.(*inFlight).request.method != "server/discover") {
+			in.calls.Fail(only.ID, bad.Err)
 		}
 	}
 }
 
 // meant is the call that a broken message answers, by its id. cut means that
 // the end is missing. told is false if the message does not tell its call.
-func (l *link) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool) {
+func (in *receiver) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool) {
 	asks, answers, protocol, several := false, false, cut, false
 	jsonrpc.BrokenMembers(text, func(key, value []byte) {
 		switch string(key) {
@@ -67,7 +67,7 @@ func (l *link) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool) {
 			told = told || value != nil
 			m := jsonrpc.Message{ID: value}
 			id, _, _ := m.IntID()
-			if waiting, ok := l.calls.Find(id); ok {
+			if waiting, ok := in.calls.Find(id); ok {
 				several = several || call != nil && waiting != call
 				call = waiting
 			}
@@ -81,8 +81,8 @@ func (l *link) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool) {
 
 // onlyCall is the only waiting call, without subscriptions; nil if there is
 // none or several.
-func (l *link) onlyCall() (only *jsonrpc.Call) {
-	for _, call := range l.calls.Pending() {
+func (in *receiver) onlyCall() (only *jsonrpc.Call) {
+	for _, call := range in.calls.Pending() {
 		switch {
 		case call.Value.(*inFlight).listening != nil:
 		case only != nil:

@@ -7,26 +7,29 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
+// redactor takes the secrets of a connection out of texts.
+type redactor struct{ conn Conn }
+
 // scrub removes the connection's secrets from a server's text.
-func (l *link) scrub(text string) string {
-	if conn, ok := wire.As[wire.Redactor](l.conn); ok {
+func (r *redactor) scrub(text string) string {
+	if conn, ok := wire.As[wire.Redactor](r.conn); ok {
 		return conn.Redact(text)
 	}
 	return text
 }
 
 // cut limits a server's text to 1 KiB, without secrets.
-func (l *link) cut(text string) string {
-	return excerpt.Cut(l.scrub(text[:min(len(text), redact.Max)]))
+func (r *redactor) cut(text string) string {
+	return excerpt.Cut(r.scrub(text[:min(len(text), redact.Max)]))
 }
 
 // quote shows bytes of the server without secrets.
-func (l *link) quote(b []byte) string {
-	return excerpt.Quote([]byte(l.cut(string(b[:min(len(b), redact.Max)]))))
+func (r *redactor) quote(b []byte) string {
+	return excerpt.Quote([]byte(r.cut(string(b[:min(len(b), redact.Max)]))))
 }
 
 // quote is the quote function of the connection.
-func (p *peer) quote(b []byte) string { return p.link.Load().quote(b) }
+func (p *peer) quote(b []byte) string { return p.link.Load().texts.quote(b) }
 
 // quoteJSON is quote for a JSON value: a string is shown as what it says.
 func (p *peer) quoteJSON(raw []byte) string {
@@ -42,7 +45,7 @@ func (p *peer) scrubbed(err error) error {
 	if err == nil || l == nil {
 		return err
 	}
-	if text := l.scrub(err.Error()); text != err.Error() {
+	if text := l.texts.scrub(err.Error()); text != err.Error() {
 		return redact.Error(text, err)
 	}
 	return err

@@ -199,5 +199,5 @@ func (s *restarts) tell(e RestartEvent) {
 // failCalls implements [restartable].
 func (l *link) failCalls(err error) {
 	l.calls.Close(err)
-	l.abandon(nil)
+	l.dispatcher.abandon(nil)
 }

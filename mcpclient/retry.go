@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -138,24 +137,4 @@ func busy(err error) bool {
 		return true
 	}
 	return false
-}
-
-// reply sends the answer to a request of the server, in the session of the
-// request. It resends the answer after a temporary refusal, as the server waits
-// for it.
-func (l *link) reply(ctx context.Context, body []byte, s wire.Session) error {
-	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
-		return l.post(ctx, body, l.client.current().header(nil), s)
-	}, func(f *backoff.Failure) error {
-		wait, ok := passing(ctx, f.Err, f.Count)
-		if f.Count >= l.retries || !ok {
-			return f.Err
-		}
-		f.Wait = wait
-		return nil
-	})
-	if over, ok := err.(*backoff.Interrupted); ok {
-		return over.Last
-	}
-	return err
 }

@@ -79,7 +79,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 		if flight.sent != nil {
 			r.refusal = flight.sent.Refusal
 		}
-		return response{}, rpcError(answer.Error, l.scrub)
+		return response{}, rpcError(answer.Error, l.texts.scrub)
 	}
 	return response{result: answer.Result, session: flight.session(l)}, nil
 }
@@ -110,7 +110,7 @@ func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight
 		*o.sentAs = flight.ID
 	}
 	if o.follower != nil && err == nil {
-		l.follow(o.follower, flight.ID)
+		l.followers.follow(o.follower, flight.ID)
 	}
 	return flight, err
 }
@@ -154,7 +154,7 @@ func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inF
 			w.standalone.open(ctx)
 		}
 		deliver := func(data []byte) bool {
-			flight.answered = l.receive(data, source{call: &flight.Call, session: m.Session()})
+			flight.answered = l.receiver.receive(data, source{call: &flight.Call, session: m.Session()})
 			return flight.answered
 		}
 		if o.progress == nil {
@@ -224,23 +224,14 @@ func (w *roundTripper) unsent(l *link, flight *inFlight, err error) (sent bool, 
 	return ok && conn.Acknowledged(), jsonrpc.Response{}, err
 }
 
-// finish forgets a call and ends what is still being answered for it. A server
-// request that is only thought to belong to it continues, unless the caller gave
-// the call up.
+// finish forgets a call, and ends what is still being answered for it.
 func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {
 	l.calls.Forget(call)
 	flight := call.Value.(*inFlight)
 	if flight.stop != nil {
 		flight.stop()
 	}
-	if !flight.asked.Load() {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, a := range l.serving {
-		if a.call == call && (a.certain || gaveUp) {
-			a.cancel()
-		}
+	if flight.asked.Load() {
+		l.dispatcher.callEnded(call, gaveUp)
 	}
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
+	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -16,67 +20,85 @@ const (
 	maxServerID   = 1 << 10          // bytes of the id of a server's request
 )
 
+// dispatcher has the requests of a server answered.
+type dispatcher struct {
+	link     *link
+	calls    *jsonrpc.Calls
+	client   linkClient
+	life     *lifecycle.Lifecycle
+	log      *slog.Logger
+	texts    *redactor
+	warnings *warnings
+
+	handle  handleFunc
+	slots   lifecycle.Slots // of requests that are being answered
+	retries int             // of an answer
+
+	mu      sync.Mutex
+	serving map[serverRequestID]*serverRequest // that are being answered; nil before the first
+}
+
 // serve answers a server's request: at once where no handler is needed, or else on a
 // goroutine of its own.
-func (l *link) serve(m jsonrpc.Message, from source) {
-	known := l.client.current().answers()
+func (d *dispatcher) serve(m jsonrpc.Message, from source) {
+	known := d.client.current().answers()
 	switch {
 	case from.session != nil && from.session.Over():
-		l.log.Debug("ignored a request of the server: its session has ended", "method", l.cut(m.Method))
+		d.log.Debug("ignored a request of the server: its session has ended", "method", d.texts.cut(m.Method))
 	case len(m.ID) > maxServerID:
-		l.tolerated("ignored a request of the server: its id is too long", "method", l.cut(m.Method), "bytes", len(m.ID))
-	case !known && l.exchange != nil:
-		l.tolerated("ignored a request of the server: its revision has none, and no way to answer them", "method", l.cut(m.Method))
+		d.warnings.tolerated("ignored a request of the server: its id is too long", "method", d.texts.cut(m.Method), "bytes", len(m.ID))
+	case !known && d.link.exchange != nil:
+		d.warnings.tolerated("ignored a request of the server: its revision has none, and no way to answer them", "method", d.texts.cut(m.Method))
 	case m.Method == "ping":
 		if !known {
-			l.tolerated("answered a ping of the server: its revision has none")
+			d.warnings.tolerated("answered a ping of the server: its revision has none")
 		}
-		l.postAsync(asyncPost{session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
+		d.link.postAsync(asyncPost{session: from.session, what: "answer to ping", body: jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}"))})
 	case !known:
-		l.tolerated("refused a request of the server: its revision has none", "method", l.cut(m.Method))
-		l.refuse(m, from, refuse(mcp.CodeMethodNotFound, noRequests+": it asks by the result input_required"))
+		d.warnings.tolerated("refused a request of the server: its revision has none", "method", d.texts.cut(m.Method))
+		d.refuse(m, from, refuse(mcp.CodeMethodNotFound, noRequests+": it asks by the result input_required"))
 	default:
-		l.handled(m, from)
+		d.handled(m, from)
 	}
 }
 
 // refuse answers a server's request with an error that no handler gave.
-func (l *link) refuse(m jsonrpc.Message, from source, err error) {
-	l.postAsync(asyncPost{session: from.session, what: "refusal of " + l.cut(m.Method), body: responseTo(m.ID, nil, err)})
+func (d *dispatcher) refuse(m jsonrpc.Message, from source, err error) {
+	d.link.postAsync(asyncPost{session: from.session, what: "refusal of " + d.texts.cut(m.Method), body: responseTo(m.ID, nil, err)})
 }
 
 // handled has a handler answer a server's request, unless too many run or one
 // answers a request with that id.
-func (l *link) handled(m jsonrpc.Message, from source) {
-	if !l.answers.TryAcquire() {
-		l.refuse(m, from, refuse(mcp.CodeInternalError, "busy: %d requests are being answered already", cap(l.answers)))
+func (d *dispatcher) handled(m jsonrpc.Message, from source) {
+	if !d.slots.TryAcquire() {
+		d.refuse(m, from, refuse(mcp.CodeInternalError, "busy: %d requests are being answered already", cap(d.slots)))
 		return
 	}
-	ctx, r := l.newServerRequest(l.life.Context(), from.call)
+	ctx, r := d.newServerRequest(d.life.Context(), from.call)
 	r.id = serverRequestID{from.session, string(m.ID)}
-	if !l.register(r) {
+	if !d.register(r) {
 		r.cancel()
-		l.answers.Release()
-		l.refuse(m, from, refuse(mcp.CodeInvalidRequest, "a request with this id is being answered already"))
+		d.slots.Release()
+		d.refuse(m, from, refuse(mcp.CodeInvalidRequest, "a request with this id is being answered already"))
 		return
 	}
-	if !l.life.StartHost(func() { l.answer(ctx, m, r) }) {
+	if !d.life.StartHost(func() { d.answer(ctx, m, r) }) {
 		r.cancel()
-		l.answers.Release()
+		d.slots.Release()
 	}
 }
 
 // register remembers a server request, unless one with its id is there.
-func (l *link) register(r *serverRequest) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.serving[r.id] != nil {
+func (d *dispatcher) register(r *serverRequest) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.serving[r.id] != nil {
 		return false
 	}
-	if l.serving == nil {
-		l.serving = map[serverRequestID]*serverRequest{}
+	if d.serving == nil {
+		d.serving = map[serverRequestID]*serverRequest{}
 	}
-	l.serving[r.id] = r
+	d.serving[r.id] = r
 	if r.call != nil {
 		r.call.Value.(*inFlight).asked.Store(true)
 	}
@@ -84,48 +106,48 @@ func (l *link) register(r *serverRequest) bool {
 }
 
 // answer runs the handler and sends what it says.
-func (l *link) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) {
-	defer l.answers.Release()
-	result, err := l.handle(ctx, m.Method, m.Params, mcp.Origin{ID: m.ID, Call: r.info()})
+func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) {
+	defer d.slots.Release()
+	result, err := d.handle(ctx, m.Method, m.Params, mcp.Origin{ID: m.ID, Call: r.info()})
 	if err == nil {
 		result = aboutTask(result, m.Params)
 	}
-	l.mu.Lock()
-	if l.serving[r.id] == r {
-		delete(l.serving, r.id)
+	d.mu.Lock()
+	if d.serving[r.id] == r {
+		delete(d.serving, r.id)
 	}
 	silent := r.silent
-	l.mu.Unlock()
+	d.mu.Unlock()
 	r.cancel()
-	if silent || l.life.IsClosed() {
+	if silent || d.life.IsClosed() {
 		return
 	}
 	switch {
 	case err == nil:
 	case wireError(err).Code == mcp.CodeInternalError: // the server learns no more than that
-		l.failed(ctx, "server request failed", "method", l.cut(m.Method), "error", l.client.scrubbed(err))
+		d.warnings.failed(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubbed(err))
 	default:
-		l.log.DebugContext(ctx, "server request failed", "method", l.cut(m.Method), "error", l.client.scrubbed(err))
+		d.log.DebugContext(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubbed(err))
 	}
-	ctx, cancel := context.WithTimeout(l.life.Context(), answerTimeout)
+	ctx, cancel := context.WithTimeout(d.life.Context(), answerTimeout)
 	defer cancel()
-	switch err := l.reply(ctx, responseTo(m.ID, result, err), r.id.session); {
-	case err == nil || l.life.IsClosed() || errors.Is(err, ErrClosed):
-	case l.client.sessionLost(err):
-		l.log.DebugContext(ctx, "answer to the server dropped: it has forgotten the session", "method", l.cut(m.Method))
+	switch err := d.reply(ctx, responseTo(m.ID, result, err), r.id.session); {
+	case err == nil || d.life.IsClosed() || errors.Is(err, ErrClosed):
+	case d.client.sessionLost(err):
+		d.log.DebugContext(ctx, "answer to the server dropped: it has forgotten the session", "method", d.texts.cut(m.Method))
 		if r.call != nil {
-			l.fail(r.call, err)
+			d.link.fail(r.call, err)
 		}
 	case errors.Is(err, wire.ErrSessionOver):
-		l.log.DebugContext(ctx, "answer to the server dropped", "method", l.cut(m.Method), "because", err)
+		d.log.DebugContext(ctx, "answer to the server dropped", "method", d.texts.cut(m.Method), "because", err)
 	default:
-		l.failed(ctx, "answer to the server lost", "method", l.cut(m.Method), "error", err)
+		d.warnings.failed(ctx, "answer to the server lost", "method", d.texts.cut(m.Method), "error", err)
 	}
 }
 
 // givenUp reads a notice that the server gave up a request; a reason that is not a
 // string is ignored. "Invalid cancellation notifications SHOULD be ignored."
-func (l *link) givenUp(params json.RawMessage) (id json.RawMessage, reason string) {
+func (d *dispatcher) givenUp(params json.RawMessage) (id json.RawMessage, reason string) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
 		Reason    json.RawMessage `json:"reason"`
@@ -134,21 +156,74 @@ func (l *link) givenUp(params json.RawMessage) (id json.RawMessage, reason strin
 		return nil, ""
 	}
 	reason, _ = jsonrpc.String(p.Reason)
-	return p.RequestID, l.cut(reason)
+	return p.RequestID, d.texts.cut(reason)
 }
 
 // cancelled ends the handler of a request that the server gave up.
-func (l *link) cancelled(s wire.Session, params json.RawMessage) {
-	id, reason := l.givenUp(params)
-	l.mu.Lock()
-	r, ok := l.serving[serverRequestID{s, string(id)}]
+func (d *dispatcher) cancelled(s wire.Session, params json.RawMessage) {
+	id, reason := d.givenUp(params)
+	d.mu.Lock()
+	r, ok := d.serving[serverRequestID{s, string(id)}]
 	if ok {
 		r.silent = true
 		r.cancel()
-		delete(l.serving, r.id)
+		delete(d.serving, r.id)
 	}
-	l.mu.Unlock()
+	d.mu.Unlock()
 	if ok {
-		l.log.Debug("the server gave up a request", "id", l.quote(id), "reason", reason)
+		d.log.Debug("the server gave up a request", "id", d.texts.quote(id), "reason", reason)
 	}
+}
+
+// abandon gives up what is being answered in a session, nil for all: the
+// server does not wait for it any more.
+func (d *dispatcher) abandon(s wire.Session) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, a := range d.serving {
+		if s == nil || id.session == s {
+			a.silent = true
+			a.cancel()
+			delete(d.serving, id)
+		}
+	}
+}
+
+// busy reports whether requests of the server are being answered.
+func (d *dispatcher) busy() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.serving) > 0
+}
+
+// callEnded ends what is still being answered for a call. A request that is only thought to
+// belong to the call continues, unless the caller gave the call up.
+func (d *dispatcher) callEnded(call *jsonrpc.Call, gaveUp bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, a := range d.serving {
+		if a.call == call && (a.certain || gaveUp) {
+			a.cancel()
+		}
+	}
+}
+
+// reply sends the answer to a request of the server, in the session of the
+// request. It resends the answer after a temporary refusal, as the server waits
+// for it.
+func (d *dispatcher) reply(ctx context.Context, body []byte, s wire.Session) error {
+	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
+		return d.link.post(ctx, body, d.client.current().header(nil), s)
+	}, func(f *backoff.Failure) error {
+		wait, ok := passing(ctx, f.Err, f.Count)
+		if f.Count >= d.retries || !ok {
+			return f.Err
+		}
+		f.Wait = wait
+		return nil
+	})
+	if over, ok := err.(*backoff.Interrupted); ok {
+		return over.Last
+	}
+	return err
 }

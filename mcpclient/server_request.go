@@ -40,13 +40,13 @@ type serverRequestID struct {
 // with life, and with the call in whose response the request came. A
 // shared connection does not tell the call: then it has the values of all that
 // are under way, and ends when the caller of the only one gives up.
-func (l *link) newServerRequest(life context.Context, from *jsonrpc.Call) (context.Context, *serverRequest) {
+func (d *dispatcher) newServerRequest(life context.Context, from *jsonrpc.Call) (context.Context, *serverRequest) {
 	r := &serverRequest{call: from, certain: from != nil}
 	var parent context.Context
 	if from != nil {
 		parent = from.Value.(*inFlight).ctx
 	} else {
-		calls := l.askable()
+		calls := d.askable()
 		if len(calls) == 1 {
 			r.call = calls[0]
 		}
@@ -54,15 +54,15 @@ func (l *link) newServerRequest(life context.Context, from *jsonrpc.Call) (conte
 	}
 	ctx, cancel := context.WithCancel(parent)
 	stop := context.AfterFunc(life, cancel)
-	resume := l.hold(r.call)
+	resume := d.hold(r.call)
 	r.cancel = func() { stop(); cancel(); resume() }
 	return ctx, r
 }
 
 // askable are the calls to which a server's request may belong: all that are under
 // way, if none of them gives the server something to ask about.
-func (l *link) askable() []*jsonrpc.Call {
-	all := l.calls.Pending()
+func (d *dispatcher) askable() []*jsonrpc.Call {
+	all := d.calls.Pending()
 	var some []*jsonrpc.Call
 	for _, call := range all {
 		if givesCause(call.Value.(*inFlight).request) {
@@ -88,10 +88,10 @@ func givesCause(r *request) bool {
 
 // hold has the silence of a call not count while its server waits for us, and that of
 // all calls when it is not known which one asks.
-func (l *link) hold(call *jsonrpc.Call) (resume func()) {
+func (d *dispatcher) hold(call *jsonrpc.Call) (resume func()) {
 	calls := []*jsonrpc.Call{call}
 	if call == nil {
-		calls = l.calls.Pending()
+		calls = d.calls.Pending()
 	}
 	var all []func()
 	for _, call := range calls {

@@ -206,24 +206,10 @@ func (l *link) loseSession() (restore func()) {
 	if lost != nil {
 		lost.SetOver(true)
 	}
-	l.abandon(lost)
+	l.dispatcher.abandon(lost)
 	return func() {
 		if lost != nil && l.exchange.Session() == lost {
 			lost.SetOver(false)
-		}
-	}
-}
-
-// abandon gives up what is being answered in a session, nil for all: the
-// server does not wait for it any more.
-func (l *link) abandon(s wire.Session) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for id, a := range l.serving {
-		if s == nil || id.session == s {
-			a.silent = true
-			a.cancel()
-			delete(l.serving, id)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 			wasOpen = true
 		}
 		m := &wire.Message{Header: s.peer.current().header(nil)}
-		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(data, source{session: m.Session()}) })
+		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receiver.receive(data, source{session: m.Session()}) })
 		settle()
 		if err != nil && reading.Err() == nil {
 			s.ended(err)

@@ -179,16 +179,16 @@ func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (
 	case err != nil:
 		return response{}, err
 	case m.Error != nil:
-		return response{}, rpcError(m.Error, l.scrub)
+		return response{}, rpcError(m.Error, l.texts.scrub)
 	}
 	return response{result: m.Result}, nil
 }
 
 // subscribed brings a notification of a modern server to the subscription that it names.
 // On a stream of its own it may do without the name.
-func (l *link) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
+func (in *receiver) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
 	if n.Method == "notifications/cancelled" {
-		l.listenCancelled(n.Params)
+		in.listenCancelled(n.Params)
 		return
 	}
 	change, changed := n.Change()
@@ -204,10 +204,10 @@ func (l *link) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
 	if len(n.Params) > 0 && jsonrpc.DecodeResult(n.Params, &p) != nil {
 		return
 	}
-	a := l.listeningTo(p.Meta.Subscription, from)
+	a := in.listeningTo(p.Meta.Subscription, from)
 	switch {
 	case a == nil:
-		l.tolerated("ignored a notification that belongs to no subscription", "method", n.Method, "subscription", l.quote(p.Meta.Subscription))
+		in.warnings.tolerated("ignored a notification that belongs to no subscription", "method", n.Method, "subscription", in.texts.quote(p.Meta.Subscription))
 	case changed:
 		a.change(change)
 	default:
@@ -217,7 +217,7 @@ func (l *link) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
 
 // listeningTo finds the listening of a notification by its subscription id. The
 // id is the request's, of the same JSON type.
-func (l *link) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
+func (in *receiver) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
 	call := from
 	if raw != nil {
 		m := jsonrpc.Message{ID: raw}
@@ -225,7 +225,7 @@ func (l *link) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
 		if !ok || quoted || from != nil && from.ID != id {
 			return nil
 		}
-		if call, ok = l.calls.Find(id); !ok {
+		if call, ok = in.calls.Find(id); !ok {
 			return nil
 		}
 	}
@@ -237,12 +237,12 @@ func (l *link) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
 
 // listenCancelled ends a subscription after notifications/cancelled: some
 // servers send it instead of an answer, or before it.
-func (l *link) listenCancelled(params json.RawMessage) {
-	id, reason := l.givenUp(params)
+func (in *receiver) listenCancelled(params json.RawMessage) {
+	id, reason := in.dispatcher.givenUp(params)
 	if id == nil {
 		return
 	}
-	if a := l.listeningTo(id, nil); a != nil {
+	if a := in.listeningTo(id, nil); a != nil {
 		a.cancel(endedFor(reason))
 	}
 }

@@ -56,7 +56,7 @@ func TestFollowersLeave(t *testing.T) {
 		l := c.link.Load()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if n, waiting := len(l.followers), len(l.calls.Pending()); n != 0 || waiting != 0 {
+		if n, waiting := len(l.followers.byID), len(l.calls.Pending()); n != 0 || waiting != 0 {
 			t.Errorf("got %d followers and %d requests that wait after the call, want none", n, waiting)
 		}
 	})
@@ -65,14 +65,14 @@ func TestFollowersLeave(t *testing.T) {
 // A call that is sent again is heard of by its last token only.
 func TestFollowersMove(t *testing.T) {
 	l, f := new(link), new(follower)
-	l.follow(f, 1)
-	l.follow(f, 2)
-	if l.follower(1) != nil || l.follower(2) != f {
-		t.Errorf("got the followers %v, want one of 2", l.followers)
+	l.followers.follow(f, 1)
+	l.followers.follow(f, 2)
+	if l.followers.of(1) != nil || l.followers.of(2) != f {
+		t.Errorf("got the followers %v, want one of 2", l.followers.byID)
 	}
 	next := new(link)
-	next.follow(f, 1)
-	if f.leave(); len(l.followers) != 0 || len(next.followers) != 0 {
-		t.Errorf("got the followers %v and %v, want none", l.followers, next.followers)
+	next.followers.follow(f, 1)
+	if f.leave(); len(l.followers.byID) != 0 || len(next.followers.byID) != 0 {
+		t.Errorf("got the followers %v and %v, want none", l.followers.byID, next.followers.byID)
 	}
 }

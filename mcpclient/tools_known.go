@@ -120,7 +120,7 @@ func (k *toolRegistry) accepts(t *mcp.Tool) bool {
 		return true
 	}
 	l := k.peer.link.Load()
-	l.tolerated("left a tool out of the list", "tool", l.cut(t.Name), "reason", k.peer.scrubbed(bad))
+	l.warnings.tolerated("left a tool out of the list", "tool", l.texts.cut(t.Name), "reason", k.peer.scrubbed(bad))
 	if k.schemas.OnInvalidTool != nil {
 		k.schemas.OnInvalidTool(t, bad)
 	}
