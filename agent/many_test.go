@@ -85,7 +85,7 @@ func inPostgres(t testing.TB) record.Store {
 
 // analyzed is a store whose server knows what is in the tables, as autovacuum has it know within a minute.
 type analyzed struct {
-	*sqlstore.Store
+	sqlstore.Store
 	db *sql.DB
 }
 

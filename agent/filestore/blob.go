@@ -34,17 +34,17 @@ type counted struct {
 	at   time.Time
 }
 
-func (s *Store) tenantDir(key run.Key) string {
+func (s *directory) tenantDir(key run.Key) string {
 	sum := sha256.Sum256([]byte(key.Tenant))
 	return filepath.Join(s.dir, "blobs", hex.EncodeToString(sum[:]))
 }
 
-func (s *Store) blobDir(key run.Key) string {
+func (s *directory) blobDir(key run.Key) string {
 	return filepath.Join(s.tenantDir(key), strings.TrimSuffix(nameOf(key), suffix))
 }
 
 // PutBlob implements [record.BlobStore].
-func (s *Store) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
+func (s *directory) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
 	err := s.change(ctx, lease.Key, func(_ File, t tip) error {
 		if t.head.Epoch != lease.Epoch {
 			return record.ErrConflict
@@ -57,7 +57,7 @@ func (s *Store) PutBlob(ctx context.Context, lease record.Lease, name string, da
 	return of("keep a blob of", lease.Key, err)
 }
 
-func (s *Store) putBlob(key run.Key, name string, data []byte) error {
+func (s *directory) putBlob(key run.Key, name string, data []byte) error {
 	dir := s.blobDir(key)
 	ofRun, old, err := s.blobSizes(dir, name)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) putBlob(key run.Key, name string, data []byte) error {
 }
 
 // writeChecked writes a file under another name first, so that it is whole or not there.
-func (s *Store) writeChecked(path string, data []byte) error {
+func (s *directory) writeChecked(path string, data []byte) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -107,14 +107,14 @@ func (s *Store) writeChecked(path string, data []byte) error {
 }
 
 // Blob implements [record.BlobStore].
-func (s *Store) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
+func (s *directory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
 	if err = ctx.Err(); err == nil {
 		data, err = s.readBlob(key, name)
 	}
 	return data, of("load a blob of", key, err)
 }
 
-func (s *Store) readBlob(key run.Key, name string) ([]byte, error) {
+func (s *directory) readBlob(key run.Key, name string) ([]byte, error) {
 	if record.CheckBlob(key, name, 0, 0, 0) != nil { // no name that a path can be made of
 		return nil, record.ErrNoBlob
 	}
@@ -122,7 +122,7 @@ func (s *Store) readBlob(key run.Key, name string) ([]byte, error) {
 }
 
 // readChecked reads a file that writeChecked has written.
-func (s *Store) readChecked(path string) ([]byte, error) {
+func (s *directory) readChecked(path string) ([]byte, error) {
 	f, err := s.opts.FS.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, record.ErrNoBlob
@@ -150,7 +150,7 @@ func (s *Store) readChecked(path string) ([]byte, error) {
 }
 
 // Blobs implements [record.BlobStore].
-func (s *Store) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
+func (s *directory) Blobs(ctx context.Context, key run.Key) (names []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, of("list the blobs of", key, err)
 	}
@@ -162,7 +162,7 @@ func (s *Store) Blobs(ctx context.Context, key run.Key) (names []string, err err
 }
 
 // blobEntries reads a directory of blobs, which need not be there.
-func (s *Store) blobEntries(dir string) ([]fs.DirEntry, error) {
+func (s *directory) blobEntries(dir string) ([]fs.DirEntry, error) {
 	if _, err := os.Stat(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
@@ -177,7 +177,7 @@ func (s *Store) blobEntries(dir string) ([]fs.DirEntry, error) {
 }
 
 // blobSizes is how many bytes the blobs of a directory have, and the one with that name.
-func (s *Store) blobSizes(dir, name string) (all, one int64, err error) {
+func (s *directory) blobSizes(dir, name string) (all, one int64, err error) {
 	entries, err := s.blobEntries(dir)
 	for _, e := range entries {
 		info, err := e.Info()
@@ -196,7 +196,7 @@ func (s *Store) blobSizes(dir, name string) (all, one int64, err error) {
 }
 
 // ofTenant is about how many bytes the blobs of a tenant have.
-func (s *Store) ofTenant(key run.Key) (size int64, err error) {
+func (s *directory) ofTenant(key run.Key) (size int64, err error) {
 	s.mu.Lock()
 	c, ok := s.tenants[key.Tenant]
 	s.mu.Unlock()
@@ -225,7 +225,7 @@ func (s *Store) ofTenant(key run.Key) (size int64, err error) {
 const maxTenants = 1000
 
 // count notes that the blobs of a tenant have more bytes, or fewer.
-func (s *Store) count(key run.Key, more int64) {
+func (s *directory) count(key run.Key, more int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c, ok := s.tenants[key.Tenant]; ok {
@@ -235,7 +235,7 @@ func (s *Store) count(key run.Key, more int64) {
 }
 
 // removeBlobs removes the blobs of a run.
-func (s *Store) removeBlobs(key run.Key) error {
+func (s *directory) removeBlobs(key run.Key) error {
 	dir := s.blobDir(key)
 	size, _, err := s.blobSizes(dir, "")
 	if err != nil {

@@ -19,7 +19,7 @@ func TestBlobsOfATenant(t *testing.T) {
 	counts := func(tenant string, want int64) {
 		t.Helper()
 		for _, again := range []bool{false, true} {
-			if got, err := s.OfTenant(run.Key{Tenant: tenant, ID: "any"}, again); err != nil || got != want {
+			if got, err := filestore.OfTenant(s, run.Key{Tenant: tenant, ID: "any"}, again); err != nil || got != want {
 				t.Errorf("counted again %t: got %d bytes of %q, %v, want %d", again, got, tenant, err, want)
 			}
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // sample makes the file of a run with every kind of line.
-func sample(t testing.TB) (s *filestore.Store, d *disk, path string, data []byte) {
+func sample(t testing.TB) (s filestore.Store, d *disk, path string, data []byte) {
 	t.Helper()
 	d = newDisk()
 	s = d.on(t, t.TempDir(), filestore.SyncEveryEffect)

@@ -20,7 +20,8 @@ var OS FS = osFS{}
 var NameOf = nameOf
 
 // OfTenant is what the store knows of the blobs of a tenant. again has them counted.
-func (s *Store) OfTenant(key run.Key, again bool) (int64, error) {
+func OfTenant(store Store, key run.Key, again bool) (int64, error) {
+	s := store.(*directory)
 	if again {
 		clear(s.tenants)
 	}
@@ -28,9 +29,9 @@ func (s *Store) OfTenant(key run.Key, again bool) (int64, error) {
 }
 
 // SetClock has leases go by another clock.
-func (s *Store) SetClock(now func() time.Time) { s.now = now }
+func SetClock(s Store, now func() time.Time) { s.(*directory).now = now }
 
 // OpenAt opens a store on a file system of a name.
-func OpenAt(network, dir string, opts *Options) (*Store, error) {
+func OpenAt(network, dir string, opts *Options) (Store, error) {
 	return open(dir, opts, func(string) string { return network })
 }

@@ -103,7 +103,15 @@ func (o *Options) withDefaults() Options {
 
 // Store is a [record.Store] in a directory. It keeps no file open and has no goroutine: there is
 // nothing to close. Its methods may be called concurrently.
-type Store struct {
+type Store interface {
+	record.Store
+	record.BlobStore
+	record.CurrentLoader
+	record.Pruner
+}
+
+// directory is the [Store] of [Open].
+type directory struct {
 	dir   string
 	opts  Options
 	locks [stripes]chan struct{} // within this process
@@ -115,17 +123,12 @@ type Store struct {
 	marking marking
 }
 
-var (
-	_ record.Store     = (*Store)(nil)
-	_ record.BlobStore = (*Store)(nil)
-)
-
 // Open returns the store in a directory, which is made if it is missing. The error is for a directory that cannot
 // be made, or that others can write to, see above.
-func Open(dir string, opts *Options) (*Store, error) { return open(dir, opts, networkOf) }
+func Open(dir string, opts *Options) (Store, error) { return open(dir, opts, networkOf) }
 
-func open(dir string, opts *Options, networkOf func(string) string) (*Store, error) {
-	s := &Store{dir: filepath.Clean(dir), opts: opts.withDefaults(), now: time.Now, tenants: map[string]counted{}}
+func open(dir string, opts *Options, networkOf func(string) string) (Store, error) {
+	s := &directory{dir: filepath.Clean(dir), opts: opts.withDefaults(), now: time.Now, tenants: map[string]counted{}}
 	s.marking.turn = make(chan struct{}, 1)
 	for i := range s.locks {
 		s.locks[i] = make(chan struct{}, 1)
@@ -158,11 +161,11 @@ func nameOf(key run.Key) string {
 	return hex.EncodeToString(sum[:]) + suffix
 }
 
-func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
+func (s *directory) path(name string) string { return filepath.Join(s.dir, name) }
 
 // lock waits until no other goroutine or process changes the file. Some other files have the same
 // lock. A process that is stopped while it holds one keeps others out until it continues or ends.
-func (s *Store) lock(ctx context.Context, name string) (unlock func(), err error) {
+func (s *directory) lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/storetest"
 )
 
-func open(t testing.TB, dir string, opts *filestore.Options) *filestore.Store {
+func open(t testing.TB, dir string, opts *filestore.Options) filestore.Store {
 	t.Helper()
 	s, err := filestore.Open(dir, opts)
 	if err != nil {
@@ -321,6 +321,6 @@ func TestRoomForTheEnd(t *testing.T) {
 func TestClockSetBack(t *testing.T) {
 	storetest.ClockSetBack(t, func(t *testing.T) (record.Store, func(time.Time)) {
 		store := open(t, t.TempDir(), nil)
-		return store, func(at time.Time) { store.SetClock(func() time.Time { return at }) }
+		return store, func(at time.Time) { filestore.SetClock(store, func() time.Time { return at }) }
 	})
 }

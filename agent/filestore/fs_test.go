@@ -194,7 +194,7 @@ func (d *disk) put(path string, data []byte) {
 }
 
 // on opens the store of a disk; its locks are in a directory.
-func (d *disk) on(t testing.TB, dir string, sync filestore.Sync) *filestore.Store {
+func (d *disk) on(t testing.TB, dir string, sync filestore.Sync) filestore.Store {
 	return open(t, dir, &filestore.Options{FS: d, Sync: sync})
 }
 

@@ -17,7 +17,7 @@ import (
 // cannot be read come after all runs that it could read; one that does not say whose run it has is a matter of lists of all tenants.
 // What another version of this package has written meanwhile, or another program has copied into the directory, may be missing
 // from the first for a minute, or for a thousand times as long as it takes to read the end of each file.
-func (s *Store) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+func (s *directory) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
 	return func(yield func(record.Head, error) bool) {
 		l := listing{store: s, q: q, seen: map[string]bool{}}
 		err := l.read(ctx)
@@ -40,7 +40,7 @@ func (s *Store) List(ctx context.Context, q record.Query) iter.Seq2[record.Head,
 
 // listing is a list that is being read.
 type listing struct {
-	store   *Store
+	store   *directory
 	q       record.Query
 	heads   []record.Head
 	damaged []*record.DamagedError

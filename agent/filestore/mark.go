@@ -23,7 +23,7 @@ import (
 // A mark is an empty file that says of a run what a list looks for, so that the list need not open the files of other
 // runs. A mark is made before the line that it belongs to, and removed after the line that ends what it says, both with
 // the run's lock: the end of a process may leave one too many, and never one too few. Lists read the heads of the runs
-// that they find. What a power cut has lost, or another version or a copy has not written, is made by [Store.remark].
+// that they find. What a power cut has lost, or another version or a copy has not written, is made by [directory.remark].
 type mark struct {
 	shelf string
 	at    int64  // nanoseconds since 1970
@@ -100,7 +100,7 @@ func parseMark(shelf, file string) (mark, bool) {
 }
 
 // put makes a mark.
-func (s *Store) put(m mark) error {
+func (s *directory) put(m mark) error {
 	dir := s.path(m.dir())
 	for try := 0; ; try++ {
 		f, err := s.opts.FS.OpenFile(filepath.Join(dir, m.file()), os.O_WRONLY|os.O_CREATE, 0o600)
@@ -120,7 +120,7 @@ func (s *Store) put(m mark) error {
 const maxPuts = 100
 
 // take removes a mark, and its directories if they are empty. One that stays is dropped later.
-func (s *Store) take(m mark) {
+func (s *directory) take(m mark) {
 	dir := s.path(m.dir())
 	_ = s.opts.FS.Remove(filepath.Join(dir, m.file()))
 	if m.at > 0 && s.opts.FS.Remove(dir) == nil {
@@ -129,7 +129,7 @@ func (s *Store) take(m mark) {
 }
 
 // takeAll removes the marks of have that are not in want.
-func (s *Store) takeAll(have, want []mark) {
+func (s *directory) takeAll(have, want []mark) {
 	for _, m := range have {
 		if !slices.Contains(want, m) {
 			s.take(m)
@@ -138,7 +138,7 @@ func (s *Store) takeAll(have, want []mark) {
 }
 
 // putAll makes the marks of want that are not in have.
-func (s *Store) putAll(want, have []mark) error {
+func (s *directory) putAll(want, have []mark) error {
 	for _, m := range want {
 		if !slices.Contains(have, m) {
 			if err := s.put(m); err != nil {
@@ -150,7 +150,7 @@ func (s *Store) putAll(want, have []mark) error {
 }
 
 // walk visits the marks of a shelf that are not later than a time, the latest first.
-func (s *Store) walk(shelf string, upTo int64, visit func(mark) (more bool, err error)) error {
+func (s *directory) walk(shelf string, upTo int64, visit func(mark) (more bool, err error)) error {
 	last := mark{shelf: shelf, at: upTo}
 	lastOuter, lastInner := last.dirs()
 	outers, err := s.dirNames(shelf)
@@ -184,7 +184,7 @@ func (s *Store) walk(shelf string, upTo int64, visit func(mark) (more bool, err 
 }
 
 // marksIn are the marks of a directory, the latest first.
-func (s *Store) marksIn(shelf, outer, inner string) (marks []mark, err error) {
+func (s *directory) marksIn(shelf, outer, inner string) (marks []mark, err error) {
 	names, err := s.dirNames(filepath.Join(shelf, outer, inner))
 	for _, name := range names {
 		if m, ok := parseMark(shelf, name); ok {
@@ -196,7 +196,7 @@ func (s *Store) marksIn(shelf, outer, inner string) (marks []mark, err error) {
 }
 
 // dirNames are the names in a directory of marks, in order. One that is not there has none.
-func (s *Store) dirNames(dir string) (names []string, err error) {
+func (s *directory) dirNames(dir string) (names []string, err error) {
 	entries, err := s.opts.FS.ReadDir(s.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -221,7 +221,7 @@ const (
 )
 
 // marked has the marks compared with the runs if it is time.
-func (s *Store) marked(ctx context.Context) error {
+func (s *directory) marked(ctx context.Context) error {
 	select {
 	case s.marking.turn <- struct{}{}:
 		defer func() { <-s.marking.turn }()
@@ -242,7 +242,7 @@ func (s *Store) marked(ctx context.Context) error {
 
 // remark makes the marks that are missing, and removes those that say what is not so. A run that cannot be read may be
 // due.
-func (s *Store) remark(ctx context.Context) error {
+func (s *directory) remark(ctx context.Context) error {
 	have := map[string][]mark{}
 	shelves, err := s.dirNames(waitingShelves)
 	if err != nil {
@@ -303,7 +303,7 @@ func (s *Store) remark(ctx context.Context) error {
 const dropWait = time.Second
 
 // drop removes the marks of a run that say what is not so.
-func (s *Store) drop(ctx context.Context, name string, marks []mark) error {
+func (s *directory) drop(ctx context.Context, name string, marks []mark) error {
 	waiting, stop := context.WithTimeout(ctx, dropWait)
 	defer stop()
 	unlock, err := s.lock(waiting, name)

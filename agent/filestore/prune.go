@@ -11,7 +11,7 @@ import (
 )
 
 // Prune implements [record.Pruner]. It writes a file from the last snapshot on, which replaces the old one.
-func (s *Store) Prune(ctx context.Context, lease record.Lease) error {
+func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if t.head.Epoch != lease.Epoch {
 			return record.ErrConflict
@@ -30,7 +30,7 @@ func (s *Store) Prune(ctx context.Context, lease record.Lease) error {
 }
 
 // rewrite writes a file that begins with the last snapshot: whole, or the old one stays.
-func (s *Store) rewrite(name string, c *content) error {
+func (s *directory) rewrite(name string, c *content) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

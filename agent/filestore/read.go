@@ -14,7 +14,7 @@ import (
 )
 
 // open opens the file of a run. The error for none matches [record.ErrNotFound].
-func (s *Store) open(name string, flag int) (File, error) {
+func (s *directory) open(name string, flag int) (File, error) {
 	f, err := s.opts.FS.OpenFile(s.path(name), flag, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, record.ErrNotFound
@@ -23,7 +23,7 @@ func (s *Store) open(name string, flag int) (File, error) {
 }
 
 // readEnd reads the last line of a file, and more of it only after a crash.
-func (s *Store) readEnd(f File, name string) (tip, error) {
+func (s *directory) readEnd(f File, name string) (tip, error) {
 	size, err := f.Size()
 	if err != nil {
 		return tip{}, err
@@ -52,10 +52,10 @@ type content struct {
 }
 
 // read reads a whole file.
-func (s *Store) read(f File, name string) (*content, error) { return s.readFrom(f, name, 0) }
+func (s *directory) read(f File, name string) (*content, error) { return s.readFrom(f, name, 0) }
 
 // readFrom reads a file from the line that begins at a place.
-func (s *Store) readFrom(f File, name string, at int64) (*content, error) {
+func (s *directory) readFrom(f File, name string, at int64) (*content, error) {
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Store) readFrom(f File, name string, at int64) (*content, error) {
 }
 
 // belongs checks that a file has the name that its content gives it.
-func (s *Store) belongs(t tip, name string) error {
+func (s *directory) belongs(t tip, name string) error {
 	if key := t.head.Key; nameOf(key) != name {
 		return fmt.Errorf("%s is of run %q of tenant %q: %w", s.path(name), key.ID, key.Tenant, record.ErrCorrupt)
 	}
@@ -112,12 +112,12 @@ func parse(data []byte, at int64) (*content, error) {
 }
 
 // Load implements [record.Store].
-func (s *Store) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+func (s *directory) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.load(ctx, key, s.read)
 }
 
 // LoadCurrent implements [record.CurrentLoader]. It reads the file from the last snapshot on.
-func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
+func (s *directory) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.load(ctx, key, s.readCurrent)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, erro
 }
 
 // readCurrent reads a file from its last snapshot on, or all of it if nobody knows where that is.
-func (s *Store) readCurrent(f File, name string) (*content, error) {
+func (s *directory) readCurrent(f File, name string) (*content, error) {
 	t, err := s.readEnd(f, name)
 	if err != nil || t.head.Current == 0 {
 		return s.read(f, name)
@@ -139,7 +139,7 @@ func (s *Store) readCurrent(f File, name string) (*content, error) {
 }
 
 // readFor reads what decides on answers: they are behind the last snapshot if all questions are open.
-func (s *Store) readFor(f File, name string, h head, answers []run.Reply) (*content, error) {
+func (s *directory) readFor(f File, name string, h head, answers []run.Reply) (*content, error) {
 	closed := func(a run.Reply) bool { return !slices.Contains(h.Questions, a.Question) }
 	if slices.ContainsFunc(answers, closed) {
 		return s.read(f, name)
@@ -147,7 +147,7 @@ func (s *Store) readFor(f File, name string, h head, answers []run.Reply) (*cont
 	return s.readCurrent(f, name)
 }
 
-func (s *Store) load(ctx context.Context, key run.Key, read func(File, string) (*content, error)) (*record.Log, error) {
+func (s *directory) load(ctx context.Context, key run.Key, read func(File, string) (*content, error)) (*record.Log, error) {
 	var c *content
 	name := nameOf(key)
 	err := s.calm(ctx, name, func(f File) (whole bool, err error) {
@@ -174,7 +174,7 @@ func (c *content) pending() (answers []run.Reply) {
 
 // calm calls read with a file. If its content is not whole, another process may be writing: read is
 // called once more, with the lock.
-func (s *Store) calm(ctx context.Context, name string, read func(File) (whole bool, err error)) error {
+func (s *directory) calm(ctx context.Context, name string, read func(File) (whole bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (s *Store) calm(ctx context.Context, name string, read func(File) (whole bo
 	return err
 }
 
-func (s *Store) opened(name string, read func(File) (bool, error)) (bool, error) {
+func (s *directory) opened(name string, read func(File) (bool, error)) (bool, error) {
 	f, err := s.open(name, os.O_RDONLY)
 	if err != nil {
 		return false, err
@@ -206,7 +206,7 @@ func isName(name string) bool {
 }
 
 // headOf reads the head of a file. If it cannot be read, the key is that of the lines before, if they have it.
-func (s *Store) headOf(ctx context.Context, name string) (h record.Head, err error) {
+func (s *directory) headOf(ctx context.Context, name string) (h record.Head, err error) {
 	err = s.calm(ctx, name, func(f File) (whole bool, err error) {
 		t, err := s.readEnd(f, name)
 		if h = t.head.Head; err != nil && nameOf(h.Key) != name {

@@ -24,7 +24,7 @@ type wish struct {
 }
 
 // Wish implements [record.Store].
-func (s *Store) Wish(ctx context.Context, key run.Key) error {
+func (s *directory) Wish(ctx context.Context, key run.Key) error {
 	return of("wish the end of", key, s.change(ctx, key, func(_ File, t tip) error {
 		if t.head.Status.Ended() {
 			return nil
@@ -44,7 +44,7 @@ func (s *Store) Wish(ctx context.Context, key run.Key) error {
 }
 
 // Wishes implements [record.Store]. It removes those that count no more.
-func (s *Store) Wishes(ctx context.Context) (open []record.Wish, err error) {
+func (s *directory) Wishes(ctx context.Context) (open []record.Wish, err error) {
 	err = ctx.Err()
 	var names []string
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Create implements [record.Store].
-func (s *Store) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+func (s *directory) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
 	if err := record.CheckCreate(head, records); err != nil {
 		return record.Lease{}, err
 	}
@@ -28,7 +28,7 @@ func (s *Store) Create(ctx context.Context, h record.Holder, head record.Head, r
 	return lease, nil
 }
 
-func (s *Store) create(ctx context.Context, h record.Holder, first record.Head, records []record.Record) (record.Lease, error) {
+func (s *directory) create(ctx context.Context, h record.Holder, first record.Head, records []record.Record) (record.Lease, error) {
 	name := nameOf(first.Key)
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) create(ctx context.Context, h record.Holder, first record.Head, 
 }
 
 // begin writes a file with its first line, whole or not at all.
-func (s *Store) begin(path string, l *line) (err error) {
+func (s *directory) begin(path string, l *line) (err error) {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Store) begin(path string, l *line) (err error) {
 	return s.syncDir()
 }
 
-func (s *Store) syncDir() error {
+func (s *directory) syncDir() error {
 	if s.opts.Sync == SyncNever {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (s *Store) syncDir() error {
 }
 
 // Append implements [record.Store]. With answers it reads the file as Answer does.
-func (s *Store) Append(ctx context.Context, lease record.Lease, next record.Head, records []record.Record, answers ...run.Reply) error {
+func (s *directory) Append(ctx context.Context, lease record.Lease, next record.Head, records []record.Record, answers ...run.Reply) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
@@ -108,7 +108,7 @@ func asksOf(answers []run.Reply) (asks []string) {
 }
 
 // syncs reports whether an Append of records is synced.
-func (s *Store) syncs(records []record.Record) bool {
+func (s *directory) syncs(records []record.Record) bool {
 	if s.opts.Sync != SyncEveryTurn {
 		return s.opts.Sync == SyncEveryEffect
 	}
@@ -122,7 +122,7 @@ func (s *Store) syncs(records []record.Record) bool {
 }
 
 // Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it for answers to questions that are closed.
-func (s *Store) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
+func (s *directory) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
 	return of("answer", key, s.change(ctx, key, func(f File, t tip) error {
 		log, err := s.readFor(f, nameOf(key), t.head, answers)
 		if err != nil {
@@ -142,7 +142,7 @@ func (s *Store) Reply(ctx context.Context, key run.Key, answers []run.Reply) err
 }
 
 // Acquire implements [record.Store].
-func (s *Store) Acquire(ctx context.Context, key run.Key, h record.Holder) (lease record.Lease, err error) {
+func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (lease record.Lease, err error) {
 	err = s.change(ctx, key, func(f File, t tip) error {
 		now := s.now()
 		if t.head.HeldAt(now) {
@@ -161,12 +161,12 @@ func (s *Store) Acquire(ctx context.Context, key run.Key, h record.Holder) (leas
 }
 
 // Renew implements [record.Store].
-func (s *Store) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
+func (s *directory) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
 	return of("renew the lease of", lease.Key, s.hold(ctx, lease, s.now().Add(ttl), ttl))
 }
 
 // Release implements [record.Store].
-func (s *Store) Release(ctx context.Context, lease record.Lease) error {
+func (s *directory) Release(ctx context.Context, lease record.Lease) error {
 	err := s.hold(ctx, lease, time.Time{}, 0)
 	if errors.Is(err, record.ErrConflict) {
 		return nil
@@ -175,7 +175,7 @@ func (s *Store) Release(ctx context.Context, lease record.Lease) error {
 }
 
 // hold has a lease expire at a time.
-func (s *Store) hold(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
+func (s *directory) hold(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if t.head.Epoch != lease.Epoch {
 			return record.ErrConflict
@@ -193,7 +193,7 @@ func (s *Store) hold(ctx context.Context, lease record.Lease, until time.Time, t
 }
 
 // Delete implements [record.Store].
-func (s *Store) Delete(ctx context.Context, key run.Key) error {
+func (s *directory) Delete(ctx context.Context, key run.Key) error {
 	name := nameOf(key)
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
@@ -222,7 +222,7 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 const maxTicks = 20
 
 // lastHead is the head of a run, and zero if it cannot be read.
-func (s *Store) lastHead(name string) record.Head {
+func (s *directory) lastHead(name string) record.Head {
 	f, err := s.open(name, os.O_RDONLY)
 	if err != nil {
 		return record.Head{}
@@ -236,7 +236,7 @@ func (s *Store) lastHead(name string) record.Head {
 }
 
 // change calls do with the file and the last line of a run, which others do not change meanwhile.
-func (s *Store) change(ctx context.Context, key run.Key, do func(File, tip) error) error {
+func (s *directory) change(ctx context.Context, key run.Key, do func(File, tip) error) error {
 	name := nameOf(key)
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
@@ -255,7 +255,7 @@ func (s *Store) change(ctx context.Context, key run.Key, do func(File, tip) erro
 }
 
 // write adds a line at the end of a file. If that fails, the file is as before, as far as it can be.
-func (s *Store) write(f File, t tip, l *line, sync bool) (err error) {
+func (s *directory) write(f File, t tip, l *line, sync bool) (err error) {
 	if t.bare {
 		if _, err := f.WriteAt([]byte{'\n'}, t.end-1); err != nil {
 			return err
@@ -298,7 +298,7 @@ func (s *Store) write(f File, t tip, l *line, sync bool) (err error) {
 }
 
 // reserve is what a change has to leave of a file: room for what ends the run, and for leases and answers.
-func (s *Store) reserve(l *line, size int64) int64 {
+func (s *directory) reserve(l *line, size int64) int64 {
 	if l.Head.Status.Ended() || size <= 4<<10 {
 		return 0
 	}
@@ -306,7 +306,7 @@ func (s *Store) reserve(l *line, size int64) int64 {
 }
 
 // cut removes what a crash has left, before something shorter takes its place.
-func (s *Store) cut(f File, size int64) error {
+func (s *directory) cut(f File, size int64) error {
 	if err := f.Truncate(size); err != nil || s.opts.Sync == SyncNever {
 		return err
 	}

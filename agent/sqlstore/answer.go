@@ -12,7 +12,7 @@ import (
 )
 
 // Reply implements [record.Store].
-func (s *Store) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
+func (s *database) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error { return t.answer(ctx, key, answers) })
 	return subject.Wrap(err, "answer run %q", key.ID)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Create implements [record.Store].
-func (s *Store) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+func (s *database) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
 	if err := record.CheckCreate(head, records); err != nil {
 		return record.Lease{}, err
 	}
@@ -45,7 +45,7 @@ func (s *Store) Create(ctx context.Context, h record.Holder, head record.Head, r
 }
 
 // Append implements [record.Store].
-func (s *Store) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (s *database) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	if err := checkAppend(lease, head, records); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *Store) Append(ctx context.Context, lease record.Lease, head record.Head
 }
 
 // appendAtOnce appends in one statement, which is a transaction by itself: the server is asked once.
-func (s *Store) appendAtOnce(ctx context.Context, update []any, items []item) error {
+func (s *database) appendAtOnce(ctx context.Context, update []any, items []item) error {
 	args := update
 	for _, it := range items {
 		args = append(args, it.name, sum(it.data), it.data)
@@ -95,7 +95,7 @@ func (s *Store) appendAtOnce(ctx context.Context, update []any, items []item) er
 }
 
 // appendInSteps appends in a transaction, with answers and the count of those that are there.
-func (s *Store) appendInSteps(ctx context.Context, lease record.Lease, head record.Head, update []any, items []item, answers []run.Reply) error {
+func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head record.Head, update []any, items []item, answers []run.Reply) error {
 	return s.writing(ctx, func(ctx context.Context, t *tx) error {
 		if len(answers) > 0 {
 			if err := t.answerAs(ctx, lease, head.Seq-uint64(len(items)), answers); err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // PutBlob implements [record.BlobStore].
-func (s *Store) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
+func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
 	if err := record.CheckBlob(lease.Key, name, int64(len(data)), 0, 0); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Store) PutBlob(ctx context.Context, lease record.Lease, name string, da
 }
 
 // Blob implements [record.BlobStore].
-func (s *Store) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
+func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
 	var want int64
 	tenant, id := names(key)
 	if err = record.CheckBlob(key, name, 0, 0, 0); err != nil {
@@ -78,7 +78,7 @@ func (s *Store) Blob(ctx context.Context, key run.Key, name string) (data []byte
 }
 
 // Blobs implements [record.BlobStore].
-func (s *Store) Blobs(ctx context.Context, key run.Key) (all []string, err error) {
+func (s *database) Blobs(ctx context.Context, key run.Key) (all []string, err error) {
 	tenant, id := names(key)
 	err = s.reading(ctx, func(q querier) error {
 		rows, err := q.QueryContext(ctx, s.d.statement(selectBlobs), tenant, id)

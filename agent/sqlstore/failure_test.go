@@ -152,7 +152,7 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, id := range ids {
 		wg.Go(func() { _, errs[i] = store.Acquire(t.Context(), run.Key{ID: id}, record.Holder{TTL: time.Hour}) })
-		for changes, committing := 0, false; changes != i || !committing; changes, committing = store.Waiting() {
+		for changes, committing := 0, false; changes != i || !committing; changes, committing = sqlstore.Waiting(store) {
 			runtime.Gosched() // the first one commits, and the others wait to share the next commit
 		}
 	}

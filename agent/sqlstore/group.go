@@ -94,7 +94,7 @@ func (g *group) lead(ctx context.Context, w *waiting, lead bool) error {
 
 // commit makes changes in one transaction. If one of them fails, each has a transaction
 // of its own, so that it fails alone.
-func (s *Store) commit(ctx context.Context, batch []*waiting) {
+func (s *database) commit(ctx context.Context, batch []*waiting) {
 	if len(batch) == 1 {
 		batch[0].err = s.once(ctx, batch[0].leases, batch[0].change)
 		return
@@ -112,7 +112,7 @@ func (s *Store) commit(ctx context.Context, batch []*waiting) {
 
 // together makes changes in one transaction. failed says that a change has failed and
 // none was kept.
-func (s *Store) together(ctx context.Context, batch []*waiting) (failed bool, err error) {
+func (s *database) together(ctx context.Context, batch []*waiting) (failed bool, err error) {
 	records := slices.ContainsFunc(batch, func(w *waiting) bool { return !w.leases })
 	t, err := s.begin(ctx, !records)
 	if err != nil {

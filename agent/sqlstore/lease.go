@@ -10,7 +10,7 @@ import (
 )
 
 // Acquire implements [record.Store].
-func (s *Store) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
+func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	lease := record.Lease{Key: key}
 	tenant, id := names(key)
 	err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
@@ -56,7 +56,7 @@ func (t *tx) whyHeld(ctx context.Context, key run.Key) error {
 }
 
 // Renew implements [record.Store].
-func (s *Store) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
+func (s *database) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
 	err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
 		now, err := t.d.now(ctx, t)
 		if err != nil {
@@ -75,7 +75,7 @@ func (s *Store) Renew(ctx context.Context, lease record.Lease, ttl time.Duration
 }
 
 // Release implements [record.Store].
-func (s *Store) Release(ctx context.Context, lease record.Lease) error {
+func (s *database) Release(ctx context.Context, lease record.Lease) error {
 	err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
 		_, err := t.hold(ctx, lease, 0, 0)
 		return err
@@ -94,7 +94,7 @@ func (t *tx) hold(ctx context.Context, lease record.Lease, held int64, ttl time.
 }
 
 // Delete implements [record.Store].
-func (s *Store) Delete(ctx context.Context, key run.Key) error {
+func (s *database) Delete(ctx context.Context, key run.Key) error {
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
 		var num, epoch int64
 		tenant, id := names(key)

@@ -16,7 +16,7 @@ const maxPage = 1000
 
 // List implements [record.Store]. It reads page by page and holds no connection while the
 // loop's body runs. A run that changes during the loop may be left out.
-func (s *Store) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
 	return func(yield func(record.Head, error) bool) {
 		var last *row
 		if q.After != nil && q.DueAt.IsZero() {
@@ -53,7 +53,7 @@ type row struct {
 }
 
 // page reads the rows that follow last, size at most.
-func (s *Store) page(ctx context.Context, q record.Query, last *row, size int) (page []row, err error) {
+func (s *database) page(ctx context.Context, q record.Query, last *row, size int) (page []row, err error) {
 	query, args := selectPage(q, last, size)
 	err = s.reading(ctx, func(c querier) error {
 		rows, err := c.QueryContext(ctx, s.d.statement(query), args...)
@@ -81,7 +81,7 @@ func (s *Store) page(ctx context.Context, q record.Query, last *row, size int) (
 }
 
 // Count returns how many runs a query selects. Limit bounds it, and what it costs.
-func (s *Store) Count(ctx context.Context, q record.Query) (n int, err error) {
+func (s *database) Count(ctx context.Context, q record.Query) (n int, err error) {
 	where, args := conditions(q, column(q), nil)
 	query := `SELECT 1 FROM mcpchain_runs` + where
 	if q.Limit > 0 {

@@ -20,12 +20,12 @@ const (
 )
 
 // Load implements [record.Store].
-func (s *Store) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+func (s *database) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.loadBy(ctx, key, selectLog)
 }
 
 // LoadCurrent implements [record.CurrentLoader]. It reads the records from the last snapshot on.
-func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
+func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.loadBy(ctx, key, selectCurrent)
 	if errors.Is(err, record.ErrCorrupt) { // as it is if a program of version 1 has written the head
 		return s.Load(ctx, key)
@@ -33,7 +33,7 @@ func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, erro
 	return log, err
 }
 
-func (s *Store) loadBy(ctx context.Context, key run.Key, statement string) (*record.Log, error) {
+func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*record.Log, error) {
 	var l loading
 	if err := s.load(ctx, key, statement, &l); err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
@@ -43,7 +43,7 @@ func (s *Store) loadBy(ctx context.Context, key run.Key, statement string) (*rec
 
 // load reads by the compiled statement. Its connection may not wait for the lock of another process: if that
 // fails, load reads again on one that does.
-func (s *Store) load(ctx context.Context, key run.Key, statement string, l *loading) error {
+func (s *database) load(ctx context.Context, key run.Key, statement string, l *loading) error {
 	tenant, id := names(key)
 	args := []any{tenant, id, tenant, id, tenant, id}
 	read := func(rows *sql.Rows, err error) error {

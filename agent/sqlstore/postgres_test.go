@@ -81,7 +81,7 @@ func TestPostgres(t *testing.T) {
 }
 
 func TestPostgresDamage(t *testing.T) {
-	open := func(t *testing.T) (*sqlstore.Store, *sql.DB) {
+	open := func(t *testing.T) (sqlstore.Store, *sql.DB) {
 		return opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 	}
 	storetest.Damage(t, damaged(open, `UPDATE mcpchain_runs SET head = set_byte(head, 12, 64) WHERE id = $1`))
@@ -96,7 +96,7 @@ func TestClockSetBack(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		storetest.ClockSetBack(t, func(t *testing.T) (record.Store, func(time.Time)) {
 			store, _ := opened(t, j.Driver, j.DSN, j.Dialect)
-			return store, func(at time.Time) { store.SetClock(fmt.Sprint("SELECT ", at.UnixNano())) }
+			return store, func(at time.Time) { sqlstore.SetClock(store, fmt.Sprint("SELECT ", at.UnixNano())) }
 		})
 	})
 }
@@ -114,7 +114,7 @@ func TestPostgresInAnotherOrder(t *testing.T) {
 	_, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 	execute(t, db, `DROP DATABASE IF EXISTS words WITH (FORCE)`, `CREATE DATABASE words TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'`)
 	store, _ := opened(t, "pgx", server.running.DSN("words"), sqlstore.DialectPostgres)
-	store.PageBy(2)
+	sqlstore.PageBy(store, 2)
 	for _, id := range []string{"a", "B", "C", "b"} {
 		create(t, store, run.Key{ID: id})
 	}
@@ -156,12 +156,12 @@ func TestPostgresClock(t *testing.T) {
 
 // TestCount counts what List lists.
 func TestCount(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) *sqlstore.Store{
-		"SQLite": func(t testing.TB) *sqlstore.Store {
+	for name, open := range map[string]func(testing.TB) sqlstore.Store{
+		"SQLite": func(t testing.TB) sqlstore.Store {
 			s, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 			return s
 		},
-		"Postgres": func(t testing.TB) *sqlstore.Store {
+		"Postgres": func(t testing.TB) sqlstore.Store {
 			s, _ := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 			return s
 		},

@@ -13,7 +13,7 @@ const (
 )
 
 // Prune implements [record.Pruner].
-func (s *Store) Prune(ctx context.Context, lease record.Lease) error {
+func (s *database) Prune(ctx context.Context, lease record.Lease) error {
 	tenant, id := names(lease.Key)
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
 		if err := t.takeLock(ctx); err != nil {

@@ -16,7 +16,7 @@ import (
 
 // RenewAll implements [record.BatchRenewer], in statements of many leases. At a server they have a connection of their own, which goes
 // back to the pool once no lease has been renewed for twice its time.
-func (s *Store) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
+func (s *database) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
 	for some := range slices.Chunk(leases, maxRenewed) {
 		renew := func(ctx context.Context, t *tx) error {
 			gone, err := t.renewAll(ctx, some, ttl)
@@ -45,7 +45,7 @@ type renewals struct {
 }
 
 // do makes a change of leases.
-func (r *renewals) do(ctx context.Context, s *Store, ttl time.Duration, c change) (err error) {
+func (r *renewals) do(ctx context.Context, s *database, ttl time.Duration, c change) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.end != nil {

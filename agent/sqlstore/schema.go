@@ -92,7 +92,7 @@ const (
 
 // migrate makes the tables, or brings them up to date. It asks for no rights
 // if they are.
-func (s *Store) migrate(ctx context.Context) error {
+func (s *database) migrate(ctx context.Context) error {
 	var have int
 	if err := one(ctx, s.db, version, nil, &have); err == nil && have == len(migrations) {
 		return nil
@@ -116,7 +116,7 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 // makeSchema makes the table by which transactions of SQLite take their lock.
-func (s *Store) makeSchema(ctx context.Context) error {
+func (s *database) makeSchema(ctx context.Context) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 )
 
 // opened is a store in a database that the test closes.
-func opened(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (*sqlstore.Store, *sql.DB) {
+func opened(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -52,16 +52,16 @@ func TestSQLiteOfOneConnection(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) record.Store {
 		store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 		db.SetMaxOpenConns(1)
-		store.PageBy(2)
+		sqlstore.PageBy(store, 2)
 		return store
 	})
 }
 
 // damaged opens stores with a way to change the head of a run.
-func damaged(open func(t *testing.T) (*sqlstore.Store, *sql.DB), statement string) func(t *testing.T) (record.Store, func(run.Key)) {
+func damaged(open func(t *testing.T) (sqlstore.Store, *sql.DB), statement string) func(t *testing.T) (record.Store, func(run.Key)) {
 	return func(t *testing.T) (record.Store, func(run.Key)) {
 		store, db := open(t)
-		store.PageBy(2)
+		sqlstore.PageBy(store, 2)
 		return store, func(key run.Key) {
 			if r, err := db.ExecContext(t.Context(), statement, key.ID); err != nil {
 				t.Fatal(err)
@@ -73,7 +73,7 @@ func damaged(open func(t *testing.T) (*sqlstore.Store, *sql.DB), statement strin
 }
 
 func TestSQLiteDamage(t *testing.T) {
-	open := func(t *testing.T) (*sqlstore.Store, *sql.DB) {
+	open := func(t *testing.T) (sqlstore.Store, *sql.DB) {
 		return opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	}
 	for name, statement := range map[string]string{

@@ -90,7 +90,7 @@ func (i *insertion) rows(row string, n int) string {
 type compiled map[string]*sql.Stmt
 
 // compile fills compiled.
-func (s *Store) compile(ctx context.Context) error {
+func (s *database) compile(ctx context.Context) error {
 	if !s.d.compile {
 		return nil
 	}

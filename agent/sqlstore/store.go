@@ -11,7 +11,19 @@ import (
 )
 
 // Store is a [record.Store] in a database.
-type Store struct {
+type Store interface {
+	record.Store
+	record.BlobStore
+	record.CurrentLoader
+	record.Pruner
+	record.BatchRenewer
+
+	// Count returns how many runs a query selects. Limit bounds it, and what it costs.
+	Count(ctx context.Context, q record.Query) (int, error)
+}
+
+// database is the [Store] of [New].
+type database struct {
 	db       *sql.DB
 	d        *dialect
 	settings settings
@@ -23,21 +35,16 @@ type Store struct {
 	pageSize int // of List
 }
 
-var (
-	_ record.Store     = (*Store)(nil)
-	_ record.BlobStore = (*Store)(nil)
-)
-
 // New returns the store in a database, whose tables it makes or brings up to date. The
 // database stays the caller's, who closes it after the last call of the store. Make one store for a
 // database: what it has compiled ends with the database. The error says what is lost if the settings
 // of the database do not keep what is committed.
-func New(ctx context.Context, db *sql.DB, dialect Dialect) (*Store, error) {
+func New(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	d := dialects[dialect]
 	if d == nil {
 		return nil, fmt.Errorf("open SQL store: there is no dialect %d", dialect)
 	}
-	s := &Store{db: db, d: d, pageSize: maxPage}
+	s := &database{db: db, d: d, pageSize: maxPage}
 	s.group.commit = s.commit
 	if err := s.settle(ctx); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: %w", d.name, err)
@@ -51,7 +58,7 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) settle(ctx context.Context) error {
+func (s *database) settle(ctx context.Context) error {
 	return s.reading(ctx, func(q querier) (err error) {
 		s.settings, err = s.d.settle(ctx, q)
 		return err
@@ -59,7 +66,7 @@ func (s *Store) settle(ctx context.Context) error {
 }
 
 // reading calls read with a connection.
-func (s *Store) reading(ctx context.Context, read func(querier) error) error {
+func (s *database) reading(ctx context.Context, read func(querier) error) error {
 	if s.d.reader == "" {
 		give, err := s.turns.take(ctx, s)
 		if err != nil {
@@ -80,12 +87,12 @@ func (s *Store) reading(ctx context.Context, read func(querier) error) error {
 }
 
 // writing has a change made and committed. A change that is refused has changed nothing.
-func (s *Store) writing(ctx context.Context, c change) error { return s.write(ctx, false, c) }
+func (s *database) writing(ctx context.Context, c change) error { return s.write(ctx, false, c) }
 
 // leasing is writing for a change of a lease alone.
-func (s *Store) leasing(ctx context.Context, c change) error { return s.write(ctx, true, c) }
+func (s *database) leasing(ctx context.Context, c change) error { return s.write(ctx, true, c) }
 
-func (s *Store) write(ctx context.Context, leases bool, c change) error {
+func (s *database) write(ctx context.Context, leases bool, c change) error {
 	return kept(ctx, func() error {
 		if s.d.group {
 			return s.group.do(ctx, leases, c)

@@ -45,7 +45,7 @@ type tx struct {
 }
 
 // begin begins a transaction that writes, or one that changes leases alone.
-func (s *Store) begin(ctx context.Context, leases bool) (*tx, error) {
+func (s *database) begin(ctx context.Context, leases bool) (*tx, error) {
 	t, err := s.open(ctx, leases)
 	if err != nil {
 		return nil, fmt.Errorf("begin a transaction: %w", err)
@@ -53,7 +53,7 @@ func (s *Store) begin(ctx context.Context, leases bool) (*tx, error) {
 	return t, nil
 }
 
-func (s *Store) open(ctx context.Context, leases bool) (*tx, error) {
+func (s *database) open(ctx context.Context, leases bool) (*tx, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -161,12 +161,12 @@ func (t *tx) statement(ctx context.Context, text string) *sql.Stmt {
 }
 
 // direct makes a change in a transaction of its own, again if it meets another one.
-func (s *Store) direct(ctx context.Context, leases bool, c change) error {
+func (s *database) direct(ctx context.Context, leases bool, c change) error {
 	return s.retry(ctx, func() error { return s.once(ctx, leases, c) })
 }
 
 // retry calls transact again if its transaction meets another one.
-func (s *Store) retry(ctx context.Context, transact func() error) error {
+func (s *database) retry(ctx context.Context, transact func() error) error {
 	policy := backoff.Policy{First: 5 * time.Millisecond, Max: 200 * time.Millisecond}
 	return backoff.Loop(ctx, policy, transact, func(f *backoff.Failure) error {
 		if !s.d.again(f.Err) || f.Count+1 == maxTries {
@@ -177,7 +177,7 @@ func (s *Store) retry(ctx context.Context, transact func() error) error {
 }
 
 // once makes a change in a transaction of its own.
-func (s *Store) once(ctx context.Context, leases bool, c change) error {
+func (s *database) once(ctx context.Context, leases bool, c change) error {
 	give, err := s.turns.take(ctx, s)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func TestMixedGroup(t *testing.T) {
 			driver := new(stuck)
 			db := sql.OpenDB(driver)
 			defer func() { _ = db.Close() }()
-			s := &Store{db: db, d: &dialect{remote: true}}
+			s := &database{db: db, d: &dialect{remote: true}}
 			s.settings.records.before, s.settings.leases.before = "records", "leases"
 			if failed, err := s.together(t.Context(), c.batch); !failed || err == nil {
 				t.Errorf("got %v, %v, want the failure of a change", failed, err)
@@ -79,7 +79,7 @@ func TestGroupWithoutTheLock(t *testing.T) {
 		driver := new(stuck)
 		db := sql.OpenDB(driver)
 		defer func() { _ = db.Close() }()
-		s := &Store{db: db, d: &dialect{remote: true, takeLock: "lock"}}
+		s := &database{db: db, d: &dialect{remote: true, takeLock: "lock"}}
 		locks := func(ctx context.Context, t *tx) error { return t.takeLock(ctx) }
 		batch := []*waiting{{change: locks}, {change: locks}}
 		s.commit(t.Context(), batch)
@@ -99,7 +99,7 @@ func TestRollbackIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := sql.OpenDB(new(stuck))
 		defer func() { _ = db.Close() }()
-		s := &Store{db: db, d: dialects[DialectPostgres]}
+		s := &database{db: db, d: dialects[DialectPostgres]}
 		tx, err := s.begin(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)

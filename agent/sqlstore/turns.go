@@ -16,7 +16,7 @@ type turns struct {
 }
 
 // take waits for a connection to be free. A pool of no bound or of one connection has no turns.
-func (t *turns) take(ctx context.Context, s *Store) (give func(), err error) {
+func (t *turns) take(ctx context.Context, s *database) (give func(), err error) {
 	most := s.connections()
 	if most < 2 {
 		return func() {}, nil
@@ -60,7 +60,7 @@ func (t *turns) next() {
 }
 
 // connections is the bound of the pool for a server, 0 if there is none. With two or more, one is kept for renewals.
-func (s *Store) connections() int {
+func (s *database) connections() int {
 	if !s.d.remote {
 		return 0
 	}

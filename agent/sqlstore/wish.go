@@ -19,7 +19,7 @@ const (
 )
 
 // Wish implements [record.Store].
-func (s *Store) Wish(ctx context.Context, key run.Key) error {
+func (s *database) Wish(ctx context.Context, key run.Key) error {
 	tenant, id := names(key)
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, insertWish, tenant, id)
@@ -41,7 +41,7 @@ func (s *Store) Wish(ctx context.Context, key run.Key) error {
 }
 
 // Wishes implements [record.Store].
-func (s *Store) Wishes(ctx context.Context) (wishes []record.Wish, err error) {
+func (s *database) Wishes(ctx context.Context) (wishes []record.Wish, err error) {
 	err = s.reading(ctx, func(q querier) error {
 		rows, err := q.QueryContext(ctx, selectWishes)
 		if err != nil {

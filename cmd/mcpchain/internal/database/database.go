@@ -25,7 +25,7 @@ const connections = 20
 // DB is an open database, with its runs.
 type DB struct {
 	*sql.DB
-	Runs *sqlstore.Store
+	Runs sqlstore.Store
 }
 
 // IsPostgres reports whether a place is the URL of a Postgres database, or names one by host=… dbname=….

@@ -18,7 +18,7 @@ import (
 // local drives the runs in this process.
 type local struct {
 	agent           *agent.Agent
-	store           *sqlstore.Store
+	store           sqlstore.Store
 	feed            *feed.Feed
 	parallel, share int           // runs at the same time, and of one user
 	grace           time.Duration // of calls when the process stops

@@ -30,7 +30,7 @@ import (
 // service is what a process has.
 type service struct {
 	agent   *agent.Agent
-	store   *sqlstore.Store
+	store   sqlstore.Store
 	db      *database.DB
 	feed    *feed.Feed
 	engine  engine

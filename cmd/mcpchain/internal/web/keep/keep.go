@@ -20,12 +20,12 @@ import (
 
 // Store is a store of runs in SQLite.
 type Store struct {
-	*sqlstore.Store
+	sqlstore.Store
 	db *sql.DB
 }
 
 // New makes the tables in the database of the store, which both stay the caller's.
-func New(ctx context.Context, db *sql.DB, store *sqlstore.Store) (*Store, error) {
+func New(ctx context.Context, db *sql.DB, store sqlstore.Store) (*Store, error) {
 	_, err := db.ExecContext(ctx, `
 		CREATE TABLE IF NOT EXISTS web_messages (tenant TEXT NOT NULL, hash TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tenant, hash)) STRICT, WITHOUT ROWID;
 		CREATE TABLE IF NOT EXISTS web_uses (tenant TEXT NOT NULL, run TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (tenant, run, hash)) STRICT, WITHOUT ROWID;
