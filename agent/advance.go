@@ -42,7 +42,7 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 }
 
 // Begin keeps a new run in [Durable.Store], or gives the input to the run that [In] names,
-// and leaves it to [Recover] or an engine to go on with it. The error matches [ErrWaiting], [ErrRunning] or
+// and leaves it to [Recover] or an engine to continue with it. The error matches [ErrWaiting], [ErrRunning] or
 // [record.ErrHeld] if the run takes no input.
 func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key, error) {
 	if a.opts.Durable.Store == nil {

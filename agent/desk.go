@@ -38,7 +38,7 @@ func (d *desk) openAll(changes []record.Change, asks []*run.Question) error {
 func (d *desk) openLocked(changes []record.Change, asks []*run.Question) error {
 	open := len(record.Open(d.rec.ledger.root))
 	if limit := d.rec.ledger.root.Limits.Questions; limit >= 0 && open+len(asks) > limit {
-		return fmt.Errorf("more than %d questions are open (Limits.Asks)", limit)
+		return fmt.Errorf("more than %d questions are open (Limits.Questions)", limit)
 	}
 	var events []Event
 	for _, q := range asks {
@@ -178,9 +178,9 @@ func (d *desk) suspend() error {
 	return d.rec.record([]Event{&Suspended{Questions: asks, Wake: wake}}, &record.Suspended{Wake: wake})
 }
 
-// notKept is the warning that only the caller can go on with a run that waits.
+// notKept is the warning that only the caller can continue a run that waits.
 const notKept = "the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; " +
-	"set one of them, or go on with Result.State by Agent.ResumeState"
+	"set one of them, or continue Result.State by Agent.ResumeState"
 
 // wake takes answers and the end of questions into a waiting run, which continues if there are
 // any.

@@ -305,13 +305,13 @@ func (e *waitingError) Is(target error) bool { return target == ErrWaiting }
 
 // ErrRunning says that a run takes no input because it has no answer to the last one yet, and no
 // process works on it.
-var ErrRunning = errors.New("the run has no answer yet; go on with it by Resume or Recover")
+var ErrRunning = errors.New("the run has no answer yet; continue it by Resume or Recover")
 
 // runningError is ErrRunning with the id of the run.
 type runningError struct{ id string }
 
 func (e *runningError) Error() string {
-	return fmt.Sprintf("%q has no answer yet; go on with it by Resume or Recover", e.id)
+	return fmt.Sprintf("%q has no answer yet; continue it by Resume or Recover", e.id)
 }
 
 func (e *runningError) Is(target error) bool { return target == ErrRunning }

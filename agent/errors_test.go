@@ -65,7 +65,7 @@ func errorTexts(t *testing.T, store record.Store) {
 
 		{"Run, waiting", second(a.Run(ctx, human("go"), agent.In(theRun.ID))), `run agent: "r" waits for answers to its questions`},
 		{"Run, running", second(a.Run(ctx, human("go"), agent.In("begun"))),
-			`run agent: "begun" has no answer yet; go on with it by Resume or Recover`},
+			`run agent: "begun" has no answer yet; continue it by Resume or Recover`},
 		{"Run, once", second(a.Run(ctx, human("go"), agent.In(theRun.ID), agent.Once())),
 			`run agent: create run "r": a run has this key already`},
 
@@ -199,7 +199,7 @@ func TestHeldText(t *testing.T) {
 			t.Errorf("%s: got %v, want a HeldError for an hour", name, err)
 			continue
 		}
-		want := fmt.Sprintf(`run agent: acquire run %q: %s holds the run until %s, and longer while it works on it: try again then, or have agent.Recover go on with the run`,
+		want := fmt.Sprintf(`run agent: acquire run %q: %s holds the run until %s, and longer while it works on it: try again then, or have agent.Recover continue the run`,
 			key.ID, tt.who, held.Until.UTC().Format(time.RFC3339))
 		if err.Error() != want {
 			t.Errorf("%s:\ngot  %v\nwant %s", name, err, want)

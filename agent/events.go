@@ -28,10 +28,10 @@ import (
 //	  ToolStart ToolProgress… ToolEnd …               calls run side by side
 //	    ElicitationStart ElicitationEnd               within a call
 //	    SamplingStart SamplingEnd
-//	  Asked AnswerStart AnswerEnd Answered …          questions to a person
+//	  Asked ReplyStart ReplyEnd Replied …             questions to a person
 //	TurnEnd
 //
-// The last turn is followed by Answer, which ends the run; a run that waits for a person
+// The last turn is followed by Output, which ends the run; a run that waits for a person
 // ends its events with Suspended instead. A run that fails ends with an error, and then
 // an event that opened something may stay without its end.
 //
@@ -237,7 +237,7 @@ type ReplyStart struct {
 	Question *run.Question `json:"ask"`
 }
 
-// ReplyEnd says what [Person.Reply] returned: without an Answer the question stays open.
+// ReplyEnd says what [Person.Reply] returned: without a Reply the question stays open.
 type ReplyEnd struct {
 	Meta
 	Question *run.Question `json:"ask"`

@@ -120,7 +120,7 @@ var hostiles = map[string]hostile{
 	}, stop: agent.StopMaxFailures, told: "no answer within 24h"},
 	"a tool that fails for ever": {tool: func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") }, stop: agent.StopMaxFailures},
 	"thousands of questions":     {slow: true, tool: asking(5_000, ""), stop: agent.StopMaxFailures, told: "cannot be read"},
-	"more questions than may be": {tool: asking(6, ""), opts: agent.Options{Limits: run.Limits{Questions: 5}}, err: "more than 5 questions are open (Limits.Asks)"},
+	"more questions than may be": {tool: asking(6, ""), opts: agent.Options{Limits: run.Limits{Questions: 5}}, err: "more than 5 questions are open (Limits.Questions)"},
 	"questions without end":      {tool: asking(1, "s"), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: agent.StopMaxFailures, told: "more and more input"},
 	"a request state of 5 MiB":   {slow: true, tool: asking(1, strings.Repeat("s", 5<<20)), opts: agent.Options{Person: agent.Person{Reply: accepts}}, stop: agent.StopMaxFailures, told: "more data than a run keeps"},
 

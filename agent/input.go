@@ -37,7 +37,7 @@ func In(session string) RunOption {
 	return func(o *runOptions) { o.key.ID, o.named = session, true }
 }
 
-// Once has the input begin a run and never go on with one: the error for a run that there
+// Once has the input begin a run and never continue one: the error for a run that there
 // is by the name of [In] matches [record.ErrExists]. So a request that is sent again begins one run.
 func Once() RunOption { return func(o *runOptions) { o.once = true } }
 

@@ -17,7 +17,7 @@ import (
 // LegacyQuestions say what becomes of a question that a server of the legacy era, up to
 // revision 2025-11-25, asks in an open call, if its client has no Elicitation handler. Such a question ends with its call, and so with the process.
 //
-// A turn takes as many of them as Limits.Asks allows to be open. Beyond it the run fails.
+// A turn takes as many of them as Limits.Questions allows to be open. Beyond it the run fails.
 type LegacyQuestions struct {
 	// Hold is how long the call waits for an answer by [Agent.Reply], which may come from any
 	// process, if the person at hand gives none. The question is one of the run meanwhile
@@ -82,7 +82,7 @@ func (p *person) countQuestion(server string) error {
 	if !over {
 		return nil
 	}
-	return p.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, server %q the last one (Limits.Asks)", limit, server))
+	return p.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, server %q the last one (Limits.Questions)", limit, server))
 }
 
 // holdQuestion keeps a question open while its call waits. The answer is nil if the call

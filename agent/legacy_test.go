@@ -169,7 +169,7 @@ func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 	})
 }
 
-// A server that never stops asking in one call ends the run at Limits.Asks, whoever answers.
+// A server that never stops asking in one call ends the run at Limits.Questions, whoever answers.
 func TestLegacyQuestionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {
@@ -187,7 +187,7 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 			a, calls := legacyProcess(t, tt.store, play(quiz(10_000), says("done")), agent.Options{Person: agent.Person{Reply: counting}, Limits: run.Limits{Questions: tt.limit}})
 			_, err := a.Run(t.Context(), human("go"))
 			want := max(tt.limit, 100*(1-min(tt.limit, 1)))
-			text := fmt.Sprintf(`turn 1: servers have asked more than %d questions in open calls of a turn, server "box" the last one (Limits.Asks)`, want)
+			text := fmt.Sprintf(`turn 1: servers have asked more than %d questions in open calls of a turn, server "box" the last one (Limits.Questions)`, want)
 			if err == nil || !strings.Contains(err.Error(), text) || asked != want || calls.Load() != 1 {
 				t.Errorf("%s: got %v after %d questions, want %q after %d", name, err, asked, text, want)
 			}

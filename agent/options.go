@@ -95,12 +95,12 @@ type Person struct {
 	// [run.Reply] and no error, or is nil, the run waits until [Agent.Resume] brings the answer. An error, or an
 	// answer that does not fit its question, ends the run. The context ends when the question is settled elsewhere.
 	//
-	// A server of the legacy era waits for its answer in an open call, see Legacy. If Answer
+	// A server of the legacy era waits for its answer in an open call, see Legacy. If Reply
 	// fails, the server is told that the person cancelled.
 	Reply func(ctx context.Context, q *run.Question) (run.Reply, error)
 
 	// Legacy says what happens to a question that a server asks in an open call. Such a call cannot outlive the
-	// process. Default: if Answer gives no answer, the call of a run in a Store waits
+	// process. Default: if Reply gives no answer, the call of a run in a Store waits
 	// for 5 min for one from elsewhere; in other runs the server is told that the person declined.
 	Legacy LegacyQuestions
 
@@ -153,7 +153,7 @@ type ModelSettings struct {
 type StopReason string
 
 const (
-	// StopAnswer: the model answered without asking for tools.
+	// StopOutput: the model answered without asking for tools.
 	StopOutput StopReason = "answer"
 
 	// StopHook: a hook ended the run with an answer, see [Stop].

@@ -83,10 +83,10 @@ func overWithout(s *record.State) error {
 }
 
 // Run gives the input to the model and returns its answer. If the run waits for a person, the
-// error is nil, Result.Status is run.StatusWaiting, and Asks has the questions. The
+// error is nil, Result.Status is run.StatusWaiting, and Questions has them. The
 // result is never nil: with an error it holds what was done before. If the run has failed, and not
 // only its work in this process, the error matches [ErrFailed] beside its reason. An input for a
-// run that waits already is refused: the error matches [ErrWaiting], and Asks has its questions. One for a run
+// run that waits already is refused: the error matches [ErrWaiting], and Questions has its questions. One for a run
 // without an answer is refused, too: the error matches [record.ErrHeld] if a process works on the run, and else
 // [ErrRunning].
 func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {

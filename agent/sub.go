@@ -91,7 +91,7 @@ func (s *SubAgent) under(parent *recipe) *recipe {
 	return &a
 }
 
-// delegate has a sub-agent work on a call, or go on with it. One that waits for a person
+// delegate has a sub-agent work on a call, or continue with it. One that waits for a person
 // is left alone.
 func delegate(t *turn, c *record.Call, sub *SubAgent) (func() error, error) {
 	var status run.Status

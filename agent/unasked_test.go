@@ -90,7 +90,7 @@ func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
 		opts agent.Options
 		want []string
 	}{
-		"neither":                   {agent.Options{}, []string{"the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; set one of them, or go on with Result.State by Agent.ResumeState"}},
+		"neither":                   {agent.Options{}, []string{"the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; set one of them, or continue Result.State by Agent.ResumeState"}},
 		"a store":                   {agent.Options{Durable: agent.Durable{Store: record.NewMemory()}}, nil},
 		"a host that answers later": {agent.Options{Person: agent.Person{Reply: notNow}}, nil},
 	} {

@@ -16,9 +16,9 @@ type Limits struct {
 	Failures  int `json:"failures,omitzero"` // turns in a row in which every call failed or was denied; default 5
 	Parallel  int `json:"parallel,omitzero"` // tool calls under way at one time; default 8
 	Questions int `json:"asks,omitzero"`     // questions that are open at one time; default 100
-	Depth     int `json:"depth,omitzero"`    // sub-agents below each other, and runs in tool calls of each other; default 4, at most [MaxDepth]
+	Depth     int `json:"depth,omitzero"`    // sub-agents below each other, and runs in tool calls of each other; default 4, at most 32
 
-	Tokens int64            `json:"tokens,omitzero"`    // input and output of all model calls, see [State.Taken]; default none
+	Tokens int64            `json:"tokens,omitzero"`    // input and output of all model calls, with what was reserved; default none
 	Cost   map[string]int64 `json:"cost,omitempty"`     // micro-units by currency, such as {"USD": 500000}; an entry of 0 is a limit, too; default none
 	Active time.Duration    `json:"active_ns,omitzero"` // time in model and tool calls, without waits for a person; default none
 

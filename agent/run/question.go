@@ -9,10 +9,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// QuestionKind says what an [Question] is about.
+// QuestionKind says what a [Question] is about.
 type QuestionKind string
 
-// The kinds of asks.
+// The kinds of questions.
 const (
 	QuestionApproval QuestionKind = "approval" // whether a call may run
 	QuestionForm     QuestionKind = "form"     // a server's form (elicitation)
@@ -22,7 +22,7 @@ const (
 	QuestionSignIn   QuestionKind = "sign_in"  // authorization for a server
 )
 
-// Question is a question of a run to a person. Give its id back in an [Reply].
+// Question is a question of a run to a person. Give its id back in a [Reply].
 type Question struct {
 	ID     string       `json:"id"`
 	Kind   QuestionKind `json:"kind"`
@@ -58,7 +58,7 @@ type Question struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Action is the gist of an [Reply].
+// Action is the gist of a [Reply].
 type Action string
 
 // The actions. An approval takes ActionAllow and ActionDeny; a form, a URL and a sign-in take
@@ -75,12 +75,12 @@ const (
 	ActionKnown   Action = "known"   // it ran with the result in Reason
 )
 
-// Reply answers an [Question]. The first answer to an ask counts.
+// Reply answers a [Question]. The first reply to a question counts.
 type Reply struct {
 	Question  string          `json:"ask"`
 	Action    Action          `json:"action"`
-	Reason    string          `json:"reason,omitzero"`    // told to the model; of Known the result of the call
-	Arguments json.RawMessage `json:"arguments,omitzero"` // replace those of an approved call, or Ask.Sampling
+	Reason    string          `json:"reason,omitzero"`    // told to the model; with ActionKnown the result of the call
+	Arguments json.RawMessage `json:"arguments,omitzero"` // replace those of an approved call, or Question.Sampling
 	Content   json.RawMessage `json:"content,omitzero"`   // of an accepted form
 	Scope     string          `json:"scope,omitzero"`     // of an approval: "", ScopeArguments, ScopeTool or ScopeServer
 	By        string          `json:"by,omitzero"`        // who answers

@@ -127,7 +127,7 @@ func isObject(raw json.RawMessage) bool {
 	return json.Valid(raw) && bytes.TrimLeft(raw, " \t\r\n")[0] == '{'
 }
 
-// Elicited returns the answer to a question of a server (AskForm, AskURL) as the server
+// Elicited returns the answer to a question of a server ([QuestionForm], [QuestionURL]) as the server
 // gets it: completed with defaults, and checked. An integer keeps all its digits.
 func (q *Question) Elicited(a Reply) (*mcp.ElicitResult, error) {
 	if q.Elicit == nil {
@@ -147,7 +147,7 @@ func (q *Question) Elicited(a Reply) (*mcp.ElicitResult, error) {
 	return forms.Complete(q.Elicit, r)
 }
 
-// Allow lets a call run (AskApproval), or a server have a completion (AskSampling). Set
+// Allow lets a call run ([QuestionApproval]), or a server have a completion ([QuestionSampling]). Set
 // Scope for later calls, such as [ScopeTool].
 func (q *Question) Allow() Reply { return q.with(ActionAllow, "") }
 

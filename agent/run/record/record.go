@@ -18,8 +18,8 @@ type Record struct {
 }
 
 // Change is what a [Record] does to a state. The members are *Begun, *Said, *Called,
-// *Replied, *Decided, *Intent, *Paused, *Sampled, *Detached, *Outcome, *TurnEnded, *Offered,
-// *Opened, *Answered, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken, *Ended
+// *Responded, *Decided, *Intent, *Paused, *Sampled, *Detached, *Outcome, *TurnEnded, *Offered,
+// *Opened, *Replied, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken, *Ended
 // and *Unknown. Their Call is the id of a call of the present turn.
 type Change interface {
 	kind() string

@@ -32,7 +32,7 @@ type Store interface {
 	// [ErrConflict] if the lease is not of the last epoch, if the records do not follow
 	// the last one, or if there is no such run. A lease that has expired is good until
 	// another process takes the run over. Answers to questions that are open before the
-	// append are kept with the records, as Answer keeps them: if one is refused, nothing is
+	// append are kept with the records, as Reply keeps them: if one is refused, nothing is
 	// appended.
 	Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Reply) error
 
@@ -99,7 +99,7 @@ func (e *HeldError) Error() string {
 	if e.Holder != "" {
 		who = fmt.Sprintf("the process %q", e.Holder)
 	}
-	return fmt.Sprintf("%s holds the run until %s, and longer while it works on it: try again then, or have agent.Recover go on with the run",
+	return fmt.Sprintf("%s holds the run until %s, and longer while it works on it: try again then, or have agent.Recover continue the run",
 		who, e.Until.UTC().Format(time.RFC3339))
 }
 
@@ -183,7 +183,7 @@ type Head struct {
 	Created   time.Time  `json:"created,omitzero"`
 	Updated   time.Time  `json:"updated,omitzero"`
 
-	// OpenQuestions are the open questions as a JSON array, in the order of Asks. It is empty if they are longer than
+	// OpenQuestions are the open questions as a JSON array, in the order of Questions. It is empty if they are longer than
 	// [MaxQuestions], and in a store below [Sealed]: the records have them.
 	OpenQuestions json.RawMessage `json:"questions,omitempty"`
 
