@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -51,26 +53,23 @@ type pipelines struct {
 	listen sender // for subscriptions/listen
 }
 
-// newPipelines puts the stages together: what is wrapped last comes first.
-func (c *Client) newPipelines() (p pipelines) {
-	around := func(s sender) sender { return withMiddleware(s, c, c.sending, c.log) }
-
-	s := sender(c.wire.roundTrip)
-	s = withRetry(s, c.retries(safe), c.sessions)
-	s = withParamHeaders(s, &c.tools)
-	s = withURLVisits(s, &c.visits)
-	s = withRounds(s, c.opts.Limits.Rounds, c.gatherer)
-	p.calls = around(s)
-	p.reads = withCache(p.calls, &c.cache, c.opts.Limits.Cache, c)
-
-	p.direct = around(withRetry(c.wire.roundTrip, c.retries(repeatableInHandshake), noSessions{}))
-	p.listen = around(c.wire.listen)
-	return p
+// caller makes the calls of a client.
+type caller struct {
+	*peer
+	pipelines
+	client  *Client // for middleware
+	opts    *Options
+	sending Handler // through Options.Middleware; nil for none
+	wire    *roundTripper
+	levels  *logLevels
+	cache   *cache
+	life    *lifecycle.Lifecycle
+	log     *slog.Logger
 }
 
 // call sends a request by a pipeline and decodes the result. result is nil, a
 // *json.RawMessage or a pointer to decode into.
-func (c *Client) call(ctx context.Context, by sender, r *request, result any, opts []CallOption) (err error) {
+func (c *caller) call(ctx context.Context, by sender, r *request, result any, opts []CallOption) (err error) {
 	defer func() { err = c.scrubbed(err) }()
 	o, err := c.callOptions(opts)
 	if err != nil {
@@ -101,7 +100,7 @@ func (c *Client) call(ctx context.Context, by sender, r *request, result any, op
 	return nil
 }
 
-func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
+func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 	o := c.opts.Timeouts.forCall()
 	o.logLevel = c.levels.wanted()
 	o.apply(opts)
@@ -118,15 +117,15 @@ func (c *Client) callOptions(opts []CallOption) (*callOptions, error) {
 }
 
 // invocation makes a request for middleware.
-func (c *Client) invocation(r *request, o *callOptions) *Request {
+func (c *caller) invocation(r *request, o *callOptions) *Request {
 	c.wire.number(r)
-	q := &Request{Client: c, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
+	q := &Request{Client: c.client, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
 	maps.Copy(q.Meta, o.meta)
 	return q
 }
 
 // throughNotify sends a notification through Options.Middleware.
-func (c *Client) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
+func (c *caller) throughNotify(ctx context.Context, l *link, method string, params []byte) (err error) {
 	defer caught(c.log, method, errMiddlewarePanicked, &err)
 	r, meta, err := customRequest(method, json.RawMessage(params))
 	if err != nil {
@@ -136,7 +135,7 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 	for _, opt := range meta {
 		opt(o)
 	}
-	q := &Request{Client: c, Method: method, Notification: true, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
+	q := &Request{Client: c.client, Method: method, Notification: true, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
 	maps.Copy(q.Meta, o.meta)
 	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
 		params, err := jsonrpc.EncodeParams(q.Params)
@@ -157,6 +156,14 @@ func (c *Client) throughNotify(ctx context.Context, l *link, method string, para
 }
 
 // retries is the policy of Options.Limits.Retries for safe requests.
-func (c *Client) retries(safe func(method string, err error) bool) retries {
+func (c *caller) retries(safe func(method string, err error) bool) retries {
 	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.life.Sleep, log: c.log}
+}
+
+// notifyOn sends a notification over a connection, through Options.Middleware.
+func (c *caller) notifyOn(ctx context.Context, l *link, method string, params []byte) error {
+	if c.sending != nil {
+		return c.throughNotify(ctx, l, method, params)
+	}
+	return l.postNotification(ctx, method, params)
 }

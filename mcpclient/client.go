@@ -1,16 +1,15 @@
 package mcpclient
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -18,16 +17,13 @@ import (
 // concurrently, also from handlers and callbacks.
 type Client struct {
 	peer
-	pipelines
-	opts       Options // with defaults
-	log        *slog.Logger
-	negotiator negotiator
+	opts      Options // with defaults
+	log       *slog.Logger
+	connector connector
+	caller    caller
 
-	sending Handler // through Options.Middleware; nil for none
-
-	wire        roundTripper
-	connections atomic.Int64 // dialed so far
-	levels      logLevels
+	wire   roundTripper
+	levels logLevels
 
 	answerer      answerer
 	tools         toolRegistry
@@ -36,13 +32,10 @@ type Client struct {
 	sessions      *sessions
 	subscriptions *subscriptions
 	standalone    standaloneStream
-	restarts      *restarts // nil without Options.Restart
 
 	*gatherer
-	callbacks *lifecycle.CallbackQueue // of OnNotification and Restart.Notify
-	async     *lifecycle.SendQueue
-	visits    urlElicitations
-	cache     cache
+	visits urlElicitations
+	cache  cache
 
 	life *lifecycle.Lifecycle
 }
@@ -60,7 +53,7 @@ func (c *Client) Transport() Transport {
 	if l := c.link.Load(); l != nil {
 		return l.transport
 	}
-	return c.negotiator.transport // a hook of the first connection asks
+	return c.connector.negotiator.transport // a hook of the first connection asks
 }
 
 // SeparatesCalls reports whether a question of the server tells the call that it belongs to. A server of
@@ -73,7 +66,7 @@ func (c *Client) SeparatesCalls() bool {
 // Ping returns nil if the server answers: to ping in the legacy era, to server/discover in the
 // modern one, which has no ping. An error that the server answers with is an error.
 func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
-	if err := c.call(ctx, c.calls, &request{method: c.current().pingMethod()}, nil, opts); err != nil {
+	if err := c.caller.call(ctx, c.caller.calls, &request{method: c.current().pingMethod()}, nil, opts); err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil
@@ -88,46 +81,15 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	way := c.calls
+	way := c.caller.calls
 	if method == "skills/get" { // its result says how long it holds, like a list
-		way = c.reads
+		way = c.caller.reads
 	}
 	var raw json.RawMessage
-	if err := c.call(ctx, way, r, &raw, append(meta, opts...)); err != nil {
+	if err := c.caller.call(ctx, way, r, &raw, append(meta, opts...)); err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	return raw, nil
-}
-
-// notifyOn sends a notification over a connection, through Options.Middleware.
-func (c *Client) notifyOn(ctx context.Context, l *link, method string, params []byte) error {
-	if c.sending != nil {
-		return c.throughNotify(ctx, l, method, params)
-	}
-	return l.postNotification(ctx, method, params)
-}
-
-// changed forgets what is cached of what has changed.
-func (c *Client) changed(change mcp.Change) { c.cache.invalidate(change) }
-
-// maxNotificationBytes bounds the memory of the notifications that wait for
-// [Options.OnNotification].
-const maxNotificationBytes = wire.DefaultMaxMessage
-
-// noticed passes a notification on to subscriptions of the legacy era and to the
-// observer.
-func (c *Client) noticed(n *mcp.Notification) {
-	if !c.current().has(listenStreams) {
-		if n.Method == "notifications/elicitation/complete" {
-			c.visits.complete(n.Params)
-		} else if change, ok := n.Change(); ok && n.Method != modernTaskNotice {
-			c.subscriptions.spread(change)
-		}
-	}
-	if observe := c.opts.OnNotification; observe != nil {
-		n := &mcp.Notification{Method: n.Method, Params: bytes.Clone(n.Params)} // without the rest of the line or batch
-		c.callbacks.Add(func() { observe(n) }, len(n.Method)+len(n.Params))
-	}
 }
 
 // Notify sends any notification. params is nil, a [json.RawMessage] or a value
@@ -152,15 +114,12 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 // notify sends a notification, again where it belongs to the next session.
 func (c *Client) notify(ctx context.Context, method string, params []byte) error {
 	for renewed := 0; ; renewed++ {
-		err := c.notifyOn(ctx, c.link.Load(), method, params)
+		err := c.caller.notifyOn(ctx, c.link.Load(), method, params)
 		if again, err := c.sessions.notifyAgain(ctx, err, renewed); !again {
 			return err
 		}
 	}
 }
-
-// sessionLost implements [linkClient].
-func (c *Client) sessionLost(err error) bool { return c.sessions.notice(err) }
 
 // ClearCache forgets all cached results. Call it when the server sees another
 // identity than before: a private result is for the one who asked.
@@ -178,3 +137,56 @@ func (c *Client) SessionID() string {
 
 // Validator is [Schemas.Validator].
 func (c *Client) Validator() Validator { return c.opts.Schemas.Validator }
+
+// SetLogLevel asks for log messages at level and above from here on, instead of
+// [Options.LogLevel]; "" asks for none. A modern server is asked on every later
+// request, and nothing is sent for that alone. A legacy one is told at once, and in
+// every later session; it cannot be asked to be silent, so that "" asks it for
+// [mcp.LogEmergency] only, if it was told another level. The error is a
+// [*CapabilityError] where the server does not log.
+func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
+	if level != "" && !level.Known() {
+		return fmt.Errorf("set log level %q: not a level of the protocol", level)
+	}
+	return c.levels.ask(ctx, c.caller.calls, level)
+}
+
+// SetRoots replaces the roots and notifies a legacy server, unless
+// [Protocol.ExactCapabilities] omits roots.listChanged; a modern server asks
+// again when it needs the roots. The client's [Options.Roots] must have been
+// set, empty or not.
+func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
+	switch {
+	case c.opts.Handlers[rootsMethod] != nil:
+		return errors.New("set roots: Options.Handlers answers roots/list (Notify tells the server that they changed: notifications/roots/list_changed)")
+	case !c.offers.roots:
+		return errors.New("set roots: Options.Roots was nil, so that the client did not declare roots")
+	}
+	for _, r := range roots {
+		if err := checkRoot(r); err != nil {
+			return fmt.Errorf("set roots: %w", err)
+		}
+	}
+	c.answerer.keepRoots(roots)
+	if !c.current().answers() || c.offers.quietRoots {
+		return nil
+	}
+	return c.Notify(ctx, "notifications/roots/list_changed", nil)
+}
+
+// Complete asks the server to propose values for an argument of a prompt or a
+// resource template. It returns at most the first 100 values, and sets HasMore
+// if there are more.
+//
+// Do not send a request for every keystroke: wait until the person pauses, and
+// cancel the context of an outdated call.
+func (c *Client) Complete(ctx context.Context, p *mcp.CompleteParams, opts ...CallOption) (*mcp.Completion, error) {
+	if p == nil {
+		return nil, errors.New("complete: no params (nil)")
+	}
+	out, err := complete(ctx, &c.caller, p, opts)
+	if err != nil {
+		return nil, fmt.Errorf("complete argument %q of %q: %w", p.Argument, cmp.Or(p.Prompt, p.Template), err)
+	}
+	return out, nil
+}

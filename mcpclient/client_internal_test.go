@@ -11,7 +11,7 @@ import (
 func TestConnectTimeoutDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for want, transport := range map[time.Duration]Transport{time.Minute: new(Command), 10 * time.Minute: new(HTTP)} {
-			ctx, cancel := (&Client{negotiator: negotiator{transport: transport}}).connecting(t.Context())
+			ctx, cancel := (&connector{opts: new(Options), negotiator: negotiator{transport: transport}}).connecting(t.Context())
 			defer cancel()
 			if end, ok := ctx.Deadline(); !ok || time.Until(end) != want {
 				t.Errorf("%T: got %v, want %v", transport, time.Until(end), want)

@@ -30,7 +30,7 @@ const unreadTime = 500 * time.Millisecond
 // Close may be called more than once. Its error is the transport's, for example that
 // a process could not be stopped.
 func (c *Client) Close() error {
-	if err := c.life.CloseAndWait(c.goodbye, c.disconnect); err != nil {
+	if err := c.life.CloseAndWait(c.connector.goodbye, c.connector.disconnect); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	return nil
@@ -59,7 +59,7 @@ func (c *Client) AfterEnd(fn func(err error)) bool {
 }
 
 // goodbye fails the calls, sends what is queued, and ends the sessions on the server.
-func (c *Client) goodbye() {
+func (c *connector) goodbye() {
 	start, within := time.Now(), c.opts.Timeouts.Close
 	if l := c.link.Load(); l != nil { // none before the first dial
 		l.endCalls()
@@ -78,7 +78,7 @@ func (l *link) sendingTime(within time.Duration) time.Duration {
 
 // endSession ends the sessions on the server, if there are any. It runs hooks of the
 // transport, which may not return.
-func (c *Client) endSession(within time.Duration) {
+func (c *connector) endSession(within time.Duration) {
 	l := c.link.Load()
 	if l == nil || l.exchange == nil || !l.exchange.HasSessions() {
 		return
@@ -96,7 +96,7 @@ func (c *Client) endSession(within time.Duration) {
 }
 
 // disconnect closes the connection, and forgets what was cached.
-func (c *Client) disconnect() (err error) {
+func (c *connector) disconnect() (err error) {
 	if l := c.link.Load(); l != nil {
 		l.calls.Close(c.life.Cause())
 		err = l.end()
@@ -107,7 +107,7 @@ func (c *Client) disconnect() (err error) {
 
 // discard ends what a Connect that fails has begun. It returns soon after ctx
 // has ended: a process that has not ended by then is killed.
-func (c *Client) discard(ctx context.Context) {
+func (c *connector) discard(ctx context.Context) {
 	c.life.Close(func() { c.endSession(min(c.opts.Timeouts.Close, connectGrace)) }, c.disconnect)
 	select {
 	case <-c.life.Stopped():

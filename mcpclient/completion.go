@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,24 +14,7 @@ import (
 // maxCompletions is the protocol's bound: "Maximum 100 items per response".
 const maxCompletions = 100
 
-// Complete asks the server to propose values for an argument of a prompt or a
-// resource template. It returns at most the first 100 values, and sets HasMore
-// if there are more.
-//
-// Do not send a request for every keystroke: wait until the person pauses, and
-// cancel the context of an outdated call.
-func (c *Client) Complete(ctx context.Context, p *mcp.CompleteParams, opts ...CallOption) (*mcp.Completion, error) {
-	if p == nil {
-		return nil, errors.New("complete: no params (nil)")
-	}
-	out, err := c.complete(ctx, p, opts)
-	if err != nil {
-		return nil, fmt.Errorf("complete argument %q of %q: %w", p.Argument, cmp.Or(p.Prompt, p.Template), err)
-	}
-	return out, nil
-}
-
-func (c *Client) complete(ctx context.Context, p *mcp.CompleteParams, opts []CallOption) (*mcp.Completion, error) {
+func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []CallOption) (*mcp.Completion, error) {
 	if (p.Prompt == "") == (p.Template == "") {
 		return nil, errors.New("CompleteParams: want either Prompt or Template")
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -28,18 +27,18 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	ctx, cancel := c.connecting(ctx)
+	ctx, cancel := c.connector.connecting(ctx)
 	defer cancel()
-	if err := c.open(ctx); err != nil {
+	if err := c.connector.open(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = c.link.Load().explain(err)
 		}
 		err = c.scrubbed(err)
-		c.discard(ctx)
+		c.connector.discard(ctx)
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	if c.opts.Timeouts.KeepAlive > 0 && c.link.Load().exchange == nil {
-		c.life.Start(func() { keepAlive(c.life.Context(), c.opts.Timeouts.KeepAlive, c.pinged) })
+		c.life.Start(func() { keepAlive(c.life.Context(), c.opts.Timeouts.KeepAlive, c.connector.pinged) })
 	}
 	return c, nil
 }
@@ -55,7 +54,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	errs[3] = missing(t)
 	err := errors.Join(errs[:]...)
 	if err == nil {
-		c.sending, errs[0] = compose("Options.Middleware", opts.Middleware, innermost)
+		c.caller.sending, errs[0] = compose("Options.Middleware", opts.Middleware, innermost)
 		c.answerer.middleware, errs[1] = compose("Options.ServerMiddleware", opts.ServerMiddleware, innermost)
 		err = errors.Join(errs[:2]...)
 	}
@@ -72,7 +71,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 // assemble makes the parts of a client. Its goroutines get the values of ctx.
 func (c *Client) assemble(ctx context.Context, t Transport) {
 	opts := &c.opts
-	c.life = lifecycle.New(ctx, lifecycle.Options{Closed: ErrClosed, Ended: ended, Middleware: c.sending != nil, Timeout: opts.Timeouts.Close, Log: c.log})
+	c.life = lifecycle.New(ctx, lifecycle.Options{Closed: ErrClosed, Ended: ended, Middleware: c.caller.sending != nil, Timeout: opts.Timeouts.Close, Log: c.log})
 	a := &c.answerer
 	a.peer, a.log, a.visits, a.slots = &c.peer, c.log, &c.visits, lifecycle.NewSlots(opts.Limits.ServerRequests)
 	a.sampling, a.elicitation, a.handlers, a.validator = opts.Sampling, opts.Elicitation, opts.Handlers, opts.Schemas.Validator
@@ -81,53 +80,80 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	v := &c.visits
 	v.peer, v.life, v.log, v.gather = &c.peer, c.life, c.log, c.gather
 	v.limit, v.wait = opts.Limits.ServerRequests, opts.Timeouts.ElicitationDone
-	c.callbacks = lifecycle.NewCallbackQueue(c.life, opts.Limits.Notifications, maxNotificationBytes, c.log)
-	c.async = lifecycle.NewSendQueue(c.life, c.log)
+	n := &c.connector
+	n.peer, n.opts, n.life, n.log = &c.peer, opts, c.life, c.log
+	n.standalone, n.levels, n.cache, n.visits = &c.standalone, &c.levels, &c.cache, &c.visits
+	n.wire = &c.wire
+	n.handle, n.slots = a.handle, a.slots
+	n.callbacks = lifecycle.NewCallbackQueue(c.life, opts.Limits.Notifications, maxNotificationBytes, c.log)
+	n.async = lifecycle.NewSendQueue(c.life, c.log)
+	by := &c.caller
+	by.peer, by.client, by.opts, by.life, by.log = &c.peer, c, opts, c.life, c.log
+	by.wire, by.levels, by.cache = &c.wire, &c.levels, &c.cache
 	w := &c.wire
 	w.peer, w.life, w.standalone = &c.peer, c.life, &c.standalone
-	c.sessions = c.newSessions()
-	c.restarts = c.newRestarts()
+	n.sessions = n.newSessions()
+	c.sessions, n.restarts = n.sessions, n.newRestarts()
 	stream := &c.standalone
 	stream.peer, stream.life, stream.log, stream.sessions = &c.peer, c.life, c.log, c.sessions
 	stream.stale = func() { c.subscriptions.spread(mcp.Change{Kind: mcp.Stale}) }
-	c.pipelines = c.newPipelines()
+	by.pipelines = c.newPipelines()
+	n.direct = by.direct
 	c.lists = &pageReader{peer: &c.peer, cache: &c.cache, limit: opts.Limits.Pages}
 	c.lists.read = func(ctx context.Context, r *request, page any, opts []CallOption) error {
-		return c.call(ctx, c.reads, r, page, opts)
+		return by.call(ctx, by.reads, r, page, opts)
 	}
 	c.tools.peer, c.tools.schemas, c.tools.lists = &c.peer, opts.Schemas, c.lists
-	call := c.call
+	call := by.call
 	c.levels.peer, c.levels.call, c.levels.initial = &c.peer, call, opts.LogLevel
 	c.tasks = taskStarter{
-		taskParts: taskParts{client: c, call: call, by: c.calls, wire: &c.wire, tools: &c.tools, limits: &opts.Limits, life: c.life, log: c.log},
+		taskParts: taskParts{client: c, call: call, by: by.calls, wire: &c.wire, tools: &c.tools, limits: &opts.Limits, life: c.life, log: c.log},
 		peer:      &c.peer,
 		timeouts:  &opts.Timeouts,
 	}
-	c.negotiator = negotiator{
+	n.negotiator = negotiator{
 		peer:         &c.peer,
 		transport:    t,
 		protocol:     opts.Protocol,
 		probeTimeout: opts.Timeouts.Probe,
 		life:         c.life,
 		log:          c.log,
-		send:         c.direct,
-		dial:         c.dial,
-		notify:       c.notifyOn,
+		send:         by.direct,
+		dial:         n.dial,
+		notify:       by.notifyOn,
 	}
 	c.subscriptions = &subscriptions{
 		life:       c.life,
 		log:        c.log,
 		sessions:   c.sessions,
-		send:       c.direct,
-		listen:     c.pipelines.listen,
+		send:       by.direct,
+		listen:     by.listen,
 		silence:    c.streamSilence(opts.Timeouts.SubscriptionIdle),
 		agreed:     c.cache.clear,
 		maxChanges: opts.Limits.Notifications,
 	}
+	n.subscriptions = c.subscriptions
+}
+
+// newPipelines puts the stages together: what is wrapped last comes first.
+func (c *Client) newPipelines() (p pipelines) {
+	around := func(s sender) sender { return withMiddleware(s, &c.caller, c.caller.sending, c.log) }
+
+	s := sender(c.wire.roundTrip)
+	s = withRetry(s, c.caller.retries(safe), c.sessions)
+	s = withParamHeaders(s, &c.tools)
+	s = withURLVisits(s, &c.visits)
+	s = withRounds(s, c.opts.Limits.Rounds, c.gatherer)
+	p.calls = around(s)
+	p.reads = withCache(p.calls, &c.cache, c.opts.Limits.Cache, c)
+
+	p.direct = around(withRetry(c.wire.roundTrip, c.caller.retries(repeatableInHandshake), noSessions{}))
+	p.listen = around(c.wire.listen)
+	return p
 }
 
 // connecting bounds the context of a Connect that has no bound.
-func (c *Client) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
+func (c *connector) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := 10 * time.Minute
 	switch t := c.negotiator.transport.(type) {
 	case *Command: // no person has to log in
@@ -150,7 +176,7 @@ func (l lateConnect) Error() string {
 }
 
 // open does all that precedes the first call.
-func (c *Client) open(ctx context.Context) error {
+func (c *connector) open(ctx context.Context) error {
 	if err := c.reach(ctx); err != nil {
 		return err
 	}
@@ -162,7 +188,7 @@ func (c *Client) open(ctx context.Context) error {
 }
 
 // reach dials and makes the connection one that can be used.
-func (c *Client) reach(ctx context.Context) error {
+func (c *connector) reach(ctx context.Context) error {
 	c.era.Store(&eraBox{c.negotiator.firstEra()}) // before anything can be received
 	if err := c.dial(ctx, c.negotiator.transport); err != nil {
 		return doubtful(err) // the dial of some transports is a request
@@ -174,7 +200,7 @@ func (c *Client) reach(ctx context.Context) error {
 }
 
 // dial opens the connection and starts to read it.
-func (c *Client) dial(ctx context.Context, t Transport) error {
+func (c *connector) dial(ctx context.Context, t Transport) error {
 	l := &link{
 		number:    c.connections.Add(1),
 		transport: t,
@@ -191,7 +217,7 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 	case conn == nil:
 		return fmt.Errorf("%T.Dial returned no connection and no error", t)
 	}
-	l.use(conn, c.gatherer.handle, c.slots, c.opts.Limits.Retries)
+	l.use(conn, c.handle, c.slots, c.opts.Limits.Retries)
 	c.link.Store(l)
 	if l.exchange == nil {
 		if !c.life.Start(l.read) {
@@ -203,7 +229,7 @@ func (c *Client) dial(ctx context.Context, t Transport) error {
 }
 
 // begin does what is due once the handshake is done.
-func (c *Client) begin(ctx context.Context) error {
+func (c *connector) begin(ctx context.Context) error {
 	e := c.current()
 	if c.observes() {
 		c.standalone.want()
@@ -231,122 +257,6 @@ func (c *Client) begin(ctx context.Context) error {
 
 // observes reports whether the host wants to know messages of the server other than
 // responses.
-func (c *Client) observes() bool {
+func (c *connector) observes() bool {
 	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || c.opts.OnNotification != nil
 }
-
-func (c *Client) newSessions() *sessions {
-	renewals := renewal.New(c.life, func() bool { return c.link.Load().dead() != nil })
-	return &sessions{
-		renewals: renewals,
-		eras:     eras{peer: &c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", client: c},
-		life:     c.life,
-		log:      c.log,
-		client:   c,
-	}
-}
-
-func (c *Client) sessionHolder() sessionHolder { return c.link.Load() }
-
-// beginSession makes a session on the connection in use and restores what belonged to
-// the one before.
-func (c *Client) beginSession(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
-	defer cancel()
-	before := c.era.Load()
-	server, err := c.negotiator.handshake(ctx)
-	switch {
-	case err == nil:
-		c.server.Store(server)
-	case c.opts.Protocol.Revision == "" && disproves(err) && c.negotiator.again(ctx) == nil:
-		return c.adjust(ctx, before)
-	default:
-		return err
-	}
-	if err := c.begin(ctx); err != nil {
-		return err
-	}
-	return c.restore(ctx)
-}
-
-// restore brings back what a server knew that has forgotten everything.
-func (c *Client) restore(ctx context.Context) error {
-	c.cache.clear()
-	if c.current().has(listenStreams) {
-		return nil // each subscription opens its stream again
-	}
-	return c.subscriptions.watchAgain(ctx)
-}
-
-// newRestarts returns nil if none are wanted.
-func (c *Client) newRestarts() *restarts {
-	if c.opts.Restart == nil {
-		return nil
-	}
-	return &restarts{
-		Restart:  *c.opts.Restart,
-		renewals: c.sessions.renewals,
-		log:      c.log,
-		held:     func() restartable { return c.link.Load() },
-		reopen:   c.reopen,
-		giveUp:   func(err error) { c.life.Fail(c.scrubbed(err), c.disconnect) },
-		scrub:    c.scrubbed,
-		queue:    func(tell func()) { c.callbacks.Add(tell, 0) },
-	}
-}
-
-// reopen makes one attempt of a restart.
-func (c *Client) reopen(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, restartTimeout, fmt.Errorf("not ready within %v", restartTimeout))
-	defer cancel()
-	defer func() {
-		if err == nil {
-			err = ctx.Err() // Close may not have seen the new connection
-		}
-		if err != nil {
-			l := c.link.Load()
-			if ctx.Err() != nil {
-				err = l.explain(err)
-			}
-			_ = l.end()
-		}
-	}()
-	if err := c.reach(ctx); err != nil {
-		return err
-	}
-	c.subscriptions.endOthers(c.current().has(listenStreams), errOtherEra)
-	return c.restore(ctx)
-}
-
-// lost is called by a link whose connection ended by itself. It returns the
-// error of the calls that wait on it.
-func (c *Client) lost(l *link, err error) error {
-	if c.ready.Load() && c.link.Load() == l {
-		if lost := c.restarts.begin(l, err); lost != nil {
-			return lost
-		}
-		c.life.Fail(closedBy(err), c.disconnect)
-	}
-	return closedBy(err)
-}
-
-// refused is the error of a message that the connection did not take because it is
-// ending, nil while it is not. It may bring answers for a while.
-func (c *Client) refused(l *link) error {
-	conn, ok := wire.As[wire.Ender](l.conn)
-	if !ok {
-		return nil
-	}
-	reason := hungUp(conn.Err())
-	if reason == nil {
-		return nil
-	}
-	if c.ready.Load() && c.link.Load() == l && !errors.Is(reason, ErrClosed) {
-		if lost := c.restarts.begin(l, reason); lost != nil {
-			return lost
-		}
-	}
-	return closedBy(reason)
-}
-
-func (c *Client) pinged() pinged { return pingedLink{c, c.link.Load()} }

@@ -123,7 +123,7 @@ func (r *request) declined(err error) bool {
 }
 
 // askAgain finds out what the server speaks now, and has the client speak that.
-func (c *Client) askAgain(ctx context.Context) error {
+func (c *connector) askAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
 	before := c.era.Load()
@@ -134,7 +134,7 @@ func (c *Client) askAgain(ctx context.Context) error {
 }
 
 // adjust fits the client to the era of the server, which was another one before.
-func (c *Client) adjust(ctx context.Context, before *eraBox) error {
+func (c *connector) adjust(ctx context.Context, before *eraBox) error {
 	if c.era.Load() == before {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (c *Client) adjust(ctx context.Context, before *eraBox) error {
 
 // tellAllChanged tells the observer of notifications that the lists of the server may be others:
 // it did not see the server change them.
-func (c *Client) tellAllChanged() {
+func (c *connector) tellAllChanged() {
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		c.noticed(&mcp.Notification{Method: "notifications/" + list + "/list_changed"})
 	}

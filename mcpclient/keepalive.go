@@ -49,7 +49,7 @@ func mute(ctx context.Context, within time.Duration, conn pinged) bool {
 
 // pingedLink is the connection of a client at the time.
 type pingedLink struct {
-	client *Client
+	client *connector
 	link   *link
 }
 

@@ -8,19 +8,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// SetLogLevel asks for log messages at level and above from here on, instead of
-// [Options.LogLevel]; "" asks for none. A modern server is asked on every later
-// request, and nothing is sent for that alone. A legacy one is told at once, and in
-// every later session; it cannot be asked to be silent, so that "" asks it for
-// [mcp.LogEmergency] only, if it was told another level. The error is a
-// [*CapabilityError] where the server does not log.
-func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
-	if level != "" && !level.Known() {
-		return fmt.Errorf("set log level %q: not a level of the protocol", level)
-	}
-	return c.levels.ask(ctx, c.calls, level)
-}
-
 // logLevels knows which log messages are wanted.
 type logLevels struct {
 	peer    *peer

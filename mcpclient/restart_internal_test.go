@@ -50,7 +50,7 @@ func TestCallsOfLostConnection(t *testing.T) {
 		l.mu.Lock()
 		l.err = io.ErrUnexpectedEOF
 		l.mu.Unlock()
-		_ = c.lost(l, io.ErrUnexpectedEOF) // the reader goes no further
+		_ = c.connector.lost(l, io.ErrUnexpectedEOF) // the reader goes no further
 		if err := <-called; !errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrClosed) {
 			t.Errorf("got %v, want ErrConnectionLost", err)
 		}

@@ -1,9 +1,7 @@
 package mcpclient
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -20,29 +18,6 @@ func checkRoot(r mcp.Root) error {
 }
 
 const rootsMethod = "roots/list"
-
-// SetRoots replaces the roots and notifies a legacy server, unless
-// [Protocol.ExactCapabilities] omits roots.listChanged; a modern server asks
-// again when it needs the roots. The client's [Options.Roots] must have been
-// set, empty or not.
-func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
-	switch {
-	case c.opts.Handlers[rootsMethod] != nil:
-		return errors.New("set roots: Options.Handlers answers roots/list (Notify tells the server that they changed: notifications/roots/list_changed)")
-	case !c.offers.roots:
-		return errors.New("set roots: Options.Roots was nil, so that the client did not declare roots")
-	}
-	for _, r := range roots {
-		if err := checkRoot(r); err != nil {
-			return fmt.Errorf("set roots: %w", err)
-		}
-	}
-	c.answerer.keepRoots(roots)
-	if !c.current().answers() || c.offers.quietRoots {
-		return nil
-	}
-	return c.Notify(ctx, "notifications/roots/list_changed", nil)
-}
 
 // keepRoots keeps a copy of the roots; the copy is never nil.
 func (a *answerer) keepRoots(roots []mcp.Root) {

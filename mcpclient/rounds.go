@@ -189,7 +189,7 @@ func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResul
 	if called, ok := any(&result).(**mcp.CallToolResult); ok {
 		*called, err = c.callTool(ctx, r, opts)
 	} else {
-		err = c.call(ctx, c.calls, r, result, opts)
+		err = c.caller.call(ctx, c.caller.calls, r, result, opts)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("continue %s %q: %w", what, r.target, err)

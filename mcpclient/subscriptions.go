@@ -79,7 +79,7 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 	if asksNothing(&filter) {
 		return nil, errors.New("the filter asks for nothing")
 	}
-	o, err := c.callOptions(opts)
+	o, err := c.caller.callOptions(opts)
 	if err != nil {
 		return nil, err
 	}

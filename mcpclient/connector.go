@@ -1,0 +1,183 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// connector has a client connected: it dials, greets the server, and begins again what was lost.
+type connector struct {
+	*peer
+	opts *Options
+	life *lifecycle.Lifecycle
+	log  *slog.Logger
+
+	negotiator  negotiator
+	connections atomic.Int64 // dialed so far
+	direct      sender
+	wire        *roundTripper // for pings, which no middleware may hold up
+
+	sessions      *sessions
+	subscriptions *subscriptions
+	restarts      *restarts // nil without Options.Restart
+	standalone    *standaloneStream
+	levels        *logLevels
+	cache         *cache
+	visits        *urlElicitations
+
+	handle    handleFunc
+	slots     lifecycle.Slots
+	callbacks *lifecycle.CallbackQueue // of OnNotification and Restart.Notify
+	async     *lifecycle.SendQueue
+}
+
+// changed forgets what is cached of what has changed.
+func (c *connector) changed(change mcp.Change) { c.cache.invalidate(change) }
+
+// sessionLost implements [linkClient].
+func (c *connector) sessionLost(err error) bool { return c.sessions.notice(err) }
+
+// maxNotificationBytes bounds the memory of the notifications that wait for
+// [Options.OnNotification].
+const maxNotificationBytes = wire.DefaultMaxMessage
+
+// noticed passes a notification on to subscriptions of the legacy era and to the
+// observer.
+func (c *connector) noticed(n *mcp.Notification) {
+	if !c.current().has(listenStreams) {
+		if n.Method == "notifications/elicitation/complete" {
+			c.visits.complete(n.Params)
+		} else if change, ok := n.Change(); ok && n.Method != modernTaskNotice {
+			c.subscriptions.spread(change)
+		}
+	}
+	if observe := c.opts.OnNotification; observe != nil {
+		n := &mcp.Notification{Method: n.Method, Params: bytes.Clone(n.Params)} // without the rest of the line or batch
+		c.callbacks.Add(func() { observe(n) }, len(n.Method)+len(n.Params))
+	}
+}
+
+func (c *connector) newSessions() *sessions {
+	renewals := renewal.New(c.life, func() bool { return c.link.Load().dead() != nil })
+	return &sessions{
+		renewals: renewals,
+		eras:     eras{peer: c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", client: c},
+		life:     c.life,
+		log:      c.log,
+		client:   c,
+	}
+}
+
+func (c *connector) sessionHolder() sessionHolder { return c.link.Load() }
+
+// beginSession makes a session on the connection in use and restores what belonged to
+// the one before.
+func (c *connector) beginSession(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	before := c.era.Load()
+	server, err := c.negotiator.handshake(ctx)
+	switch {
+	case err == nil:
+		c.server.Store(server)
+	case c.opts.Protocol.Revision == "" && disproves(err) && c.negotiator.again(ctx) == nil:
+		return c.adjust(ctx, before)
+	default:
+		return err
+	}
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	return c.restore(ctx)
+}
+
+// restore brings back what a server knew that has forgotten everything.
+func (c *connector) restore(ctx context.Context) error {
+	c.cache.clear()
+	if c.current().has(listenStreams) {
+		return nil // each subscription opens its stream again
+	}
+	return c.subscriptions.watchAgain(ctx)
+}
+
+// newRestarts returns nil if none are wanted.
+func (c *connector) newRestarts() *restarts {
+	if c.opts.Restart == nil {
+		return nil
+	}
+	return &restarts{
+		Restart:  *c.opts.Restart,
+		renewals: c.sessions.renewals,
+		log:      c.log,
+		held:     func() restartable { return c.link.Load() },
+		reopen:   c.reopen,
+		giveUp:   func(err error) { c.life.Fail(c.scrubbed(err), c.disconnect) },
+		scrub:    c.scrubbed,
+		queue:    func(tell func()) { c.callbacks.Add(tell, 0) },
+	}
+}
+
+// reopen makes one attempt of a restart.
+func (c *connector) reopen(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, restartTimeout, fmt.Errorf("not ready within %v", restartTimeout))
+	defer cancel()
+	defer func() {
+		if err == nil {
+			err = ctx.Err() // Close may not have seen the new connection
+		}
+		if err != nil {
+			l := c.link.Load()
+			if ctx.Err() != nil {
+				err = l.explain(err)
+			}
+			_ = l.end()
+		}
+	}()
+	if err := c.reach(ctx); err != nil {
+		return err
+	}
+	c.subscriptions.endOthers(c.current().has(listenStreams), errOtherEra)
+	return c.restore(ctx)
+}
+
+// lost is called by a link whose connection ended by itself. It returns the
+// error of the calls that wait on it.
+func (c *connector) lost(l *link, err error) error {
+	if c.ready.Load() && c.link.Load() == l {
+		if lost := c.restarts.begin(l, err); lost != nil {
+			return lost
+		}
+		c.life.Fail(closedBy(err), c.disconnect)
+	}
+	return closedBy(err)
+}
+
+// refused is the error of a message that the connection did not take because it is
+// ending, nil while it is not. It may bring answers for a while.
+func (c *connector) refused(l *link) error {
+	conn, ok := wire.As[wire.Ender](l.conn)
+	if !ok {
+		return nil
+	}
+	reason := hungUp(conn.Err())
+	if reason == nil {
+		return nil
+	}
+	if c.ready.Load() && c.link.Load() == l && !errors.Is(reason, ErrClosed) {
+		if lost := c.restarts.begin(l, reason); lost != nil {
+			return lost
+		}
+	}
+	return closedBy(reason)
+}
+
+func (c *connector) pinged() pinged { return pingedLink{c, c.link.Load()} }
