@@ -126,7 +126,7 @@ func TestEditor(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	cmd := command(t, "-yes", "-trace", path)
-	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR="+script+" -w")
+	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR=sh "+script+" -w")
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "draft\x07")
 	m.await("and why?")
@@ -158,7 +158,7 @@ func TestEditorEndsWithTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := command(t)
-	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR="+script, "TMPDIR="+drafts)
+	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR=sh "+script, "TMPDIR="+drafts)
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "draft\x07")
 	m.await("has the terminal")
