@@ -21,9 +21,9 @@ func (a Amount) plus(b Amount) Amount {
 
 func (a Amount) negative() bool { return a.Tokens < 0 || below(a.Cost) }
 
-// Reserved is what is reserved for the model call under way and for completions, with
+// reserved is what is reserved for the model call under way and for completions, with
 // sub-agents, and how many they are. A call without limits reserves nothing.
-func (s *State) Reserved() (total Amount, n int) {
+func (s *State) reserved() (total Amount, n int) {
 	if m := s.Model; m != nil && (m.Reserved.Tokens > 0 || len(m.Reserved.Cost) > 0) {
 		total, n = m.Reserved, 1
 	}
@@ -33,7 +33,7 @@ func (s *State) Reserved() (total Amount, n int) {
 	}
 	for _, c := range s.Calls {
 		if c.Child != nil {
-			below, more := c.Child.Reserved()
+			below, more := c.Child.reserved()
 			total, n = total.plus(below), n+more
 		}
 	}
@@ -44,13 +44,13 @@ func (s *State) Reserved() (total Amount, n int) {
 // what may have been used by calls that are lost, and what is reserved.
 func (s *State) Taken() Amount {
 	spent := s.Spent.Since(s.Before)
-	reserved, _ := s.Reserved()
+	reserved, _ := s.reserved()
 	return Amount{Tokens: spent.Total, Cost: spent.Cost}.plus(Amount{Tokens: spent.LostTokens, Cost: spent.LostCost}).plus(reserved)
 }
 
 // lost is what a run has used of what it has reserved, as far as anybody can tell: all.
 func (s *State) lost() run.Spent {
-	reserved, n := s.Reserved()
+	reserved, n := s.reserved()
 	return run.Spent{Lost: n, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
 }
 

@@ -40,8 +40,8 @@ type exportEnd struct {
 // maxExport is the last version of an exported run.
 const maxExport = 2
 
-// MaxExportLine bounds a line of an exported run, in bytes: a record of a run, or a blob.
-const MaxExportLine = 256 << 20
+// maxExportLine bounds a line of an exported run, in bytes: a record of a run, or a blob.
+const maxExportLine = 256 << 20
 
 // Export writes a run as lines of JSON: its head with the answers to open questions, its records, what is kept beside
 // them ([BlobStore]), and a checksum of the lines before. From a store of [Sealed] it writes what the run says; from the store below, what is sealed stays so. The error matches [ErrNotFound]
@@ -124,7 +124,7 @@ type imported struct {
 
 func readExport(r io.Reader) (*imported, error) {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, MaxExportLine)
+	lines.Buffer(nil, maxExportLine)
 	sum := sha256.New()
 	next := func(what string) ([]byte, error) {
 		if !lines.Scan() {
