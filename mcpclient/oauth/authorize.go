@@ -88,7 +88,7 @@ func (f *codeFlow) client(ctx context.Context, t *Transport, s *site) (*Credenti
 	if f.Document != nil && s.meta.ClientIDMetadataDocumentSupported {
 		return f.document(s.issuer()), nil
 	}
-	r, err := t.registered(ctx, s.issuer())
+	r, err := t.registrar.kept(ctx, s.issuer())
 	if err != nil || r == nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 	}
 	var refused error
 	if s.meta.RegistrationEndpoint != "" {
-		r, err := t.register(ctx, s, f.RegisterAs, redirectURI)
+		r, err := t.registrar.register(ctx, s, f.RegisterAs, redirectURI)
 		if err == nil {
 			return r.credentials(s.issuer()), nil
 		}
@@ -128,7 +128,7 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 
 // ask gets credentials from the person, and keeps them like a registration.
 func (f *codeFlow) ask(ctx context.Context, t *Transport, s *site, redirectURI string, refused error) (*Credentials, error) {
-	if r, err := t.registered(ctx, s.issuer()); err == nil && r != nil {
+	if r, err := t.registrar.kept(ctx, s.issuer()); err == nil && r != nil {
 		return r.credentials(s.issuer()), nil
 	}
 	c, err := f.Ask(ctx, s.issuer(), redirectURI)
@@ -142,7 +142,7 @@ func (f *codeFlow) ask(ctx context.Context, t *Transport, s *site, redirectURI s
 		return nil, fmt.Errorf("client %q: a key cannot be kept in the store: put the client into AuthorizationCode.Clients", c.ID)
 	}
 	r := &registration{ID: c.ID, Secret: c.Secret, Method: c.Method, RedirectURI: redirectURI}
-	if err := save(ctx, t.opts.Store, t.registrationKey(s.issuer()), r); err != nil {
+	if err := save(ctx, t.opts.Store, t.registrar.key(s.issuer()), r); err != nil {
 		return nil, err
 	}
 	return r.credentials(s.issuer()), nil
@@ -154,7 +154,7 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 		return nil, err
 	}
 	prior := ""
-	if r, err := t.registered(ctx, s.issuer()); err == nil && r != nil {
+	if r, err := t.registrar.kept(ctx, s.issuer()); err == nil && r != nil {
 		prior = r.RedirectURI
 	}
 	reception, err := f.Receiver.Listen(ctx, prior)
@@ -189,7 +189,7 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 		doing: "exchange the code for a token", meta: s.meta, client: client, form: form, secret: []string{"code", "code_verifier"},
 	})
 	if err != nil {
-		t.forgetRegistration(ctx, s.issuer(), err)
+		t.registrar.forget(ctx, s.issuer(), err)
 		return nil, err
 	}
 	return t.token(got, s, client.ID, signIn.scopes)

@@ -102,8 +102,7 @@ func publicJWK(key crypto.Signer) (map[string]string, error) {
 
 // proof signs a proof for one request; token is empty for requests to the
 // authorization server.
-func (t *Transport) proof(method, target, token string, algorithms []string) (string, error) {
-	d := t.dpop
+func (d *dpopState) proof(method, target, token string, algorithms []string) (string, error) {
 	alg, err := algorithmFor(d.key, algorithms)
 	if err != nil {
 		return "", fmt.Errorf("DPoP: %w", err)
@@ -138,13 +137,12 @@ func (d *dpopState) nonce(u *url.URL) string {
 
 // keepNonce remembers the latest nonce of a server, and reports whether it is
 // new.
-func (t *Transport) keepNonce(target string, header http.Header) bool {
+func (d *dpopState) keepNonce(target string, header http.Header) bool {
 	nonce := header.Get("Dpop-Nonce")
 	u, err := url.Parse(target)
-	if t.dpop == nil || err != nil || nonce == "" || len(nonce) > maxNonce {
+	if d == nil || err != nil || nonce == "" || len(nonce) > maxNonce {
 		return false
 	}
-	d := t.dpop
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	o := origin(u)

@@ -209,12 +209,12 @@ func TestNoncesAreBounded(t *testing.T) {
 	opts.DPoP = &DPoP{}
 	auth := w.transport(opts)
 	for i := range 10 * maxNonces {
-		auth.keepNonce("https://h"+strings.Repeat("x", i)+".test/", http.Header{"Dpop-Nonce": {"n"}})
+		auth.dpop.keepNonce("https://h"+strings.Repeat("x", i)+".test/", http.Header{"Dpop-Nonce": {"n"}})
 	}
 	if got := len(auth.dpop.nonces); got > maxNonces {
 		t.Errorf("got %d nonces, want at most %d", got, maxNonces)
 	}
-	if auth.keepNonce(serverURL, http.Header{"Dpop-Nonce": {strings.Repeat("n", maxNonce+1)}}) {
+	if auth.dpop.keepNonce(serverURL, http.Header{"Dpop-Nonce": {strings.Repeat("n", maxNonce+1)}}) {
 		t.Error("kept a nonce over the bound")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,14 +37,21 @@ func (r *registration) credentials(issuer string) *Credentials {
 	return &Credentials{Issuer: issuer, ID: r.ID, Secret: r.Secret, Method: r.Method}
 }
 
-func (t *Transport) registrationKey(issuer string) Key {
-	return Key{Profile: t.opts.Profile, Issuer: issuer}
+// registrar registers a client with authorization servers, and keeps that.
+type registrar struct {
+	opts  *Options
+	fetch *fetcher
+	log   *slog.Logger
 }
 
-// registered returns the registration with an issuer, or nil.
-func (t *Transport) registered(ctx context.Context, issuer string) (*registration, error) {
+func (g *registrar) key(issuer string) Key {
+	return Key{Profile: g.opts.Profile, Issuer: issuer}
+}
+
+// kept returns the registration with an issuer, or nil.
+func (g *registrar) kept(ctx context.Context, issuer string) (*registration, error) {
 	r := new(registration)
-	ok, err := load(ctx, t.opts.Store, t.registrationKey(issuer), r)
+	ok, err := load(ctx, g.opts.Store, g.key(issuer), r)
 	if err != nil || !ok || r.ID == "" || !r.Expiry.IsZero() && !time.Now().Before(r.Expiry) {
 		return nil, err
 	}
@@ -52,16 +60,16 @@ func (t *Transport) registered(ctx context.Context, issuer string) (*registratio
 
 // register returns the registration for a redirect URI, and makes one if there
 // is none.
-func (t *Transport) register(ctx context.Context, s *site, name string, redirectURI string) (*registration, error) {
+func (g *registrar) register(ctx context.Context, s *site, name string, redirectURI string) (*registration, error) {
 	var result *registration
-	err := t.opts.Store.Update(ctx, t.registrationKey(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
+	err := g.opts.Store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
 		if decodeEntry(old, r) && r.ID != "" && r.RedirectURI == redirectURI && (r.Expiry.IsZero() || time.Now().Before(r.Expiry)) {
 			result = r
 			return old, nil
 		}
 		var err error
-		if result, err = t.requestRegistration(ctx, s, name, redirectURI); err != nil {
+		if result, err = g.request(ctx, s, name, redirectURI); err != nil {
 			return nil, err
 		}
 		return json.Marshal(result)
@@ -69,15 +77,15 @@ func (t *Transport) register(ctx context.Context, s *site, name string, redirect
 	return result, err
 }
 
-// requestRegistration registers the client (RFC 7591).
-func (t *Transport) requestRegistration(ctx context.Context, s *site, name string, redirectURI string) (*registration, error) {
+// request registers the client (RFC 7591).
+func (g *registrar) request(ctx context.Context, s *site, name string, redirectURI string) (*registration, error) {
 	const doing = "register the client"
-	body, err := json.Marshal(t.describe(name, s.meta, redirectURI))
+	body, err := json.Marshal(g.describe(name, s.meta, redirectURI))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
 	header := http.Header{"Content-Type": {"application/json"}}
-	a, err := t.fetch.post(ctx, "registration endpoint", s.meta.RegistrationEndpoint, header, body)
+	a, err := g.fetch.post(ctx, "registration endpoint", s.meta.RegistrationEndpoint, header, body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
@@ -97,12 +105,12 @@ func (t *Transport) requestRegistration(ctx context.Context, s *site, name strin
 	if got.Expires > 0 && got.Expires < 1e11 {
 		r.Expiry = time.Unix(int64(got.Expires), 0)
 	}
-	t.log.Debug("registered with an authorization server", "issuer", shown(s.issuer()))
+	g.log.Debug("registered with an authorization server", "issuer", shown(s.issuer()))
 	return r, nil
 }
 
 // describe is the metadata of a client of that name.
-func (t *Transport) describe(name string, m *issuerMetadata, redirectURI string) *clientMetadata {
+func (g *registrar) describe(name string, m *issuerMetadata, redirectURI string) *clientMetadata {
 	return &clientMetadata{
 		ClientName:              cmp.Or(name, "mcpchain"),
 		RedirectURIs:            []string{redirectURI},
@@ -110,7 +118,7 @@ func (t *Transport) describe(name string, m *issuerMetadata, redirectURI string)
 		ResponseTypes:           []string{"code"},
 		TokenEndpointAuthMethod: methodToRegister(m),
 		ApplicationType:         applicationType(redirectURI),
-		DPoPBoundAccessTokens:   t.opts.DPoP != nil && t.opts.DPoP.Require,
+		DPoPBoundAccessTokens:   g.opts.DPoP != nil && g.opts.DPoP.Require,
 	}
 }
 
@@ -133,12 +141,12 @@ func applicationType(redirectURI string) string {
 	return "native"
 }
 
-// forgetRegistration drops a registration that the server has forgotten, so
+// forget drops a registration that the server has forgotten, so
 // that the next attempt registers again.
-func (t *Transport) forgetRegistration(ctx context.Context, issuer string, err error) {
+func (g *registrar) forget(ctx context.Context, issuer string, err error) {
 	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Code == "invalid_client" {
-		if err := save(ctx, t.opts.Store, t.registrationKey(issuer), nil); err != nil {
-			t.log.Warn("a registration that is not valid any more stays in the store", "error", err)
+		if err := save(ctx, g.opts.Store, g.key(issuer), nil); err != nil {
+			g.log.Warn("a registration that is not valid any more stays in the store", "error", err)
 		}
 	}
 }

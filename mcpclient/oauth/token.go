@@ -84,7 +84,7 @@ func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, 
 		fetch = t.configured
 	}
 	if t.dpop != nil && !r.configured {
-		proof, err := t.proof(http.MethodPost, r.meta.TokenEndpoint, "", r.meta.DPoPSigningAlgs)
+		proof, err := t.dpop.proof(http.MethodPost, r.meta.TokenEndpoint, "", r.meta.DPoPSigningAlgs)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -94,7 +94,7 @@ func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, 
 	if err != nil {
 		return nil, nil, err
 	}
-	t.keepNonce(r.meta.TokenEndpoint, a.header)
+	t.dpop.keepNonce(r.meta.TokenEndpoint, a.header)
 	return a, secretsIn(form, header, r), nil
 }
 

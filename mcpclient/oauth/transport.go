@@ -23,7 +23,8 @@ type Transport struct {
 	flow       flow
 	base       http.RoundTripper
 	fetch      *fetcher
-	configured *fetcher   // for endpoints of the configuration
+	configured *fetcher // for endpoints of the configuration
+	registrar  registrar
 	dpop       *dpopState // nil without DPoP
 
 	ctx     context.Context // ends with Close
@@ -159,7 +160,7 @@ func (e *attempts) send(s *session) (*http.Response, error) {
 	if s != nil && s.token != nil {
 		req.Header.Set("Authorization", s.token.Type+" "+s.token.Access)
 		if s.token.Type == "DPoP" {
-			proof, err := e.t.proof(req.Method, req.URL.String(), s.token.Access, nil)
+			proof, err := e.t.dpop.proof(req.Method, req.URL.String(), s.token.Access, nil)
 			if err != nil {
 				closeBody(req)
 				return nil, err
@@ -183,7 +184,7 @@ func (e *attempts) repeatable() bool {
 // react returns the session for another attempt, or nil to pass the response
 // on.
 func (e *attempts) react(resp *http.Response, s *session) (*session, error) {
-	newNonce := e.t.keepNonce(e.req.URL.String(), resp.Header)
+	newNonce := e.t.dpop.keepNonce(e.req.URL.String(), resp.Header)
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || !e.repeatable() {
 		return nil, nil
 	}
@@ -274,7 +275,7 @@ func (t *Transport) SignOut(ctx context.Context) error {
 	if s != nil {
 		errs = append(errs,
 			save(ctx, t.opts.Store, t.tokenKey(s.Resource, s.Issuer), nil),
-			save(ctx, t.opts.Store, t.registrationKey(s.Issuer), nil))
+			save(ctx, t.opts.Store, t.registrar.key(s.Issuer), nil))
 	}
 	return errors.Join(errs...)
 }
