@@ -113,7 +113,7 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 		return c.answer(r, res, nil)
 	}
 	if t.local == nil {
-		opts = append(CallLimits(t.policy.IdleTimeout, t.policy.CallTimeout), opts...)
+		opts = append(callLimits(t.policy.IdleTimeout, t.policy.CallTimeout), opts...)
 	}
 	s.request = Request{Tool: t, Call: s.call, Arguments: s.checked, Options: opts}
 	res, err := s.through(s.within(ctx), &s.request)

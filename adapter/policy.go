@@ -144,9 +144,9 @@ func newPolicy(o *Options, s *Server) *policy {
 	return p
 }
 
-// CallLimits are the options of a call for a bound on its silence and one on the whole.
+// callLimits are the options of a call for a bound on its silence and one on the whole.
 // 0 keeps the limit that there is; negative means none.
-func CallLimits(idle, whole time.Duration) (opts []mcpclient.CallOption) {
+func callLimits(idle, whole time.Duration) (opts []mcpclient.CallOption) {
 	if idle != 0 {
 		opts = append(opts, mcpclient.WithIdleTimeout(idle))
 	}

@@ -162,7 +162,7 @@ func (a *ViewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 			return nil, fmt.Errorf("read resource %q: %w: %w", cut(uri, 200), apps.ErrDenied, err)
 		}
 	}
-	opts = append(CallLimits(s.policy.IdleTimeout, s.policy.CallTimeout), opts...)
+	opts = append(callLimits(s.policy.IdleTimeout, s.policy.CallTimeout), opts...)
 	if s.policy.users != nil {
 		if s, err := a.toolset.userConn(ctx, s.policy); err != nil {
 			return nil, fmt.Errorf("read resource %q: %w", cut(uri, 200), err)
