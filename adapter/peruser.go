@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// pool has the connections of a server that has one for each user ([Server.PerUser]). Toolset.mu guards it.
+// pool holds the connections of a server with one for each user ([Server.PerUser]). Toolset.mu guards it.
 type pool struct {
 	max     int
 	conns   []*server     // the least recently used first
@@ -22,19 +22,19 @@ func newPool(s *Server) *pool {
 	return &pool{max: s.PerUser, changed: make(chan struct{})}
 }
 
-// wakeLocked has all who wait look again.
+// wakeLocked wakes all who wait for a connection, so that they look again.
 func (p *pool) wakeLocked() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// takes reports whether a call of a caller may go over the connection now. A connection that does not tell which call
-// a question belongs to has the calls of one caller at a time: other callers are other conversations.
+// takes reports whether a caller's call may use the connection now. A connection that does not tell which call a question
+// of the server belongs to takes the calls of one caller at a time, because other callers are other conversations.
 func (s *server) takes(by *Caller) bool {
 	return s.uses == 0 || s.by == by || s.opened() && s.client.SeparatesCalls()
 }
 
-// opened reports whether the opening of the connection of a user is over.
+// opened reports whether the connection of a user has been opened, or could not be.
 func (s *server) opened() bool {
 	select {
 	case <-s.ready:
@@ -45,10 +45,10 @@ func (s *server) opened() bool {
 }
 
 const (
-	// idleStop is how long a connection stays that no call uses, if the next call can make another.
+	// idleStop is how long a connection stays open without calls, if the next call can open another.
 	idleStop = 10 * time.Minute
 
-	// longestWait bounds the wait for a connection, unless the time of a call is bounded.
+	// longestWait bounds the wait for a connection if Policy.CallTimeout does not.
 	longestWait = 24 * time.Hour
 
 	// Reasons to wait.
@@ -56,8 +56,8 @@ const (
 	waitsForRoom = "waits for a connection to the server %q: all %d are in use"
 )
 
-// userConn returns the connection of the context's user for a call, which the caller releases. It waits for it, and
-// tells the caller of the context why.
+// userConn returns the connection of the context's user for a call, and waits until it is free. It tells the context's
+// caller why it waits. The connection has to be released.
 func (t *Toolset) userConn(ctx context.Context, p *policy) (*server, error) {
 	user, known := t.approvals.userOf(ctx)
 	if !known {
@@ -109,7 +109,8 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// chooseLocked takes a connection for a call, begun if it has to be opened; nil with the reason to wait.
+// chooseLocked takes a connection for a call. It is begun if it still has to be opened, and nil if the call has to wait:
+// then why is the reason.
 func (t *Toolset) chooseLocked(p *policy, user string, by *Caller) (s *server, begun bool, why string) {
 	u := p.users
 	for _, s := range u.conns {
@@ -146,7 +147,7 @@ func (t *Toolset) chooseLocked(p *policy, user string, by *Caller) (s *server, b
 	return s, true, ""
 }
 
-// useLocked counts a call on a connection, which is the most recently used then.
+// useLocked counts a call on a connection and makes it the most recently used.
 func (u *pool) useLocked(s *server, by *Caller) {
 	s.use(by)
 	if i := slices.Index(u.conns, s); i >= 0 {
@@ -156,7 +157,7 @@ func (u *pool) useLocked(s *server, by *Caller) {
 
 // openFor opens the connection of a user.
 func (t *Toolset) openFor(ctx context.Context, s *server) {
-	if s.instead != nil { // which ends first: the bound holds for processes
+	if s.instead != nil { // it ends first: the bound is for processes, too
 		_ = s.instead.close()
 		s.instead = nil
 	}
@@ -189,7 +190,7 @@ func (u *pool) removeLocked(s *server) {
 	u.conns = slices.DeleteFunc(u.conns, func(c *server) bool { return c == s })
 }
 
-// stopLocked closes a connection of a user that no call uses, or when its calls are over.
+// stopLocked closes the connection of a user as soon as no call uses it.
 func (t *Toolset) stopLocked(s *server) {
 	s.policy.users.removeLocked(s)
 	s.retired = true
@@ -215,7 +216,7 @@ func (t *Toolset) stopUsers(p *policy) {
 	}
 }
 
-// restLocked closes the connection of a user after a time without calls.
+// restLocked closes the connection of a user after idleStop without calls.
 func (t *Toolset) restLocked(s *server) {
 	s.rested++
 	n := s.rested
@@ -228,9 +229,9 @@ func (t *Toolset) restLocked(s *server) {
 	})
 }
 
-// question counts a question of the server that is being answered: its connection does not keep other conversations
-// waiting for as long as a person needs. A question that is refused because it may belong to several conversations is
-// told to all of them.
+// question counts a question of the server while it is answered. Meanwhile other conversations get connections of their
+// own: they must not wait as long as a person needs. If a question is refused because it may belong to several
+// conversations, each of them is told.
 func (t *Toolset) question(ctx context.Context, s *server) (answered func(error)) {
 	known := ctx.Value(callerKey{}) != nil
 	t.countQuestion(s, 1)

@@ -9,25 +9,25 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// renewer renews the leases of all runs that an agent works on together: a thousand runs that each ask a busy database
-// would be late. It also stops those that are to end. It has a goroutine while there are any.
+// renewer renews the leases of all runs that an agent works on, in one request: a thousand requests to a busy database
+// would be late. It also stops the runs that somebody wants to end. Its goroutine runs while there are runs.
 type renewer struct {
 	store record.Store
 	batch record.BatchRenewer // nil: each lease is renewed alone
 	ttl   time.Duration
 
-	asked  chan struct{} // wakes the goroutine
-	wished chan struct{} // has it look which runs are to end
+	asked  chan struct{} // asks the goroutine to renew
+	wished chan struct{} // asks it to look which runs are to end
 
 	mu    sync.Mutex
-	holds map[*hold]context.CancelCauseFunc // by which the work on each is stopped
-	end   func()                            // ends the goroutine; nil if there is none
-	next  *renewal                          // that some wait for; nil if nobody does
+	holds map[*hold]context.CancelCauseFunc // stops the work on each
+	end   func()                            // ends the goroutine; nil if none runs
+	next  *renewal                          // the one that callers of confirm wait for; nil if there are none
 }
 
 // renewal is one renewal of all leases.
 type renewal struct {
-	done chan struct{} // is closed at its end
+	done chan struct{} // closed at its end
 	lost map[record.Lease]bool
 	err  error
 }
@@ -40,13 +40,14 @@ func newRenewer(store record.Store, ttl time.Duration) *renewer {
 	}
 }
 
-// add has the lease of a run renewed, if leases are renewed together, until remove is called.
+// add renews the lease of a run until remove is called, if the store renews leases together, and calls lost when the work
+// on the run has to stop.
 func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.holds[h] = lost
 	if r.end == nil {
-		r.begin()
+		r.beginLocked()
 	}
 	return func() {
 		r.mu.Lock()
@@ -66,10 +67,10 @@ func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 	}
 }
 
-// errNotRenewed is the error of a run that the renewer does not have: the work on it is over in this process.
-var errNotRenewed = errors.New("its lease is not renewed any more")
+// errNotRenewed is for a run that the renewer does not have: this process no longer works on it.
+var errNotRenewed = errors.New("its lease is no longer renewed")
 
-// confirm returns the outcome for a lease of the next renewal, which all have together who ask before it begins.
+// confirm waits for the next renewal and returns its outcome for a lease. Callers who ask before it begins share one.
 func (r *renewer) confirm(ctx context.Context, h *hold) error {
 	r.mu.Lock()
 	held := r.holds[h] != nil
@@ -106,15 +107,15 @@ func (r *renewer) has(h *hold) bool {
 	return r.holds[h] != nil
 }
 
-// begin starts the goroutine, with the lock.
-func (r *renewer) begin() {
+// beginLocked starts the goroutine.
+func (r *renewer) beginLocked() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() {
 		tick, look := time.NewTicker(max(r.ttl/3, time.Millisecond)), time.NewTicker(lookEvery)
 		defer tick.Stop()
 		defer look.Stop()
-		r.renew(ctx) // while the store has a connection for it
+		r.renew(ctx) // at once, while the store has a connection for it
 		for {
 			select {
 			case <-ctx.Done():
@@ -136,7 +137,7 @@ func (r *renewer) begin() {
 	}
 }
 
-// renew renews all leases, and stops the work on runs whose lease is lost.
+// renew renews all leases, and stops the work on the runs whose leases are lost.
 func (r *renewer) renew(ctx context.Context) {
 	if r.batch == nil {
 		return
@@ -177,6 +178,7 @@ func (r *renewer) renew(ctx context.Context) {
 	}
 }
 
+// stop stops the work on a run.
 func (r *renewer) stop(h *hold, err error) {
 	r.mu.Lock()
 	lost := r.holds[h]

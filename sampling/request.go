@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// chatRequest writes a checked request for the model. includeContext is left
-// out: the host shares nothing of other servers.
+// chatRequest turns a checked request into one for the model. It ignores
+// includeContext: what other servers said is not shared.
 func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	p := req.Params
 	out := &chat.Request{
@@ -28,7 +28,7 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 		w.message(m)
 	}
 	out.Messages = w.finish()
-	if len(p.Messages) == 0 { // which the protocol allows, and hosts do not
+	if len(p.Messages) == 0 { // the protocol allows that, hosts of models do not
 		out.Messages = append(out.Messages, chat.Text(chat.User, ""))
 	}
 	return out
@@ -46,13 +46,13 @@ func toolChoice(p *mcp.CreateMessageParams) chat.ToolChoice {
 	return chat.ToolChoice{}
 }
 
-// writer turns a server's messages into chat messages. Only a user's message
-// can hold media; media of other messages wait for the next user's message.
+// writer turns a server's messages into chat messages. Only messages of the user
+// can hold media: those of other messages wait for the next one of the user.
 type writer struct {
 	messages []chat.Message
 	tools    offer
-	order    []string // ids of the latest tool uses
-	waiting  []chat.Part
+	order    []string    // ids of the latest tool uses
+	waiting  []chat.Part // media
 }
 
 func (w *writer) message(m mcp.SamplingMessage) {
@@ -155,7 +155,7 @@ func mediaName(c mcp.Content) string {
 	return "content"
 }
 
-// resultText is a tool's result as text, and the media to show beside it.
+// resultText is the text of a tool's result, and the media to show below it.
 func resultText(r *mcp.ToolResultContent) (string, []chat.Part) {
 	var texts []string
 	var media []chat.Part
@@ -180,7 +180,7 @@ func resultText(r *mcp.ToolResultContent) (string, []chat.Part) {
 	return text, media
 }
 
-// blockText stands for a block in a text.
+// blockText is the text that stands for a block.
 func blockText(c mcp.Content) string {
 	switch c := c.(type) {
 	case *mcp.TextContent:
@@ -211,7 +211,7 @@ func linkText(r *mcp.Resource) string {
 	return "[" + strings.Join(fields, " ") + "]"
 }
 
-// fenced puts text between fences longer than any in it.
+// fenced puts a text between fences that are longer than all of its own.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

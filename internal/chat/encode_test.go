@@ -290,8 +290,8 @@ func TestHostsThatDoNotTakeIt(t *testing.T) {
 		{"image in a URL", "ollama", nil, byURL("Data:image/png;base64,cG5n"), ""},
 		{"metadata", "compatible", nil, metadata, ""},
 		{"metadata", "openrouter", nil, metadata, ""},
-		{"metadata", "openai", nil, metadata, "only of completions that it stores"},
-		{"metadata", "azure", map[string]json.RawMessage{"store": json.RawMessage("false")}, metadata, "only of completions that it stores"},
+		{"metadata", "openai", nil, metadata, "only for completions that it stores"},
+		{"metadata", "azure", map[string]json.RawMessage{"store": json.RawMessage("false")}, metadata, "only for completions that it stores"},
 		{"metadata", "openai", stored, metadata, ""},
 		{"metadata", "azure", stored, metadata, ""},
 		{"metadata", "ollama", stored, metadata, "host ollama takes no metadata"},
@@ -329,7 +329,7 @@ func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tool := range tools {
 		out := n.outgoing(tool.Name)
-		if !plain(out, 64) || !leads(out[0]) || seen[out] {
+		if !plain(out, 64) || !canLead(out[0]) || seen[out] {
 			t.Errorf("%q goes out as %q, want a plain name that no other has", tool.Name, out)
 		}
 		seen[out] = true

@@ -8,23 +8,22 @@ import (
 	"strings"
 )
 
-// names translates tool names. The caller's names may be up to 128 long and
-// hold dots; a host takes 64 of [A-Za-z0-9_-], Gemini and Moonshot with a
-// letter or _ first. The translation is a bijection over the names of one
-// request.
+// names translates tool names. The caller's names have up to 128 characters, which may
+// be dots. Hosts take up to 64 of [A-Za-z0-9_-], and Gemini and Moonshot want a letter
+// or _ first. No two names of a request get the same translation.
 type names struct {
-	out map[string]string
-	in  map[string]string
+	out map[string]string // by the caller's name
+	in  map[string]string // by the host's name
 }
 
-// namesOf collects the names of a request. A name that the host takes stays the
-// same; a translated name must differ from all of them.
+// namesOf translates the names of a request. Names that the host takes come first,
+// since they stay as they are, and no translation may be one of them.
 func namesOf(r *Request) *names {
 	n := &names{out: map[string]string{}, in: map[string]string{}}
-	var odd []string
+	var refused []string
 	add := func(name string) {
-		if !plain(name, 64) || !leads(name[0]) {
-			odd = append(odd, name)
+		if !plain(name, 64) || !canLead(name[0]) {
+			refused = append(refused, name)
 			return
 		}
 		n.out[name], n.in[name] = name, name
@@ -37,13 +36,13 @@ func namesOf(r *Request) *names {
 			add(call.Name)
 		}
 	}
-	for _, name := range odd {
+	for _, name := range refused {
 		n.rename(name)
 	}
 	return n
 }
 
-// rename makes a readable name with a hash of the original at its end.
+// rename translates a name into a readable one that ends in a hash of the original.
 func (n *names) rename(name string) {
 	if n.out[name] != "" {
 		return
@@ -54,7 +53,7 @@ func (n *names) rename(name string) {
 		}
 		return '_'
 	}, name)
-	if readable != "" && !leads(readable[0]) {
+	if readable != "" && !canLead(readable[0]) {
 		readable = "_" + readable
 	}
 	for salt := 0; ; salt++ {
@@ -66,13 +65,14 @@ func (n *names) rename(name string) {
 	}
 }
 
-// leads reports whether a name may begin with a character.
-func leads(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+// canLead reports whether a name may begin with a character.
+func canLead(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
+// outgoing translates the caller's name of a tool into the host's.
 func (n *names) outgoing(name string) string { return n.out[name] }
 
-// incoming translates the host's name of a tool into the caller's. A model may
-// call an unknown tool; its name stays unchanged.
+// incoming translates the host's name of a tool into the caller's. The name of an
+// unknown tool, which a model may call, stays as it is.
 func (n *names) incoming(name string) string {
 	if original, ok := n.in[name]; ok {
 		return original
@@ -80,8 +80,8 @@ func (n *names) incoming(name string) string {
 	return name
 }
 
-// ids translates tool call ids that the host would refuse. The translation
-// depends only on the id, so a conversation is the same in every request.
+// ids translates the ids of tool calls that the host would refuse. The translation is
+// made from the id, so that a conversation is the same in every request.
 type ids struct {
 	rule idRule
 	out  map[string]string
@@ -92,15 +92,15 @@ func newIDs(rule idRule) *ids {
 	return &ids{rule: rule, out: map[string]string{}, used: map[string]bool{}}
 }
 
-func (s *ids) outgoing(id string) string {
-	if out, ok := s.out[id]; ok {
+func (i *ids) outgoing(id string) string {
+	if out, ok := i.out[id]; ok {
 		return out
 	}
 	out := id
-	for salt := 0; !s.rule.accepts(out) || s.used[out]; salt++ {
+	for salt := 0; !i.rule.accepts(out) || i.used[out]; salt++ {
 		out = digest(fmt.Sprint(id, salt), 9)
 	}
-	s.out[id], s.used[out] = out, true
+	i.out[id], i.used[out] = out, true
 	return out
 }
 
@@ -114,10 +114,10 @@ func (r idRule) accepts(id string) bool {
 	return len(id) <= 256
 }
 
-// newCallID makes an id for a call without an id.
+// newCallID makes an id for a call that the host sent without one.
 func newCallID() string { return "call_" + rand.Text()[:20] }
 
-// plain reports whether s is 1 to limit of [A-Za-z0-9_-].
+// plain reports whether s consists of 1 to limit characters of [A-Za-z0-9_-].
 func plain(s string, limit int) bool {
 	if s == "" || len(s) > limit {
 		return false
@@ -134,7 +134,7 @@ func alphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// digest is a hash of s in n characters of [0-9a-z].
+// digest is a hash of s, written in n characters of [0-9a-z].
 func digest(s string, n int) string {
 	sum := sha256.Sum256([]byte(s))
 	return new(big.Int).SetBytes(sum[:]).Text(36)[:n]

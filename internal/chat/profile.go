@@ -22,42 +22,42 @@ type Profile struct {
 
 	TokenField   string // field for Request.MaxTokens; max_tokens if empty
 	SeedField    string // field for the seed; seed if empty
-	OpenAIModels bool   // model ids mean OpenAI's models, and models.go applies
+	OpenAIModels bool   // model ids are those of OpenAI's models, so models.go applies
 	Developer    bool   // reasoning models take instructions in the role developer
-	Responses    bool   // it has the endpoint Responses, too, for OpenAI's models
+	Responses    bool   // it has the Responses API, too, for OpenAI's models
 
 	Required     requiredWord
 	NamedChoice  bool // tool_choice takes an object that names a tool
 	NoneDrops    bool // tool_choice "none" does not work; the tools are left out
-	Parallel     bool // parallel_tool_calls must be true to get several
-	Strict       bool // strict schemas of functions
+	Parallel     bool // parallel_tool_calls must be true to get several calls
+	Strict       bool // takes strict schemas of functions
 	Formats      formatRule
 	IDs          idRule
 	EmptyContent emptyContent   // content of an assistant's message with only tool calls
 	BridgeTools  bool           // a user may not speak right after a tool
-	Nameless     bool           // the answer of a tool needs no name, as it does at gateways to Gemini
+	Nameless     bool           // the answer of a tool needs no name; gateways to Gemini want one
 	JoinText     bool           // text in several parts is refused
-	Reasoning    reasoningField // what takes back the reasoning of an assistant's message; none if empty
-	AllReasoning bool           // once a message has reasoning, all of an assistant need some
-	EchoExtra    bool           // replayed tool calls need their extra_content
+	Reasoning    reasoningField // field in which it wants the reasoning of an assistant's message back; none if empty
+	AllReasoning bool           // once a message of the assistant has reasoning, all need some
+	EchoExtra    bool           // tool calls that are sent again need their extra_content
 
 	Schemas   rewrite.Target // dialect of the parameters of tools; OpenAI's if empty
 	AnyVendor bool           // the model's vendor decides on that dialect
-	Images    imageRule      // images of a user
-	Audio     bool           // sounds of a user, in OpenAI's form
+	Images    imageRule      // images that a user may send
+	Audio     bool           // takes sounds of a user, in OpenAI's form
 	Metadata  metadataRule
 
-	MaxStop     int  // number of stop sequences; 4 if 0, none if negative
+	MaxStop     int  // most stop sequences; 4 if 0, none if negative
 	StreamUsage bool // stream_options.include_usage gives the usage of a stream
 }
 
-// formatRule tells when a host holds a reply to the schema of a Format.
+// formatRule tells when a host enforces the schema of a Format.
 type formatRule int
 
 const (
 	noFormats    formatRule = iota
 	strictModels            // for the models of formatModels
-	withoutTools            // by a grammar, which leaves no room for calls
+	withoutTools            // by a grammar, which does not allow calls
 )
 
 // reasoningField is the field of an assistant's message with its reasoning.
@@ -78,7 +78,7 @@ const (
 	requiredAny      requiredWord = "any"
 )
 
-// idRule tells the tool call ids that a host accepts.
+// idRule tells which ids of tool calls a host accepts.
 type idRule int
 
 const (
@@ -96,7 +96,7 @@ const (
 	nullContent
 )
 
-// imageRule tells the images that a host takes.
+// imageRule tells which images a host takes.
 type imageRule int
 
 const (
@@ -156,7 +156,7 @@ func profiles() []Profile {
 // Host is the name of the host's kind of API.
 func (c *Client) Host() string { return c.profile.Name }
 
-// WantsDataBack reports whether the host wants data back with the messages that it has written:
+// WantsDataBack reports whether the host wants data back that it sent with its messages:
 // Message.Reasoning, Message.Details, or ToolCall.Extra.
 func (c *Client) WantsDataBack() bool { return c.profile.Reasoning != "" || c.profile.EchoExtra }
 
@@ -169,8 +169,8 @@ func (c *Client) TakesImages() bool { return c.profile.Images != noImages }
 // TakesAudio reports whether the host takes sounds.
 func (c *Client) TakesAudio() bool { return c.profile.Audio }
 
-// TakesFormats reports whether the host holds a model's text to the schema of a [Format], in requests
-// with tools or without.
+// TakesFormats reports whether the host enforces the schema of a [Format] for a model, in requests with
+// tools or without.
 func (c *Client) TakesFormats(model string, tools bool) bool {
 	switch c.profile.Formats {
 	case strictModels:
@@ -181,15 +181,14 @@ func (c *Client) TakesFormats(model string, tools bool) bool {
 	return false
 }
 
-// CheckMetadata returns the reason against metadata in requests, nil if it is
-// allowed.
+// CheckMetadata returns an error if the host does not take metadata in requests.
 func (c *Client) CheckMetadata() error {
 	switch c.profile.Metadata {
 	case noMetadata:
 		return fmt.Errorf("host %s takes no metadata", c.profile.Name)
 	case storedMetadata:
 		if string(bytes.TrimSpace(c.extra["store"])) != "true" {
-			return fmt.Errorf(`host %s takes metadata only of completions that it stores; the extra field "store": true asks for that`, c.profile.Name)
+			return fmt.Errorf(`host %s takes metadata only for completions that it stores; set the extra field "store": true`, c.profile.Name)
 		}
 	}
 	return nil
@@ -211,10 +210,10 @@ func profileNamed(name string) (Profile, error) {
 			return p, nil
 		}
 	}
-	return Profile{}, fmt.Errorf("host %q is not known; one of %s", excerpt.Cut(name), strings.Join(Hosts(), ", "))
+	return Profile{}, fmt.Errorf("host %q is not known; want one of %s", excerpt.Cut(name), strings.Join(Hosts(), ", "))
 }
 
-// detect names the host of a configuration.
+// detect returns the name of the profile for a configuration.
 func detect(cfg *openai.ClientConfig) (string, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	switch {
@@ -281,8 +280,8 @@ func (p *Profile) stops(all []string) []string {
 	return all[:max(0, min(limit, len(all)))]
 }
 
-// Schemas is the dialect of JSON Schema for the parameters of tools of a model
-// at this host.
+// Schemas is the dialect of JSON Schema that a model at this host wants for the
+// parameters of tools.
 func (c *Client) Schemas(model string) rewrite.Target { return c.profile.schemas(model) }
 
 func (p *Profile) schemas(model string) rewrite.Target {

@@ -14,14 +14,14 @@ type Request struct {
 	ToolChoice ToolChoice
 
 	// OneChance makes a missing required tool call an error at once. Otherwise the
-	// model is asked a second time, except in a stream.
+	// model is asked once more, except in a stream.
 	OneChance bool
 
-	// ParallelToolCalls allows or forbids several calls in one reply. Default nil:
-	// the host's default, or true if the host has to be asked for several calls.
+	// ParallelToolCalls allows or forbids several calls in one reply. Nil is the host's
+	// default, or true for a host that makes several calls only if asked to.
 	ParallelToolCalls *bool
 
-	MaxTokens        int // tokens of the reply with its reasoning; 0 for the host's own limit
+	MaxTokens        int // tokens of the reply, including its reasoning; 0 for the host's own limit
 	Temperature      *float64
 	TopP             *float64
 	PresencePenalty  *float64
@@ -29,38 +29,38 @@ type Request struct {
 	Seed             *int
 	ReasoningEffort  string // "none", "minimal", "low", …; empty for the model's default
 
-	// Stop lists stop sequences. The text ends before the first one, even if the
-	// host takes fewer of them or none. Empty ones are ignored.
+	// Stop lists stop sequences. The text ends before the first one that occurs, even if
+	// the host takes fewer of them or none. Empty ones are ignored.
 	Stop []string
 
-	// ToEnd makes a stream be read to its end even after a stop sequence, since
-	// the host tells the usage there. Otherwise the stream is closed, which saves
-	// the rest of the reply.
+	// ToEnd reads a stream to its end even after a stop sequence, because the host
+	// reports the usage there. Otherwise the stream is closed, which saves the rest of
+	// the reply.
 	ToEnd bool
 
 	JSON     bool    // the text must be a JSON object
-	Format   *Format // the text must be JSON of a schema; nil for none
+	Format   *Format // the text must be JSON that follows a schema; nil for none
 	Metadata map[string]string
 
-	// Endpoint is where the conversation began: "chat" or "responses"; it continues there. Empty: by the host
-	// and the model, see [Client.Endpoint].
+	// Endpoint is where the conversation began and continues: "chat" or "responses". If it is empty, the host and the
+	// model decide, see [Client.Endpoint].
 	Endpoint string
 
-	// CacheKey is the same for all requests of a conversation: OpenAI routes by it. Empty: none.
+	// CacheKey is the same for all requests of a conversation: OpenAI routes them by it. Empty for none.
 	CacheKey string
 
-	// Memory keeps the host's extra data of tool calls. Parties that must not
-	// learn of each other need a memory each. Default: the client's own memory.
+	// Memory keeps the extra data that the host sends with tool calls. Users who must not
+	// see each other's data need a memory each. Default: the client's own memory.
 	Memory *Memory
 
-	// Recorded says that the messages have all that the host wants back: no memory is used.
+	// Recorded says that the messages hold everything that the host wants back: no memory is used.
 	Recorded bool
 }
 
-// Format is the form of a reply's text. The host enforces it, see [Client.TakesFormats].
+// Format is a schema for the text of a reply. The host enforces it, see [Client.TakesFormats].
 type Format struct {
 	Name   string          // for the model
-	Schema json.RawMessage // within OpenAI's strict subset
+	Schema json.RawMessage // in OpenAI's strict subset
 }
 
 // Role is the author of a message.
@@ -89,10 +89,10 @@ type Message struct {
 	// for none. They are used at that endpoint, and there instead of the other fields.
 	Items []Item
 
-	ToolCallID string // call id of a tool's answer
+	ToolCallID string // id of the call that a tool's message answers
 
-	// Tools names tools of the request that the model has from this answer on. Where the host takes definitions in a
-	// conversation, they are there, and not before it.
+	// Tools names the tools of the request that the model has from this message on. If the host takes definitions within
+	// a conversation, they stand here and not before it.
 	Tools []string
 }
 
@@ -126,8 +126,8 @@ type Audio struct {
 	Data   []byte
 }
 
-// AudioFormat returns the format of a MIME type, false if the API does not take
-// it.
+// AudioFormat returns the API's name for a MIME type of sounds, false if the API does
+// not take it.
 func AudioFormat(mimeType string) (format string, ok bool) {
 	switch bareType(mimeType) {
 	case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave":
@@ -150,7 +150,7 @@ func ImageType(mimeType string) (clean string, ok bool) {
 	return "", false
 }
 
-// bareType is a MIME type in lower case, without parameters.
+// bareType is a MIME type in lower case and without its parameters.
 func bareType(mimeType string) string {
 	t, _, _ := strings.Cut(mimeType, ";")
 	return strings.ToLower(strings.TrimSpace(t))
@@ -181,7 +181,7 @@ type ToolChoice struct {
 	Name   string // name of the tool, with Named
 }
 
-// ToolCall is a model's call of a tool.
+// ToolCall is a call of a tool by the model.
 type ToolCall struct {
 	ID   string // never empty in a reply, and unique in its conversation
 	Name string
@@ -191,7 +191,7 @@ type ToolCall struct {
 	Arguments string
 
 	// Extra is data that the host wants back with the call, a JSON object of up to
-	// 64 KiB; nil for none. It goes only to hosts that want it. It is not needed
+	// 64 KiB; nil for none. It is sent only to hosts that want it, and not needed
 	// if the [Memory] of the request knows the call.
 	Extra json.RawMessage
 }

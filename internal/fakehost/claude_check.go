@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ClaudeRequest is a valid request.
+// ClaudeRequest is a request of the Messages API that passed all checks.
 type ClaudeRequest struct {
 	Model     string                     `json:"model"`
 	MaxTokens int                        `json:"max_tokens"`
@@ -20,7 +20,7 @@ type ClaudeRequest struct {
 	Usage     Usage                      `json:"-"`
 
 	blocks []cacheBlock // in the order of the cache
-	models claudeRule
+	rule   claudeRule
 }
 
 // Message is a message of a request.
@@ -29,7 +29,7 @@ type Message struct {
 	Content []Content `json:"content"`
 }
 
-// Content is a block of a request; Raw has all of its members.
+// Content is a block of a message. Raw has all of its members.
 type Content struct {
 	Type      string    `json:"type"`
 	Text      string    `json:"text"`
@@ -45,7 +45,7 @@ type Content struct {
 	Raw map[string]json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON keeps the members.
+// UnmarshalJSON keeps all members in Raw.
 func (c *Content) UnmarshalJSON(data []byte) error {
 	type plain Content
 	if err := json.Unmarshal(data, (*plain)(c)); err != nil {
@@ -54,14 +54,14 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &c.Raw)
 }
 
-// Tool is a definition of a tool.
+// Tool is the definition of a tool. Raw has all of its members.
 type Tool struct {
 	Name     string                     `json:"name"`
 	Deferred bool                       `json:"defer_loading"`
 	Raw      map[string]json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON keeps the members.
+// UnmarshalJSON keeps all members in Raw.
 func (t *Tool) UnmarshalJSON(data []byte) error {
 	type plain Tool
 	if err := json.Unmarshal(data, (*plain)(t)); err != nil {
@@ -77,12 +77,12 @@ type cacheBlock struct {
 
 // claudeRule is what a model takes, as Anthropic's reference says.
 type claudeRule struct {
-	reply    int
-	thinking string // the types that the model takes
-	sampling bool
-	efforts  string
-	format   bool
-	refers   bool // takes results that refer to tools
+	reply    int    // most tokens of a reply
+	thinking string // types of thinking
+	sampling bool   // takes a temperature
+	efforts  string // levels of effort; empty for none
+	format   bool   // takes a schema for its text
+	refers   bool   // takes results that refer to tools
 }
 
 var claudeRules = map[string]claudeRule{
@@ -99,7 +99,7 @@ var claudeRules = map[string]claudeRule{
 	"claude-opus-4-0":   {32_000, "disabled enabled", true, "", false, false},
 }
 
-// ClaudeModels are those that the host knows.
+// ClaudeModels lists the models that the host knows.
 func ClaudeModels() (names []string) {
 	for name := range claudeRules {
 		names = append(names, name)
@@ -113,6 +113,7 @@ var (
 	toolNames = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 )
 
+// checkClaude reads a request and refuses it as Anthropic would. sign signs thoughts as the host does.
 func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {
@@ -126,7 +127,7 @@ func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) 
 		return nil, Refuse("by the published schema: %v", err)
 	}
 	model, ok := claudeRules[r.Model]
-	r.models = model
+	r.rule = model
 	switch {
 	case !ok:
 		return nil, Refuse("model: %s", r.Model)
@@ -137,8 +138,8 @@ func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) 
 	case len(r.Messages) == 0:
 		return nil, Refuse("messages: at least one message is required")
 	}
-	for _, step := range []func() error{r.checkThinking, r.checkOutput, r.checkTools, func() error { return r.checkMessages(sign) }, r.checkMarks} {
-		if err := step(); err != nil {
+	for _, check := range []func() error{r.checkThinking, r.checkOutput, r.checkTools, func() error { return r.checkMessages(sign) }, r.checkCache} {
+		if err := check(); err != nil {
 			return nil, err
 		}
 	}
@@ -155,7 +156,7 @@ func (r *ClaudeRequest) checkThinking() error {
 	kind, _ := r.Thinking["type"].(string)
 	budget, _ := r.Thinking["budget_tokens"].(float64)
 	switch {
-	case !slices.Contains(strings.Fields(r.models.thinking), kind):
+	case !slices.Contains(strings.Fields(r.rule.thinking), kind):
 		return Refuse("%q is not supported for this model", "thinking.type."+kind)
 	case kind == "enabled" && budget < 1024:
 		return Refuse("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
@@ -170,11 +171,11 @@ func (r *ClaudeRequest) checkThinking() error {
 func (r *ClaudeRequest) checkOutput() error {
 	if raw := r.Output["effort"]; raw != nil {
 		var effort string
-		if json.Unmarshal(raw, &effort) != nil || !slices.Contains(strings.Fields(r.models.efforts), effort) {
+		if json.Unmarshal(raw, &effort) != nil || !slices.Contains(strings.Fields(r.rule.efforts), effort) {
 			return Refuse("output_config.effort: %s is not supported for this model", raw)
 		}
 	}
-	if raw := r.Output["format"]; raw != nil && !r.models.format {
+	if raw := r.Output["format"]; raw != nil && !r.rule.format {
 		return Refuse("output_config.format: not supported: %s", raw)
 	}
 	return nil
@@ -192,7 +193,7 @@ func (r *ClaudeRequest) checkTools() error {
 			return Refuse("tools.%s.name: String should match pattern", t.Name)
 		case t.Deferred && t.Raw["cache_control"] != nil:
 			return Refuse("tools.%s: cache_control cannot be used with defer_loading", t.Name)
-		case t.Deferred && !r.models.refers:
+		case t.Deferred && !r.rule.refers:
 			return Refuse("tools.%s: defer_loading is not supported with %s", t.Name, r.Model)
 		case names[t.Name]:
 			return Refuse("tools: Tool names must be unique.")
@@ -221,21 +222,10 @@ func (r *ClaudeRequest) checkMessages(sign func(string) string) error {
 			return Refuse("messages.%d: role %q with %d blocks", i, m.Role, len(m.Content))
 		}
 		if m.Role == "user" {
-			results := 0
-			for j, c := range m.Content {
-				if c.Type != "tool_result" {
-					continue
-				}
-				if at := slices.Index(waiting, c.CallID); at < 0 || j != results {
-					return Refuse("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s", i, j, c.CallID)
-				} else {
-					waiting = slices.Delete(waiting, at, at+1)
-				}
-				results++
+			if err := checkResults(i, m.Content, waiting); err != nil {
+				return err
 			}
-			if len(waiting) > 0 {
-				return Refuse("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %v", i, waiting)
-			}
+			waiting = nil
 		}
 		for j, c := range m.Content {
 			if err := r.checkBlock(m.Role, c, sign); err != nil {
@@ -253,7 +243,28 @@ func (r *ClaudeRequest) checkMessages(sign func(string) string) error {
 	return r.checkEnd()
 }
 
-// checkEnd checks the last messages: results for thoughts, and no beginning of a reply.
+// checkResults checks that a message begins with the results of all calls that wait for one.
+func checkResults(message int, blocks []Content, waiting []string) error {
+	results := 0
+	for j, c := range blocks {
+		if c.Type != "tool_result" {
+			continue
+		}
+		call := slices.Index(waiting, c.CallID)
+		if call < 0 || j != results {
+			return Refuse("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s", message, j, c.CallID)
+		}
+		waiting = slices.Delete(waiting, call, call+1)
+		results++
+	}
+	if len(waiting) > 0 {
+		return Refuse("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %v", message, waiting)
+	}
+	return nil
+}
+
+// checkEnd checks the last messages: a call that gets its result begins with a thought, and the model is not given the
+// beginning of its reply.
 func (r *ClaudeRequest) checkEnd() error {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == "assistant" {
@@ -296,8 +307,8 @@ func (r *ClaudeRequest) checkBlock(role string, c Content, sign func(string) str
 	return nil
 }
 
-// checkMarks lists the blocks in the order of the cache.
-func (r *ClaudeRequest) checkMarks() error {
+// checkCache lists the blocks in the order in which the cache reads them, and counts the marks.
+func (r *ClaudeRequest) checkCache() error {
 	add := func(object any, raw map[string]json.RawMessage) {
 		mark := raw["cache_control"]
 		delete(raw, "cache_control")
@@ -332,7 +343,7 @@ func (r *ClaudeRequest) checkMarks() error {
 	return nil
 }
 
-// referred are the definitions of tools that a result refers to: the model reads them there.
+// referred are the definitions of the tools that a result refers to, where the model reads them.
 func (r *ClaudeRequest) referred(c *Content) (tools []map[string]json.RawMessage) {
 	for _, inner := range c.Content {
 		for _, t := range r.Tools {

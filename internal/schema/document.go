@@ -51,10 +51,10 @@ func (d *document) walk(v any, at string) error {
 			}
 		}
 		if len(d.ignored) > before {
-			ignoreWhere(s, a.Keyword)
+			relax(s, a.Keyword)
 		}
 	}
-	return d.ignoreNames(s, at)
+	return d.ignorePropertyPatterns(s, at)
 }
 
 // keywords checks the keywords of one subschema.

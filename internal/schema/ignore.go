@@ -8,12 +8,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// foreign reports whether Go's regular expressions cannot express a pattern
-// within bounds. The error means too many patterns.
+// foreign reports whether Go cannot express a pattern as a regular expression of a
+// bounded size. The error is for a document with too many patterns.
 func (d *document) foreign(expr, at string) (bool, error) {
-	size, foreign, over := d.patterns.Check(expr)
-	if over != nil {
-		return true, fmt.Errorf("at %q: %w", at, over)
+	size, foreign, tooMany := d.patterns.Check(expr)
+	if tooMany != nil {
+		return true, fmt.Errorf("at %q: %w", at, tooMany)
 	}
 	if d.sizes == nil {
 		d.sizes = map[string]int{}
@@ -22,7 +22,7 @@ func (d *document) foreign(expr, at string) (bool, error) {
 	return foreign != nil, nil
 }
 
-// ignorePattern removes a pattern of texts that Go cannot express.
+// ignorePattern removes the pattern of a string if Go cannot express it.
 func (d *document) ignorePattern(s map[string]any, at string) error {
 	expr, ok := s["pattern"].(string)
 	if !ok {
@@ -37,9 +37,10 @@ func (d *document) ignorePattern(s map[string]any, at string) error {
 	return err
 }
 
-// ignoreNames removes patterns of names that Go cannot express. Any name may
-// match them, so the rules for further names are removed, too.
-func (d *document) ignoreNames(s map[string]any, at string) error {
+// ignorePropertyPatterns removes the patterns of property names that Go cannot express.
+// Any property may match one of them, so the rules for additional properties no longer
+// apply.
+func (d *document) ignorePropertyPatterns(s map[string]any, at string) error {
 	patterns, _ := s["patternProperties"].(map[string]any)
 	for _, expr := range slices.Sorted(maps.Keys(patterns)) {
 		at := tree.Join(tree.Join(at, "patternProperties"), expr)
@@ -52,16 +53,16 @@ func (d *document) ignoreNames(s map[string]any, at string) error {
 		}
 		delete(patterns, expr)
 		d.ignored = append(d.ignored, at)
-		if _, said := patterns[""]; !said {
+		if _, set := patterns[""]; !set {
 			patterns[""] = true
 		}
 	}
 	return nil
 }
 
-// ignoreWhere removes a keyword of s if its subschema lost patterns and would
-// therefore refuse more values, instead of fewer.
-func ignoreWhere(s map[string]any, keyword string) {
+// relax removes a keyword of s that turns its subschema around: now that patterns of the
+// subschema are ignored, the keyword would refuse values that the document allows.
+func relax(s map[string]any, keyword string) {
 	switch keyword {
 	case "not":
 		delete(s, "not")
@@ -81,10 +82,9 @@ func ignoreWhere(s map[string]any, keyword string) {
 	}
 }
 
-// ignoreBehind removes keywords that would refuse more values because a
-// reference may lead to an ignored pattern. It reports whether v has
-// references.
-func ignoreBehind(v any) (refers bool) {
+// relaxReferences relaxes all keywords with a reference below them, because it may lead
+// to an ignored pattern. It reports whether v has references.
+func relaxReferences(v any) (refers bool) {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return false
@@ -92,10 +92,10 @@ func ignoreBehind(v any) (refers bool) {
 	for a := range tree.Applicators() {
 		below := false
 		for _, sub := range a.In(s) {
-			below = ignoreBehind(sub) || below
+			below = relaxReferences(sub) || below
 		}
 		if below {
-			ignoreWhere(s, a.Keyword)
+			relax(s, a.Keyword)
 			refers = true
 		}
 	}

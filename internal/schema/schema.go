@@ -54,7 +54,7 @@ func Compile(raw []byte) (_ *Schema, err error) {
 		understood(root, draft202012)
 	}
 	if len(doc.ignored) > 0 {
-		ignoreBehind(working)
+		relaxReferences(working)
 	}
 	compiled, err := compile(working)
 	if err != nil {

@@ -17,15 +17,15 @@
 // baggage travel in _meta, both ways: the server's spans become children of
 // ours, and ours of the server's.
 //
-// The duration of a session is recorded when its connection has ended: wait for
+// The duration of a session is recorded when its connection ends: wait for
 // [mcpclient.Client.Done] before you shut the provider down.
 //
 // Arguments, results, messages and error texts are never recorded: the status
 // of a span has no description. error.type is one of:
 //
 //   - the code of a JSON-RPC error, which rpc.response.status_code has too. A code
-//     that is not defined by package mcpclient is in spans only: metrics have _OTHER
-//     instead, so that a server cannot make series without end
+//     that package mcpclient does not define is in spans only: metrics have _OTHER
+//     instead, so that a server cannot create any number of series
 //   - tool_error: the tool ran and failed
 //   - the status of an HTTP response
 //   - canceled, timeout: the context of the call ended
@@ -77,7 +77,7 @@ type Options struct {
 // scope is the name of the instrumentation.
 const scope = "github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 
-// Telemetry records the requests of clients. It may serve any number of them.
+// Telemetry records the requests of any number of clients.
 type Telemetry struct {
 	tracer     trace.Tracer
 	propagator propagation.TextMapPropagator
@@ -86,8 +86,8 @@ type Telemetry struct {
 	sent, served, sessions metric.Float64Histogram
 }
 
-// New makes the instruments of the conventions. It does not shut the providers down. The error is that of the
-// MeterProvider.
+// New creates the instruments that the conventions name. The caller shuts the providers down. The error is the
+// MeterProvider's.
 func New(opts *Options) (*Telemetry, error) {
 	var o Options
 	if opts != nil {
@@ -132,7 +132,7 @@ func (t *Telemetry) Client(next mcpclient.Handler) mcpclient.Handler {
 		defer o.end(ctx)
 		t.propagator.Inject(ctx, carrier(r.Meta))
 		raw, err := next(ctx, r)
-		o.ended(raw, err)
+		o.answered(raw, err)
 		if id := r.ID(); id != 0 {
 			o.span.SetAttributes(keyRequestID.String(strconv.FormatInt(id, 10)))
 		}
@@ -143,9 +143,9 @@ func (t *Telemetry) Client(next mcpclient.Handler) mcpclient.Handler {
 	}
 }
 
-// Server is for [mcpclient.Options.ServerMiddleware]. The parent of a span is
-// the server's span in _meta, with a link to the call of the request. Without
-// one the call is the parent. Either may be unknown.
+// Server is for [mcpclient.Options.ServerMiddleware]. The parent of a span is the
+// server's span from _meta, and the span has a link to the call during which the server
+// asked. Without a span in _meta, the call is the parent. Both may be unknown.
 func (t *Telemetry) Server(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 		o := t.begin(r, t.served, []attribute.KeyValue{keyMethod.String(asked(r.Method))})
@@ -161,12 +161,12 @@ func (t *Telemetry) Server(next mcpclient.Handler) mcpclient.Handler {
 			o.span.SetAttributes(keyRequestID.String(idText(origin.ID)))
 		}
 		raw, err := next(ctx, r)
-		o.ended(raw, err)
+		o.answered(raw, err)
 		return raw, err
 	}
 }
 
-// operation is a request under way and its record.
+// operation is a request that is being recorded.
 type operation struct {
 	telemetry  *Telemetry
 	request    *mcpclient.Request
@@ -185,19 +185,19 @@ func (t *Telemetry) begin(r *mcpclient.Request, duration metric.Float64Histogram
 	}
 }
 
-// ended takes the result of the request.
-func (o *operation) ended(raw json.RawMessage, err error) {
+// answered notes the result of the request.
+func (o *operation) answered(raw json.RawMessage, err error) {
 	o.failure = failureOf(o.request, raw, err)
 	if o.request.Method == "initialize" {
 		o.attributes = append(o.attributes, negotiated(raw)...)
 	}
 }
 
-// end records the request.
+// end ends the span and records the duration.
 func (o *operation) end(ctx context.Context) {
 	o.span.SetAttributes(o.attributes...)
 	o.span.SetAttributes(o.failure.attributes()...)
-	if uri, ok := resource(o.request); ok { // too many for metrics
+	if uri, ok := resource(o.request); ok { // not in metrics: there are too many
 		o.span.SetAttributes(uri)
 	}
 	if id := o.request.Client.SessionID(); id != "" && o.telemetry.sessionID {
@@ -211,8 +211,8 @@ func (o *operation) end(ctx context.Context) {
 	o.duration.Record(ctx, time.Since(o.start).Seconds(), metric.WithAttributeSet(attribute.NewSet(measured...)))
 }
 
-// sessions measures the sessions of one client, one after the other. The modern
-// era has none: the connection counts as a session.
+// sessions measures the sessions of one client, one after the other. In the modern era,
+// which has no sessions, the connection counts as one.
 type sessions struct {
 	telemetry *Telemetry
 
@@ -220,7 +220,7 @@ type sessions struct {
 	began time.Time
 }
 
-// handshaken begins a session when r did.
+// handshaken notes that a session has begun, if the request was a handshake.
 func (s *sessions) handshaken(ctx context.Context, r *mcpclient.Request) {
 	if r.Method != "initialize" && r.Method != "server/discover" {
 		return
@@ -241,7 +241,7 @@ func (s *sessions) handshaken(ctx context.Context, r *mcpclient.Request) {
 			s.mu.Unlock()
 			s.record(ctx, r.Client, time.Since(began), sessionFailure(err))
 		})
-	case r.Method == "initialize": // the server had forgotten the former session
+	case r.Method == "initialize": // the server had forgotten the session before
 		s.record(ctx, r.Client, now.Sub(before), failure{kind: "session_lost"})
 	}
 }

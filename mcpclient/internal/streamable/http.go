@@ -8,9 +8,9 @@
 //	endpoint of SSE              8 KiB, within 10 s
 //	id of an event               1 KiB; a longer one is not kept
 //	connections for one answer   5 in a row that bring nothing
-//	… wait before the next       as the server asks, up to 1 h; or 1 s to 30 s
-//	body of a response that failed  64 KiB are read, for 1 s
-//	telling the server that a session is replaced  5 s
+//	wait before the next one     what the server asks for, up to 1 h; otherwise 1 s to 30 s
+//	body of a failed response    64 KiB are read, for 1 s
+//	end of a replaced session    the server has 5 s to answer
 //	idle connections             1,024, of the default client
 package streamable
 
@@ -29,7 +29,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// HTTP is what mcpclient.HTTP says.
+// HTTP is the transport of mcpclient.HTTP, which documents the fields.
 type HTTP struct {
 	URL          string
 	Client       *http.Client
@@ -39,8 +39,8 @@ type HTTP struct {
 	MaxMessage   int
 }
 
-// Dial prepares the connection; no request is made yet. The error is for a URL that is not
-// as HTTP.URL wants it, and for a RoundTripper that returns nil.
+// Dial prepares the connection and makes no request yet. It fails if URL is not an http or
+// https URL with a host, or if RoundTripper returns nil.
 func (t *HTTP) Dial(context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *mcpclient.HTTP)")
@@ -94,14 +94,14 @@ const maxIdle = 1024
 
 const maxRedirects = 5
 
-// sameOrigin refuses redirects that would carry a message elsewhere, or lose it.
+// sameOrigin refuses redirects that would send a message to another origin, or without its body.
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	if req.URL.Scheme != from.Scheme || req.URL.Host != from.Host {
 		return fmt.Errorf("redirect to another origin refused: use the URL %s if you trust it", redact.URL(req.URL))
 	}
 	if req.Method != via[0].Method {
-		return fmt.Errorf("redirect that would turn %s into %s refused: use the URL %s if that is the server, whose status should be 307 or 308",
+		return fmt.Errorf("redirect that would turn %s into %s refused: use the URL %s if that is the server; it should redirect with status 307 or 308",
 			via[0].Method, req.Method, redact.URL(req.URL))
 	}
 	if len(via) > maxRedirects {
@@ -114,7 +114,7 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 type conn struct {
 	url     string
 	secrets *redact.Secrets
-	own     http.Header // of the host, for every request; nil for none
+	own     http.Header // the host's own, for every request; nil for none
 	max     int
 
 	client  http.Client
@@ -188,20 +188,20 @@ func (c *conn) Post(ctx context.Context, sent *wire.Message) error {
 	return nil
 }
 
-// Send posts a notification or a response; requests take another way.
+// Send posts a notification or a response. Requests go through Exchange.
 func (c *conn) Send(ctx context.Context, message []byte) error {
 	return c.Post(ctx, &wire.Message{Body: message})
 }
 
-// Recv has nothing to return before the end: every message arrives in the
-// response to a request, or on the standalone stream.
+// Recv returns nothing until the end, because every message arrives in the response
+// to a request, or on the standalone stream.
 func (c *conn) Recv() ([]byte, error) {
 	<-c.exchanges.whenOver()
 	return nil, io.EOF
 }
 
-// Close ends all exchanges. It waits for the exchanges that are being drained,
-// unless a body of the host continues after its context has ended.
+// Close ends all exchanges. It waits for those that are being drained, but not for a
+// body of the host's client that ignores the end of its context.
 func (c *conn) Close() error {
 	c.exchanges.close()
 	c.exchanges.drains.wait(drainTime)
