@@ -1,10 +1,10 @@
-// Package price has the prices of models: what an agent ([github.com/mcpchain/mcpchain/agent.Options]) counts the cost of its
-// runs by, and package sampling the cost of what servers borrow. See docs/agent.md.
+// Package price says what models cost. Package agent counts the cost of runs by it, and package sampling the cost of what
+// servers borrow. See docs/agent.md.
 package price
 
 import "errors"
 
-// Table has the prices of models. There are no built-in prices: they change, and hosts differ.
+// Table lists the prices of models. There are no built-in prices: they change, and hosts differ.
 type Table struct {
 	Date   string  `json:"date"` // the day when they were looked up, such as "2026-11-22"; required if there are Models
 	Models []Price `json:"models"`

@@ -24,8 +24,8 @@ type Request struct {
 	Definition *mcp.Tool
 
 	// Arguments are what will be sent: repaired, checked, and as the interceptors
-	// left them. A reference of an agent to a result that it keeps stands there instead of the value, with the size, kind,
-	// shape and digest of that.
+	// left them. Where an agent puts a result that it keeps into a call, they have a
+	// reference to it with its size, kind, shape and digest.
 	Arguments json.RawMessage
 }
 
