@@ -23,8 +23,9 @@ Commands:
 `
 
 const further = `
-Flags have the same names and defaults in all commands: -model and -base-url for a model, -config for
-servers, -store for what is kept. Without a model a demo model with fixed rules answers.
+A flag has the same name and meaning in all commands: -model and -base-url for a model, -config for
+servers, -store for what is kept. Where a command looks without -config and -store, its help says. Without
+a model a demo model with fixed rules answers.
 
 Environment:
   OPENAI_MODEL, OPENAI_BASE_URL, OPENAI_API_KEY

@@ -34,7 +34,15 @@ func main() {
 // commands lists the commands in the order of the help, which has an empty line behind each group.
 func commands() [][]*cli.Command {
 	version := cli.New("version", "print the version")
-	version.Main = func([]string) int { fmt.Println(versionText()); return cli.StatusFine }
+	version.Synopsis, version.About = []string{"version"}, "Prints the version, the commit, and the version of Go that built it."
+	version.Sections = []cli.Section{cli.Statuses(nil)}
+	version.Main = func(args []string) int {
+		err := version.NoWords(args, os.Stdout)
+		if err == nil {
+			fmt.Println(versionText())
+		}
+		return cli.Status(err, os.Stderr)
+	}
 	return [][]*cli.Command{
 		{chat.Command(), inspect.Command(), eval.Command()},
 		{serve(), service.RunsCommand()},

@@ -66,6 +66,8 @@ func TestProgram(t *testing.T) {
 		"flag for help":        {"--help", "", 0, "mcpchain lets a model", ""},
 		"help of a command":    {"help inspect", "", 0, "mcpchain inspect: ", ""},
 		"version":              {"-version", "", 0, "mcpchain ", ""},
+		"help of version":      {"version -help", "", 0, "mcpchain version: print the version", ""},
+		"version of what":      {"version now", "", 2, "", `mcpchain: unexpected argument "now"`},
 		"mistyped":             {"inspekt", "", 2, "", `mcpchain: there is no command "inspekt"; mcpchain help lists them. Is it "inspect"?`},
 		"unknown":              {"help quux12345", "", 2, "", `mcpchain: there is no command "quux12345"; mcpchain help lists them` + "\n"},
 		"completion":           {"completion bash", "", 0, "_mcpchain() {", ""},
@@ -108,7 +110,7 @@ func TestHelp(t *testing.T) {
 // TestOneSetOfFlags holds flags of several commands against each other: one name has one default and one text.
 func TestOneSetOfFlags(t *testing.T) {
 	own := map[string]string{ // these differ in
-		"config": "what is used without it", "store": "what is kept", "keep": "runs or conversations", "stored": "runs or conversations", "rate": "requests that change something, or all", "json": "a report or turns", "prompt": "one of a server, or a question",
+		"config": "what is used without it", "model": "one that answers, or whose definitions are shown", "store": "what is kept", "keep": "runs or conversations", "stored": "runs or conversations", "rate": "requests that change something, or all", "json": "a report or turns", "prompt": "one of a server, or a question",
 	}
 	seen := map[string]*flag.Flag{}
 	for _, c := range append(slices.Concat(commands()...), service.Command()) {
@@ -121,7 +123,7 @@ func TestOneSetOfFlags(t *testing.T) {
 		var help strings.Builder
 		c.Help(&help)
 		for _, want := range []string{"\nUsage:\n  mcpchain ", "\nExit status:\n  0 "} {
-			if c.Name != "version" && !strings.Contains(help.String(), want) {
+			if !strings.Contains(help.String(), want) {
 				t.Errorf("the help of %s lacks %q:\n%s", c.Name, want, &help)
 			}
 		}

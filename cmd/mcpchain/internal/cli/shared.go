@@ -3,6 +3,7 @@ package cli
 import (
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"time"
@@ -90,13 +91,14 @@ type Hosting struct {
 	Processes int    // of each server over standard input and output; 0: one for all users
 	Header    string // that tells servers over HTTP who the user is; "": none
 	Log       slog.Level
+	LogJSON   bool
 }
 
 // Hosting declares them.
 func (c *Command) Hosting(h *Hosting) {
 	c.Group(GroupUsers, func(set *flag.FlagSet) {
 		set.StringVar(&h.Listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
-		set.StringVar(&h.Users, "users", "", "`file` with a user and a token on each line, read again at SIGHUP; default: users of a demo")
+		set.StringVar(&h.Users, "users", "", "`file` with a user and a token on each line, the token of at least 16 bytes, read again at SIGHUP; default: users of a demo")
 		set.Func("trusted-proxy", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: what they say of a request counts, and they may have all connections", func(text string) (err error) {
 			h.Proxies, err = bounded.Parse(text)
 			return err
@@ -108,12 +110,19 @@ func (c *Command) Hosting(h *Hosting) {
 	})
 	c.Group("Log", func(set *flag.FlagSet) {
 		set.TextVar(&h.Log, "log", slog.LevelInfo, "least `level` of what is logged to standard error: debug, info, warn or error; default info")
+		set.BoolVar(&h.LogJSON, "log-json", false, "log JSON, an object on each line")
 	})
 }
 
 // Logger writes to standard error.
-func (h *Hosting) Logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: h.Log}))
+func (h *Hosting) Logger() *slog.Logger { return h.logger(os.Stderr) }
+
+func (h *Hosting) logger(out io.Writer) *slog.Logger {
+	o := &slog.HandlerOptions{Level: h.Log}
+	if h.LogJSON {
+		return slog.New(slog.NewJSONHandler(out, o))
+	}
+	return slog.New(slog.NewTextHandler(out, o))
 }
 
 // Environment is the section on the variables of models.

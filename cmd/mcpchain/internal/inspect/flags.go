@@ -65,9 +65,10 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		flags.BoolVar(&o.paste, "paste", false, "sign in with a browser on another device")
 		flags.BoolVar(&o.json, "json", false, "write JSON: the report with all definitions, or the answer of the server")
 		flags.Int64Var(&o.budget, "tool-budget", 0, "fail if the tools of all servers cost more `tokens` than this in each request of a model; default: any number")
-		flags.StringVar(&o.profile, "profile", "", "show what is sent to one `provider`, or to all: "+fmt.Sprint(adapter.Profiles()))
+		flags.StringVar(&o.profile, "profile", "", "show the definitions of tools as one `provider` is sent them, or all: all, "+profileNames())
 	})
 	o.model = c.Model(getenv)
+	c.Lookup("model").Usage = "`name` of a model, or of one in -models: show the definitions of tools as it is sent them; default: none"
 	c.Config(&o.file, "the word behind inspect, or mcp.json in your configuration folder")
 	c.Connect(&o.timeout)
 	c.Group(cli.GroupServers, func(flags *flag.FlagSet) { flags.Var(o.revisions, "revision", revisions.Usage) })
@@ -79,6 +80,15 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		cli.Environment(""), cli.Statuses(statuses), {Title: "Examples", Text: examples},
 	}
 	return c, o
+}
+
+// profileNames lists the providers.
+func profileNames() string {
+	var names []string
+	for _, p := range adapter.Profiles() {
+		names = append(names, fmt.Sprint(p))
+	}
+	return strings.Join(names, ", ")
 }
 
 // parse reads the command line.
@@ -164,7 +174,7 @@ func (o *options) chooseProfiles() error {
 		}
 	}
 	if len(o.profiles) == 0 {
-		return fmt.Errorf("-profile %s: want all, or one of %v", o.profile, adapter.Profiles())
+		return fmt.Errorf("-profile %s: want all, %s", o.profile, profileNames())
 	}
 	return nil
 }

@@ -23,9 +23,9 @@ import (
 )
 
 const about = `
-Tells which servers of the file can be used, why the others cannot, and what they offer. It needs no
-model. Flags may stand before and behind the file. With -base-url or -model it shows the
-definitions of tools as an agent sends them to that model.
+Tells which servers of the file can be used, why the others cannot, and what they offer. It asks no
+model. Flags may stand before and behind the file. With -base-url or -model it shows the definitions of
+tools as an agent sends them to that model; the other flags of a model are those of all commands.
 
 Inspect shows what a server asks. It answers a form that -answer completes, and declines other
 questions.`

@@ -404,7 +404,7 @@ func TestStatus(t *testing.T) {
 		"wrong, disabled":        {servers(demo, `"x":{"comand":"y","disabled":true}`), nil, statusMissing, ""},
 		"bad file":               {`{"mcpServers":{`, nil, statusUsage, "mcp.json:1: the file ends"},
 		"unknown flag":           {servers(), []string{"-x"}, statusUsage, "mcpchain: flag provided but not defined: -x; mcpchain inspect -help lists the flags"},
-		"unknown profile":        {servers(), []string{"-profile", "x"}, statusUsage, "want all, or one of [plain openai openai-strict"},
+		"unknown profile":        {servers(), []string{"-profile", "x"}, statusUsage, "want all, plain, openai, openai-strict"},
 		"endpoint, profile":      {servers(), []string{"-base-url", "http://x/v1", "-profile", "plain"}, statusUsage, "no -profile"},
 		"model alone":            {servers(), []string{"-model", "x"}, statusUsage, "-base-url"},
 		"bad endpoint":           {servers(), []string{"-base-url", "x"}, statusUsage, "not a complete http or https URL"},

@@ -11,12 +11,12 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
-	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 )
 
@@ -70,7 +70,7 @@ func (v *verdict) WriteHeader(code int)        { v.code = code }
 
 // health is the state of the service: it can do its work if the store answers.
 func (s *service) health(w http.ResponseWriter, r *http.Request) {
-	if err := s.checkStore(r.Context()); err != nil {
+	if err := hosting.CheckStore(r.Context(), s.store); err != nil {
 		s.fail(w, r, refusal{http.StatusServiceUnavailable, "the store does not answer"})
 		return
 	}
@@ -86,7 +86,7 @@ type serverState struct {
 
 // detail is the state of the servers, for users. Why one is down is in the log.
 func (s *service) detail(w http.ResponseWriter, r *http.Request, _ caller) error {
-	if err := s.checkStore(r.Context()); err != nil {
+	if err := hosting.CheckStore(r.Context(), s.store); err != nil {
 		return refusal{http.StatusServiceUnavailable, "the store does not answer"}
 	}
 	states := []serverState{}
@@ -101,17 +101,6 @@ func (s *service) detail(w http.ResponseWriter, r *http.Request, _ caller) error
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(map[string]any{"servers": states})
-}
-
-// storeWait is how long the store has to answer.
-const storeWait = 2 * time.Second
-
-// checkStore returns an error if the store does not answer.
-func (s *service) checkStore(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, storeWait)
-	defer cancel()
-	_, err := s.store.Count(ctx, record.Query{AllTenants: true, Limit: 1})
-	return err
 }
 
 // caller is the user of a request.
@@ -335,7 +324,7 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 			break
 		}
 	}
-	if code == http.StatusInternalServerError && (isAway(err) || s.checkStore(r.Context()) != nil) {
+	if code == http.StatusInternalServerError && (isAway(err) || hosting.CheckStore(r.Context(), s.store) != nil) {
 		code, text = http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
 	}
 	if code == http.StatusUnprocessableEntity {

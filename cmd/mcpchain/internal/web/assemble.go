@@ -139,6 +139,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	a.handler = site.New(site.Options{
 		Views: shown, FrameOrigin: frames, Access: personal, Rules: kept,
 		Talk: service, SignIn: users, Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.Proxies,
+		Health: func(ctx context.Context) error { return hosting.CheckStore(ctx, db.Runs) },
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
 	})
 	return a, nil

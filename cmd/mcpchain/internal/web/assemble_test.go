@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -163,6 +164,31 @@ func TestOrigin(t *testing.T) {
 	plain, _ := trial(t)
 	if got := request(plain, "GET", "/", "").Header().Get("Strict-Transport-Security"); got != "" {
 		t.Errorf("got %q without HTTPS", got)
+	}
+}
+
+// TestHealth answers probes, which name any host, and says when the store is away.
+func TestHealth(t *testing.T) {
+	o, err := parseFlags([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, func(string) string { return "" }, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.logger = slog.New(slog.DiscardHandler)
+	a, err := assemble(t.Context(), o, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080})
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe := func(r *http.Request) { r.Host = "10.0.0.7:8080" }
+	for path, want := range map[string]int{"/healthz": http.StatusNoContent, "/": http.StatusMisdirectedRequest} {
+		if got := request(a.handler, "GET", path, "", probe).Code; got != want {
+			t.Errorf("%s: got %d, want %d", path, got, want)
+		}
+	}
+	if err := a.close(); err != nil {
+		t.Error(err)
+	}
+	if got := request(a.handler, "GET", "/healthz", "", probe).Code; got != http.StatusServiceUnavailable {
+		t.Errorf("without the store: got %d, want %d", got, http.StatusServiceUnavailable)
 	}
 }
 

@@ -48,7 +48,7 @@ func guarded(o *Options, next http.Handler) http.Handler {
 		switch {
 		case o.Canonical != "" && r.Method == http.MethodGet && r.URL.Path == "/" && slices.Contains(o.Hosts, strings.ToLower(r.Host)) && "http://"+strings.ToLower(r.Host) != o.Canonical:
 			http.Redirect(w, r, o.Canonical+"/", http.StatusTemporaryRedirect) // cookies are for one name
-		case !slices.Contains(o.Hosts, strings.ToLower(r.Host)):
+		case !slices.Contains(o.Hosts, strings.ToLower(r.Host)) && r.URL.Path != healthPath:
 			writeError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -origin")
 		case api && isForeign(r):
 			writeError(w, http.StatusForbidden, "the request comes from another site")

@@ -29,6 +29,7 @@ package site
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -102,6 +103,9 @@ type Options struct {
 	// Access signs users in to servers. Default: none asks for it.
 	Access Access
 
+	// Health returns an error if the site cannot do its work, for GET /healthz at any host name. Default: it always can.
+	Health func(context.Context) error
+
 	Limits Limits
 	Logger *slog.Logger // default: [slog.Default]
 }
@@ -122,6 +126,7 @@ func New(o Options) http.Handler {
 		streams: newStreams(o.Limits),
 	}
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+healthPath, s.health)
 	mux.Handle("GET /{$}", page.Handler())
 	mux.Handle("GET /page/", page.Handler())
 	mux.HandleFunc("GET /api/me", s.me)
@@ -153,6 +158,18 @@ func New(o Options) http.Handler {
 	}
 	s.viewRoutes(mux)
 	return guarded(&o, mux)
+}
+
+// healthPath is for probes, which know neither the name of the host nor a user.
+const healthPath = "/healthz"
+
+// health is the state of the site.
+func (s *Site) health(w http.ResponseWriter, r *http.Request) {
+	if s.opts.Health != nil && s.opts.Health(r.Context()) != nil {
+		writeError(w, http.StatusServiceUnavailable, "the store does not answer")
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // me tells the page who is signed in, or who may sign in.

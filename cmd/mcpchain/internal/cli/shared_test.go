@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestLogger logs what the level lets through, as text or as JSON.
+func TestLogger(t *testing.T) {
+	for _, tt := range []struct {
+		args  []string
+		lines int
+		last  string
+		json  bool
+	}{
+		{nil, 2, ` level=WARN msg="a b" n=1` + "\n", false},
+		{[]string{"-log", "warn"}, 1, ` level=WARN msg="a b" n=1` + "\n", false},
+		{[]string{"-log", "warn", "-log-json"}, 1, `,"level":"WARN","msg":"a b","n":1}` + "\n", true},
+	} {
+		var h Hosting
+		c := New("serve", "")
+		c.Hosting(&h)
+		var out bytes.Buffer
+		if err := c.NoWords(tt.args, &out); err != nil {
+			t.Fatal(err)
+		}
+		logger := h.logger(&out)
+		logger.Info("begun")
+		logger.Warn("a b", "n", 1)
+		got := out.String()
+		if strings.Count(got, "\n") != tt.lines || !strings.HasSuffix(got, tt.last) || json.Valid(out.Bytes()) != tt.json {
+			t.Errorf("%q: got %q, want %d lines, the last of them %q", tt.args, got, tt.lines, tt.last)
+		}
+	}
+}
