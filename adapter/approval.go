@@ -134,16 +134,13 @@ func (a *approvals) warn(what string, q *question, err error) {
 // errUnknownUser is why nothing is forgotten for a user without a name.
 var errUnknownUser = errors.New("forget decisions: Options.User does not name the user of the context; Forget of Options.Decisions forgets for all users")
 
-// Forget drops the decisions that are remembered for a server, for all servers if
-// server is "". With [Options.User] it drops the decisions of the user of the
-// context, and an unknown user is an error. Other errors come from
-// [Options.Decisions].
-func (t *Toolset) Forget(ctx context.Context, server string) error {
-	user, known := t.approvals.userOf(ctx)
+// forget drops decisions, see [Toolset.Forget].
+func (a *approvals) forget(ctx context.Context, server string) error {
+	user, known := a.userOf(ctx)
 	if !known {
 		return errUnknownUser
 	}
-	return t.approvals.store.Forget(ctx, user, server)
+	return a.store.Forget(ctx, user, server)
 }
 
 // asks returns whom to ask about calls of the tool, nil if they need no approval. The

@@ -14,7 +14,7 @@ func toolWith(t testing.TB, inputSchema string) *Tool {
 	t.Helper()
 	ts := newToolset(new(Options).withDefaults())
 	def := &mcp.Tool{Name: "tool", Description: "Does it.", InputSchema: json.RawMessage(inputSchema)}
-	tool, err := newTool(newPolicy(ts.opts, &Server{Name: "test"}), nil, def, &ts.schemas)
+	tool, err := newTool(newPolicy(ts.opts, &Server{Name: "test"}), nil, def, &ts.connector.schemas)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ type calls struct {
 
 	// hold is current with the connection for a call, which the caller releases; nil for functions.
 	// older has the server of a tool connected in an older revision.
-	hold  func(context.Context, *Tool) (*Tool, *server, error)
+	hold  func(context.Context, *Tool) (*Tool, lease, error)
 	older func(ctx context.Context, t *Tool, why error) bool
 
 	// fit brings the text of a tool's result within its bound.
@@ -67,13 +67,21 @@ func (c *calls) reachable(t *Tool) (*Tool, error) {
 	return now, nil
 }
 
+// lease is the connection that a call has until it releases it.
+type lease interface{ release(by *Caller) }
+
+// noLease is what a function has.
+type noLease struct{}
+
+func (noLease) release(*Caller) {}
+
 // held is [calls.hold] for a source that may have no servers.
-func (c *calls) held(ctx context.Context, t *Tool) (*Tool, *server, error) {
+func (c *calls) held(ctx context.Context, t *Tool) (*Tool, lease, error) {
 	if c.hold != nil {
 		return c.hold(ctx, t)
 	}
 	now, err := c.reachable(t)
-	return now, nil, err
+	return now, noLease{}, err
 }
 
 // approve returns the arguments that are allowed. edited says that they are not the

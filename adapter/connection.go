@@ -35,7 +35,7 @@ type server struct {
 	level    *atomic.Pointer[mcp.LogLevel]
 	calls    *calls
 
-	// Guarded by Toolset.mu once the server is in a toolset.
+	// Guarded by the lock of the roster once the server is in the toolset.
 	err       error
 	tools     []*Tool
 	skipped   []SkippedTool
@@ -43,7 +43,6 @@ type server struct {
 	pins      map[string]string // nil: not pinned
 	uses      int               // calls under way
 	retired   bool              // it is closed when uses is 0
-	coming    chan struct{}     // closed when it has been opened, of one that Open did not wait for; else nil
 	dormant   bool              // it is not connected to before its first call, see StartLazy
 	asking    int               // questions of the server that are being answered
 	callers   map[*Caller]int   // of the calls under way
@@ -90,8 +89,7 @@ func (s *server) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.pins = s.hold(&l, s.pins)
-	s.tools, s.skipped, s.unmatched = l.tools, l.skipped, l.unmatched
+	s.take(l, l.pinned(s, s.pins))
 	if s.lazy() && s.ready == nil { // the tools of before have no connection of their own
 		s.policy.live.Store(s.client)
 	}
@@ -143,6 +141,11 @@ type listing struct {
 	tools     []*Tool
 	skipped   []SkippedTool
 	unmatched []string // of Allow and Deny
+}
+
+// take has what a server lists now, and the pins for the next time.
+func (s *server) take(l listing, pins map[string]string) {
+	s.tools, s.skipped, s.unmatched, s.pins = l.tools, l.skipped, l.unmatched, pins
 }
 
 // list asks for the server's tools. One that cannot be used does not keep the

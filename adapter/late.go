@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -12,22 +11,22 @@ import (
 var ErrConnecting = errors.New("it is still being connected to")
 
 // connectQuick opens every server, and returns when the quick ones are ready: the others join later.
-func (t *Toolset) connectQuick(ctx context.Context, servers []Server, policies []*policy) error {
+func (c *connector) connectQuick(ctx context.Context, servers []Server, policies []*policy) error {
 	opening, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	detach := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	defer detach()
-	context.AfterFunc(t.life, func() { end(errToolsetClosed) })
+	context.AfterFunc(c.roster.life, func() { end(errToolsetClosed) })
 	opened := make(chan int, len(servers))
-	all := make([]*server, len(servers))
+	all, done := make([]*server, len(servers)), make([]chan struct{}, len(servers))
 	for i := range servers {
 		recipe := servers[i]
-		s := t.newServer(&recipe, policies[i])
-		all[i], s.coming = s, make(chan struct{})
-		t.start(func() {
+		s := c.newServer(&recipe, policies[i])
+		all[i], done[i] = s, make(chan struct{})
+		c.roster.start(func() {
 			if !s.recall() {
 				s.err = s.enter(opening)
 			}
-			close(s.coming)
+			close(done[i])
 			opened <- i
 		})
 	}
@@ -38,7 +37,7 @@ func (t *Toolset) connectQuick(ctx context.Context, servers []Server, policies [
 		case i := <-opened:
 			ready[i] = true
 			if all[i].err == nil && patience == nil {
-				patience = time.After(t.opts.Patience)
+				patience = time.After(c.opts.Patience)
 			}
 			continue
 		case <-patience:
@@ -46,57 +45,52 @@ func (t *Toolset) connectQuick(ctx context.Context, servers []Server, policies [
 		break
 	}
 	if ctx.Err() != nil {
-		for _, s := range all { // what was opened is in no toolset that Close knows
-			<-s.coming
+		for i, s := range all { // what was opened is in no toolset that Close knows
+			<-done[i]
 			_ = s.close()
 		}
 		return context.Cause(ctx)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.servers = make([]*server, len(servers))
+	places := make([]*server, len(servers))
 	for i, s := range all {
-		if ready[i] {
-			t.servers[i] = s
-			s.coming = nil
-			if s.err != nil {
-				t.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
-			}
+		places[i] = s
+		if !ready[i] {
+			places[i] = c.newServer(s.recipe, s.policy)
+			places[i].err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
+		}
+	}
+	c.roster.fill(places)
+	for i, s := range all {
+		if !ready[i] {
+			c.roster.start(func() {
+				<-done[i]
+				c.join(places[i], s)
+			})
 			continue
 		}
-		place := t.newServer(s.recipe, s.policy)
-		place.err, place.coming = fmt.Errorf("server %q: %w", s.label, ErrConnecting), s.coming
-		t.servers[i] = place
-		t.background.Go(func() { t.join(place, s) })
+		if s.err != nil {
+			c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+		}
+		c.attend(s)
 	}
 	return nil
 }
 
-// join puts a server in its place when it has been opened.
-func (t *Toolset) join(place, s *server) {
-	<-s.coming
-	t.mu.Lock()
-	i := slices.Index(t.servers, place)
-	switch {
-	case i < 0 || t.closed:
-		t.mu.Unlock()
-		_ = s.close()
-		return
-	case s.err != nil:
-		place.err = s.err
-		t.mu.Unlock()
-		t.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
-		close(place.watch.offered)
-		t.tend(place)
+// join puts a server in its place that has been opened, or could not be.
+func (c *connector) join(place, s *server) {
+	if s.err != nil {
+		c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+		if c.roster.fail(place, s.err) {
+			c.attend(place)
+		}
 		return
 	}
-	t.servers = slices.Clone(t.servers)
-	t.servers[i] = s
-	t.buildLocked()
-	t.mu.Unlock()
+	if !c.roster.replace(place, s, func() bool { return true }) {
+		_ = s.close()
+		return
+	}
 	place.end()
-	close(s.watch.offered)
-	t.tend(s)
-	t.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(s.tools))
-	t.tell(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
+	c.attend(s)
+	c.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(s.tools))
+	c.tell(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
 }

@@ -78,8 +78,8 @@ func (s *server) recall() bool {
 // rest takes tools without a connection.
 func (s *server) rest(defs []*mcp.Tool) {
 	l := s.listed(defs)
-	s.pins = s.hold(&l, s.pins)
-	s.dormant, s.tools, s.skipped, s.unmatched = true, l.tools, l.skipped, l.unmatched
+	s.take(l, l.pinned(s, s.pins))
+	s.dormant = true
 }
 
 // keepList keeps what the server listed, for its next start.
@@ -97,75 +97,66 @@ func (s *server) keepList(defs []*mcp.Tool) {
 }
 
 // awake returns a tool as it is at present, after connecting to its server if that rests.
-func (t *Toolset) awake(ctx context.Context, tool *Tool) (*Tool, error) {
-	s := t.serverOf(tool.policy)
+func (c *connector) awake(ctx context.Context, tool *Tool) (*Tool, error) {
+	s := c.roster.of(tool.policy)
 	if s == nil {
-		return t.calls.reachable(tool)
+		return c.calls.reachable(tool)
 	}
-	err := t.listing(ctx, s, func() (*Event, error) {
-		e, err := t.reconnect(ctx, s)
-		if e == nil || err != nil {
+	err := c.change(ctx, s, func() (*Event, error) {
+		e, err := c.reconnect(ctx, s)
+		if e == nil || err != nil || e.empty() {
 			return nil, err
 		}
-		if e.Kind = ToolsChanged; len(e.Added)+len(e.Removed)+len(e.Changed) == 0 {
-			return nil, nil
-		}
+		e.Kind = ToolsChanged
 		return e, nil
 	})
 	if err != nil {
 		return nil, &unsentError{err}
 	}
-	return t.calls.reachable(tool)
+	return c.calls.reachable(tool)
 }
 
-// dozeLocked has a lazy server rest that no call has used for a while. Toolset.mu is held.
-func (t *Toolset) dozeLocked(s *server) {
+// dozeLocked has a lazy server rest that no call has used for a while.
+func (c *connector) dozeLocked(s *server) {
 	s.rested++
-	n := s.rested
+	n, r := s.rested, c.roster
 	time.AfterFunc(idleStop, func() {
-		t.mu.Lock()
-		still := s.uses == 0 && s.rested == n && !s.retired && !t.closed && t.serverOfLocked(s.policy) == s
-		t.mu.Unlock()
-		if !still {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if s.uses > 0 || s.rested != n || s.retired || r.ofLocked(s.policy) != s {
 			return
 		}
-		t.start(func() {
-			if err := t.listing(t.life, s, func() (*Event, error) { return nil, t.lay(s) }); err != nil {
-				t.opts.Logger.Debug("a server stays open without calls", "server", s.label, "error", err)
+		r.startLocked(func() {
+			if err := c.change(r.life, s, func() (*Event, error) { return nil, c.lay(s) }); err != nil {
+				c.opts.Logger.Debug("a server stays open without calls", "server", s.label, "error", err)
 			}
 		})
 	})
 }
 
 // lay replaces a server that no call uses by one without a connection.
-func (t *Toolset) lay(s *server) error {
+func (c *connector) lay(s *server) error {
 	var defs []*mcp.Tool
-	t.mu.Lock()
+	c.roster.mu.Lock()
 	for _, tool := range s.tools {
 		defs = append(defs, tool.def)
 	}
-	t.mu.Unlock()
-	resting := t.newServer(s.recipe, s.policy)
+	c.roster.mu.Unlock()
+	resting := c.newServer(s.recipe, s.policy)
 	resting.pins = s.pins
 	resting.rest(defs)
-	t.mu.Lock()
-	i := -1
-	for j, other := range t.servers {
-		if other == s && s.uses == 0 && !t.closed {
-			i = j
+	replaced := c.roster.replace(s, resting, func() bool {
+		if s.uses > 0 {
+			return false
 		}
-	}
-	if i < 0 {
-		t.mu.Unlock()
+		resting.skipped, resting.unmatched = s.skipped, s.unmatched
+		s.policy.live.Store(nil)
+		return true
+	})
+	if !replaced {
 		return errors.New("it is used again")
 	}
-	resting.skipped, resting.unmatched = s.skipped, s.unmatched
-	t.servers = append([]*server(nil), t.servers...)
-	t.servers[i] = resting
-	s.policy.live.Store(nil)
-	t.buildLocked()
-	t.mu.Unlock()
-	close(resting.watch.offered)
-	t.retire(s)
+	c.attend(resting)
+	c.lender.retire(s)
 	return nil
 }

@@ -18,7 +18,7 @@ func (t *Toolset) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
-	t.level.Store(&level)
+	t.connector.level.Store(&level)
 	servers := t.Servers()
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup

@@ -12,31 +12,31 @@ import (
 // tend has a server of the toolset reached again when it is not there: now, if it could not be opened, and after its
 // connection has ended by itself. Its successor is tended, too.
 // No person is asked to sign in meanwhile.
-func (t *Toolset) tend(s *server) {
-	if t.opts.RetryWait < 0 || s.recipe.Transport == nil || s.dormant {
+func (c *connector) tend(s *server) {
+	if c.opts.RetryWait < 0 || s.recipe.Transport == nil || s.dormant {
 		return
 	}
-	t.start(func() {
-		if !s.lasts() {
+	c.roster.start(func() {
+		if !c.lasts(s) {
 			return
 		}
-		waits, life := backoff.Policy{Max: t.opts.RetryWait}, backoff.Unattended(t.life)
+		waits, life := backoff.Policy{Max: c.opts.RetryWait}, backoff.Unattended(c.roster.life)
 		for n := 0; ; n++ {
 			if backoff.Sleep(life, waits.Delay(n)) != nil {
 				return
 			}
-			err := t.refresh(life, s)
-			if err == nil || t.life.Err() != nil || errors.Is(err, transport.ErrDialedOnce) {
+			err := c.refresh(life, s)
+			if err == nil || c.roster.life.Err() != nil || errors.Is(err, transport.ErrDialedOnce) {
 				return // it has a successor, or has left the toolset, or cannot have one
 			}
-			t.opts.Logger.Debug("a server is not there yet", "server", s.label, "attempt", n+1, "error", err)
+			c.opts.Logger.Debug("a server is not there yet", "server", s.label, "attempt", n+1, "error", err)
 		}
 	})
 }
 
 // lasts waits for the end of the server's connection, and tells the host. It reports whether the connection ended by itself; a
 // server that could not be opened has none.
-func (s *server) lasts() bool {
+func (c *connector) lasts(s *server) bool {
 	if s.err != nil {
 		return true
 	}
@@ -51,7 +51,7 @@ func (s *server) lasts() bool {
 	if s.life.Err() != nil || err == mcpclient.ErrClosed { // it was closed; the end of a connection has ErrClosed within
 		return false
 	}
-	s.opts.Logger.Warn("a server is lost, and is reached again", "server", s.label, "error", err)
-	s.watch.tell(Event{Server: s.label, Kind: ServerLost, Err: fmt.Errorf("server %q: %w", s.label, err)})
+	c.opts.Logger.Warn("a server is lost, and is reached again", "server", s.label, "error", err)
+	c.tell(Event{Server: s.label, Kind: ServerLost, Err: fmt.Errorf("server %q: %w", s.label, err)})
 	return true
 }

@@ -32,7 +32,7 @@ func (s *sending) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.Ca
 	if t.local != nil || s.round != nil || s.task != "" || !mcpclient.CannotAsk(failed) || !s.tool.calls.older(ctx, t, failed) {
 		return t, res, err
 	}
-	if !t.unchangedBy(res) {
+	if !unchangedBy(t, res) {
 		s.sent, s.doubt = true, true
 		return t, nil, errActedFirst
 	}
@@ -45,7 +45,7 @@ func (s *sending) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.Ca
 
 // unchangedBy reports whether a call that ended with the refusal of a question did nothing else: the SDK refuses
 // before it sends, and the refusal is all that the tool says. A tool that says that it is destructive may have acted.
-func (t *Tool) unchangedBy(res *mcp.CallToolResult) bool {
+func unchangedBy(t *Tool, res *mcp.CallToolResult) bool {
 	if a := t.def.Annotations; a != nil && a.DestructiveHint != nil && *a.DestructiveHint && !t.Repeatable() {
 		return false
 	}
@@ -54,33 +54,37 @@ func (t *Tool) unchangedBy(res *mcp.CallToolResult) bool {
 
 // older has the server of a tool connected again in the newest revision in which servers send requests, unless the
 // host has chosen the revision. It reports whether the server is connected so. Calls under way keep their connection.
-func (t *Toolset) older(ctx context.Context, tool *Tool, why error) bool {
-	s := t.serverOf(tool.policy)
-	if s == nil || !s.mayBeOlder() {
+func (c *connector) older(ctx context.Context, tool *Tool, why error) bool {
+	s := c.roster.of(tool.policy)
+	if s == nil || !mayBeOlder(s) {
 		return false
 	}
-	err := t.listing(ctx, s, func() (*Event, error) {
+	err := c.change(ctx, s, func() (*Event, error) {
 		tool.policy.older.Store(true)
-		e, err := t.reconnect(ctx, s)
+		e, err := c.reconnect(ctx, s)
 		if err != nil {
 			tool.policy.older.Store(false)
 			tool.policy.newerOnly.Store(ctx.Err() == nil)
 			return nil, err
 		}
-		t.serverOf(tool.policy).remember()
-		t.stopUsers(tool.policy)
+		now := c.roster.of(tool.policy)
+		if e == nil || now == nil { // it has left the toolset
+			return nil, nil
+		}
+		c.remember(now)
+		c.lender.stopUsers(tool.policy)
 		e.Kind, e.Err = RevisionChanged, why
 		return e, nil
 	})
 	if err != nil {
-		t.opts.Logger.Warn("a tool asks in a way of an older revision, in which its server cannot be reached", "server", s.label, "tool", cut(tool.def.Name, 200), "error", err)
+		c.opts.Logger.Warn("a tool asks in a way of an older revision, in which its server cannot be reached", "server", s.label, "tool", cut(tool.def.Name, 200), "error", err)
 		return false
 	}
 	return tool.policy.older.Load()
 }
 
 // mayBeOlder reports whether the toolset chooses the revision of the server.
-func (s *server) mayBeOlder() bool {
+func mayBeOlder(s *server) bool {
 	forced := s.recipe.Revision
 	if given := s.given(); given != nil && forced == "" {
 		forced = given.Protocol.Revision
@@ -89,8 +93,8 @@ func (s *server) mayBeOlder() bool {
 }
 
 // remember keeps the older revision of a server for the next program.
-func (s *server) remember() {
-	s.opts.Logger.Warn("a server's tools ask in a way of an older revision, which is spoken from now on",
+func (c *connector) remember(s *server) {
+	c.opts.Logger.Warn("a server's tools ask in a way of an older revision, which is spoken from now on",
 		"server", s.label, "revision", s.client.Server().Revision)
 	if given := s.given(); given != nil {
 		given.Protocol.EraCache.Remember(s.recipe.Transport, s.client.Server().Revision)

@@ -8,24 +8,20 @@ import (
 	"time"
 )
 
-// pool holds the connections of a server with one for each user ([Server.PerUser]). Toolset.mu guards it.
+// pool holds the connections of a server with one for each user ([Server.PerUser]). The lock of the roster guards it.
 type pool struct {
-	max     int
 	conns   []*server     // the least recently used first
 	changed chan struct{} // closed when a connection may have become free
 }
 
-func newPool(s *Server) *pool {
-	if s.PerUser <= 0 {
-		return nil
-	}
-	return &pool{max: s.PerUser, changed: make(chan struct{})}
-}
+func newPool() *pool { return &pool{changed: make(chan struct{})} }
 
 // wakeLocked wakes all who wait for a connection, so that they look again.
 func (p *pool) wakeLocked() {
-	close(p.changed)
-	p.changed = make(chan struct{})
+	if p != nil {
+		close(p.changed)
+		p.changed = make(chan struct{})
+	}
 }
 
 // takes reports whether a caller's call may use the connection now. A connection that does not tell which call a question
@@ -58,8 +54,8 @@ const (
 
 // userConn returns the connection of the context's user for a call, and waits until it is free. It tells the context's
 // caller why it waits. The connection has to be released.
-func (t *Toolset) userConn(ctx context.Context, p *policy) (*server, error) {
-	user, known := t.approvals.userOf(ctx)
+func (l *lender) userConn(ctx context.Context, p *policy) (*server, error) {
+	user, known := l.userOf(ctx)
 	if !known {
 		return nil, &unsentError{fmt.Errorf("server %q has a connection for each user, and Options.User does not name the user of the call", p.label)}
 	}
@@ -72,31 +68,38 @@ func (t *Toolset) userConn(ctx context.Context, p *policy) (*server, error) {
 	defer cancel()
 	told := ""
 	for {
-		t.mu.Lock()
-		s, begun, why := t.chooseLocked(p, user, by)
-		changed := p.users.changed
-		t.mu.Unlock()
+		l.roster.mu.Lock()
+		s, begun, blocked, err := l.chooseLocked(p, user, by)
+		l.roster.mu.Unlock()
 		switch {
+		case err != nil:
+			return nil, &unsentError{err}
 		case begun:
-			t.openFor(ctx, s)
+			l.openFor(ctx, s)
 			fallthrough
 		case s != nil:
 			err := s.wait(ctx)
 			if err == nil {
 				return s, nil
 			}
-			t.released(s, by)
+			l.released(s, by)
 			return nil, &unsentError{err}
-		case why != told:
-			told = why
-			callerFrom(ctx).waiting(ctx, why)
+		case blocked.why != told:
+			told = blocked.why
+			callerFrom(ctx).waiting(ctx, told)
 		}
 		select {
-		case <-changed:
+		case <-blocked.changed:
 		case <-ctx.Done():
 			return nil, &unsentError{fmt.Errorf("server %q: %w", p.label, context.Cause(ctx))}
 		}
 	}
+}
+
+// blocked is why a call has to wait for a connection, and until when.
+type blocked struct {
+	why     string
+	changed <-chan struct{}
 }
 
 // wait waits until the connection is open.
@@ -109,42 +112,50 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// chooseLocked takes a connection for a call. It is begun if it still has to be opened, and nil if the call has to wait:
-// then why is the reason.
-func (t *Toolset) chooseLocked(p *policy, user string, by *Caller) (s *server, begun bool, why string) {
-	u := p.users
+// chooseLocked takes a connection for a call. It is begun if it still has to be opened, and nil if the call has to wait.
+func (l *lender) chooseLocked(p *policy, user string, by *Caller) (s *server, begun bool, wait blocked, err error) {
+	base := l.roster.ofLocked(p)
+	switch {
+	case l.roster.closed:
+		return nil, false, wait, errToolsetClosed
+	case base == nil:
+		return nil, false, wait, fmt.Errorf("server %q was removed", p.label)
+	}
+	u := l.pools[p]
+	if u == nil {
+		u = newPool()
+		l.pools[p] = u
+	}
+	wait.changed = u.changed
 	for _, s := range u.conns {
 		switch {
 		case s.user != user || s.retired || s.opened() && (s.err != nil || s.client.Err() != nil):
 		case s.takes(by):
 			u.useLocked(s, by)
-			return s, false, ""
+			return s, false, wait, nil
 		case s.asking == 0:
-			why = fmt.Sprintf(waitsForCall, p.label)
+			wait.why = fmt.Sprintf(waitsForCall, p.label)
 		}
 	}
-	if why != "" {
-		return nil, false, why
+	if wait.why != "" {
+		return nil, false, wait, nil
 	}
 	var instead *server
-	if len(u.conns) >= u.max {
+	if len(u.conns) >= p.perUser {
 		i := slices.IndexFunc(u.conns, func(s *server) bool { return s.uses == 0 })
 		if i < 0 {
-			return nil, false, fmt.Sprintf(waitsForRoom, p.label, u.max)
+			wait.why = fmt.Sprintf(waitsForRoom, p.label, p.perUser)
+			return nil, false, wait, nil
 		}
 		instead = u.conns[i]
 		u.removeLocked(instead)
 		instead.retired = true
 	}
-	base := t.serverOfLocked(p)
-	if base == nil || t.closed {
-		return nil, false, "the server is gone"
-	}
-	s = t.newServer(base.recipe, p)
+	s = l.newServer(base.recipe, p)
 	s.user, s.ready, s.pins, s.instead = user, make(chan struct{}), base.pins, instead
 	u.conns = append(u.conns, s)
 	u.useLocked(s, by)
-	return s, true, ""
+	return s, true, wait, nil
 }
 
 // useLocked counts a call on a connection and makes it the most recently used.
@@ -156,75 +167,90 @@ func (u *pool) useLocked(s *server, by *Caller) {
 }
 
 // openFor opens the connection of a user.
-func (t *Toolset) openFor(ctx context.Context, s *server) {
+func (l *lender) openFor(ctx context.Context, s *server) {
 	if s.instead != nil { // it ends first: the bound is for processes, too
 		_ = s.instead.close()
 		s.instead = nil
 	}
 	err := s.enter(ctx)
-	t.mu.Lock()
+	r := l.roster
+	r.mu.Lock()
 	s.err = err
 	if err != nil {
-		s.policy.users.removeLocked(s)
+		l.pools[s.policy].removeLocked(s)
 	}
 	close(s.ready)
-	s.policy.users.wakeLocked()
-	t.mu.Unlock()
+	l.pools[s.policy].wakeLocked()
+	r.mu.Unlock()
 	if err != nil {
 		return
 	}
 	close(s.watch.offered)
 	s.client.AfterEnd(func(err error) {
-		t.mu.Lock()
-		asked := s.retired || t.closed
-		s.policy.users.removeLocked(s)
-		s.policy.users.wakeLocked()
-		t.mu.Unlock()
+		r.mu.Lock()
+		asked := s.retired || r.closed
+		l.pools[s.policy].removeLocked(s)
+		l.pools[s.policy].wakeLocked()
+		r.mu.Unlock()
 		if !asked {
-			t.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another", "server", s.label, "error", err)
+			l.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another", "server", s.label, "error", err)
 		}
 	})
 }
 
 func (u *pool) removeLocked(s *server) {
-	u.conns = slices.DeleteFunc(u.conns, func(c *server) bool { return c == s })
+	if u != nil {
+		u.conns = slices.DeleteFunc(u.conns, func(c *server) bool { return c == s })
+	}
+}
+
+// connsLocked are the connections of all users.
+func (l *lender) connsLocked() (all []*server) {
+	for _, u := range l.pools {
+		all = append(all, u.conns...)
+	}
+	return all
 }
 
 // stopLocked closes the connection of a user as soon as no call uses it.
-func (t *Toolset) stopLocked(s *server) {
-	s.policy.users.removeLocked(s)
+func (l *lender) stopLocked(s *server) {
+	l.pools[s.policy].removeLocked(s)
 	s.retired = true
 	if s.uses > 0 {
-		t.retired = append(t.retired, s)
+		l.roster.retired = append(l.roster.retired, s)
 		return
 	}
-	s.policy.users.wakeLocked()
-	if !t.closed {
-		t.background.Go(func() { _ = s.close() })
-	}
+	l.pools[s.policy].wakeLocked()
+	l.roster.startLocked(func() { _ = s.close() })
 }
 
 // stopUsers closes the connections of all users of a server.
-func (t *Toolset) stopUsers(p *policy) {
-	if p.users == nil {
+func (l *lender) stopUsers(p *policy) {
+	r := l.roster
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := l.pools[p]
+	if u == nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, s := range slices.Clone(p.users.conns) {
-		t.stopLocked(s)
+	for _, s := range slices.Clone(u.conns) {
+		l.stopLocked(s)
+	}
+	u.wakeLocked()
+	if r.ofLocked(p) == nil {
+		delete(l.pools, p)
 	}
 }
 
 // restLocked closes the connection of a user after idleStop without calls.
-func (t *Toolset) restLocked(s *server) {
+func (l *lender) restLocked(s *server) {
 	s.rested++
 	n := s.rested
 	time.AfterFunc(idleStop, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
+		l.roster.mu.Lock()
+		defer l.roster.mu.Unlock()
 		if s.uses == 0 && s.rested == n && !s.retired {
-			t.stopLocked(s)
+			l.stopLocked(s)
 		}
 	})
 }
@@ -232,17 +258,17 @@ func (t *Toolset) restLocked(s *server) {
 // question counts a question of the server while it is answered. Meanwhile other conversations get connections of their
 // own: they must not wait as long as a person needs. If a question is refused because it may belong to several
 // conversations, each of them is told.
-func (t *Toolset) question(ctx context.Context, s *server) (answered func(error)) {
+func (l *lender) question(ctx context.Context, s *server) (answered func(error)) {
 	known := ctx.Value(callerKey{}) != nil
-	t.countQuestion(s, 1)
+	l.countQuestion(s, 1)
 	return func(err error) {
 		var callers []*Caller
 		if err != nil && !known {
-			t.mu.Lock()
+			l.roster.mu.Lock()
 			callers = slices.Collect(maps.Keys(s.callers))
-			t.mu.Unlock()
+			l.roster.mu.Unlock()
 		}
-		t.countQuestion(s, -1)
+		l.countQuestion(s, -1)
 		for _, c := range callers {
 			if c != nil && c.Unanswered != nil {
 				c.Unanswered(s.label, err)
@@ -251,11 +277,9 @@ func (t *Toolset) question(ctx context.Context, s *server) (answered func(error)
 	}
 }
 
-func (t *Toolset) countQuestion(s *server, n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (l *lender) countQuestion(s *server, n int) {
+	l.roster.mu.Lock()
+	defer l.roster.mu.Unlock()
 	s.asking += n
-	if s.policy.users != nil {
-		s.policy.users.wakeLocked()
-	}
+	l.pools[s.policy].wakeLocked()
 }

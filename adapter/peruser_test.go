@@ -245,3 +245,32 @@ func TestToolThatDiffersForAUser(t *testing.T) {
 		t.Errorf("got %v, want a stale tool", r.Err)
 	}
 }
+
+// A call that waits for a connection ends when there will be none: its server was removed, or the toolset closed.
+func TestWaitEndsWithTheServer(t *testing.T) {
+	for name, end := range map[string]func(*Toolset) error{
+		"removed": func(ts *Toolset) error { return ts.Remove("p") },
+		"closed":  (*Toolset).Close,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ts, _ := openPerUser(t, 1)
+			first, second := newConversation("grace", "1"), newConversation("linus", "2")
+			_ = first.run(t.Context(), ts, "ask")
+			<-first.asked
+			waiting := second.run(t.Context(), ts, "count")
+			synctest.Wait()
+			if got, want := second.waitsFor(), `waits for a connection to the server "p": all 1 are in use`; got != want {
+				t.Fatalf("got %q, want %q", got, want)
+			}
+			began := time.Now()
+			if err := end(ts); err != nil {
+				t.Error(err)
+			}
+			if got, want := <-waiting, "Error: the tool's server cannot be reached. Nothing was done."; got != want || time.Since(began) > time.Minute {
+				t.Errorf("%s: got %q after %v, want at once: %q", name, got, time.Since(began), want)
+			}
+			close(first.answer)
+			_ = ts.Close()
+		})
+	}
+}

@@ -70,23 +70,6 @@ func canonical(raw json.RawMessage) []byte {
 	return b
 }
 
-// Fingerprint is the fingerprint of the tool's definition.
-func (t *Tool) Fingerprint() string { return t.fingerprint }
-
-// Pins returns, by server, the fingerprints of the tools that are offered, to be
-// kept and given to [Server.Pins] another time.
-func (t *Toolset) Pins() map[string]map[string]string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := map[string]map[string]string{}
-	for _, s := range t.servers {
-		if s.err == nil {
-			out[s.label] = fingerprints(s.tools)
-		}
-	}
-	return out
-}
-
 func fingerprints(tools []*Tool) map[string]string {
 	pins := make(map[string]string, len(tools))
 	for _, tool := range tools {
@@ -95,9 +78,9 @@ func fingerprints(tools []*Tool) map[string]string {
 	return pins
 }
 
-// hold removes from a listing the tools that differ from their pins. It returns the
+// pinned removes from a listing of a server the tools that differ from their pins. It returns the
 // pins for the next listing, nil if there are none.
-func (s *server) hold(l *listing, pins map[string]string) map[string]string {
+func (l *listing) pinned(s *server, pins map[string]string) map[string]string {
 	if pins == nil {
 		if !s.policy.Pin {
 			return nil

@@ -121,11 +121,11 @@ type policy struct {
 	approve approval.Func // nil: every call is allowed
 
 	idempotency Idempotency
+	perUser     int // connections at most, one for each user; 0: all users share one
 	maxMedia    int
 	compiler    schemacheck.Validator // of output schemas, unless the client has one
 
 	// What has been learnt about the server.
-	users     *pool                            // nil: all users share a connection
 	older     atomic.Bool                      // its tools ask by requests: it is spoken to in an older revision
 	newerOnly atomic.Bool                      // it could not be reached in that
 	live      atomic.Pointer[mcpclient.Client] // the connection to a lazy server, nil while it rests
@@ -136,7 +136,7 @@ type policy struct {
 func newPolicy(o *Options, s *Server) *policy {
 	p := &policy{
 		Policy: s.Policy.over(o.Policy), label: s.Name, origin: originOf(s), place: placeOf(s), approve: o.Approve,
-		idempotency: s.Idempotency, maxMedia: o.maxMedia, users: newPool(s), log: o.Logger,
+		idempotency: s.Idempotency, maxMedia: o.maxMedia, perUser: max(s.PerUser, 0), log: o.Logger,
 	}
 	if s.Client != nil && p.Start == StartLazy { // it is connected already
 		p.Start = StartAvailable

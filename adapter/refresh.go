@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -62,13 +61,16 @@ type Event struct {
 	Err error
 }
 
+// empty reports whether no tool is another.
+func (e *Event) empty() bool { return len(e.Added)+len(e.Removed)+len(e.Changed) == 0 }
+
 // tell reports an event to the host, without a lock.
-func (t *Toolset) tell(e Event) {
-	if t.opts.OnChange == nil {
+func (c *connector) tell(e Event) {
+	if c.opts.OnChange == nil {
 		return
 	}
-	if err := guarded(t.opts.Logger, "Options.OnChange", func() error { t.opts.OnChange(e); return nil }); err != nil {
-		t.opts.Logger.Error("an event was not taken", "server", e.Server, "error", err)
+	if err := guarded(c.opts.Logger, "Options.OnChange", func() error { c.opts.OnChange(e); return nil }); err != nil {
+		c.opts.Logger.Error("an event was not taken", "server", e.Server, "error", err)
 	}
 }
 
@@ -89,28 +91,14 @@ func toolNames(tools []*Tool) []string {
 // announces one, at most once in every [Options.RefreshInterval]. For other servers
 // Refresh is the way.
 func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
-	t.mu.Lock()
-	if t.closed {
-		t.mu.Unlock()
-		return fmt.Errorf("refresh toolset: %w", errToolsetClosed)
+	chosen, err := t.roster.named(names)
+	if err != nil {
+		return fmt.Errorf("refresh toolset: %w", err)
 	}
-	var chosen []*server
-	for _, s := range t.servers {
-		if len(names) == 0 && !s.dormant || slices.Contains(names, s.label) {
-			chosen = append(chosen, s)
-		}
-	}
-	for _, name := range names {
-		if t.serverLocked(name) < 0 {
-			t.mu.Unlock()
-			return fmt.Errorf("refresh toolset: there is no server %q", name)
-		}
-	}
-	t.mu.Unlock()
 	errs := make([]error, len(chosen))
 	var wg sync.WaitGroup
 	for i, s := range chosen {
-		wg.Go(func() { errs[i] = t.refresh(ctx, s) })
+		wg.Go(func() { errs[i] = t.connector.refresh(ctx, s) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -120,45 +108,42 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 }
 
 // refresh lists the tools of one server again, or connects to it again.
-func (t *Toolset) refresh(ctx context.Context, s *server) error {
-	if s.watch.ended.Load() && !t.failed(s) {
+func (c *connector) refresh(ctx context.Context, s *server) error {
+	if s.watch.ended.Load() && !c.failed(s) {
 		s.watch.subscribed(ctx)
 	}
-	return t.listing(ctx, s, func() (*Event, error) {
-		if t.failed(s) {
-			return t.reconnect(ctx, s)
+	return c.change(ctx, s, func() (*Event, error) {
+		if c.failed(s) {
+			return c.reconnect(ctx, s)
 		}
-		return t.update(ctx, s)
+		return c.update(ctx, s)
 	})
 }
 
 // relist lists the tools of one server again because it announced a change.
-func (t *Toolset) relist(ctx context.Context, s *server) error {
-	return t.listing(ctx, s, func() (*Event, error) { return t.update(ctx, s) })
+func (c *connector) relist(ctx context.Context, s *server) error {
+	return c.change(ctx, s, func() (*Event, error) { return c.update(ctx, s) })
 }
 
-// listing calls do, alone for the server. It calls nothing for a server that has
+// change calls do, alone for the server, and tells the host of the event. It calls nothing for a server that has
 // left the toolset, or has another one in its place.
-func (t *Toolset) listing(ctx context.Context, s *server, do func() (*Event, error)) error {
-	e, err := t.alone(ctx, s, do)
+func (c *connector) change(ctx context.Context, s *server, do func() (*Event, error)) error {
+	e, err := c.alone(ctx, s, do)
 	if e != nil { // OnChange may list again
-		t.tell(*e)
+		c.tell(*e)
 	}
 	return err
 }
 
 // alone calls do while nothing else lists the tools of the server.
-func (t *Toolset) alone(ctx context.Context, s *server, do func() (*Event, error)) (*Event, error) {
+func (c *connector) alone(ctx context.Context, s *server, do func() (*Event, error)) (*Event, error) {
 	select {
 	case s.listing <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("server %q: %w", s.label, ctx.Err())
 	}
 	defer func() { <-s.listing }()
-	t.mu.Lock()
-	present := !t.closed && slices.Contains(t.servers, s)
-	t.mu.Unlock()
-	if !present {
+	if !c.roster.has(s) {
 		return nil, nil
 	}
 	return do()
@@ -166,15 +151,15 @@ func (t *Toolset) alone(ctx context.Context, s *server, do func() (*Event, error
 
 // failed reports whether a server needs another one in its place: it could not be
 // opened, or it is lost.
-func (t *Toolset) failed(s *server) bool {
-	t.mu.Lock()
+func (c *connector) failed(s *server) bool {
+	c.roster.mu.Lock()
 	failed := s.err != nil
-	t.mu.Unlock()
+	c.roster.mu.Unlock()
 	return failed || s.lost()
 }
 
 // update lists the tools of a server and replaces the earlier list.
-func (t *Toolset) update(ctx context.Context, s *server) (*Event, error) {
+func (c *connector) update(ctx context.Context, s *server) (*Event, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.policy.ConnectTimeout,
 		fmt.Errorf("not ready within %v (Policy.ConnectTimeout)", s.policy.ConnectTimeout))
 	defer cancel()
@@ -182,61 +167,53 @@ func (t *Toolset) update(ctx context.Context, s *server) (*Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.label, err)
 	}
-	t.mu.Lock()
+	c.roster.mu.Lock()
 	pins := s.pins
-	t.mu.Unlock()
-	pins = s.hold(&l, pins)
-	t.mu.Lock()
-	if !slices.Contains(t.servers, s) { // removed meanwhile
-		t.mu.Unlock()
-		return nil, nil
-	}
-	e := s.replaceLocked(l, pins)
-	t.buildLocked()
-	t.mu.Unlock()
-	if len(e.Added)+len(e.Removed)+len(e.Changed) == 0 {
+	c.roster.mu.Unlock()
+	pins = l.pinned(s, pins)
+	var e Event
+	c.roster.replace(s, s, func() bool { // unless it was removed meanwhile
+		e = l.since(s)
+		s.take(l, pins)
+		return true
+	})
+	if e.empty() {
 		return nil, nil
 	}
 	return &e, nil
 }
 
 // reconnect gives a server a new connection.
-func (t *Toolset) reconnect(ctx context.Context, old *server) (*Event, error) {
-	s := t.newServer(old.recipe, old.policy)
-	t.mu.Lock()
+func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) {
+	s := c.newServer(old.recipe, old.policy)
+	c.roster.mu.Lock()
 	s.pins = old.pins
-	t.mu.Unlock()
+	c.roster.mu.Unlock()
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	i := slices.Index(t.servers, old)
-	if i < 0 || t.closed {
-		t.mu.Unlock()
+	var e Event
+	replaced := c.roster.replace(old, s, func() bool {
+		e = (&listing{tools: s.tools}).since(old)
+		if e.Kind = ServerReturned; old.err != nil {
+			e.Kind = ServerAdded
+		}
+		return true
+	})
+	if !replaced {
 		_ = s.close()
 		return nil, nil
 	}
-	before := *old
-	e := before.replaceLocked(listing{s.tools, s.skipped, s.unmatched}, nil)
-	if e.Kind = ServerReturned; old.err != nil {
-		e.Kind = ServerAdded
-	}
-	t.servers = slices.Clone(t.servers)
-	t.servers[i] = s
-	t.buildLocked()
-	t.mu.Unlock()
-	t.retire(old)
-	close(s.watch.offered)
+	c.lender.retire(old)
 	if !old.dormant {
-		t.opts.Logger.Info("a server is there again", "server", s.label)
+		c.opts.Logger.Info("a server is there again", "server", s.label)
 	}
-	t.tend(s)
+	c.attend(s)
 	return &e, nil
 }
 
-// replaceLocked takes over what a server lists now. Tools that are the same stay
-// the same value.
-func (s *server) replaceLocked(l listing, pins map[string]string) Event {
+// since says what a listing changes at a server. Tools that are the same stay the same value.
+func (l *listing) since(s *server) Event {
 	e := Event{Server: s.label, Kind: ToolsChanged}
 	before := map[string]*Tool{}
 	for _, tool := range s.tools {
@@ -264,6 +241,5 @@ func (s *server) replaceLocked(l listing, pins map[string]string) Event {
 			e.Removed = append(e.Removed, tool.def.Name)
 		}
 	}
-	s.tools, s.skipped, s.unmatched, s.pins = l.tools, l.skipped, l.unmatched, pins
 	return e
 }

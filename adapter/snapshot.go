@@ -14,14 +14,6 @@ type snapshot struct {
 	views    func() *Catalog // the tools for views
 }
 
-// toolID names a tool on every connection to its server.
-type toolID struct {
-	server *policy
-	name   string // the server's
-}
-
-func (t *Tool) id() toolID { return toolID{t.policy, t.def.Name} }
-
 // newSnapshot makes a snapshot of the tools for models, and of the tools that models
 // must not see.
 func newSnapshot(o *Options, servers []*policy, all, hidden []*Tool) *snapshot {

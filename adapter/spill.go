@@ -24,8 +24,9 @@ const readResultSchema = `{"type":"object","properties":{` +
 
 // spill keeps long results.
 type spill struct {
-	limit int
-	tool  *Tool
+	limit   int
+	tool    *Tool
+	current func(*Tool) (*Tool, error) // see calls
 
 	mu    sync.Mutex
 	used  int
@@ -33,8 +34,8 @@ type spill struct {
 	order []string // handles, the oldest first
 }
 
-func newSpill(o *Options, schemas *schema.Cache) *spill {
-	p := &spill{limit: o.Spill, texts: map[string]string{}}
+func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, error)) *spill {
+	p := &spill{limit: o.Spill, current: current, texts: map[string]string{}}
 	yes := true
 	def := &mcp.Tool{
 		Name:        readResult,
@@ -108,9 +109,16 @@ func toolFailure(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
+// name is the name by which models know the tool.
+func (p *spill) name() string {
+	if now, err := p.current(p.tool); err == nil {
+		return now.name
+	}
+	return readResult
+}
+
 // fit brings the text of a tool's result within its bound and keeps what is cut.
-// name is the name by which models know the tool that reads it.
-func (p *spill) fit(text string, t *Tool, name func() string) string {
+func (p *spill) fit(text string, t *Tool) string {
 	limit := t.policy.MaxResult
 	if len(text) <= limit || t.reads() {
 		return shorten(text, limit)
@@ -121,6 +129,6 @@ func (p *spill) fit(text string, t *Tool, name func() string) string {
 	}
 	return Shorten(text, limit, func(from, missing int) string {
 		return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them …]\n",
-			missing, len(text), cmp.Or(t.reader, name()), handle, from)
+			missing, len(text), cmp.Or(t.reader, p.name()), handle, from)
 	})
 }

@@ -111,6 +111,14 @@ func (t *Tool) named(name string) *Tool {
 	return &renamed
 }
 
+// toolID names a tool on every connection to its server.
+type toolID struct {
+	server *policy
+	name   string // the server's
+}
+
+func (t *Tool) id() toolID { return toolID{t.policy, t.def.Name} }
+
 // reads reports whether the tool reads the long results of its toolset.
 func (t *Tool) reads() bool {
 	return t.client == nil && t.def.Name == readResult && t.policy.label == ""
@@ -132,6 +140,12 @@ func (t *Tool) Name() string { return t.name }
 // Server is the host's label of the server that has the tool. It is "" for the
 // toolset's own tool, see [Options.Spill].
 func (t *Tool) Server() string { return t.policy.label }
+
+// Fingerprint is the fingerprint of the tool's definition, see [Fingerprint].
+func (t *Tool) Fingerprint() string { return t.fingerprint }
+
+// ViewURI is the URI of the view that shows the tool's results, "" for none.
+func (t *Tool) ViewURI() string { return t.views.ResourceURI }
 
 // Native reports whether the tool runs in this program: it is a function, or the toolset's own.
 func (t *Tool) Native() bool { return t.local != nil }

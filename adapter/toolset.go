@@ -7,128 +7,43 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
-	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Toolset is the tools of several servers under one roof.
 type Toolset struct {
 	opts      *Options
-	schemas   schema.Cache
-	approvals *approvals
+	roster    *roster
+	connector *connector
+	lender    *lender
 	calls     *calls
-	spill     *spill                       // nil when results are not kept
-	level     atomic.Pointer[mcp.LogLevel] // of SetLogLevel; nil before
-	present   atomic.Pointer[snapshot]
-
-	life       context.Context // of the goroutines of servers; ends with Close
-	end        context.CancelFunc
-	background sync.WaitGroup // the goroutines of servers
-
-	mu       sync.Mutex
-	servers  []*server
-	retired  []*server       // replaced, with calls under way
-	reserved map[string]bool // names of servers that are being added
-	closed   bool
 }
 
 var errToolsetClosed = errors.New("the toolset is closed")
 
 func newToolset(o *Options) *Toolset {
-	t := &Toolset{opts: o, approvals: newApprovals(o), reserved: map[string]bool{}}
-	t.life, t.end = context.WithCancel(context.Background())
-	t.calls = &calls{
-		approvals: t.approvals, intercept: o.Intercept,
-		current: func(tool *Tool) (*Tool, error) { return t.present.Load().find(tool) },
-		hold:    t.hold, older: t.older,
+	r := newRoster(o)
+	c := &calls{
+		approvals: newApprovals(o), intercept: o.Intercept, current: r.current,
 		fit: func(text string, tool *Tool) string { return shorten(text, tool.policy.MaxResult) },
 	}
+	l := &lender{opts: o, roster: r, reachable: c.reachable, userOf: c.approvals.userOf, pools: map[*policy]*pool{}}
+	n := &connector{opts: o, roster: r, lender: l, calls: c}
+	l.newServer, l.awake, l.doze = n.newServer, n.awake, n.dozeLocked
+	c.hold, c.older = l.hold, n.older
 	if o.Spill > 0 {
-		t.spill = newSpill(o, &t.schemas)
-		t.spill.tool.calls = t.calls
-		t.calls.fit = func(text string, tool *Tool) string { return t.spill.fit(text, tool, t.readerName) }
+		kept := newSpill(o, &n.schemas, r.current)
+		kept.tool.calls, c.fit, r.own = c, kept.fit, kept.tool
 	}
-	t.present.Store(newSnapshot(o, nil, nil, nil))
-	return t
-}
-
-// readerName is the name by which models know the tool that reads kept results.
-func (t *Toolset) readerName() string {
-	now, err := t.present.Load().find(t.spill.tool)
-	if err != nil {
-		return readResult
-	}
-	return now.name
-}
-
-// newServer makes a server of this toolset. The recipe must not change after that.
-func (t *Toolset) newServer(recipe *Server, p *policy) *server {
-	s := &server{
-		label: recipe.Name, recipe: recipe, policy: p, opts: t.opts, pins: recipe.Pins,
-		listing: make(chan struct{}, 1),
-		start:   t.start, released: t.released, schemas: &t.schemas, level: &t.level, calls: t.calls,
-	}
-	s.watch = newWatch(s.label, t.opts, func(ctx context.Context) error { return t.relist(ctx, s) }, t.tell)
-	s.question = func(ctx context.Context) func(error) { return t.question(ctx, s) }
-	s.life, s.end = context.WithCancel(t.life)
-	return s
-}
-
-// start runs a goroutine of a server. It reports whether the toolset is open.
-func (t *Toolset) start(f func()) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.closed {
-		t.background.Go(f)
-	}
-	return !t.closed
-}
-
-// buildLocked names the tools and puts a new snapshot in place. A tool that gets
-// another name is a new value: whoever has the old one keeps it.
-func (t *Toolset) buildLocked() {
-	var all []*Tool
-	var ids []identity
-	var servers []*policy
-	for _, s := range t.servers {
-		servers = append(servers, s.policy)
-		for _, tool := range forModels(s.tools) {
-			all = append(all, tool)
-			ids = append(ids, identity{server: s.label, tool: tool.def.Name, prefix: s.recipe.Prefix, own: tool.own})
-		}
-	}
-	if t.spill != nil {
-		all = append(all, t.spill.tool)
-		ids = append(ids, identity{tool: t.spill.tool.def.Name, prefix: "toolset"})
-	}
-	for i, name := range assignNames(ids, t.opts.Prefix) {
-		all[i] = all[i].named(name)
-	}
-	rest := all
-	var hidden []*Tool
-	for _, s := range t.servers {
-		tools := slices.Clone(s.tools)
-		for i, tool := range tools {
-			if tool.views.ForModel {
-				tools[i], rest = rest[0], rest[1:]
-			} else {
-				tools[i] = tool.named(tool.def.Name)
-				hidden = append(hidden, tools[i])
-			}
-		}
-		s.tools = tools
-	}
-	t.present.Store(newSnapshot(t.opts, servers, all, hidden))
+	return &Toolset{opts: o, roster: r, connector: n, lender: l, calls: c}
 }
 
 // Catalog returns what the toolset has at present, for a provider. It is built
 // once for all callers: with the same tools and profile it is the same value.
 // Catalog panics when there is no such profile.
 func (t *Toolset) Catalog(p Profile) *Catalog {
-	build, ok := t.present.Load().catalogs[cmp.Or(p, ProfilePlain)]
+	build, ok := t.roster.present.Load().catalogs[cmp.Or(p, ProfilePlain)]
 	if !ok {
 		panic(fmt.Sprintf("adapter: there is no profile %q", p))
 	}
@@ -138,11 +53,6 @@ func (t *Toolset) Catalog(p Profile) *Catalog {
 // forModels are the tools that models may call.
 func forModels(tools []*Tool) []*Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(tool *Tool) bool { return !tool.views.ForModel })
-}
-
-// serverLocked is the index of the server of that name, -1 if there is none.
-func (t *Toolset) serverLocked(label string) int {
-	return slices.IndexFunc(t.servers, func(s *server) bool { return s.label == label })
 }
 
 // ServerStatus is the state of a server of a toolset.
@@ -179,30 +89,49 @@ type SkippedTool struct {
 }
 
 // Servers returns the state of the servers, in the order of Open and Add.
-func (t *Toolset) Servers() []ServerStatus {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := make([]ServerStatus, len(t.servers))
-	for i, s := range t.servers {
-		if s.err != nil {
-			out[i] = ServerStatus{Name: s.label, Err: s.err}
-			continue
-		}
-		out[i] = ServerStatus{
-			Name:      s.label,
-			Client:    s.client,
-			Rests:     s.dormant,
-			Tools:     forModels(s.tools),
-			Skipped:   append([]SkippedTool(nil), s.skipped...),
-			Unmatched: slices.Clone(s.unmatched),
+func (t *Toolset) Servers() []ServerStatus { return t.roster.status() }
 
-			AppTools: forViews(s.tools),
-		}
-		if s.client != nil {
-			out[i].Ended = s.client.Err()
+// status is the state of the server. The lock of its roster is held.
+func (s *server) status() ServerStatus {
+	if s.err != nil {
+		return ServerStatus{Name: s.label, Err: s.err}
+	}
+	out := ServerStatus{
+		Name:      s.label,
+		Client:    s.client,
+		Rests:     s.dormant,
+		Tools:     forModels(s.tools),
+		Skipped:   append([]SkippedTool(nil), s.skipped...),
+		Unmatched: slices.Clone(s.unmatched),
+
+		AppTools: forViews(s.tools),
+	}
+	if s.client != nil {
+		out.Ended = s.client.Err()
+	}
+	return out
+}
+
+// Pins returns, by server, the fingerprints of the tools that are offered, to be
+// kept and given to [Server.Pins] another time.
+func (t *Toolset) Pins() map[string]map[string]string {
+	t.roster.mu.Lock()
+	defer t.roster.mu.Unlock()
+	out := map[string]map[string]string{}
+	for _, s := range t.roster.servers {
+		if s.err == nil {
+			out[s.label] = fingerprints(s.tools)
 		}
 	}
 	return out
+}
+
+// Forget drops the decisions that are remembered for a server, for all servers if
+// server is "". With [Options.User] it drops the decisions of the user of the
+// context, and an unknown user is an error. Other errors come from
+// [Options.Decisions].
+func (t *Toolset) Forget(ctx context.Context, server string) error {
+	return t.calls.approvals.forget(ctx, server)
 }
 
 // Close ends the connections that the toolset made, all at the same time, and
@@ -210,16 +139,12 @@ func (t *Toolset) Servers() []ServerStatus {
 // [mcpclient.Client.Close] it does not wait for the host's handlers. It may be called
 // more than once, but not from OnChange.
 func (t *Toolset) Close() error {
-	t.mu.Lock()
-	t.closed = true
-	servers := slices.Concat(t.servers, t.retired)
-	for _, s := range t.servers {
-		if s != nil && s.policy.users != nil {
-			servers = append(servers, s.policy.users.conns...)
-		}
-	}
-	t.mu.Unlock()
-	t.end()
+	r := t.roster
+	r.mu.Lock()
+	r.closed = true
+	servers := slices.Concat(r.servers, r.retired, t.lender.connsLocked())
+	r.mu.Unlock()
+	r.end()
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
@@ -233,6 +158,6 @@ func (t *Toolset) Close() error {
 		})
 	}
 	wg.Wait()
-	t.background.Wait()
+	r.background.Wait()
 	return errors.Join(errs...)
 }

@@ -62,7 +62,7 @@ func (t *Toolset) ViewTools() Source { return viewSource{t} }
 type viewSource struct{ toolset *Toolset }
 
 // Catalog implements [Source].
-func (s viewSource) Catalog(Profile) *Catalog { return s.toolset.present.Load().views() }
+func (s viewSource) Catalog(Profile) *Catalog { return s.toolset.roster.present.Load().views() }
 
 // viewCatalog is the catalog of tools for views. Each name begins with the server's.
 func viewCatalog(o *Options, tools []*Tool) *Catalog {
@@ -91,9 +91,6 @@ func forViews(tools []*Tool) []*Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(tool *Tool) bool { return !tool.views.ForViews })
 }
 
-// ViewURI is the URI of the view that shows the tool's results, "" for none.
-func (t *Tool) ViewURI() string { return t.views.ResourceURI }
-
 // Tools returns the tools that views of the server may call, as it lists them at
 // present.
 func (a *ViewAccess) Tools() []*mcp.Tool {
@@ -107,14 +104,14 @@ func (a *ViewAccess) Tools() []*mcp.Tool {
 
 // present is the server as the toolset has it, nil if it has none, and its tools for views.
 func (a *ViewAccess) present() (*server, []*Tool) {
-	t := a.toolset
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i := t.serverLocked(a.server)
-	if i < 0 || t.servers[i].err != nil {
+	r := a.toolset.roster
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := r.indexLocked(a.server)
+	if i < 0 || r.servers[i].err != nil {
 		return nil, nil
 	}
-	return t.servers[i], forViews(t.servers[i].tools)
+	return r.servers[i], forViews(r.servers[i].tools)
 }
 
 // CallTool calls a tool by the server's name of it. The arguments are sent as they are, a
@@ -163,8 +160,8 @@ func (a *ViewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 		}
 	}
 	opts = append(callLimits(s.policy.IdleTimeout, s.policy.CallTimeout), opts...)
-	if s.policy.users != nil {
-		if s, err := a.toolset.userConn(ctx, s.policy); err != nil {
+	if s.policy.perUser > 0 {
+		if s, err := a.toolset.lender.userConn(ctx, s.policy); err != nil {
 			return nil, fmt.Errorf("read resource %q: %w", cut(uri, 200), err)
 		} else {
 			defer s.release(callerOf(ctx))

@@ -1,0 +1,131 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// connector has the servers of a toolset connected, and their tools listed. It replaces those that are
+// lost, rest, or need another revision.
+type connector struct {
+	opts    *Options
+	roster  *roster
+	lender  *lender
+	calls   *calls // of the tools
+	schemas schema.Cache
+	level   atomic.Pointer[mcp.LogLevel] // of SetLogLevel; nil before
+}
+
+// newServer makes a server of this toolset. The recipe must not change after that.
+func (c *connector) newServer(recipe *Server, p *policy) *server {
+	s := &server{
+		label: recipe.Name, recipe: recipe, policy: p, opts: c.opts, pins: recipe.Pins,
+		listing: make(chan struct{}, 1),
+		start:   c.roster.start, released: c.lender.released, schemas: &c.schemas, level: &c.level, calls: c.calls,
+	}
+	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.relist(ctx, s) }, c.tell)
+	s.question = func(ctx context.Context) func(error) { return c.lender.question(ctx, s) }
+	s.life, s.end = context.WithCancel(c.roster.life)
+	return s
+}
+
+// failTogether is how long the other servers have to fail as well, once one did.
+const failTogether = 2 * time.Second
+
+// errOthersFailed cancels the start of the other servers when one has failed.
+var errOthersFailed = errors.New("another server failed")
+
+// connect opens every server. The first failure of one that is required ends the others,
+// once they had the time to fail as well.
+func (c *connector) connect(ctx context.Context, servers []Server) error {
+	policies := make([]*policy, len(servers))
+	required := false
+	for i := range servers {
+		policies[i] = newPolicy(c.opts, &servers[i])
+		required = required || policies[i].Start == StartRequired
+	}
+	if !required && c.opts.Patience > 0 {
+		return c.connectQuick(ctx, servers, policies)
+	}
+	starting, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var (
+		wg   sync.WaitGroup
+		once sync.Once
+		late *time.Timer // nil before the first failure
+	)
+	failed := make([]error, len(servers))
+	all := make([]*server, len(servers))
+	for i := range servers {
+		recipe := servers[i]
+		s := c.newServer(&recipe, policies[i])
+		all[i] = s
+		wg.Go(func() {
+			if s.recall() {
+				return
+			}
+			s.err = s.enter(starting)
+			switch {
+			case s.err == nil:
+			case s.policy.Start != StartRequired:
+				c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+			case context.Cause(starting) != errOthersFailed:
+				failed[i] = s.err
+				once.Do(func() { late = time.AfterFunc(failTogether, func() { end(errOthersFailed) }) })
+			}
+		})
+	}
+	wg.Wait()
+	if late != nil {
+		late.Stop()
+	}
+	c.roster.fill(all)
+	err := errors.Join(failed...)
+	switch {
+	case err == nil && ctx.Err() == nil:
+		for _, s := range all {
+			c.attend(s)
+		}
+		return nil
+	case err == nil:
+		return ctx.Err()
+	case ctx.Err() != nil:
+		return err
+	}
+	return fmt.Errorf("%w (Policy.Start: StartAvailable continues without servers that fail)", err)
+}
+
+// add opens a server for a toolset that is open.
+func (c *connector) add(ctx context.Context, added *Server) error {
+	if err := checkServer(added); err != nil {
+		return err
+	}
+	if err := c.roster.reserve(added.Name); err != nil {
+		return err
+	}
+	s := c.newServer(added, newPolicy(c.opts, added))
+	var err error
+	if !s.recall() {
+		err = s.enter(ctx)
+	}
+	if err := c.roster.add(s, err); err != nil {
+		_ = s.close()
+		return err
+	}
+	c.attend(s)
+	c.tell(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
+	return nil
+}
+
+// attend begins to follow what becomes of a server that has got its place in the toolset.
+func (c *connector) attend(s *server) {
+	close(s.watch.offered)
+	c.tend(s)
+}

@@ -1,0 +1,223 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// roster has the servers of a toolset, their goroutines, and the tools that there are at present.
+type roster struct {
+	opts    *Options
+	own     *Tool                    // the toolset's own tool, nil without one
+	present atomic.Pointer[snapshot] // of the tools of all servers
+
+	life       context.Context // of the goroutines of servers; ends with the toolset
+	end        context.CancelFunc
+	background sync.WaitGroup // the goroutines of servers
+
+	mu       sync.Mutex // also of what a server says that it guards
+	servers  []*server
+	retired  []*server       // replaced, with calls under way
+	reserved map[string]bool // names of servers that are being added
+	closed   bool
+}
+
+func newRoster(o *Options) *roster {
+	r := &roster{opts: o, reserved: map[string]bool{}}
+	r.life, r.end = context.WithCancel(context.Background())
+	r.present.Store(newSnapshot(o, nil, nil, nil))
+	return r
+}
+
+// start runs a goroutine of a server. It reports whether the toolset is open.
+func (r *roster) start(f func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.startLocked(f)
+}
+
+func (r *roster) startLocked(f func()) bool {
+	if !r.closed {
+		r.background.Go(f)
+	}
+	return !r.closed
+}
+
+// current returns a tool as it is at present: its name and its connection may differ. The error is a [ErrStale].
+func (r *roster) current(t *Tool) (*Tool, error) { return r.present.Load().find(t) }
+
+// buildLocked names the tools and puts a new snapshot in place. A tool that gets
+// another name is a new value: whoever has the old one keeps it.
+func (r *roster) buildLocked() {
+	var all []*Tool
+	var ids []identity
+	var servers []*policy
+	for _, s := range r.servers {
+		servers = append(servers, s.policy)
+		for _, tool := range forModels(s.tools) {
+			all = append(all, tool)
+			ids = append(ids, identity{server: s.label, tool: tool.def.Name, prefix: s.recipe.Prefix, own: tool.own})
+		}
+	}
+	if r.own != nil {
+		all = append(all, r.own)
+		ids = append(ids, identity{tool: r.own.def.Name, prefix: "toolset"})
+	}
+	for i, name := range assignNames(ids, r.opts.Prefix) {
+		all[i] = all[i].named(name)
+	}
+	rest := all
+	var hidden []*Tool
+	for _, s := range r.servers {
+		tools := slices.Clone(s.tools)
+		for i, tool := range tools {
+			if tool.views.ForModel {
+				tools[i], rest = rest[0], rest[1:]
+			} else {
+				tools[i] = tool.named(tool.def.Name)
+				hidden = append(hidden, tools[i])
+			}
+		}
+		s.tools = tools
+	}
+	r.present.Store(newSnapshot(r.opts, servers, all, hidden))
+}
+
+// indexLocked is the index of the server of that name, -1 if there is none.
+func (r *roster) indexLocked(label string) int {
+	return slices.IndexFunc(r.servers, func(s *server) bool { return s.label == label })
+}
+
+// of is the server with a policy, nil if it has left the toolset.
+func (r *roster) of(p *policy) *server {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ofLocked(p)
+}
+
+func (r *roster) ofLocked(p *policy) *server {
+	i := slices.IndexFunc(r.servers, func(s *server) bool { return s.policy == p })
+	if i < 0 {
+		return nil
+	}
+	return r.servers[i]
+}
+
+// has reports whether a server is in the toolset, and that is open.
+func (r *roster) has(s *server) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.closed && slices.Contains(r.servers, s)
+}
+
+// fill puts the first servers in their places.
+func (r *roster) fill(all []*server) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.servers = all
+	r.buildLocked()
+}
+
+// fail says why a server could not be opened. It reports whether the server is in the toolset.
+func (r *roster) fail(s *server, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || !slices.Contains(r.servers, s) {
+		return false
+	}
+	s.err = err
+	return true
+}
+
+// named returns the servers with these names, all that do not rest if none is named.
+func (r *roster) named(names []string) ([]*server, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, errToolsetClosed
+	}
+	for _, name := range names {
+		if r.indexLocked(name) < 0 {
+			return nil, fmt.Errorf("there is no server %q", name)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(r.servers), func(s *server) bool {
+		if len(names) == 0 {
+			return s.dormant
+		}
+		return !slices.Contains(names, s.label)
+	}), nil
+}
+
+// reserve keeps a server's name free while it is being opened.
+func (r *roster) reserve(label string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return errToolsetClosed
+	}
+	if r.reserved[label] || r.indexLocked(label) >= 0 {
+		return fmt.Errorf("server %q is there already: remove it first, or give it another name", label)
+	}
+	r.reserved[label] = true
+	return nil
+}
+
+// add puts a server under its reserved name, or only gives the name back if it could not be opened.
+func (r *roster) add(s *server, failed error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.reserved, s.label)
+	if failed == nil && r.closed {
+		failed = errToolsetClosed
+	}
+	if failed == nil {
+		r.servers = append(r.servers, s)
+		r.buildLocked()
+	}
+	return failed
+}
+
+// remove takes a server away, nil if there is none.
+func (r *roster) remove(label string) *server {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := r.indexLocked(label)
+	if i < 0 {
+		return nil
+	}
+	s := r.servers[i]
+	s.end()
+	r.servers = append(r.servers[:i:i], r.servers[i+1:]...)
+	r.buildLocked()
+	return s
+}
+
+// replace swaps a server for another one. It reports whether the old one was still there. last is called before, with the
+// lock held, and may refuse.
+func (r *roster) replace(old, next *server, last func() bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.Index(r.servers, old)
+	if i < 0 || r.closed || !last() {
+		return false
+	}
+	r.servers = slices.Clone(r.servers)
+	r.servers[i] = next
+	r.buildLocked()
+	return true
+}
+
+// status is the state of the servers.
+func (r *roster) status() []ServerStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]ServerStatus, len(r.servers))
+	for i, s := range r.servers {
+		out[i] = s.status()
+	}
+	return out
+}
