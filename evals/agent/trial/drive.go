@@ -197,8 +197,8 @@ func (d *driver) sources(ctx context.Context, labels, functions []string) (all [
 	if len(servers) > 0 {
 		opts := &adapter.Options{
 			Client:          &mcpclient.Options{},
-			Policy:          adapter.Policy{MaxResult: d.Task.Limits.Result, IdleTimeout: -1, CallTimeout: -1, Start: adapter.StartAvailable}, // a call that hangs is for the limit of the trial to end, and for the line to say
-			RefreshInterval: time.Millisecond,                                                                                                 // and told below
+			Policy:          adapter.Policy{MaxResult: d.Task.Limits.Result, ConnectTimeout: -1, IdleTimeout: -1, CallTimeout: -1, Start: adapter.StartAvailable}, // what hangs is for the limit of the trial to end, and for the line to say
+			RefreshInterval: time.Millisecond,                                                                                                                     // and told below
 		}
 		if ms := d.Task.Limits.Millis; ms > 0 {
 			opts.Policy.CallTimeout = time.Duration(ms) * time.Millisecond
