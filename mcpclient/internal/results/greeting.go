@@ -80,16 +80,18 @@ func (g *Greeting) meta(d *jsonrpc.Decoder, info *mcp.Implementation) {
 // maxOthers bounds the capabilities that are kept though they are not known.
 const maxOthers = 100
 
-func listCapability(d *jsonrpc.Decoder) *mcp.ListCapability {
+// listCapability decodes what a server offers of a list. Only resources can be
+// subscribed to: what other lists have as subscribe means nothing.
+func listCapability(d *jsonrpc.Decoder, subscribes bool) *mcp.ListCapability {
 	if d.Kind() == 'n' {
 		return nil
 	}
 	c := new(mcp.ListCapability)
 	for key := range jsonrpc.MembersOf(d) {
-		switch string(key) {
-		case "listChanged":
+		switch name := string(key); {
+		case name == "listChanged":
 			c.ListChanged = jsonrpc.BooleanMember(d, "listChanged")
-		case "subscribe":
+		case name == "subscribe" && subscribes:
 			c.Subscribe = jsonrpc.BooleanMember(d, "subscribe")
 		}
 	}
@@ -118,22 +120,7 @@ func taskCapability(d *jsonrpc.Decoder) *mcp.TaskCapability {
 
 func decodeImplementation(d *jsonrpc.Decoder, i *mcp.Implementation) {
 	*i = mcp.Implementation{}
-	for key := range jsonrpc.MembersOf(d) {
-		switch string(key) {
-		case "name":
-			i.Name = jsonrpc.StringMember(d, "name", d.Raw())
-		case "title":
-			i.Title = jsonrpc.StringMember(d, "title", d.Raw())
-		case "version":
-			i.Version = jsonrpc.StringMember(d, "version", d.Raw())
-		case "description":
-			i.Description = jsonrpc.StringMember(d, "description", d.Raw())
-		case "websiteUrl":
-			i.WebsiteURL = jsonrpc.StringMember(d, "websiteUrl", d.Raw())
-		case "icons":
-			jsonrpc.UnmarshalMember(d, "icons", &i.Icons)
-		}
-	}
+	jsonrpc.ObjectMember(d, "serverInfo", i)
 }
 
 func decodeCapabilities(d *jsonrpc.Decoder, c *mcp.ServerCapabilities) {
@@ -142,11 +129,11 @@ func decodeCapabilities(d *jsonrpc.Decoder, c *mcp.ServerCapabilities) {
 	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "tools":
-			c.Tools = listCapability(d)
+			c.Tools = listCapability(d, false)
 		case "prompts":
-			c.Prompts = listCapability(d)
+			c.Prompts = listCapability(d, false)
 		case "resources":
-			c.Resources = listCapability(d)
+			c.Resources = listCapability(d, true)
 		case "completions":
 			c.Completions = emptyObject(d)
 		case "logging":

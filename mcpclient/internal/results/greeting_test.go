@@ -96,6 +96,25 @@ func TestGreetingOfPHP(t *testing.T) {
 	}
 }
 
+// What other lists say of subscriptions means nothing: the specification has it for resources.
+func TestGreetingSubscribesToResourcesOnly(t *testing.T) {
+	for raw, want := range map[string]bool{
+		`{"tools":{"subscribe":"yes","listChanged":true},"prompts":{"subscribe":{},"listChanged":true},"resources":{"subscribe":true}}`: true,
+		`{"tools":{"subscribe":true,"listChanged":true},"prompts":{"subscribe":true,"listChanged":true},"resources":{}}`:                false,
+	} {
+		var got Greeting
+		if err := jsonrpc.DecodeResult([]byte(`{"protocolVersion":"2025-11-25","capabilities":`+raw+`}`), &got); err != nil {
+			t.Errorf("%s: %v", raw, err)
+			continue
+		}
+		list := &mcp.ListCapability{ListChanged: true}
+		wanted := mcp.ServerCapabilities{Tools: list, Prompts: list, Resources: &mcp.ListCapability{Subscribe: want}}
+		if !reflect.DeepEqual(got.Server.Capabilities, wanted) {
+			t.Errorf("%s: got %+v, want %+v", raw, got.Server.Capabilities, wanted)
+		}
+	}
+}
+
 // What is not known is kept within bounds.
 func TestGreetingKeepsWhatIsUnknown(t *testing.T) {
 	for name, test := range map[string]struct {
