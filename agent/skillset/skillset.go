@@ -38,8 +38,9 @@ import (
 
 // Options configure a [Set]. Nil and the zero value are valid.
 type Options struct {
-	// Allow says which skills the model is told about. Default: all that can be verified.
-	Allow func(id skills.ID, s *skills.Skill) bool
+	// Allow says which skills the model is told about; server is the host's name of the
+	// skill's server. Default: all that can be verified.
+	Allow func(server string, s *skills.Skill) bool
 
 	// MaxSkills bounds the skills of a set; later ones are left out. Default 100; negative: no bound.
 	MaxSkills int
@@ -118,7 +119,7 @@ func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client,
 			s.left = append(s.left, err)
 			continue
 		}
-		if o.Allow != nil && !o.Allow(skill.ID(server), skill) {
+		if o.Allow != nil && !o.Allow(server, skill) {
 			continue
 		}
 		if len(s.skills) >= o.MaxSkills {

@@ -119,7 +119,7 @@ func TestNamesAndChoice(t *testing.T) {
 	if err != nil || !strings.Contains(set.Instructions(), "a/pdf") || !strings.Contains(set.Instructions(), "b/pdf") {
 		t.Errorf("got %v, %v", set, err)
 	}
-	set, err = skillset.Open(t.Context(), servers, &skillset.Options{Allow: func(id skills.ID, _ *skills.Skill) bool { return id.Server == "b" }})
+	set, err = skillset.Open(t.Context(), servers, &skillset.Options{Allow: func(server string, _ *skills.Skill) bool { return server == "b" }})
 	if err != nil || strings.Contains(set.Instructions(), "server a") || !strings.Contains(set.Instructions(), "- pdf (server b)") {
 		t.Errorf("got %q, %v", set.Instructions(), err)
 	}

@@ -14,7 +14,7 @@ func FuzzSkill(f *testing.F) {
 	f.Add([]byte(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf"},"resources":"dynamic"}`))
 	f.Add([]byte(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf"},"resources":[` + file + `,` + file + `,null,{"size":1e9}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		var s Skill
+		var s entry
 		if json.Unmarshal(raw, &s) != nil {
 			return
 		}
@@ -33,7 +33,7 @@ func FuzzSkill(f *testing.F) {
 			}
 			seen[file.URI] = true
 		}
-		if !seen[s.URI] || s.Name == "" || s.Dynamic || total > maxBytes || len(s.Files) > maxFiles {
+		if !seen[s.URI] || s.Name == "" || s.dynamic || total > maxBytes || len(s.Files) > maxFiles {
 			t.Errorf("got %+v of %s", s, raw)
 		}
 		before := s.Fingerprint()

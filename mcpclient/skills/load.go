@@ -39,9 +39,9 @@ func (e *Error) Unwrap() error { return e.reason }
 // Loaded is a skill with a verified SKILL.md. Its text comes from the server:
 // tell the model so, and run none of its files without a person's approval.
 type Loaded struct {
-	Skill        *Skill
 	Instructions string // SKILL.md after its front matter
 
+	skill  *Skill
 	client *mcpclient.Client
 }
 
@@ -58,7 +58,7 @@ func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.
 	}
 	held := *s
 	held.Files = slices.Clone(s.Files)
-	l := &Loaded{Skill: &held, client: c}
+	l := &Loaded{skill: &held, client: c}
 	document, err := l.Read(ctx, s.URI, opts...)
 	if err != nil {
 		return nil, err
@@ -99,18 +99,18 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 // entry, or if its size or SHA-256 differs from the entry, the error is a [*Error].
 // It may be called concurrently.
 func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
-	i := slices.IndexFunc(l.Skill.Files, func(f File) bool { return f.URI == uri })
+	i := slices.IndexFunc(l.skill.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
-		return nil, &Error{skill: l.Skill.URI, File: uri, reason: errors.New("it is not among the files of the skill")}
+		return nil, &Error{skill: l.skill.URI, File: uri, reason: errors.New("it is not among the files of the skill")}
 	}
 	result, err := l.client.ReadResource(ctx, uri, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("skill %q: %w", l.Skill.URI, err)
+		return nil, fmt.Errorf("skill %q: %w", l.skill.URI, err)
 	}
-	content, err := l.Skill.Files[i].verify(result)
+	content, err := l.skill.Files[i].verify(result)
 	if err != nil {
 		l.client.ClearCache() // the entry or the file is out of date
-		return nil, &Error{skill: l.Skill.URI, File: uri, reason: err}
+		return nil, &Error{skill: l.skill.URI, File: uri, reason: err}
 	}
 	return content, nil
 }

@@ -48,8 +48,8 @@ const (
 // with their files. It is a claim of the server; [Load] compares the delivered
 // files with it.
 //
-// Neither name nor URI is unique among servers: identify skills by [ID]. No
-// text of a skill, not even allowed-tools, gives a permission.
+// Neither name nor URI is unique among servers: identify a skill by its URI and the
+// host's own name of its server. No text of a skill, not even allowed-tools, gives a permission.
 type Skill struct {
 	URI string // of its SKILL.md
 
@@ -58,11 +58,11 @@ type Skill struct {
 	Name        string // of the front matter
 	Description string // of the front matter
 
-	// Files are all files of the skill, SKILL.md included. It is nil if Dynamic is
-	// set: then nothing can be verified, and the skill is not loaded.
-	Files   []File
-	Dynamic bool
+	// Files are all files of the skill, SKILL.md included. It is nil for a dynamic skill:
+	// nothing of it can be verified, and it is not loaded.
+	Files []File
 
+	dynamic bool
 	problem error // of the entry's form
 }
 
@@ -73,20 +73,11 @@ type File struct {
 	Size   *int64 `json:"size"`   // bytes
 }
 
-// ID names a skill among the skills of all servers.
-type ID struct {
-	Server string // the host's own name of the server, never the server's name for itself
-	URI    string
-}
-
-// ID is the identity of the skill; server is the host's name of the server.
-func (s *Skill) ID(server string) ID { return ID{server, s.URI} }
-
 // Fingerprint identifies the contents of the skill: bind a person's approval to
-// it and to the [ID], and ask again when it changes. It is empty for a dynamic
-// skill.
+// it, to the URI and to the server, and ask again when it changes. It is empty for a
+// dynamic skill.
 func (s *Skill) Fingerprint() string {
-	if s.Dynamic {
+	if s.dynamic {
 		return ""
 	}
 	var lines []string
@@ -102,9 +93,11 @@ func (s *Skill) Fingerprint() string {
 // character of the document by six.
 const maxEntryHead = 128 << 10
 
-// UnmarshalJSON implements [json.Unmarshaler]. It keeps an invalid entry;
-// [Skill.Check] returns the reason.
-func (s *Skill) UnmarshalJSON(data []byte) error {
+// entry is a skill as a server lists it.
+type entry struct{ Skill }
+
+// UnmarshalJSON keeps an invalid entry; [Skill.Check] returns the reason.
+func (s *entry) UnmarshalJSON(data []byte) error {
 	var w struct {
 		URI         string          `json:"uri"`
 		Frontmatter json.RawMessage `json:"frontmatter"`
@@ -113,7 +106,7 @@ func (s *Skill) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
-	*s = Skill{URI: w.URI, Frontmatter: w.Frontmatter}
+	s.Skill = Skill{URI: w.URI, Frontmatter: w.Frontmatter}
 	var head struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
@@ -127,7 +120,7 @@ func (s *Skill) UnmarshalJSON(data []byte) error {
 	case len(w.Frontmatter) > maxEntryHead:
 		s.problem = fmt.Errorf("its front matter is over %d bytes", maxEntryHead)
 	case string(w.Resources) == `"dynamic"`:
-		s.Dynamic = true
+		s.dynamic = true
 	case len(w.Resources) == 0 || w.Resources[0] != '[' || json.Unmarshal(w.Resources, &s.Files) != nil:
 		s.Files, s.problem = nil, errors.New(`its resources are neither a list of files nor "dynamic"`)
 	}
@@ -154,7 +147,7 @@ func (s *Skill) Check() error {
 		return errors.New("its URI is not that of a SKILL.md")
 	case s.Name == "" || dir != s.Name:
 		return fmt.Errorf("its URI does not have its name %q before SKILL.md", excerpt.Cut(s.Name))
-	case s.Dynamic:
+	case s.dynamic:
 		return errors.New("it is dynamic, so that its files cannot be verified")
 	case len(s.Files) > maxFiles:
 		return fmt.Errorf("it has %d files, more than %d", len(s.Files), maxFiles)
@@ -192,14 +185,24 @@ func (s *Skill) checkFiles() error {
 // entries are listed, too; see [Skill.Check]. An error is the last pair: a server
 // without skills answers with one.
 func List(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) iter.Seq2[*Skill, error] {
-	return mcpclient.List[Skill](ctx, c, "skills/list", "skills", opts...)
+	return func(yield func(*Skill, error) bool) {
+		for e, err := range mcpclient.List[entry](ctx, c, "skills/list", "skills", opts...) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&e.Skill, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Get asks for one skill by the URI of its SKILL.md, without reading any file. The
 // error matches [mcp.ErrInvalidResult] if the server answers with another skill.
 func Get(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient.CallOption) (*Skill, error) {
 	var result struct {
-		Skill *Skill `json:"skill"`
+		Skill *entry `json:"skill"`
 	}
 	raw, err := c.Call(ctx, "skills/get", map[string]string{"uri": uri}, opts...)
 	if err != nil {
@@ -215,5 +218,5 @@ func Get(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient
 	case result.Skill == nil || result.Skill.URI != uri:
 		return nil, fmt.Errorf("skill %q: %w: the server answered with another skill, or none", uri, mcp.ErrInvalidResult)
 	}
-	return result.Skill, nil
+	return &result.Skill.Skill, nil
 }

@@ -143,9 +143,6 @@ func TestSkills(t *testing.T) {
 		if err != nil || again.Fingerprint() != all[0].Fingerprint() || again.Fingerprint() == "" || all[2].Fingerprint() != "" {
 			t.Errorf("got %+v, %v", again, err)
 		}
-		if again.ID("a") == again.ID("b") {
-			t.Error("skills of two servers have the same identity")
-		}
 		if _, err := skills.Get(ctx, c, "skill://other/SKILL.md"); err == nil || !strings.Contains(err.Error(), "another skill") {
 			t.Errorf("another skill: got %v", err)
 		}
@@ -251,7 +248,7 @@ func TestSkillCheck(t *testing.T) {
 		"no front matter": {"skill://x/pdf/SKILL.md", `7`, "[" + md + "]", "front matter"},
 		"object":          {"skill://x/pdf/SKILL.md", `{"name":"pdf"}`, "{}", "neither a list"},
 	} {
-		var s skills.Skill
+		var s skills.Entry
 		if err := json.Unmarshal([]byte(`{"uri":"`+tt.uri+`","frontmatter":`+tt.frontmatter+`,"resources":`+tt.resources+`}`), &s); err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +272,7 @@ func TestSkillsOfHostileServers(t *testing.T) {
 // The front matter of an entry is as bounded as that of the document.
 func TestSkillEntryIsBounded(t *testing.T) {
 	for size, want := range map[int]bool{1 << 10: true, 128 << 10: false} {
-		var s skills.Skill
+		var s skills.Entry
 		entry := fmt.Sprintf(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"d","x":%q},"resources":[]}`, strings.Repeat("x", size))
 		if err := json.Unmarshal([]byte(entry), &s); err != nil {
 			t.Fatal(err)

@@ -22,8 +22,8 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 		return nil, nil
 	}
 	clients := s.clients()
-	note := &skillset.Options{Allow: func(id skills.ID, skill *skills.Skill) bool {
-		s.skills = append(s.skills, offered{id.Server, skill.Name, skill.Description})
+	note := &skillset.Options{Allow: func(server string, skill *skills.Skill) bool {
+		s.skills = append(s.skills, offered{server, skill.Name, skill.Description})
 		return true
 	}}
 	set, err := skillset.Open(ctx, clients, note)
