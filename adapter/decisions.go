@@ -35,9 +35,7 @@ func originOf(s *Server) string {
 	identity := ""
 	switch t := s.Transport.(type) {
 	case *mcpclient.HTTP:
-		identity = (&mcpclient.HTTP{URL: withoutUser(t.URL)}).Identity()
-	case *mcpclient.SSE:
-		identity = "sse " + withoutUser(t.URL)
+		identity = (&mcpclient.HTTP{URL: withoutUser(t.URL), SSE: t.SSE}).Identity()
 	case interface{ Identity() string }:
 		identity = t.Identity()
 	}
@@ -63,8 +61,6 @@ func placeOf(s *Server) string {
 		}
 		return cut(t.Path+" in "+dir, maxPlace)
 	case *mcpclient.HTTP:
-		address = t.URL
-	case *mcpclient.SSE:
 		address = t.URL
 	}
 	u, err := url.Parse(address)

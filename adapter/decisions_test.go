@@ -76,7 +76,7 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 		&mcpclient.Command{Path: "server", Args: command.Args, Dir: "/elsewhere"},
 		&mcpclient.HTTP{URL: "https://a.example/mcp"},
 		&mcpclient.HTTP{URL: "https://b.example/mcp"},
-		&mcpclient.SSE{URL: "https://a.example/mcp"},
+		&mcpclient.HTTP{URL: "https://a.example/mcp", SSE: true},
 		transportFunc(unreachable),
 		known{transportFunc(unreachable), "one"},
 		known{transportFunc(unreachable), "two"},

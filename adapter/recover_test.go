@@ -133,7 +133,7 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 		var e events
 		var dials atomic.Int32
 		first, second := newListener(t, "a"), newListener(t, "b")
-		opts := &mcpclient.Options{Restart: &mcpclient.Restart{Attempts: 2, First: time.Second, Jitter: -1}}
+		opts := &mcpclient.Options{Restart: &mcpclient.Restart{Attempts: 2, First: time.Second}}
 		ts := open(t, &Options{Client: opts, OnChange: e.hear, RetryWait: -1}, Server{Name: "p", Transport: redial(&dials, first, second)})
 		client := ts.Servers()[0].Client
 		_ = first.conn.Close()

@@ -47,8 +47,8 @@ var silent = slog.New(slog.DiscardHandler)
 // What it points to is shared and must not be changed.
 func (c *Client) Server() mcp.Server { return c.knownServer() }
 
-// Transport is the recipe of the connection in use: that of Connect, or the [SSE]
-// that a [HTTP] fell back to.
+// Transport is the recipe of the connection in use: that of Connect, or one
+// with HTTP.SSE set that a [HTTP] fell back to.
 func (c *Client) Transport() Transport {
 	if l := c.link.Load(); l != nil {
 		return l.transport

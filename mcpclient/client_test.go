@@ -519,7 +519,7 @@ func TestConnectRefusedAfterSilence(t *testing.T) {
 
 func TestConnectWithoutTransport(t *testing.T) {
 	for _, transport := range []mcpclient.Transport{
-		nil, (*mcpclient.Command)(nil), (*mcpclient.HTTP)(nil), (*mcpclient.SSE)(nil), (*mcpclient.IO)(nil),
+		nil, (*mcpclient.Command)(nil), (*mcpclient.HTTP)(nil), (*mcpclient.IO)(nil),
 	} {
 		want := fmt.Sprintf("connect: no transport (a nil %T)", transport)
 		if transport == nil {

@@ -106,7 +106,7 @@ func TestHandlerCloses(t *testing.T) {
 		"Restart.Notify": {
 			func(f func()) mcpclient.Options {
 				o := legacy()
-				o.Restart = &mcpclient.Restart{Notify: func(mcpclient.RestartEvent) { f() }}
+				o.Restart = &mcpclient.Restart{Notify: func(int, error) { f() }}
 				return o
 			},
 			func(_ *mcpclient.Client, p *peer) { _ = p.conn.Close() },

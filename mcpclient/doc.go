@@ -28,8 +28,7 @@
 // # Transports
 //
 //   - [Command] starts a process and speaks over its standard input and output.
-//   - [HTTP] speaks Streamable HTTP, or HTTP+SSE if the server knows only that; [SSE]
-//     speaks HTTP+SSE from the start.
+//   - [HTTP] speaks Streamable HTTP, or HTTP+SSE if the server knows only that.
 //   - [IO] speaks over a reader and a writer, [Pipe] within the process.
 //
 // A [Transport] is a recipe: it is dialed once for each connection. A host may bring

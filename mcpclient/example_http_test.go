@@ -120,9 +120,9 @@ func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // A server that is known to be old is asked over HTTP+SSE directly.
-func ExampleSSE() {
-	_, err := mcpclient.Connect(context.Background(), &mcpclient.SSE{URL: "example.com/sse"}, nil)
+func ExampleHTTP_sse() {
+	_, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{URL: "example.com/sse", SSE: true}, nil)
 	fmt.Println(err)
 	// Output:
-	// connect: SSE.URL "example.com/sse": want http://host/path or https://host/path
+	// connect: HTTP.URL "example.com/sse": want http://host/path or https://host/path
 }

@@ -25,11 +25,17 @@ func (m *mortal) Dial(ctx context.Context) (conn mcpclient.Conn, err error) {
 func ExampleRestart() {
 	ctx := context.Background()
 	server := new(mortal) // a mcpclient.Command, say
-	events := make(chan mcpclient.RestartEvent, 2)
+	events := make(chan string, 2)
 	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
 		Restart: &mcpclient.Restart{
-			First:  time.Millisecond,
-			Notify: func(e mcpclient.RestartEvent) { events <- e },
+			First: time.Millisecond,
+			Notify: func(attempt int, err error) {
+				if err == nil {
+					events <- "up again"
+				} else {
+					events <- fmt.Sprint("attempt ", attempt)
+				}
+			},
 		},
 	})
 	if err != nil {
@@ -38,8 +44,8 @@ func ExampleRestart() {
 	defer client.Close()
 
 	server.last.Close() // it dies
-	fmt.Println("attempt", (<-events).Attempt)
-	fmt.Println("up:", (<-events).Up)
+	fmt.Println(<-events)
+	fmt.Println(<-events)
 	result, err := client.CallTool(ctx, "forecast", nil)
 	if errors.Is(err, mcpclient.ErrConnectionLost) {
 		log.Fatal("it was under way when the connection ended: ", err)
@@ -47,7 +53,7 @@ func ExampleRestart() {
 	fmt.Println(result.Text(), err)
 	// Output:
 	// attempt 1
-	// up: true
+	// up again
 	// Sunny, 21 degrees <nil>
 }
 

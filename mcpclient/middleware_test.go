@@ -569,7 +569,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 						old.say <- answerTo(<-old.got)
 					}()
 					client = s.Client()
-					transport = &mcpclient.SSE{URL: s.URL(), Client: client, RoundTripper: around}
+					transport = &mcpclient.HTTP{URL: s.URL(), SSE: true, Client: client, RoundTripper: around}
 					if name == "fallback" {
 						transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
 					}
@@ -582,7 +582,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 				c := connected(t, transport, &opts)
 				callText(t, t.Context(), c, "a", "a")
 				time.Sleep(time.Second) // the standalone stream is refused meanwhile
-				_, isSSE := c.Transport().(*mcpclient.SSE)
+				isSSE := c.Transport().(*mcpclient.HTTP).SSE
 				if err := c.Close(); err != nil {
 					t.Error(err)
 				}
@@ -606,7 +606,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 	}
 	for _, transport := range []mcpclient.Transport{
 		&mcpclient.HTTP{URL: "http://example.com", RoundTripper: func(http.RoundTripper) http.RoundTripper { return nil }},
-		&mcpclient.SSE{URL: "http://example.com", RoundTripper: func(http.RoundTripper) http.RoundTripper { return nil }},
+		&mcpclient.HTTP{URL: "http://example.com", SSE: true, RoundTripper: func(http.RoundTripper) http.RoundTripper { return nil }},
 	} {
 		if _, err := transport.Dial(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ".RoundTripper returned nil") {
 			t.Errorf("got %v", err)

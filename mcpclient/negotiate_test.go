@@ -93,7 +93,7 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 func transportsTo(server *memhttp.Server) []mcpclient.Transport {
 	return []mcpclient.Transport{
 		&mcpclient.HTTP{URL: server.URL(), Client: server.Client()},
-		&mcpclient.SSE{URL: server.URL(), Client: server.Client()},
+		&mcpclient.HTTP{URL: server.URL(), SSE: true, Client: server.Client()},
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // Restart makes a client continue when its connection ends by itself, as it does when
 // the process of a [Command] dies: the transport is dialed again, after a wait
 // that grows. It is for transports with one connection that can be dialed more
-// than once, which [Command] and [SSE] are; [HTTP] has nothing that could end,
+// than once, which [Command] and [HTTP] with SSE are; other [HTTP] has nothing that could end,
 // and [IO] and [Pipe] cannot be dialed again. The zero value is valid.
 //
 // Calls under way end at once with [ErrConnectionLost] and the reason. Those that
@@ -31,42 +31,30 @@ import (
 // first connection is not tried again: Connect fails.
 type Restart struct {
 	// Attempts bounds the attempts in a row. One counts until a connection has
-	// held for Reset, also when it succeeds: a server that dies after each start
+	// held for a minute, also when it succeeds: a server that dies after each start
 	// is given up. Default 5, at most 1,000.
 	Attempts int
 
 	// First and Longest are the waits before the first attempt and before all of
-	// them: the wait doubles from attempt to attempt. Default 500 ms and 30 s,
-	// at most 1 h.
+	// them: the wait doubles from attempt to attempt. Up to half of a wait is left to
+	// chance, so that clients that lost a server together do not come back together.
+	// Default 500 ms and 30 s, at most 1 h.
 	First, Longest time.Duration
 
-	// Jitter is the share of a wait that is left to chance, so that clients that
-	// lost a server together do not come back together. Default 0.5, at most 1;
-	// negative: none.
-	Jitter float64
-
-	// Reset is how long a connection must hold for the attempts before it to be
-	// forgotten. Default 1 min.
-	Reset time.Duration
-
-	// Notify is told before each attempt and after its success, in turn with
-	// Options.OnNotification and from the same goroutine. Events wait with the
+	// Notify is told before the wait for each attempt, with the reason for it, and after the
+	// success of an attempt, with nil. The attempts in a row count from 1. It runs in turn with
+	// Options.OnNotification and on the same goroutine. What it is told waits with the
 	// notifications: if more than Options.Limits.Notifications wait, as an observer is
 	// slow, the oldest is dropped; Close drops those that wait. Default nil:
 	// Options.Logger is told instead.
-	Notify func(RestartEvent)
-}
-
-// RestartEvent tells how far a [Restart] is.
-type RestartEvent struct {
-	Up      bool          // calls continue
-	Attempt int           // in a row, counted from 1
-	Wait    time.Duration // before the attempt; zero when Up
-	Err     error         // why it takes the attempt; nil when Up
+	Notify func(attempt int, err error)
 }
 
 // restartTimeout bounds one attempt, the handshake included.
 const restartTimeout = time.Minute
+
+// restartReset is how long a connection must hold for the attempts before it to be forgotten.
+const restartReset = time.Minute
 
 // errOtherEra ends the subscriptions of a server that is not what it was.
 var errOtherEra = fmt.Errorf("%w: it came back speaking another era of the protocol: subscribe again", ErrSubscriptionEnded)
@@ -79,10 +67,6 @@ func (r *Restart) withDefaults() *Restart {
 	out.Attempts = min(cmp.Or(max(out.Attempts, 0), 5), 1000)
 	out.First = cmp.Or(max(out.First, 0), 500*time.Millisecond)
 	out.Longest = min(cmp.Or(max(out.Longest, 0), 30*time.Second), time.Hour)
-	out.Reset = cmp.Or(max(out.Reset, 0), time.Minute)
-	if out.Jitter == 0 {
-		out.Jitter = 0.5
-	}
 	return &out
 }
 
@@ -141,10 +125,10 @@ func (s *restarts) restart(ctx context.Context) error {
 	old := s.held()
 	reason := old.dead()
 	_ = old.end()
-	if time.Since(s.up) >= s.Reset {
+	if time.Since(s.up) >= restartReset {
 		s.failed = 0
 	}
-	policy := backoff.Policy{First: s.First, Max: s.Longest, Jitter: s.Jitter}
+	policy := backoff.Policy{First: s.First, Max: s.Longest}
 	lost := reason // what the loop begins with
 	err := backoff.Loop(ctx, policy, func() error {
 		if err := lost; err != nil {
@@ -161,12 +145,12 @@ func (s *restarts) restart(ctx context.Context) error {
 		}
 		f.Wait = policy.Delay(s.failed)
 		s.failed++
-		s.tell(RestartEvent{Attempt: s.failed, Wait: f.Wait, Err: s.scrub(f.Err)})
+		s.tell(f.Wait, s.scrub(f.Err))
 		return nil
 	})
 	if err == nil {
 		s.up = time.Now()
-		s.tell(RestartEvent{Up: true, Attempt: s.failed})
+		s.tell(0, nil)
 	}
 	return err
 }
@@ -184,15 +168,15 @@ func (s *restarts) exhausted(reason, last error) error {
 	return err
 }
 
-// tell tells Notify, or else the log.
-func (s *restarts) tell(e RestartEvent) {
-	switch notify := s.Notify; {
+// tell tells Notify, or else the log, that an attempt comes after a wait, or has succeeded.
+func (s *restarts) tell(wait time.Duration, because error) {
+	switch notify, attempt := s.Notify, s.failed; {
 	case notify != nil:
-		s.queue(func() { notify(e) })
-	case e.Up:
-		s.log.Info("the connection is up again", "attempt", e.Attempt)
+		s.queue(func() { notify(attempt, because) })
+	case because == nil:
+		s.log.Info("the connection is up again", "attempt", attempt)
 	default:
-		s.log.Warn("the connection ended: making another", "attempt", e.Attempt, "after", e.Wait, "because", e.Err)
+		s.log.Warn("the connection ended: making another", "attempt", attempt, "after", wait, "because", because)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 			go p.answers()
 		}
 		o := legacy()
-		o.Restart = &mcpclient.Restart{Jitter: -1}
+		o.Restart = new(mcpclient.Restart)
 		c := connected(t, endsLate{transport}, &o)
 		defer func() { _ = c.Close() }()
 		_ = (<-transport.peers).conn.Close()

@@ -109,7 +109,7 @@ func withOldServer(t *testing.T, s *oldServer, transport func(url string, client
 	o := samples(mcpclient.Options{}, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return tea(), nil
 	})
-	if _, direct := transport("", nil).(*mcpclient.SSE); direct {
+	if transport("", nil).(*mcpclient.HTTP).SSE {
 		o.Protocol.Revision = mcp.Revision20241105
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -124,7 +124,7 @@ func withOldServer(t *testing.T, s *oldServer, transport func(url string, client
 }
 
 func direct(url string, client *http.Client) mcpclient.Transport {
-	return &mcpclient.SSE{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, MaxMessage: 1000}
+	return &mcpclient.HTTP{URL: url, SSE: true, Client: client, Header: http.Header{"X-Key": {"k"}}, MaxMessage: 1000}
 }
 
 func fallingBack(url string, client *http.Client) mcpclient.Transport {
@@ -257,7 +257,7 @@ func TestSSEEndpoint(t *testing.T) {
 				test.change(s)
 				server := memhttp.New(s)
 				defer server.Close()
-				transport := &mcpclient.SSE{URL: server.URL() + "/sse", Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
+				transport := &mcpclient.HTTP{URL: server.URL() + "/sse", SSE: true, Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
 				c, err := transport.Dial(t.Context())
 				if test.want != ok {
 					if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -336,7 +336,7 @@ func TestSSEFallbackFails(t *testing.T) {
 		}
 	})
 	for _, url := range []string{"", "ftp://h", "http://"} {
-		if _, err := (&mcpclient.SSE{URL: url}).Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "SSE.URL") {
+		if _, err := (&mcpclient.HTTP{URL: url, SSE: true}).Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "HTTP.URL") {
 			t.Errorf("%q: got %v", url, err)
 		}
 	}

@@ -157,7 +157,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 			s := newOldServer(t)
 			go s.shake()
 			connect(t, s, func(url string, client *http.Client, token transport.TokenSource) mcpclient.Transport {
-				return &mcpclient.SSE{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, Token: token}
+				return &mcpclient.HTTP{URL: url, SSE: true, Client: client, Header: http.Header{"X-Key": {"k"}}, Token: token}
 			}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105}})
 		})
 	})
@@ -242,7 +242,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 		}))
 		defer server.Close()
 		go first.shake()
-		recipe := direct(server.URL()+"/sse", server.Client()).(*mcpclient.SSE)
+		recipe := direct(server.URL()+"/sse", server.Client()).(*mcpclient.HTTP)
 		asked := 0
 		token := new(transport.Bearer)
 		token.Refused = func(_ context.Context, r *transport.Refusal) error {

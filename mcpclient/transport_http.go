@@ -11,7 +11,7 @@ import (
 
 // HTTP reaches a server at a URL (the Streamable HTTP transport, in the form
 // that the negotiated revision has). A server that refuses initialize with the
-// status 400, 404 or 405 is tried over HTTP+SSE, as by [SSE].
+// status 400, 404 or 405 is tried over HTTP+SSE, as with SSE set.
 //
 // The standalone stream of a legacy server carries its own requests and
 // notifications. The client opens it if there is a reader: a handler,
@@ -24,6 +24,13 @@ type HTTP struct {
 	// URL is absolute: http://host/path or https://host/path. Errors and logs show it without
 	// user info and query.
 	URL string
+
+	// SSE speaks HTTP+SSE from the start, the transport of revision 2024-11-05 that later
+	// revisions replaced: one event stream at the URL brings every message of the server, and
+	// its first event names the endpoint to post to. Set it for a server that is known to speak
+	// nothing newer. The stream is the connection: when it ends, all calls end with it. A
+	// message with the token of another owner goes to the same stream.
+	SSE bool
 
 	// Client makes the requests; it is never changed or closed. Without a
 	// CheckRedirect of its own, redirects to another origin are refused.
@@ -58,24 +65,33 @@ type HTTP struct {
 }
 
 // Dial prepares the connection; no request is made yet. The error is for a URL that is not
-// as HTTP.URL wants it, and for a RoundTripper that returns nil.
+// as HTTP.URL wants it, and for a RoundTripper that returns nil. With SSE, Dial opens the stream and
+// waits up to 10 s for the endpoint, which must be on the same origin: the error is a
+// [*transport.HTTPError] if the status says why there is no stream, and matches
+// [mcp.ErrInvalidResult] if what came is no such stream.
 func (t *HTTP) Dial(ctx context.Context) (Conn, error) { return (*streamable.HTTP)(t).Dial(ctx) }
 
 // Identity tells the server from others, for an [EraCache].
-func (t *HTTP) Identity() string { return "http " + t.URL }
+func (t *HTTP) Identity() string {
+	if t.SSE {
+		return "sse " + t.URL
+	}
+	return "http " + t.URL
+}
 
 // fallback is the transport to use if the server answered initialize with err, nil if err is final: a server refuses
 // it as one of 2024-11-05 does: "If it fails with [...] 400 Bad Request, 404 Not
 // Found or 405 Method Not Allowed: Issue a GET request to the server URL". Only an
 // error of the modern era in the body says that it is not.
-func (t *HTTP) fallback(err error) *SSE {
+func (t *HTTP) fallback(err error) *HTTP {
 	status, ok := errors.AsType[*transport.HTTPError](err)
-	if !ok {
+	if !ok || t.SSE {
 		return nil
 	}
 	switch status.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-		older := SSE(*t)
+		older := *t
+		older.SSE = true
 		return &older
 	}
 	return nil
@@ -85,35 +101,3 @@ func (t *HTTP) fallback(err error) *SSE {
 // that wants method, body and status together. The message is not to be changed. It is nil for the
 // standalone stream, the end of a session, and a request of another package.
 func MessageFrom(ctx context.Context) []byte { return streamable.MessageFrom(ctx) }
-
-// SSE reaches a server over the HTTP+SSE transport of revision 2024-11-05, which
-// later revisions replaced: one event stream brings every message of the server,
-// whose first event names the endpoint to post to. [HTTP] falls back to it where
-// a server speaks nothing newer; ask for it directly only when that is known.
-//
-// The stream is the connection: when it ends, all calls end with it.
-type SSE struct {
-	// URL is that of the stream, as [HTTP].URL.
-	URL string
-
-	// Client makes the requests; it is never changed or closed. Without a
-	// CheckRedirect of its own, redirects to another origin are refused. Its
-	// Timeout, if it has one, ends the stream too.
-	Client *http.Client
-
-	// Header is added to every request.
-	Header http.Header
-
-	// Token and RoundTripper work as in [HTTP]. A message with the token of
-	// another owner goes to the same stream.
-	Token        transport.TokenSource
-	RoundTripper func(next http.RoundTripper) http.RoundTripper
-
-	// MaxMessage bounds one message in bytes. Default 32 MiB.
-	MaxMessage int
-}
-
-// Dial opens the stream and waits up to 10 s for the endpoint, which must be on
-// the same origin. The error is a [*transport.HTTPError] if the status says why there is no
-// stream, and matches [mcp.ErrInvalidResult] if what came is no such stream.
-func (t *SSE) Dial(ctx context.Context) (Conn, error) { return (*streamable.SSE)(t).Dial(ctx) }

@@ -32,6 +32,6 @@ func TestFastMCP(t *testing.T) {
 		scenario(t, p, &mcpclient.HTTP{URL: nodeAt(t, set, program, "http") + "/mcp"}, "", revision)
 	})
 	t.Run("sse", func(t *testing.T) {
-		scenario(t, p, &mcpclient.SSE{URL: nodeAt(t, set, program, "http") + "/sse"}, "", revision)
+		scenario(t, p, &mcpclient.HTTP{URL: nodeAt(t, set, program, "http") + "/sse", SSE: true}, "", revision)
 	})
 }

@@ -69,7 +69,7 @@ func TestMCPGo(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			t.Run("stdio", func(t *testing.T) { scenario(t, legacy, roleCommand(t, "mcp-go"), revision, revision) })
 			t.Run("http", func(t *testing.T) { scenario(t, legacy, markHTTP(t), revision, revision) })
-			t.Run("sse", func(t *testing.T) { scenario(t, sse, &mcpclient.SSE{URL: markSSE(t)}, revision, revision) })
+			t.Run("sse", func(t *testing.T) { scenario(t, sse, &mcpclient.HTTP{URL: markSSE(t), SSE: true}, revision, revision) })
 		})
 	}
 }

@@ -28,7 +28,7 @@ func TestGoSDKOverSSE(t *testing.T) {
 	t.Parallel()
 	p := peer{name: "go-sdk"}
 	t.Run("direct", func(t *testing.T) {
-		scenario(t, p, &mcpclient.SSE{URL: goSSE(t)}, mcp.Revision20241105, mcp.Revision20241105)
+		scenario(t, p, &mcpclient.HTTP{URL: goSSE(t), SSE: true}, mcp.Revision20241105, mcp.Revision20241105)
 	})
 	t.Run("fallback", func(t *testing.T) {
 		scenario(t, p, &mcpclient.HTTP{URL: goSSE(t)}, "", mcp.Revision20251125)
@@ -38,7 +38,7 @@ func TestGoSDKOverSSE(t *testing.T) {
 // TestServerEverythingOverSSE has the reference server as its peer.
 func TestServerEverythingOverSSE(t *testing.T) {
 	t.Parallel()
-	everything(t, &mcpclient.SSE{URL: everythingAt(t, npmServers(t), "sse", "/sse")})
+	everything(t, &mcpclient.HTTP{URL: everythingAt(t, npmServers(t), "sse", "/sse"), SSE: true})
 }
 
 // TestGoSDKForgetsSession replaces the official Go SDK's server by a new one

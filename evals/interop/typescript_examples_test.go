@@ -201,7 +201,7 @@ func examplePolling(t *testing.T, name string) {
 }
 
 func exampleSSE(t *testing.T, name string) {
-	asks(t, &mcpclient.SSE{URL: exampleHTTP(t, name).URL}, mcpclient.Options{}, []asking{
+	asks(t, &mcpclient.HTTP{URL: exampleHTTP(t, name).URL, SSE: true}, mcpclient.Options{}, []asking{
 		{"start-notification-stream", map[string]any{"interval": 1, "count": 2}, "Completed sending 2 notifications"},
 	})
 }
@@ -210,7 +210,7 @@ func exampleBoth(t *testing.T, name string) {
 	base := strings.TrimSuffix(exampleHTTP(t, name).URL, "/mcp")
 	call := []asking{{"start-notification-stream", map[string]any{"interval": 1, "count": 2}, "1ms"}}
 	asks(t, &mcpclient.HTTP{URL: base + "/mcp"}, mcpclient.Options{}, call)
-	asks(t, &mcpclient.SSE{URL: base + "/sse"}, mcpclient.Options{}, call)
+	asks(t, &mcpclient.HTTP{URL: base + "/sse", SSE: true}, mcpclient.Options{}, call)
 }
 
 func exampleGreet(t *testing.T, name string) {

@@ -52,17 +52,11 @@ func Authorize(s *config.Server, o *Options) (*oauth.Transport, error) {
 
 // remote returns the URL of a server that may want a sign-in, and sets its HTTP client.
 func remote(s *config.Server) (url string, use func(*http.Client)) {
-	switch t := s.Transport.(type) {
-	case *mcpclient.HTTP:
-		if s.OAuth != nil || t.Header.Get("Authorization") == "" {
-			return t.URL, func(c *http.Client) { t.Client = c }
-		}
-	case *mcpclient.SSE:
-		if s.OAuth != nil || t.Header.Get("Authorization") == "" {
-			return t.URL, func(c *http.Client) { t.Client = c }
-		}
+	t, ok := s.Transport.(*mcpclient.HTTP)
+	if !ok || s.OAuth == nil && t.Header.Get("Authorization") != "" {
+		return "", nil
 	}
-	return "", nil
+	return t.URL, func(c *http.Client) { t.Client = c }
 }
 
 func options(s *config.Server, o *Options) *oauth.Options {

@@ -138,7 +138,7 @@ func (c *Config) Err() error {
 type Server struct {
 	Name string
 
-	// Transport is a *mcpclient.Command, a *mcpclient.HTTP or a *mcpclient.SSE.
+	// Transport is a *mcpclient.Command or a *mcpclient.HTTP.
 	// The host may add fields that a file cannot have, such as a Stderr or a
 	// Client that signs in. It is nil for a disabled server. If the server has an
 	// Err, Dial returns it.

@@ -276,7 +276,7 @@ func TestRemoteTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []mcpclient.Transport{
-		&mcpclient.SSE{URL: "https://example.com/sse", Header: http.Header{"X-Key": {"k"}}},
+		&mcpclient.HTTP{URL: "https://example.com/sse", SSE: true, Header: http.Header{"X-Key": {"k"}}},
 		&mcpclient.HTTP{URL: "https://example.com/mcp"},
 		&mcpclient.HTTP{URL: "https://example.com/mcp"},
 	}

@@ -222,12 +222,10 @@ func (s *settings) transport() (transport.Transport, error) {
 		return s.command()
 	}
 	h, err := s.remote()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case kind == "sse":
-		return &mcpclient.SSE{URL: h.URL, Header: h.Header}, nil
 	}
+	h.SSE = kind == "sse"
 	return h, nil
 }
 

@@ -81,8 +81,6 @@ func connection(c *mcpclient.Client) []attribute.KeyValue {
 	switch t := c.Transport().(type) {
 	case *mcpclient.HTTP:
 		out = append(out, endpoint(t.URL)...)
-	case *mcpclient.SSE:
-		out = append(out, endpoint(t.URL)...)
 	case *mcpclient.Command, *mcpclient.IO:
 		out = append(out, keyTransport.String("pipe"))
 	}

@@ -32,6 +32,7 @@ import (
 // HTTP is the transport of mcpclient.HTTP, which documents the fields.
 type HTTP struct {
 	URL          string
+	SSE          bool
 	Client       *http.Client
 	Header       http.Header
 	Token        transport.TokenSource
@@ -39,12 +40,24 @@ type HTTP struct {
 	MaxMessage   int
 }
 
-// Dial prepares the connection and makes no request yet. It fails if URL is not an http or
+// Dial is what mcpclient.HTTP says. It fails if URL is not an http or
 // https URL with a host, or if RoundTripper returns nil.
-func (t *HTTP) Dial(context.Context) (transport.Conn, error) {
+func (t *HTTP) Dial(ctx context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *mcpclient.HTTP)")
 	}
+	c, err := t.conn()
+	switch {
+	case err != nil:
+		return nil, err
+	case t.SSE:
+		return t.openStream(ctx, c)
+	}
+	return c, nil
+}
+
+// conn prepares a connection and makes no request yet.
+func (t *HTTP) conn() (*conn, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("HTTP.URL %q: want http://host/path or https://host/path", redact.RawURL(t.URL))

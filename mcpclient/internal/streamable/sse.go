@@ -18,41 +18,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// SSE is what mcpclient.SSE says.
-type SSE struct {
-	URL          string
-	Client       *http.Client
-	Header       http.Header
-	Token        transport.TokenSource
-	RoundTripper func(next http.RoundTripper) http.RoundTripper
-	MaxMessage   int
-}
-
-// streamable is the transport with the same settings that makes the requests. The
-// conversion holds both types to the same fields.
-func (t *SSE) streamable(url string) *HTTP {
-	h := HTTP(*t)
-	h.URL = url
-	return &h
-}
-
 const (
 	endpointTimeout = 10 * time.Second // bounds the wait for the endpoint
 	maxEndpoint     = 8 << 10
 )
 
-// Dial opens the stream and waits up to 10 s for the endpoint, which must be on
-// the same origin. The error is an [*transport.HTTPError] if the status says why there is no
-// stream, and matches [mcp.ErrInvalidResult] if what came is no such stream.
-func (t *SSE) Dial(ctx context.Context) (_ transport.Conn, err error) {
-	if t == nil {
-		return nil, errors.New("no transport (a nil *mcpclient.SSE)")
-	}
-	stream, err := t.streamable(t.URL).Dial(ctx)
-	if err != nil {
-		return nil, errors.New(strings.Replace(err.Error(), "HTTP.", "SSE.", 1))
-	}
-	c := &sseConn{recipe: t, stream: stream.(*conn)}
+// openStream opens the stream of a server of 2024-11-05 and waits up to 10 s for the endpoint,
+// which must be on the same origin. The error is an [*transport.HTTPError] if the status says why
+// there is no stream, and matches [mcp.ErrInvalidResult] if what came is no such stream.
+func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, err error) {
+	c := &sseConn{recipe: t, stream: stream}
 	defer func() {
 		if err != nil {
 			_ = c.Close()
@@ -65,7 +40,7 @@ func (t *SSE) Dial(ctx context.Context) (_ transport.Conn, err error) {
 	resp, err := c.stream.do(c.life, http.MethodGet, m)
 	if err == nil {
 		c.body = resp.Body
-		err = c.open(ctx, resp)
+		err = c.open(resp)
 	}
 	switch {
 	case err != nil && wait.Err() != nil:
@@ -80,7 +55,7 @@ func (t *SSE) Dial(ctx context.Context) (_ transport.Conn, err error) {
 
 // sseConn is a shared connection over an event stream and an endpoint.
 type sseConn struct {
-	recipe *SSE
+	recipe *HTTP
 	stream *conn     // makes the stream
 	posts  *conn     // posts to the endpoint
 	life   *exchange // of the stream
@@ -89,7 +64,7 @@ type sseConn struct {
 }
 
 // open reads the beginning of the stream up to the endpoint.
-func (c *sseConn) open(ctx context.Context, resp *http.Response) error {
+func (c *sseConn) open(resp *http.Response) error {
 	shown := c.stream.shown()
 	switch {
 	case resp.StatusCode/100 != 2:
@@ -108,13 +83,13 @@ func (c *sseConn) open(ctx context.Context, resp *http.Response) error {
 		case event.Type != "endpoint":
 			return fmt.Errorf("%w: GET %s: the first event is %q, want the endpoint", mcp.ErrInvalidResult, shown, excerpt.Cut(event.Type))
 		}
-		return c.endpoint(ctx, resp.Request.URL, strings.TrimSpace(string(event.Data)))
+		return c.endpoint(resp.Request.URL, strings.TrimSpace(string(event.Data)))
 	}
 }
 
 // endpoint takes the URL to post to, which may be relative to that of the stream.
 // Another origin would be told what was meant for this one.
-func (c *sseConn) endpoint(ctx context.Context, base *url.URL, raw string) error {
+func (c *sseConn) endpoint(base *url.URL, raw string) error {
 	named, err := url.Parse(raw)
 	if err != nil || len(raw) > maxEndpoint {
 		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", mcp.ErrInvalidResult, c.stream.shown(), maxEndpoint)
@@ -124,13 +99,12 @@ func (c *sseConn) endpoint(ctx context.Context, base *url.URL, raw string) error
 		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", mcp.ErrInvalidResult, c.stream.shown(), excerpt.Cut(u.Scheme), excerpt.Cut(u.Host))
 	}
 	u.User, u.Fragment = base.User, ""
-	posts := c.recipe.streamable(u.String())
-	posts.Client, posts.RoundTripper = &c.stream.client, nil // the client has it
-	dialed, err := posts.Dial(ctx)
-	if err != nil {
+	recipe := *c.recipe
+	recipe.URL = u.String()
+	recipe.Client, recipe.RoundTripper = &c.stream.client, nil // the client has it
+	if c.posts, err = recipe.conn(); err != nil {
 		return fmt.Errorf("%w: endpoint: %w", mcp.ErrInvalidResult, err)
 	}
-	c.posts = dialed.(*conn)
 	return nil
 }
 
@@ -146,7 +120,7 @@ func (c *sseConn) Recv() ([]byte, error) {
 		var large *sse.TooLargeError
 		switch {
 		case errors.As(err, &large):
-			return nil, &transport.MessageError{Err: fmt.Errorf("%w: an event is over %d bytes, which SSE.MaxMessage can raise", transport.ErrMessageTooLarge, large.Limit)}
+			return nil, &transport.MessageError{Err: fmt.Errorf("%w: an event is over %d bytes, which HTTP.MaxMessage can raise", transport.ErrMessageTooLarge, large.Limit)}
 		case errors.Is(err, io.EOF):
 			return nil, io.EOF
 		case err != nil:

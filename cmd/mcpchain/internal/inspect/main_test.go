@@ -331,7 +331,7 @@ func TestDescribe(t *testing.T) {
 	for want, transport := range map[string]mcpclient.Transport{
 		"command x with 2 arguments":   &mcpclient.Command{Path: "x", Args: []string{"secret", "b"}},
 		"http https://example.com/mcp": &mcpclient.HTTP{URL: "https://me:secret@example.com/mcp?key=secret#x"},
-		"sse http://example.com/sse":   &mcpclient.SSE{URL: "http://me:secret@example.com/sse?key=secret"},
+		"sse http://example.com/sse":   &mcpclient.HTTP{URL: "http://me:secret@example.com/sse?key=secret", SSE: true},
 		"":                             nil,
 	} {
 		if got := describe(transport); got != want {

@@ -148,9 +148,10 @@ func describe(t mcpclient.Transport) string {
 	case *mcpclient.Command:
 		return fmt.Sprintf("command %s with %s", t.Path, plural(len(t.Args), "argument"))
 	case *mcpclient.HTTP:
+		if t.SSE {
+			return "sse " + public(t.URL)
+		}
 		return "http " + public(t.URL)
-	case *mcpclient.SSE:
-		return "sse " + public(t.URL)
 	}
 	return ""
 }

@@ -52,8 +52,6 @@ func deed(s *config.Server) string {
 		return strings.Join(lines, "\n  ")
 	case *mcpclient.HTTP:
 		return call(t.URL, t.Header)
-	case *mcpclient.SSE:
-		return call(t.URL, t.Header)
 	}
 	return "cannot be shown: " + oneLine(fmt.Sprint(s.Err))
 }

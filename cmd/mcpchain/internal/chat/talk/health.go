@@ -66,14 +66,14 @@ func (h *health) of(server string) error {
 
 // restart has a server that dies started again, and tells the person.
 func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
-	return &mcpclient.Restart{Notify: func(e mcpclient.RestartEvent) {
-		known, why := l.health.of(server) != nil, e.Err
+	return &mcpclient.Restart{Notify: func(_ int, why error) {
+		known := l.health.of(server) != nil
 		if _, died := errors.AsType[*transport.ProcessError](why); died { // what helps with a URL is for the start
 			why = reason.Server{}.Explain(why)
 		}
 		l.health.set(server, why)
 		switch {
-		case e.Up:
+		case why == nil:
 			s.Note(screen.Faint, "the server %s is back", server)
 		case !known:
 			s.Note(screen.Fail, "lost the server %s, and start it again: %v", server, why)
@@ -162,9 +162,10 @@ func (s *Session) reach(server string) string {
 	case *mcpclient.Command:
 		return "stdio, " + hosttext.Line(t.Path, 100)
 	case *mcpclient.HTTP:
+		if t.SSE {
+			return "HTTP with SSE, " + models.PublicURL(t.URL)
+		}
 		return "HTTP, " + models.PublicURL(t.URL)
-	case *mcpclient.SSE:
-		return "HTTP with SSE, " + models.PublicURL(t.URL)
 	}
 	return "not tried"
 }
