@@ -59,7 +59,7 @@ func TestAdvance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := record.Fold(log.Records)
+		s, err := record.StateOf(log.Records)
 		if err != nil || agent.ResultOf(s).Output != "done" || !log.Head.Held.IsZero() {
 			t.Errorf("got %+v, %v, held until %v, want an answer and no holder", s, err, log.Head.Held)
 		}

@@ -22,7 +22,7 @@ type flakyStore struct {
 }
 
 func (f *flakyStore) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
-	outcome := func(r record.Record) bool { _, ok := r.Change.(*record.Outcome); return ok }
+	outcome := func(r record.Record) bool { _, ok := record.ChangeOf(r).(*record.Outcome); return ok }
 	if f.times == 0 && !slices.ContainsFunc(records, outcome) {
 		return f.Store.Append(ctx, lease, head, records, answers...)
 	}

@@ -237,7 +237,7 @@ func afterDeath(ctx context.Context, store record.Store, doubts map[string]bool)
 	if err != nil {
 		return err
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func folded(ctx context.Context, store record.Store) (*record.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return record.Fold(log.Records)
+	return record.StateOf(log.Records)
 }
 
 // masked is the state of the run without times, the number of records and of lost replies,

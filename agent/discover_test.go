@@ -433,7 +433,7 @@ func searched(t *testing.T, store record.Store, first *dying, by record.Discover
 			_, err = process(store, 0).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		case err == nil:
 			above := 0.0
-			if slices.ContainsFunc(log.Records, func(r record.Record) bool { _, ok := r.Change.(*record.Called); return ok }) {
+			if slices.ContainsFunc(log.Records, func(r record.Record) bool { _, ok := record.ChangeOf(r).(*record.Called); return ok }) {
 				above = -1
 			}
 			if err = store.Release(t.Context(), record.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {

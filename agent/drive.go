@@ -76,13 +76,12 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 // create begins a run in the store, or gives the input to the run of that name.
 func (a *Agent) create(ctx context.Context, o *runOptions, begun *record.Begun, in Input) (*loaded, error) {
 	s := new(record.State)
-	first := record.Record{Seq: 1, At: time.Now().UTC(), Change: begun} // which tells runs of one name apart
-	err := record.Apply(s, first)
+	first, err := s.Add(time.Now().UTC(), begun) // the time tells runs of one name apart
 	if err != nil {
 		return nil, err
 	}
 	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
-	h.lease, err = a.opts.Durable.Store.Create(ctx, a.holder(), record.HeadOf(s), []record.Record{first})
+	h.lease, err = a.opts.Durable.Store.Create(ctx, a.holder(), record.HeadOf(s), first)
 	if err == nil {
 		return &loaded{state: s, hold: h, journal: h}, nil
 	}
@@ -145,7 +144,7 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 		return err
 	}
 	l.answers = log.Replies
-	if l.state, err = record.Fold(log.Records); err != nil {
+	if l.state, err = record.StateOf(log.Records); err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
 	return nil

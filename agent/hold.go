@@ -75,9 +75,7 @@ func (h *hold) has(ctx context.Context, head record.Head, records []record.Recor
 		return false
 	}
 	for i, kept := range log.Records[len(log.Records)-len(records):] {
-		a, errA := kept.MarshalJSON()
-		b, errB := records[i].MarshalJSON()
-		if errA != nil || errB != nil || !bytes.Equal(a, b) {
+		if !bytes.Equal(kept.JSON, records[i].JSON) {
 			return false
 		}
 	}

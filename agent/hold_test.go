@@ -30,7 +30,7 @@ type stopped struct {
 
 func (s *stopped) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
 	err := s.Store.Append(ctx, lease, head, records, answers...)
-	if slices.ContainsFunc(records, func(r record.Record) bool { _, ok := r.Change.(*record.Intent); return ok }) {
+	if slices.ContainsFunc(records, func(r record.Record) bool { _, ok := record.ChangeOf(r).(*record.Intent); return ok }) {
 		time.Sleep(2 * leaseTTL)
 		s.woken.Store(true)
 	}

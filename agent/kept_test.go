@@ -264,7 +264,7 @@ func TestKeptResultByAdvance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := record.Fold(log.Records)
+			s, err := record.StateOf(log.Records)
 			if err != nil || s.Output != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != record.DigestOf([]byte(itemsOf(1000))) {
 				t.Errorf("got %q, %v, %+v", s.Output, err, s.Kept)
 			}

@@ -38,7 +38,7 @@ func TestTurnLargerThanACommit(t *testing.T) {
 	}
 	kept := 0
 	for _, r := range log.Records {
-		if o, ok := r.Change.(*record.Outcome); ok && len(o.Result.Text) == 5<<20 {
+		if o, ok := record.ChangeOf(r).(*record.Outcome); ok && len(o.Result.Text) == 5<<20 {
 			kept++
 		}
 	}

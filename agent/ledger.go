@@ -35,7 +35,7 @@ type ledger struct {
 
 	mu      sync.Mutex // guards the fields below, and the state
 	root    *record.State
-	records []record.Record
+	records []record.Entry
 	size    int   // of the results in the records since the last cut, in bytes
 	cuts    []cut // in the records
 	events  []Event
@@ -77,7 +77,7 @@ type cut struct {
 const maxCommit = 16 << 20
 
 // add applies a change to the state. The events come out with it.
-func (l *ledger) add(r record.Record, events []Event) error {
+func (l *ledger) add(r record.Entry, events []Event) error {
 	if err := record.Apply(l.root, r); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (l *ledger) snapshot() {
 		l.unsized = 2 * l.root.Seq // it may be shorter by then
 		return
 	}
-	if err := l.add(record.Record{Seq: l.root.Seq + 1, At: l.root.Updated, Change: c}, nil); err != nil {
+	if err := l.add(record.Entry{Seq: l.root.Seq + 1, At: l.root.Updated, Change: c}, nil); err != nil {
 		l.err = err
 		return
 	}
@@ -152,7 +152,7 @@ func (l *ledger) write() {
 	l.wrote.Broadcast()
 }
 
-func (l *ledger) put(head record.Head, records []record.Record, cuts []cut, events []Event) error {
+func (l *ledger) put(head record.Head, records []record.Entry, cuts []cut, events []Event) error {
 	if err := l.keepAll(head, records, cuts); err != nil {
 		return err
 	}
@@ -234,7 +234,11 @@ func (l *ledger) confirm(ctx context.Context) error {
 const lastWrite = 5 * time.Second
 
 // keepAll makes records durable, in as many writes as they are cut into.
-func (l *ledger) keepAll(head record.Head, records []record.Record, cuts []cut) error {
+func (l *ledger) keepAll(head record.Head, entries []record.Entry, cuts []cut) error {
+	records, err := record.Encode(entries...)
+	if err != nil {
+		return l.refuse(err)
+	}
 	done := 0
 	for _, c := range cuts {
 		if c.at < len(records) {
@@ -266,13 +270,20 @@ func (l *ledger) keep(head record.Head, records []record.Record) error {
 	if err != nil && ctx == l.ctx && ctx.Err() != nil { // it ended meanwhile
 		return l.keep(head, records)
 	}
+	if err != nil {
+		return l.refuse(err)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err != nil {
-		l.refused = true
-	} else {
-		l.durable = head.Status
-	}
+	l.durable = head.Status
+	return nil
+}
+
+// refuse notes that records cannot be kept.
+func (l *ledger) refuse(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = true
 	return err
 }
 

@@ -134,7 +134,7 @@ func (l *life) resume(ctx context.Context, answers []run.Reply) error {
 
 // answers are the person's answers to the open questions.
 func (l *life) answers(ctx context.Context, records []record.Record) (answers []run.Reply, err error) {
-	s, err := record.Fold(records)
+	s, err := record.StateOf(records)
 	if err != nil {
 		return nil, err
 	}

@@ -61,8 +61,8 @@ func (r *recorder) recordLocked(events []Event, changes ...record.Change) error 
 }
 
 // lift makes a change of this run one of the root.
-func (r *recorder) lift(c record.Change, now time.Time) record.Record {
-	rec := record.Record{Seq: r.state.Seq + 1, At: now, Change: c}
+func (r *recorder) lift(c record.Change, now time.Time) record.Entry {
+	rec := record.Entry{Seq: r.state.Seq + 1, At: now, Change: c}
 	if r.above == nil {
 		return rec
 	}

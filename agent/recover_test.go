@@ -358,7 +358,7 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := record.Fold(log.Records)
+		state, err := record.StateOf(log.Records)
 		if err != nil || len(state.Questions) != 1 {
 			t.Fatalf("got %+v, %v", state, err)
 		}

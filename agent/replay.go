@@ -46,15 +46,19 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	if err != nil {
 		return err
 	}
+	entries, err := record.Entries(log.Records)
+	if err != nil {
+		return fmt.Errorf("run %q: %w", key.ID, err)
+	}
 	p := &replay{asks: map[string]*run.Question{}, words: map[*record.State]bool{}}
 	s := new(record.State)
-	if first := log.Records[0]; first.Seq > 1 && after.Seq+1 < first.Seq {
+	if first := entries[0]; first.Seq > 1 && after.Seq+1 < first.Seq {
 		gone := &Warning{Meta: Meta{Run: key.ID, Seq: first.Seq - 1, Time: first.At}, Text: fmt.Sprintf("the records before record %d are gone: they were pruned", first.Seq)}
 		if !yield(gone) {
 			return nil
 		}
 	}
-	for i, r := range log.Records {
+	for i, r := range entries {
 		if err := record.Apply(s, r); err != nil {
 			return fmt.Errorf("run %q: %w", key.ID, err)
 		}
@@ -62,8 +66,8 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 			return fmt.Errorf("run %q is of agent %q, and this is %q", key.ID, s.Agent.Name, a.opts.Name)
 		}
 		var next record.Change
-		if i+1 < len(log.Records) {
-			next = innermost(log.Records[i+1].Change)
+		if i+1 < len(entries) {
+			next = innermost(entries[i+1].Change)
 		}
 		at, c := place{agent: a.recipe, state: s}.of(r.Change)
 		events := p.events(at, c, next)

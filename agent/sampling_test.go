@@ -136,8 +136,9 @@ func TestCompletionIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := log.Records[len(log.Records)-1].Change.(*record.Sampled); !ok {
-		t.Fatalf("the last record is a %T, want the completion", log.Records[len(log.Records)-1].Change)
+	last := record.ChangeOf(log.Records[len(log.Records)-1])
+	if _, ok := last.(*record.Sampled); !ok {
+		t.Fatalf("the last record is a %T, want the completion", last)
 	}
 	third := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
 	got, err = third.ResumeRun(t.Context(), theRun)

@@ -90,8 +90,8 @@ func TestSnapshots(t *testing.T) {
 			if whole.Head.Snapshot == 0 || len(whole.Records) < 300 || len(current.Records) > 200 {
 				t.Fatalf("got a snapshot in record %d of %d, and %d to load", whole.Head.Snapshot, len(whole.Records), len(current.Records))
 			}
-			a, errA := record.Fold(whole.Records)
-			b, errB := record.Fold(current.Records)
+			a, errA := record.StateOf(whole.Records)
+			b, errB := record.StateOf(current.Records)
 			if errA != nil || errB != nil {
 				t.Fatal(errA, errB)
 			}
@@ -146,7 +146,7 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil || s.Output != "done" || len(s.History) != 18 {
 		t.Errorf("got %q after %d messages, %v", s.Output, len(s.History), err)
 	}

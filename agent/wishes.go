@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -66,12 +67,13 @@ func endedSince(records []record.Record, seq uint64) bool {
 	if len(records) > 0 && records[0].Seq > seq+1 {
 		return true
 	}
-	for _, r := range records {
-		if _, ended := r.Change.(*record.Ended); ended && r.Seq > seq {
-			return true
+	return slices.ContainsFunc(records, func(r record.Record) bool {
+		if r.Seq <= seq {
+			return false
 		}
-	}
-	return false
+		_, ended := record.ChangeOf(r).(*record.Ended)
+		return ended
+	})
 }
 
 // wished reports whether a run is to end that this process takes up.

@@ -186,7 +186,11 @@ func FuzzLoad(f *testing.F) {
 		}
 		head := log.Head
 		head.Seq++
-		if err := s.Append(ctx, lease, head, []record.Record{{Seq: head.Seq, Change: note("next")}}); err != nil {
+		next, err := record.Entry{Seq: head.Seq, Change: note("next")}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(ctx, lease, head, []record.Record{next}); err != nil {
 			t.Fatal(err)
 		}
 		again, err := s.Load(ctx, key)

@@ -24,12 +24,12 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	records := []record.Record{
-		{Seq: 1, At: time.Now(), Change: &record.Begun{V: record.Version, ID: "run_1"}},
-		{Seq: 2, At: time.Now(), Change: &record.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionForm, Survives: true}}},
-		{Seq: 3, At: time.Now(), Change: &record.Suspended{}},
-	}
-	state, err := record.Fold(records)
+	state := new(record.State)
+	records, err := state.Add(time.Now(),
+		&record.Begun{V: record.Version, ID: "run_1"},
+		&record.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionForm, Survives: true}},
+		&record.Suspended{},
+	)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -95,11 +95,11 @@ func (d *draft) nextAt(begin time.Time, changes ...record.Change) (record.Head, 
 	var records []record.Record
 	for i, c := range changes {
 		at := begin.Add(time.Duration(i) * time.Second)
-		r := record.Record{Seq: d.state.Seq + 1, At: at, Change: c}
-		if err := record.Apply(d.state, r); err != nil {
+		r, err := d.state.Add(at, c)
+		if err != nil {
 			panic(err)
 		}
-		records = append(records, r)
+		records = append(records, r...)
 	}
 	return record.HeadOf(d.state), records
 }
@@ -193,7 +193,7 @@ func fold(t testing.TB, s record.Store) *record.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := record.Fold(log.Records)
+	state, err := record.StateOf(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func takeOver(s record.Store) (*cast, *record.Log, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := record.Fold(log.Records)
+	state, err := record.StateOf(log.Records)
 	c.draft = &draft{state}
 	return c, log, err
 }
@@ -132,7 +132,7 @@ func has(t *testing.T, s record.Store, seq uint64, q string) {
 		t.Fatalf("got %d records, want %d", log.Head.Seq, seq)
 	}
 	for _, r := range log.Records {
-		if n, ok := r.Change.(*record.Noted); ok && string(n.Vars["note"]) != `"`+textOf(r.Seq)+`"` {
+		if n, ok := record.ChangeOf(r).(*record.Noted); ok && string(n.Vars["note"]) != `"`+textOf(r.Seq)+`"` {
 			t.Fatalf("got the note %.40q in record %d", n.Vars["note"], r.Seq)
 		}
 	}

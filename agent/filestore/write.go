@@ -112,13 +112,7 @@ func (s *directory) syncs(records []record.Record) bool {
 	if s.opts.Sync != SyncEveryTurn {
 		return s.opts.Sync == SyncEveryEffect
 	}
-	return slices.ContainsFunc(records, func(r record.Record) bool {
-		switch r.Change.(type) {
-		case *record.TurnEnded, *record.Suspended, *record.Ended, *record.Said:
-			return true
-		}
-		return false
-	})
+	return slices.ContainsFunc(records, record.EndsTurn)
 }
 
 // Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it for answers to questions that are closed.

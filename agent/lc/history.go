@@ -87,7 +87,7 @@ func (h *history) Clear(ctx context.Context) error {
 // change makes changes to the run, or makes the run with the messages.
 func (h *history) change(ctx context.Context, first []run.Message, changes func(*record.State) []record.Change) error {
 	err := h.hold(ctx, func(s *record.State, lease record.Lease) error {
-		records, err := apply(s, changes(s)...)
+		records, err := s.Add(now(), changes(s)...)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (h *history) change(ctx context.Context, first []run.Message, changes func(
 		return err
 	}
 	s := new(record.State)
-	records, err := apply(s, &record.Begun{
+	records, err := s.Add(now(), &record.Begun{
 		V: record.Version, ID: h.key.ID, Tenant: h.key.Tenant, Agent: record.AgentName{Name: h.agent}, Messages: first,
 	}, &record.Ended{Status: run.StatusFinished})
 	if err != nil {
@@ -134,7 +134,7 @@ func (h *history) state(ctx context.Context) (*record.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", h.key.ID, err)
 	}
@@ -156,16 +156,5 @@ func holder() record.Holder {
 	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: holdFor}
 }
 
-// apply makes records of the changes and applies them.
-func apply(s *record.State, changes ...record.Change) ([]record.Record, error) {
-	at := time.Now().UTC().Truncate(time.Millisecond)
-	records := make([]record.Record, 0, len(changes))
-	for _, c := range changes {
-		r := record.Record{Seq: s.Seq + 1, At: at, Change: c}
-		if err := record.Apply(s, r); err != nil {
-			return nil, err
-		}
-		records = append(records, r)
-	}
-	return records, nil
-}
+// now is the time of a record.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

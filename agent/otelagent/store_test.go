@@ -43,13 +43,9 @@ func TestObserveStore(t *testing.T) {
 		keep := func(id string, ttl time.Duration, changes ...record.Change) {
 			t.Helper()
 			s := new(record.State)
-			var all []record.Record
-			for i, c := range append([]record.Change{&record.Begun{V: record.Version, ID: id}}, changes...) {
-				r := record.Record{Seq: uint64(i + 1), At: time.Now(), Change: c}
-				if err := record.Apply(s, r); err != nil {
-					t.Fatal(err)
-				}
-				all = append(all, r)
+			all, err := s.Add(time.Now(), append([]record.Change{&record.Begun{V: record.Version, ID: id}}, changes...)...)
+			if err != nil {
+				t.Fatal(err)
 			}
 			if _, err := store.Create(t.Context(), record.Holder{TTL: ttl}, record.HeadOf(s), all); err != nil {
 				t.Fatal(err)

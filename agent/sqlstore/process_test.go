@@ -35,11 +35,11 @@ type draft struct{ state record.State }
 // add adds changes to the draft.
 func (d *draft) add(changes ...record.Change) (records []record.Record) {
 	for _, c := range changes {
-		r := record.Record{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
-		if err := record.Apply(&d.state, r); err != nil {
+		r, err := d.state.Add(start.Add(time.Duration(d.state.Seq)*time.Second), c)
+		if err != nil {
 			panic(err)
 		}
-		records = append(records, r)
+		records = append(records, r...)
 	}
 	return records
 }
@@ -110,7 +110,7 @@ func (j job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func TestKilledProcess(t *testing.T) {
 			if log.Head.Seq < last || log.Head.Seq%3 != 1 {
 				t.Fatalf("kill %d: got %d records, want %d and commits of 3", i, log.Head.Seq, last)
 			}
-			if _, err := record.Fold(log.Records); err != nil {
+			if _, err := record.StateOf(log.Records); err != nil {
 				t.Fatal(err)
 			}
 		}

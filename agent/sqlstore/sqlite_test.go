@@ -130,15 +130,15 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 func TestTwoVersions(t *testing.T) {
 	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	s := new(record.State)
-	next := func(c record.Change) record.Record {
-		r := record.Record{Seq: s.Seq + 1, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Change: c}
-		if err := record.Apply(s, r); err != nil {
+	next := func(c record.Change) []record.Record {
+		r, err := s.Add(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), c)
+		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	first := next(&record.Begun{V: record.Version, ID: "r"})
-	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(s), []record.Record{first})
+	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(s), first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,14 +147,10 @@ func TestTwoVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := next(snapshot)
-	if err := store.Append(t.Context(), lease, record.HeadOf(s), []record.Record{r}); err != nil {
+	if err := store.Append(t.Context(), lease, record.HeadOf(s), r); err != nil {
 		t.Fatal(err)
 	}
-	rec := next(&record.Noted{Trace: map[string]string{"a": "b"}})
-	data, err := rec.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := next(&record.Noted{Trace: map[string]string{"a": "b"}})[0].JSON
 	old := record.HeadOf(s)
 	old.Snapshot = 0
 	head, err := json.Marshal(old)
@@ -168,7 +164,7 @@ func TestTwoVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := record.Fold(log.Records)
+	got, err := record.StateOf(log.Records)
 	if err != nil || got.Seq != 3 || got.Snapshot != 2 {
 		t.Errorf("got %+v, %v, want the state at record 3", got, err)
 	}
@@ -176,7 +172,7 @@ func TestTwoVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = next(&record.Noted{Trace: map[string]string{"a": "c"}})
-	if err := store.Append(t.Context(), lease, record.HeadOf(s), []record.Record{r}); err != nil {
+	if err := store.Append(t.Context(), lease, record.HeadOf(s), r); err != nil {
 		t.Fatal(err)
 	}
 	if log, err = record.LoadCurrent(t.Context(), store, run.Key{ID: "r"}); err != nil || len(log.Records) != 3 {
@@ -189,15 +185,15 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	file := inFile(t)
 	store, _ := opened(t, "sqlite", file, sqlstore.DialectSQLite)
 	s := new(record.State)
-	next := func(c record.Change) record.Record {
-		r := record.Record{Seq: s.Seq + 1, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), Change: c}
-		if err := record.Apply(s, r); err != nil {
+	next := func(c record.Change) []record.Record {
+		r, err := s.Add(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), c)
+		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	first := next(&record.Begun{V: record.Version, ID: "r"})
-	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(s), []record.Record{first})
+	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(s), first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +207,7 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	most := int64(0)
 	for range 20 {
 		r := next(&record.Noted{Trace: map[string]string{"a": strings.Repeat("x", 1<<20)}})
-		if err := store.Append(t.Context(), lease, record.HeadOf(s), []record.Record{r}); err != nil {
+		if err := store.Append(t.Context(), lease, record.HeadOf(s), r); err != nil {
 			t.Fatal(err)
 		}
 		most = max(most, size())

@@ -118,7 +118,7 @@ func appendAnswersRefused(t *trial) {
 	t.answer(d, no("b"))
 	tries := func(what string, want error, lease record.Lease, answers ...run.Reply) {
 		t.Helper()
-		next := &draft{state: must(record.Fold(d.records)), records: d.records}
+		next := &draft{state: must(record.StateOf(d.records)), records: d.records}
 		records := next.next(opened("c")...)
 		t.wants(what, t.store.Append(t.Context(), lease, next.head(), records, answers...), want)
 		t.has(d, no("b"))

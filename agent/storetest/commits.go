@@ -36,12 +36,12 @@ func createRefused(t *trial) {
 	late := slices.Clone(d.records)
 	late[0].Seq, late[1].Seq = 2, 3
 	empty := slices.Clone(d.records)
-	empty[1].Change = nil
+	empty[1].JSON = nil
 	for name, records := range map[string][]record.Record{
 		"no records":         nil,
 		"no first record":    late,
 		"a gap":              {d.records[0], late[1]},
-		"no change":          empty,
+		"no JSON":            empty,
 		"head of the second": d.records[:1],
 	} {
 		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.head(), records); err == nil {
@@ -88,7 +88,7 @@ func appendWhole(t *trial) {
 	records := d.next(said("1"), said("2"))
 	gap, empty := slices.Clone(records), slices.Clone(records)
 	gap[1].Seq++
-	empty[1].Change = nil
+	empty[1].JSON = nil
 	other := d.head()
 	other.Key.ID = "other"
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func appendWhole(t *trial) {
 		records []record.Record
 	}{
 		{"a gap", d.head(), gap},
-		{"no change", d.head(), empty},
+		{"no JSON", d.head(), empty},
 		{"no records", d.head(), nil},
 		{"head of the second", d.head(), records[:1]},
 		{"head of another run", other, records},
@@ -127,7 +127,7 @@ func appendConflict(t *trial) {
 	tries("again", lease, records, record.ErrConflict)
 	t.has(d)
 	ahead := *d
-	ahead.state = must(record.Fold(d.records))
+	ahead.state = must(record.StateOf(d.records))
 	ahead.next(said("2"))
 	last := ahead.next(said("3"))
 	t.wants("ahead", t.store.Append(t.Context(), lease, ahead.head(), last), record.ErrConflict)
@@ -143,7 +143,7 @@ func appendConflict(t *trial) {
 func appendLost(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
-	before := must(record.Fold(d.records))
+	before := must(record.StateOf(d.records))
 	answers := []run.Reply{yes("a")}
 	records := d.next(said("mine"))
 	for i, want := range []error{nil, record.ErrConflict, record.ErrConflict} {

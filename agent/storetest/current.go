@@ -48,12 +48,7 @@ func loadCurrentAnswers(t *trial) {
 
 // snapshotAfter is the snapshot behind a change that is still to be added.
 func (d *draft) snapshotAfter(c record.Change) record.Change {
-	later := &draft{state: new(record.State)}
-	for _, r := range d.records {
-		if err := record.Apply(later.state, r); err != nil {
-			panic(err)
-		}
-	}
+	later := &draft{state: must(record.StateOf(d.records))}
 	later.next(c)
 	return later.snapshot()
 }
@@ -66,7 +61,7 @@ func (t *trial) isCurrent(d *draft, answers ...run.Reply) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := record.Fold(log.Records)
+	got, err := record.StateOf(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}

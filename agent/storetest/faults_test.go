@@ -324,7 +324,7 @@ var faults = []struct {
 			log, err := f.Store.Load(ctx, key)
 			if err == nil {
 				log.Records = slices.DeleteFunc(log.Records, func(r record.Record) bool {
-					_, unknown := r.Change.(*record.Unknown)
+					_, unknown := record.ChangeOf(r).(*record.Unknown)
 					return unknown
 				})
 			}

@@ -119,7 +119,7 @@ func (t *trial) heads(q record.Query) (heads []record.Head) {
 // folded is the state of a run.
 func (t *trial) folded(key run.Key) *record.State {
 	t.Helper()
-	s, err := record.Fold(t.load(key).Records)
+	s, err := record.StateOf(t.load(key).Records)
 	if err != nil {
 		t.Fatal(err)
 	}

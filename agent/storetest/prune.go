@@ -44,7 +44,7 @@ func prune(t *trial) {
 	t.has(d, yes("open"))
 	lease = t.acquire(one, held)
 	t.append(lease, d, answered(yes("open")), said("more"))
-	later := &draft{state: must(record.Fold(d.records)), records: d.records}
+	later := &draft{state: must(record.StateOf(d.records)), records: d.records}
 	t.append(lease, later, later.snapshot())
 	t.append(lease, later, said("last"))
 	t.has(later)

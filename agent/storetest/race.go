@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -54,10 +55,7 @@ func appendAtOnce(t *trial) {
 	for range 8 {
 		drafts := make([]*draft, many)
 		for i := range drafts {
-			drafts[i] = begin(one)
-			for _, r := range d.records[1:] {
-				drafts[i].next(r.Change)
-			}
+			drafts[i] = &draft{state: must(record.StateOf(d.records)), records: slices.Clip(d.records)}
 			drafts[i].next(said(fmt.Sprint(i)))
 		}
 		won := t.race(record.ErrConflict, func(i int) error {
@@ -180,7 +178,7 @@ func (t *trial) readsWhole(ctx context.Context) {
 		}
 		return
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil {
 		t.Error(err)
 		return

@@ -126,13 +126,13 @@ func begin(key run.Key, changes ...record.Change) *draft {
 func (d *draft) next(changes ...record.Change) []record.Record {
 	first := len(d.records)
 	for _, c := range changes {
-		r := record.Record{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
+		e := record.Entry{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
 		if _, later := c.(*record.Unknown); later {
-			d.state.Seq, d.state.Updated = r.Seq, r.At
-		} else if err := record.Apply(d.state, r); err != nil {
+			d.state.Seq, d.state.Updated = e.Seq, e.At
+		} else if err := record.Apply(d.state, e); err != nil {
 			panic(err)
 		}
-		d.records = append(d.records, r)
+		d.records = append(d.records, must(e.Encode()))
 	}
 	return d.records[first:]
 }

@@ -213,7 +213,7 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}

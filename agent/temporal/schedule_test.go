@@ -111,7 +111,7 @@ func TestScheduleCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if state, err := record.Fold(log.Records); err != nil || state.Status != run.StatusCancelled {
+	if state, err := record.StateOf(log.Records); err != nil || state.Status != run.StatusCancelled {
 		t.Errorf("got a run that is %s, %v, want a cancelled one", state.Status, err)
 	}
 }
@@ -137,7 +137,7 @@ func TestScheduleBeginsOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := record.Fold(log.Records)
+		state, err := record.StateOf(log.Records)
 		if err != nil || len(state.History) != 2 {
 			t.Errorf("got %d messages, %v, want one question and one answer", len(state.History), err)
 		}

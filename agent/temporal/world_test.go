@@ -157,7 +157,7 @@ func (w *world) state(t *testing.T) *record.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}

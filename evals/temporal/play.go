@@ -251,7 +251,7 @@ func (p *person) answer(ctx context.Context, key run.Key) {
 	if err != nil {
 		return
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil {
 		return
 	}

@@ -175,7 +175,7 @@ func (s *service) waits(t *testing.T, key run.Key) []*run.Question {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := record.Fold(log.Records)
+			r, err := record.StateOf(log.Records)
 			if err != nil {
 				t.Fatal(err)
 			}

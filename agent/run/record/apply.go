@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -11,7 +12,7 @@ import (
 // Apply takes the next record into a state, in time that grows with the size of the
 // record. A snapshot may be the first record of all: it brings its state. A record that does not follow, or that contradicts the state, is an error, which
 // leaves the state unusable.
-func Apply(s *State, r Record) error {
+func Apply(s *State, r Entry) error {
 	snapshot := snapshotOf(r.Change)
 	if s.Seq == 0 && snapshot != nil {
 		if err := s.restore(r); err != nil {
@@ -50,22 +51,43 @@ func progress(c Change) bool {
 }
 
 // Fold makes the state of its records, in order from the first of the run or from a snapshot. It returns the errors of [Apply], and an error if there are no records.
-func Fold(records []Record) (*State, error) {
+func Fold(records []Entry) (*State, error) {
 	s := new(State)
 	for _, r := range records {
 		if err := Apply(s, r); err != nil {
 			return nil, err
 		}
 	}
+	return s.folded()
+}
+
+// Add applies changes to the state, one after the other, and returns their records.
+func (s *State) Add(at time.Time, changes ...Change) ([]Record, error) {
+	records := make([]Record, len(changes))
+	for i, c := range changes {
+		e := Entry{Seq: s.Seq + 1, At: at, Change: c}
+		err := Apply(s, e)
+		if err == nil {
+			records[i], err = e.Encode()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+// folded is the state, unless there were no records.
+func (s *State) folded() (*State, error) {
 	if s.Seq == 0 {
-		return nil, fmt.Errorf("fold run: there are no records")
+		return nil, errors.New("fold run: there are no records")
 	}
 	return s, nil
 }
 
 func empty(c Change) bool { return c == nil || reflect.ValueOf(c).IsNil() }
 
-func take(s *State, r Record) error {
+func take(s *State, r Entry) error {
 	if err := follows(s, r.Change); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func with(changes []record.Change, more ...record.Change) []record.Change {
 
 // nested is a record of the sub-agent that works on call 1.
 func nested(seq uint64, c record.Change) record.Change {
-	return &record.Nested{Call: "1", Record: record.Record{Seq: seq, At: start, Change: c}}
+	return &record.Nested{Call: "1", Record: record.Entry{Seq: seq, At: start, Change: c}}
 }
 
 // TestContradictions refuses every record that does not fit the state.
@@ -131,7 +131,7 @@ func TestContradictions(t *testing.T) {
 		{"a negative charge", begun, &record.Charged{Spent: run.Spent{Active: -1}}, "less than nothing"},
 		{"a negative charge of a sub-agent", child, nested(2, &record.Charged{Spent: run.Spent{Input: -1}}), "less than nothing"},
 
-		{"a sub-agent for no call", two, &record.Nested{Call: "3", Record: record.Record{Seq: 1, Change: begun[0]}}, `no call "3"`},
+		{"a sub-agent for no call", two, &record.Nested{Call: "3", Record: record.Entry{Seq: 1, Change: begun[0]}}, `no call "3"`},
 		{"a sub-agent for a call that is done", done, nested(1, begun[0]), `call "1" is "done"`},
 		{"a sub-agent that has not begun", ready, nested(1, &record.Woken{}), "0 records"},
 		{"a sub-agent that begins again", child, nested(2, begun[0]), "1 records"},
@@ -147,7 +147,7 @@ func TestContradictions(t *testing.T) {
 		{"a wait after the end", ended, &record.Suspended{}, "the run is done"},
 	} {
 		s := fold(t, tt.after)
-		err := record.Apply(s, record.Record{Seq: s.Seq + 1, At: start, Change: tt.change})
+		err := record.Apply(s, record.Entry{Seq: s.Seq + 1, At: start, Change: tt.change})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
@@ -155,7 +155,7 @@ func TestContradictions(t *testing.T) {
 	if _, err := record.Fold(nil); err == nil {
 		t.Error("got no error for no records")
 	}
-	if err := record.Apply(fold(t, begun), record.Record{Seq: 3, Change: &record.Woken{}}); err == nil || !strings.Contains(err.Error(), "at record 1") {
+	if err := record.Apply(fold(t, begun), record.Entry{Seq: 3, Change: &record.Woken{}}); err == nil || !strings.Contains(err.Error(), "at record 1") {
 		t.Errorf("got %v for a gap in the records", err)
 	}
 }
@@ -264,7 +264,7 @@ func TestListsInOtherHands(t *testing.T) {
 	s := fold(t, with(paused, ask("a"), ask("b"), ask("c"), answer("a")))
 	asks, answers, history := s.Questions, s.Call("1").Replies, s.History
 	for _, c := range []record.Change{answer("b"), ask("d"), ask("e"), answer("c")} {
-		if err := record.Apply(s, record.Record{Seq: s.Seq + 1, Change: c}); err != nil {
+		if err := record.Apply(s, record.Entry{Seq: s.Seq + 1, Change: c}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -286,7 +286,7 @@ func TestApplyCopiesNoHistory(t *testing.T) {
 	}
 	apply := func() {
 		for _, c := range turn {
-			if err := record.Apply(s, record.Record{Seq: s.Seq + 1, Change: c}); err != nil {
+			if err := record.Apply(s, record.Entry{Seq: s.Seq + 1, Change: c}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -52,7 +52,7 @@ func change(ctx context.Context, store Store, key run.Key, what string, of func(
 	if err != nil {
 		return wrap(err)
 	}
-	s, err := Fold(log.Records)
+	s, err := StateOf(log.Records)
 	if err != nil {
 		return wrap(err)
 	}
@@ -68,11 +68,11 @@ func change(ctx context.Context, store Store, key run.Key, what string, of func(
 		return wrap(err)
 	}
 	defer func() { _ = store.Release(context.WithoutCancel(ctx), lease) }()
-	r := Record{Seq: s.Seq + 1, At: time.Now().UTC(), Change: c}
-	if err := Apply(s, r); err != nil {
+	records, err := s.Add(time.Now().UTC(), c)
+	if err != nil {
 		return wrap(err)
 	}
-	if err := store.Append(ctx, lease, HeadOf(s), []Record{r}); err != nil { // a conflict if another process was faster
+	if err := store.Append(ctx, lease, HeadOf(s), records); err != nil { // a conflict if another process was faster
 		return wrap(err)
 	}
 	return nil

@@ -137,7 +137,7 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 // Nested is a record of the run of a sub-agent, which works on a call.
 type Nested struct {
 	Call   string `json:"call"`
-	Record Record `json:"record"`
+	Record Entry  `json:"record"`
 
 	Unknown jsontext.Value `json:",embed"`
 }

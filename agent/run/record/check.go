@@ -59,8 +59,8 @@ func inOrder(seq uint64, head Head, records []Record) error {
 		if r.Seq != seq {
 			return fmt.Errorf("record %d stands where record %d should", r.Seq, seq)
 		}
-		if r.Change == nil {
-			return fmt.Errorf("record %d has no change", seq)
+		if len(r.JSON) == 0 {
+			return fmt.Errorf("record %d has no JSON", seq)
 		}
 	}
 	if head.Seq != seq {

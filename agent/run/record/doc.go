@@ -4,7 +4,7 @@
 // turn, what it asks a person, and what it has spent. It is the fold of its
 // records, which a [Store] keeps, see [Record]:
 //
-//	state, err := record.Fold(log.Records)
+//	state, err := record.StateOf(log.Records)
 //
 // Package agent moves a run on; it appends a record before and after everything that
 // has an effect. A run that waits for a person is rows of a store: the open questions

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -25,18 +24,15 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	state, err := record.Fold(kept.Records)
+	questions, err := kept.Questions()
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, q := range record.Open(state) {
-		fmt.Printf("%s: may %s run with %s?\n", state.Status, q.Tool, q.Arguments)
+	for _, q := range questions {
+		fmt.Printf("%s: may %s run with %s?\n", kept.Head.Status, q.Tool, q.Arguments)
 		answer := q.AllowWith(json.RawMessage(`{"path":"notes.txt"}`))
 		answer.By = "alice"
-		if err := record.CheckReply(state, answer, time.Now()); err != nil {
-			log.Fatal(err)
-		}
-		if err := store.Reply(ctx, key, []run.Reply{answer}); err != nil {
+		if err := record.Submit(ctx, store, key, answer); err != nil {
 			log.Fatal(err)
 		}
 		other := q.Deny("too late")
@@ -45,30 +41,6 @@ func Example() {
 	// Output:
 	// waiting: may write run with {"path":"/etc/passwd"}?
 	// another answer is refused: true
-}
-
-// suspended keeps a run that asks whether a call may run.
-func suspended(ctx context.Context, store record.Store, key run.Key) error {
-	changes := []record.Change{
-		&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Messages: []run.Message{run.Text(run.RoleUser, "Note it.")}},
-		&record.Called{},
-		&record.Responded{Calls: []record.Call{{ID: "call_1", Key: "k", Name: "write", Asked: `{"path":"/etc/passwd"}`, At: record.CallProposed}}},
-		&record.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionApproval, Call: "call_1", Tool: "write", Arguments: json.RawMessage(`{"path":"/etc/passwd"}`), Survives: true}},
-		&record.Suspended{},
-	}
-	state, records := new(record.State), []record.Record{}
-	for _, c := range changes {
-		r := record.Record{Seq: state.Seq + 1, At: time.Now(), Change: c}
-		if err := record.Apply(state, r); err != nil {
-			return err
-		}
-		records = append(records, r)
-	}
-	lease, err := store.Create(ctx, record.Holder{Name: "worker 1", TTL: time.Minute}, record.HeadOf(state), records)
-	if err != nil {
-		return err
-	}
-	return store.Release(ctx, lease)
 }
 
 // A page shows all questions that wait for one tenant, and knows no agent.
@@ -102,19 +74,16 @@ func ExampleKeys() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	state, err := record.Fold([]record.Record{{Seq: 1, Change: &record.Begun{V: record.Version, ID: "run_1", Tenant: "acme"}}})
+	state := []byte(`{"v":1,"id":"run_1","tenant":"acme","seq":1,"status":"waiting"}`) // of Result.State as JSON
+	sealed, err := keys.Seal(run.Key{Tenant: "acme", ID: "run_1"}, state)              // for a browser to keep
 	if err != nil {
 		log.Fatal(err)
 	}
-	sealed, err := keys.Seal(state) // for a browser to keep
-	if err != nil {
-		log.Fatal(err)
-	}
-	state, err = keys.Open("acme", "run_1", sealed)
-	fmt.Println(state.ID, state.Status, err)
-	_, err = keys.Open("other", "run_1", sealed)
+	opened, err := keys.Open(run.Key{Tenant: "acme", ID: "run_1"}, sealed)
+	fmt.Println(string(opened), err)
+	_, err = keys.Open(run.Key{Tenant: "other", ID: "run_1"}, sealed)
 	fmt.Println(err)
 	// Output:
-	// run_1 running <nil>
+	// {"v":1,"id":"run_1","tenant":"acme","seq":1,"status":"waiting"} <nil>
 	// open run "run_1": it was sealed for another run
 }

@@ -117,7 +117,6 @@ func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 type imported struct {
 	head    Head
 	records []Record
-	sizes   []int // of the records, in bytes
 	answers []run.Reply
 	blobs   []exportBlob
 }
@@ -160,7 +159,7 @@ func readExport(r io.Reader) (*imported, error) {
 		if err := record.UnmarshalJSON(data); err != nil {
 			return nil, err
 		}
-		in.records, in.sizes = append(in.records, record), append(in.sizes, len(data))
+		in.records = append(in.records, record)
 	}
 	for i := range first.Blobs {
 		var b exportBlob
@@ -192,7 +191,7 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 	if blobs == nil && len(in.blobs) > 0 {
 		return errors.New("results are kept beside its records, and the store keeps none (record.BlobStore)")
 	}
-	heads, err := headsOf(in.head, in.records, in.sizes)
+	heads, err := headsOf(in.head, in.records)
 	if err != nil {
 		return err
 	}
@@ -220,16 +219,20 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 }
 
 // headsOf are the heads of the chunks of a run, the last one that of the run.
-func headsOf(head Head, records []Record, sizes []int) (heads []Head, err error) {
-	if _, sealed := records[0].Change.(*sealedChange); sealed {
-		return []Head{head}, nil
-	}
+func headsOf(head Head, records []Record) (heads []Head, err error) {
 	s, size := new(State), 0
 	for i, r := range records {
-		if err := Apply(s, r); err != nil {
+		e, err := Decode(r)
+		if err != nil {
 			return nil, err
 		}
-		if size += sizes[i]; size > importChunk || i == len(records)-1 {
+		if _, sealed := e.Change.(*Boxed); sealed && i == 0 {
+			return []Head{head}, nil
+		}
+		if err := Apply(s, e); err != nil {
+			return nil, err
+		}
+		if size += len(r.JSON); size > importChunk || i == len(records)-1 {
 			heads, size = append(heads, HeadOf(s)), 0
 		}
 	}

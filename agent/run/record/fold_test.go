@@ -33,9 +33,9 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 	if seed%20 == 0 {
 		n = 60
 	}
-	records, written := make([]record.Record, 0, n), make([][]byte, 0, n)
+	records, written := make([]record.Entry, 0, n), make([][]byte, 0, n)
 	read := new(record.State)
-	err := g.run(n, func(live *record.State, r record.Record) error {
+	err := g.run(n, func(live *record.State, r record.Entry) error {
 		data, err := r.MarshalJSON()
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 		if err := record.Apply(live, r); err != nil {
 			return err
 		}
-		r = record.Record{}
+		r = record.Entry{}
 		if err := r.UnmarshalJSON(data); err != nil {
 			return err
 		}
@@ -73,9 +73,9 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 		}
 	}
 	if at := folded.Snapshot; at > 0 {
-		var behind []record.Record
+		var behind []record.Entry
 		for _, data := range written[at-1:] {
-			var r record.Record
+			var r record.Entry
 			if err := r.UnmarshalJSON(data); err != nil {
 				return err
 			}
@@ -103,11 +103,11 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := record.Record{Seq: s.Seq + 1, At: start, Change: snapshot}
+	r := record.Entry{Seq: s.Seq + 1, At: start, Change: snapshot}
 	if err := record.Apply(s, r); err != nil {
 		t.Fatal(err)
 	}
-	got, err := record.Fold([]record.Record{r})
+	got, err := record.Fold([]record.Entry{r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,10 +115,10 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("got the snapshot %d, want %d: %v", got.Snapshot, r.Seq, err)
 	}
 	r.Seq++
-	if _, err := record.Fold([]record.Record{r}); err == nil || !strings.Contains(err.Error(), "is of record") {
+	if _, err := record.Fold([]record.Entry{r}); err == nil || !strings.Contains(err.Error(), "is of record") {
 		t.Errorf("a snapshot of another place: got %v", err)
 	}
-	if _, err := record.Fold([]record.Record{{Seq: 7, Change: &record.Noted{Snapshot: []byte(`{"v":1}`)}}}); err == nil {
+	if _, err := record.Fold([]record.Entry{{Seq: 7, Change: &record.Noted{Snapshot: []byte(`{"v":1}`)}}}); err == nil {
 		t.Error("a snapshot that no records make: got no error")
 	}
 }
@@ -155,9 +155,9 @@ func reread(s *record.State) (*record.State, error) {
 // finds writes.
 func TestFoldsShareRecords(t *testing.T) {
 	for seed := range uint64(50) {
-		var records []record.Record
+		var records []record.Entry
 		g := newGenerator(seed)
-		if err := g.run(40, func(s *record.State, r record.Record) error {
+		if err := g.run(40, func(s *record.State, r record.Entry) error {
 			records = append(records, r)
 			return record.Apply(s, r)
 		}); err != nil {

@@ -20,7 +20,7 @@ func FuzzRecord(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var r, again record.Record
+		var r, again record.Entry
 		if json.Unmarshal(data, &r) != nil {
 			return
 		}
@@ -104,9 +104,9 @@ func FuzzFold(f *testing.F) {
 }
 
 func foldLines(log []byte) (*record.State, error) {
-	var records []record.Record
+	var records []record.Entry
 	for line := range bytes.Lines(log) {
-		var r record.Record
+		var r record.Entry
 		if err := json.Unmarshal(line, &r); err != nil {
 			return nil, err
 		}
@@ -126,11 +126,11 @@ func TestFlippedBytes(t *testing.T) {
 	for i, line := range bytes.Split(bytes.TrimSpace(read(t, present+"/run.log")), []byte("\n")) {
 		for at := range line {
 			for _, changed := range [][]byte{flip(line, at), append(bytes.Clone(line[:at]), line[at+1:]...)} {
-				var r record.Record
+				var r record.Entry
 				if json.Unmarshal(changed, &r) != nil {
 					continue
 				}
-				records := append([]record.Record(nil), good...)
+				records := append([]record.Entry(nil), good...)
 				records[i] = r
 				s, err := record.Fold(records)
 				if err != nil {
@@ -148,23 +148,4 @@ func flip(data []byte, at int) []byte {
 	data = bytes.Clone(data)
 	data[at] ^= 1 << (at % 8)
 	return data
-}
-
-// FuzzOpen opens what was never sealed.
-func FuzzOpen(f *testing.F) {
-	k := keys(f, "a")
-	sealed, err := k.Seal(fold(f, begun))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(sealed[:len(sealed)-1])
-	f.Add("AQFh" + sealed)
-	f.Add("")
-	f.Fuzz(func(t *testing.T, text string) {
-		if s, err := k.Open("", "run_1", text); (s == nil) != (err != nil) {
-			t.Fatalf("got %v, %v", s, err)
-		} else if err == nil && s.ID != "run_1" {
-			t.Fatalf("got the run %q", s.ID)
-		}
-	})
 }

@@ -24,7 +24,7 @@ type generator struct {
 func newGenerator(seed uint64) *generator { return &generator{Rand: rand.New(rand.NewPCG(seed, 1))} }
 
 // run makes up to n records, and calls each with the state before it.
-func (g *generator) run(n int, each func(*record.State, record.Record) error) error {
+func (g *generator) run(n int, each func(*record.State, record.Entry) error) error {
 	s := new(record.State)
 	for range n {
 		r := g.record(s, 0)
@@ -39,16 +39,16 @@ func (g *generator) run(n int, each func(*record.State, record.Record) error) er
 }
 
 // record makes the next record of a run that stands so deep.
-func (g *generator) record(s *record.State, depth int) record.Record {
+func (g *generator) record(s *record.State, depth int) record.Entry {
 	at := start.Add(time.Duration(g.IntN(1e9))).In(pick(g, time.UTC, time.FixedZone("", 5400)))
 	if depth == 0 && s.Seq > 0 && g.IntN(10) == 0 {
 		snapshot, err := record.NewSnapshot(s)
 		if err != nil {
 			panic(err)
 		}
-		return record.Record{Seq: s.Seq + 1, At: at, Change: snapshot}
+		return record.Entry{Seq: s.Seq + 1, At: at, Change: snapshot}
 	}
-	return record.Record{Seq: s.Seq + 1, At: at, Change: g.change(s, depth)}
+	return record.Entry{Seq: s.Seq + 1, At: at, Change: g.change(s, depth)}
 }
 
 func (g *generator) change(s *record.State, depth int) record.Change {

@@ -28,7 +28,7 @@ func TestUnknownMembers(t *testing.T) {
 	exact(t, `{"allow":true,"d":1}`, new(record.Decision))
 	exact(t, `{"id":"1","t":1}`, new(record.Task))
 	for _, v := range []any{run.Part{}, run.Message{}, record.Call{}, run.Question{}, run.Reply{}, run.Limits{}, run.Spent{}, run.Sampling{},
-		record.Decision{}, record.Task{}, record.AgentName{}, record.Request{}, record.Amount{}, &record.State{}, record.Record{Seq: 1, Change: new(record.Woken)}} {
+		record.Decision{}, record.Task{}, record.AgentName{}, record.Request{}, record.Amount{}, &record.State{}, record.Entry{Seq: 1, Change: new(record.Woken)}} {
 		if data, err := json.Marshal(v); err != nil || strings.Contains(string(data), "Unknown") {
 			t.Errorf("%T: got %s, %v, want no member Unknown", v, data, err)
 		}
@@ -45,7 +45,7 @@ func TestForeignJSON(t *testing.T) {
 			`"kind":"answered","data":{"answer":{"ask":"1","action":"accept"},"value":` + raw,
 			`"kind":"ended","data":{"status":"done","output":` + raw,
 		} {
-			exact(t, `{"seq":1,"at":"2026-11-01T12:00:00Z",`+data+`}}`, new(record.Record))
+			exact(t, `{"seq":1,"at":"2026-11-01T12:00:00Z",`+data+`}}`, new(record.Entry))
 		}
 	}
 }
@@ -77,11 +77,11 @@ func TestDepthOfJSON(t *testing.T) {
 		open := strings.Repeat(`{"v":1,"id":"1","seq":0,"status":"running","calls":[{"id":"1","key":"","name":"","asked":"","at":"child","child":`, n)
 		return open + `{"v":1,"id":"1","seq":0,"status":"running"}` + strings.Repeat("}]}", n)
 	}
-	exact(t, rec(record.MaxDepth), new(record.Record))
+	exact(t, rec(record.MaxDepth), new(record.Entry))
 	exact(t, state(record.MaxDepth), new(record.State))
 	want := fmt.Sprintf("nested more than %d deep", record.MaxDepth)
 	for _, n := range []int{record.MaxDepth + 1, 3000} {
-		for text, v := range map[string]any{rec(n): new(record.Record), state(n): new(record.State)} {
+		for text, v := range map[string]any{rec(n): new(record.Entry), state(n): new(record.State)} {
 			if err := json.Unmarshal([]byte(text), v); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%T, depth %d: got %v, want %s", v, n, err, want)
 			}
@@ -102,7 +102,7 @@ func TestLaterVersions(t *testing.T) {
 		`"v":2,"kind":"dreamt","data":{}`:                                   "version 2, and this program reads versions up to 1",
 		`"kind":"dreamt","data":{}`:                                         "later version than 1",
 	} {
-		var r record.Record
+		var r record.Entry
 		if err := json.Unmarshal([]byte(`{"seq":1,"at":"2026-11-01T12:00:00Z",`+change+`}`), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -110,5 +110,5 @@ func TestLaterVersions(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", change, err, want)
 		}
 	}
-	exact(t, `{"v":2,"seq":1,"at":"2026-11-01T12:00:00Z","kind":"woken","data":{"by":"a bell"}}`, new(record.Record))
+	exact(t, `{"v":2,"seq":1,"at":"2026-11-01T12:00:00Z","kind":"woken","data":{"by":"a bell"}}`, new(record.Entry))
 }

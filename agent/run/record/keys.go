@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -77,33 +76,29 @@ var (
 // maxSealed bounds a state that leaves the server, in bytes.
 const maxSealed = 16 << 20
 
-// Seal makes a state that may leave the server: it cannot be read or changed there. A
+// Seal makes the state of a run, as JSON, one that may leave the server: it cannot be read or changed there. A
 // state of more than 16 MiB is an error.
 //
-// An older state stays good. If a state must not be used twice, keep its number, Seq.
-func (k *Keys) Seal(s *State) (string, error) {
-	data, err := s.MarshalJSON()
-	if err != nil {
-		return "", fmt.Errorf("seal run %q: %w", s.ID, err)
+// An older state stays good. If a state must not be used twice, keep a digest of the last one.
+func (k *Keys) Seal(key run.Key, state []byte) (string, error) {
+	if len(state) > maxSealed {
+		return "", fmt.Errorf("seal run %q: its state has %d bytes, want at most %d", key.ID, len(state), maxSealed)
 	}
-	if len(data) > maxSealed {
-		return "", fmt.Errorf("seal run %q: its state has %d bytes, want at most %d", s.ID, len(data), maxSealed)
-	}
-	box := k.of(run.Key{Tenant: s.Tenant, ID: s.ID}).seal(k.current, "state", "", data, rand.Text())
+	box := k.of(key).seal(k.current, "state", "", state, rand.Text())
 	return base64.RawURLEncoding.EncodeToString(box), nil
 }
 
-// Open reads what Seal has made of a run. The error matches [ErrTruncated],
-// [ErrUnknownKey], [ErrForeign] or [ErrForged], unless the state is of more than 16 MiB or of a later version.
-func (k *Keys) Open(tenant, id, sealed string) (*State, error) {
-	s, err := k.open(run.Key{Tenant: tenant, ID: id}, sealed)
+// Open returns what Seal was given for a run. The error matches [ErrTruncated],
+// [ErrUnknownKey], [ErrForeign] or [ErrForged], unless the state is of more than 16 MiB.
+func (k *Keys) Open(key run.Key, sealed string) ([]byte, error) {
+	state, err := k.open(key, sealed)
 	if err != nil {
-		return nil, fmt.Errorf("open run %q: %w", id, err)
+		return nil, fmt.Errorf("open run %q: %w", key.ID, err)
 	}
-	return s, nil
+	return state, nil
 }
 
-func (k *Keys) open(key run.Key, sealed string) (*State, error) {
+func (k *Keys) open(key run.Key, sealed string) ([]byte, error) {
 	if n := base64.RawURLEncoding.DecodedLen(len(sealed)); n > maxSealed+1<<10 {
 		return nil, fmt.Errorf("it has %d bytes, want at most %d", n, maxSealed)
 	}
@@ -114,18 +109,7 @@ func (k *Keys) open(key run.Key, sealed string) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForged, err)
 	}
-	data, err := k.of(key).unseal("state", "", box)
-	if err != nil {
-		return nil, err
-	}
-	s := new(State)
-	if err := json.Unmarshal(data, s); err != nil {
-		return nil, err
-	}
-	if s.Tenant != key.Tenant || s.ID != key.ID {
-		return nil, ErrForeign
-	}
-	return s, nil
+	return k.of(key).unseal("state", "", box)
 }
 
 // frame joins texts so that no other texts give the same bytes.

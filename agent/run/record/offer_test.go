@@ -58,7 +58,7 @@ func TestOfferedMisfits(t *testing.T) {
 		"has no name, or a name that": {Tools: []record.OfferedTool{{Name: "b"}}},
 	} {
 		s := fold(t, on)
-		if err := record.Apply(s, record.Record{Seq: s.Seq + 1, At: start, Change: c}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := record.Apply(s, record.Entry{Seq: s.Seq + 1, At: start, Change: c}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

@@ -97,7 +97,7 @@ func verify(ctx context.Context, store Store, key run.Key) error {
 	if err != nil {
 		return err
 	}
-	s, err := Fold(log.Records)
+	s, err := StateOf(log.Records)
 	if err != nil {
 		return fmt.Errorf("run %q: %w: %w", key.ID, err, ErrCorrupt)
 	}
@@ -110,7 +110,7 @@ func verify(ctx context.Context, store Store, key run.Key) error {
 		return fmt.Errorf("run %q: its head is %s, and its records make %s: %w", key.ID, b, a, ErrCorrupt)
 	}
 	if current := log.Current(); len(current.Records) < len(log.Records) {
-		short, err := Fold(current.Records)
+		short, err := StateOf(current.Records)
 		if err == nil {
 			err = sameState(s, short)
 		}

@@ -81,8 +81,13 @@ func TestVerify(t *testing.T) {
 		"a question less": {func(l *record.Log) { l.Head.Questions = nil }, "its head is"},
 		"a record less":   {func(l *record.Log) { l.Records = l.Records[1:] }, "apply record"},
 		"another snapshot": {func(l *record.Log) {
-			l.Records = append(l.Records[:1:1], record.Record{Seq: 2, At: l.Records[1].At, Change: snapshot}, record.Record{Seq: 3, At: l.Records[2].At, Change: &record.Suspended{}})
-			state, err := record.Fold(l.Records)
+			more := []record.Entry{{Seq: 2, At: l.Records[1].At, Change: snapshot}, {Seq: 3, At: l.Records[2].At, Change: &record.Suspended{}}}
+			records, err := record.Encode(more...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Records = append(l.Records[:1:1], records...)
+			state, err := record.StateOf(l.Records)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -198,7 +198,7 @@ func (h Head) questions() (asks []*run.Question, ok bool) {
 
 // Questions returns the open questions of the run and its sub-agents that have no answer yet. The error is that of [Fold].
 func (l *Log) Questions() ([]*run.Question, error) {
-	s, err := Fold(l.Records)
+	s, err := StateOf(l.Records)
 	if err != nil {
 		return nil, fmt.Errorf("run %q: %w", l.Head.Key.ID, err)
 	}

@@ -19,7 +19,7 @@ func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...r
 	t.Helper()
 	first := &record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Agent: record.AgentName{Name: agent}, Messages: []run.Message{run.Text(run.RoleUser, "go")}}
 	changes := with([]record.Change{first, &record.Called{}, &record.Responded{Calls: []record.Call{call("1"), call("2")}}}, more...)
-	log, s := records(changes...), fold(t, changes)
+	log, s := written(t, changes...), fold(t, changes)
 	lease, err := store.Create(t.Context(), record.Holder{Name: "h", TTL: time.Minute}, record.HeadOf(s), log)
 	if err != nil {
 		t.Fatal(err)
@@ -158,15 +158,15 @@ func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c rec
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := record.Record{Seq: s.Seq + 1, At: at, Change: c}
-	if err := record.Apply(s, r); err != nil {
+	r, err := s.Add(at, c)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Append(t.Context(), lease, record.HeadOf(s), []record.Record{r}); err != nil {
+	if err := store.Append(t.Context(), lease, record.HeadOf(s), r); err != nil {
 		t.Fatal(err)
 	}
 }

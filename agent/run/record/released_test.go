@@ -229,11 +229,11 @@ var everything = with(begun[:0],
 )
 
 func nestedIn(call string, seq uint64, c record.Change) record.Change {
-	return &record.Nested{Call: call, Record: record.Record{Seq: seq, At: start, Change: c}}
+	return &record.Nested{Call: call, Record: record.Entry{Seq: seq, At: start, Change: c}}
 }
 
 // everyMember has a record of each kind, with a value in each member.
-func everyMember() []record.Record {
+func everyMember() []record.Entry {
 	changes := []record.Change{
 		new(record.Begun), new(record.Said), new(record.Called), new(record.Responded), new(record.Decided), new(record.Intent), new(record.Paused), new(record.Sampled),
 		new(record.Detached), new(record.Outcome), new(record.TurnEnded), new(record.Offered), new(record.Opened), new(record.Replied), new(record.Compacted),
@@ -264,7 +264,7 @@ func (f *filler) fill(v reflect.Value, depth int) {
 	case *run.Status:
 		*to = run.StatusWaiting
 		return
-	case *record.Record:
+	case *record.Entry:
 		*to = records(&record.Woken{Unknown: jsontext.Value(`{"later":1}`)})[0]
 		return
 	case *mcp.CreateMessageParams:
@@ -306,7 +306,7 @@ func (f *filler) fill(v reflect.Value, depth int) {
 	}
 }
 
-func logOf(t *testing.T, records []record.Record) []byte {
+func logOf(t *testing.T, records []record.Entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	for _, r := range records {
@@ -337,10 +337,10 @@ func read(t testing.TB, file string) []byte {
 	return data
 }
 
-func readLog(t testing.TB, file string) (records []record.Record) {
+func readLog(t testing.TB, file string) (records []record.Entry) {
 	t.Helper()
 	for line := range bytes.Lines(read(t, file)) {
-		var r record.Record
+		var r record.Entry
 		if err := json.Unmarshal(line, &r); err != nil {
 			t.Fatal(err)
 		}

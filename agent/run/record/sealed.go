@@ -176,7 +176,7 @@ func (s *sealedStore) sealAnswers(secret string, key run.Key, answers []run.Repl
 		if err != nil {
 			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Question, key.ID, err)
 		}
-		content, err := json.Marshal(&sealedChange{keys.seal(secret, "answer", a.Question, data, "")})
+		content, err := json.Marshal(&Boxed{keys.seal(secret, "answer", a.Question, data, "")})
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ const actionSealed run.Action = "sealed"
 var errUnsealed = errors.New("it is not sealed")
 
 func (k *runKeys) openAnswer(a run.Reply) (run.Reply, error) {
-	var in sealedChange
+	var in Boxed
 	if a.Action != actionSealed || json.Unmarshal(a.Content, &in) != nil {
 		return a, errUnsealed
 	}
@@ -207,17 +207,6 @@ func (k *runKeys) openAnswer(a run.Reply) (run.Reply, error) {
 	return said, nil
 }
 
-// sealedChange is a change that is sealed.
-type sealedChange struct {
-	Box []byte `json:"box"`
-}
-
-func (*sealedChange) kind() string { return "sealed" }
-
-func (*sealedChange) apply(*State, time.Time) error {
-	return errors.New("it is sealed: load the run from a sealed store, with its keys")
-}
-
 func (s *sealedStore) sealAll(key run.Key, records []Record) ([]Record, error) {
 	sealed, keys := make([]Record, len(records)), s.keys.of(key)
 	for i, r := range records {
@@ -226,13 +215,19 @@ func (s *sealedStore) sealAll(key run.Key, records []Record) ([]Record, error) {
 			return nil, err
 		}
 		box := keys.seal(s.keys.current, "record", strconv.FormatUint(r.Seq, 10), data, rand.Text())
-		sealed[i] = Record{Seq: r.Seq, At: r.At, Change: &sealedChange{box}}
+		if sealed[i], err = (Entry{Seq: r.Seq, At: r.At, Change: &Boxed{box}}).Encode(); err != nil {
+			return nil, err
+		}
 	}
 	return sealed, nil
 }
 
 func (k *runKeys) openRecord(seq uint64, r Record) (Record, error) {
-	c, ok := r.Change.(*sealedChange)
+	e, err := Decode(r)
+	if err != nil {
+		return Record{}, err
+	}
+	c, ok := e.Change.(*Boxed)
 	if !ok {
 		return Record{}, errUnsealed
 	}

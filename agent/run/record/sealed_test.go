@@ -72,26 +72,22 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 
 // TestSealedState opens a state where and how it should be, and nothing else.
 func TestSealedState(t *testing.T) {
-	s := fold(t, everything)
-	sealed, err := keys(t, "a").Seal(s)
+	key, state := run.Key{Tenant: "acme", ID: "run_1"}, []byte(`{"v":1,"id":"run_1"}`)
+	sealed, err := keys(t, "a").Seal(key, state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := keys(t, "b", "a").Open("acme", "run_1", sealed)
-	if err != nil {
-		t.Fatal(err)
+	if opened, err := keys(t, "b", "a").Open(key, sealed); err != nil || !bytes.Equal(opened, state) {
+		t.Errorf("got %s, %v, want %s", opened, err, state)
 	}
-	if err := same(s, opened); err != nil {
-		t.Error(err)
-	}
-	if again, _ := keys(t, "a").Seal(s); again == sealed {
+	if again, _ := keys(t, "a").Seal(key, state); again == sealed {
 		t.Error("got the same bytes twice, want others")
 	}
 	if strings.Contains(sealed, base64.RawURLEncoding.EncodeToString([]byte("run_1"))) {
 		t.Error("got the run in the clear")
 	}
 	for n := range sealed {
-		if _, err := keys(t, "a").Open("acme", "run_1", sealed[:n]); !errors.Is(err, record.ErrTruncated) {
+		if _, err := keys(t, "a").Open(key, sealed[:n]); !errors.Is(err, record.ErrTruncated) {
 			t.Errorf("%d of %d bytes: got %v, want %v", n, len(sealed), err, record.ErrTruncated)
 		}
 	}
@@ -107,11 +103,11 @@ func TestSealedState(t *testing.T) {
 		{"another run", "acme", "run_2", sealed, record.ErrForeign},
 		{"tenant and run with another border", "acmer", "un_1", sealed, record.ErrForeign},
 	} {
-		if s, err := keys(t, "a").Open(tt.tenant, tt.id, tt.sealed); s != nil || !errors.Is(err, tt.want) {
+		if s, err := keys(t, "a").Open(run.Key{Tenant: tt.tenant, ID: tt.id}, tt.sealed); s != nil || !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v, %v, want %v", tt.name, s, err, tt.want)
 		}
 	}
-	if _, err := keys(t, "b").Open("acme", "run_1", sealed); !errors.Is(err, record.ErrUnknownKey) || !strings.Contains(err.Error(), `"a"`) {
+	if _, err := keys(t, "b").Open(key, sealed); !errors.Is(err, record.ErrUnknownKey) || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("got %v, want the name of the unknown key", err)
 	}
 	impostor := secret("b")
@@ -120,7 +116,7 @@ func TestSealedState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Open("acme", "run_1", sealed); err == nil {
+	if _, err := k.Open(key, sealed); err == nil {
 		t.Error("got no error with another key of the same name")
 	}
 }
@@ -128,7 +124,8 @@ func TestSealedState(t *testing.T) {
 // TestChangedSeal changes each bit of a sealed state.
 func TestChangedSeal(t *testing.T) {
 	k := keys(t, "a", "b")
-	sealed, err := k.Seal(fold(t, begun))
+	key := run.Key{ID: "run_1"}
+	sealed, err := k.Seal(key, []byte(`{"v":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,28 +136,26 @@ func TestChangedSeal(t *testing.T) {
 	for i := range len(box) * 8 {
 		changed := bytes.Clone(box)
 		changed[i/8] ^= 1 << (i % 8)
-		if s, err := k.Open("", "run_1", base64.RawURLEncoding.EncodeToString(changed)); err == nil {
+		if s, err := k.Open(key, base64.RawURLEncoding.EncodeToString(changed)); err == nil {
 			t.Errorf("bit %d: got %v, want an error", i, s)
 		}
 	}
 }
 
 func TestSizeOfASealedState(t *testing.T) {
-	s := fold(t, begun)
-	s.Output = strings.Repeat("x", 16<<20)
+	key, state := run.Key{ID: "run_1"}, make([]byte, 16<<20+1)
 	want := "want at most 16777216"
-	if _, err := keys(t, "a").Seal(s); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := keys(t, "a").Seal(key, state); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("seal: got %v, want %s", err, want)
 	}
-	if _, err := keys(t, "a").Open("", "run_1", strings.Repeat("A", 24<<20)); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := keys(t, "a").Open(key, strings.Repeat("A", 24<<20)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("open: got %v, want %s", err, want)
 	}
-	s.Output = s.Output[:15<<20]
-	sealed, err := keys(t, "a").Seal(s)
+	sealed, err := keys(t, "a").Seal(key, state[1:])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keys(t, "a").Open("", "run_1", sealed); err != nil {
+	if _, err := keys(t, "a").Open(key, sealed); err != nil {
 		t.Error(err)
 	}
 }
@@ -176,7 +171,7 @@ func kept(t *testing.T, store record.Store, key run.Key) record.Lease {
 	first := *changes[0].(*record.Begun)
 	first.Tenant, first.ID = key.Tenant, key.ID
 	changes[0] = &first
-	lease, err := store.Create(t.Context(), record.Holder{Name: "me", TTL: time.Hour}, record.HeadOf(fold(t, changes)), records(changes...))
+	lease, err := store.Create(t.Context(), record.Holder{Name: "me", TTL: time.Hour}, record.HeadOf(fold(t, changes)), written(t, changes...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,14 +199,14 @@ func TestSealedStoreHides(t *testing.T) {
 			t.Errorf("%q can be read", word)
 		}
 	}
-	if _, err := record.Fold(log.Records); err == nil || !strings.Contains(err.Error(), "sealed") {
+	if _, err := record.StateOf(log.Records); err == nil || !strings.Contains(err.Error(), "sealed") {
 		t.Errorf("got %v for the fold of sealed records", err)
 	}
 	opened, err := store.Load(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.Fold(opened.Records)
+	s, err := record.StateOf(opened.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +273,7 @@ func TestTamperedStore(t *testing.T) {
 		}
 		others[name] = log
 	}
-	plain := records(everything...)
+	plain := written(t, everything...)
 	for _, tt := range []struct {
 		name string
 		with func(*record.Log)
@@ -287,7 +282,7 @@ func TestTamperedStore(t *testing.T) {
 		{"nothing", func(*record.Log) {}, nil},
 		{"two records change places", func(l *record.Log) { l.Records[2], l.Records[3] = l.Records[3], l.Records[2] }, record.ErrForged},
 		{"two records change places and numbers", func(l *record.Log) {
-			l.Records[2].Change, l.Records[3].Change = l.Records[3].Change, l.Records[2].Change
+			l.Records[2].JSON, l.Records[3].JSON = l.Records[3].JSON, l.Records[2].JSON
 		}, record.ErrForged},
 		{"a record twice", func(l *record.Log) { l.Records[3] = l.Records[2] }, record.ErrForged},
 		{"a record has another number", func(l *record.Log) { l.Records[3].Seq = 9 }, record.ErrCorrupt},
@@ -317,7 +312,7 @@ func TestTamperedStore(t *testing.T) {
 func TestRecordAsAnswer(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{ID: "run_1"}
 	changes := with(begun, &record.Opened{Question: run.Question{ID: "1", Kind: run.QuestionURL}})
-	if _, err := record.Sealed(below, keys(t, "a")).Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(fold(t, changes)), records(changes...)); err != nil {
+	if _, err := record.Sealed(below, keys(t, "a")).Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(fold(t, changes)), written(t, changes...)); err != nil {
 		t.Fatal(err)
 	}
 	moved := swapped{below, func(l *record.Log) {
@@ -355,19 +350,19 @@ func TestKeyRotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := record.Record{Seq: s.Seq + 1, At: start, Change: &record.Woken{}}
-	if err := record.Apply(s, next); err != nil {
+	next, err := s.Add(start, &record.Woken{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := both.Append(t.Context(), lease, record.HeadOf(s), []record.Record{next}, answer); !errors.Is(err, record.ErrReplied) {
+	if err := both.Append(t.Context(), lease, record.HeadOf(s), next, answer); !errors.Is(err, record.ErrReplied) {
 		t.Errorf("append with another answer: got %v, want %v", err, record.ErrReplied)
 	}
 	answer.Action = run.ActionAccept
-	if err := both.Append(t.Context(), lease, record.HeadOf(s), []record.Record{next}, answer); err != nil {
+	if err := both.Append(t.Context(), lease, record.HeadOf(s), next, answer); err != nil {
 		t.Fatalf("append with an equal answer: %v", err)
 	}
 	if _, err := both.Load(t.Context(), key); err != nil {
@@ -412,4 +407,21 @@ func TestKeyRotationWithoutTheStore(t *testing.T) {
 			t.Errorf("after %d refusals: got %q, want the run once", refused, err)
 		}
 	}
+}
+
+// FuzzOpen opens what was never sealed.
+func FuzzOpen(f *testing.F) {
+	k := keys(f, "a")
+	sealed, err := k.Seal(run.Key{ID: "run_1"}, []byte("{}"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sealed[:len(sealed)-1])
+	f.Add("AQFh" + sealed)
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		if data, err := k.Open(run.Key{ID: "run_1"}, text); (data == nil) != (err != nil) {
+			t.Fatalf("got %q, %v", data, err)
+		}
+	})
 }

@@ -55,12 +55,16 @@ func snapshotOf(c Change) json.RawMessage {
 // Begins reports whether the records of a run may begin with that one: the first, or a snapshot if those before were pruned. Of a
 // record that is sealed nobody can tell: it may.
 func Begins(r Record) bool {
-	_, sealed := r.Change.(*sealedChange)
-	return r.Seq == 1 || sealed || len(snapshotOf(r.Change)) > 0
+	if r.Seq == 1 {
+		return true
+	}
+	change := ChangeOf(r)
+	_, sealed := change.(*Boxed)
+	return sealed || len(snapshotOf(change)) > 0
 }
 
 // restore makes s the state that a snapshot has.
-func (s *State) restore(r Record) error {
+func (s *State) restore(r Entry) error {
 	var kept State
 	if err := kept.UnmarshalJSON(snapshotOf(r.Change)); err != nil {
 		return err

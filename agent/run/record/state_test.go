@@ -16,16 +16,16 @@ import (
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 // records numbers changes, a second apart.
-func records(changes ...record.Change) []record.Record {
-	out := make([]record.Record, len(changes))
+func records(changes ...record.Change) []record.Entry {
+	out := make([]record.Entry, len(changes))
 	for i, c := range changes {
-		out[i] = record.Record{Seq: uint64(i + 1), At: start.Add(time.Duration(i) * time.Second), Change: c}
+		out[i] = record.Entry{Seq: uint64(i + 1), At: start.Add(time.Duration(i) * time.Second), Change: c}
 	}
 	return out
 }
 
 // turn is a run with one tool call, which a person allows.
-func turn() []record.Record {
+func turn() []record.Entry {
 	return records(
 		&record.Begun{V: record.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}},
 		&record.Called{},
@@ -54,7 +54,7 @@ func TestFoldOfATurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read []record.Record
+	var read []record.Entry
 	if err := json.Unmarshal(data, &read); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestLaterVersion(t *testing.T) {
 		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"said","data":{"messages":[{"role":"user","parts":[{"type":"text","text":"hi","tone":1}],"mood":"good"}]}}`,
 		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"nested","data":{"call":"1","record":{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"dreamt","data":{}}}}`,
 	} {
-		var r record.Record
+		var r record.Entry
 		if err := json.Unmarshal([]byte(text), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestLaterVersion(t *testing.T) {
 			t.Errorf("got %s, %v, want %s", got, err, text)
 		}
 	}
-	later := append(turn()[:1], record.Record{Seq: 2, Change: &record.Unknown{Kind: "dreamt"}})
+	later := append(turn()[:1], record.Entry{Seq: 2, Change: &record.Unknown{Kind: "dreamt"}})
 	if _, err := record.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): its kind is unknown") {
 		t.Errorf("got %v, want the kind named", err)
 	}

@@ -44,7 +44,7 @@ func Submit(ctx context.Context, store Store, key run.Key, answers ...run.Reply)
 	if err != nil {
 		return err
 	}
-	s, err := Fold(log.Records)
+	s, err := StateOf(log.Records)
 	if err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}

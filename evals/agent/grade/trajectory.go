@@ -32,7 +32,7 @@ func Calls(log []record.Record) (made []suite.Call) {
 func changes(log []record.Record) iter.Seq[record.Change] {
 	return func(yield func(record.Change) bool) {
 		for _, r := range log {
-			c := r.Change
+			c := record.ChangeOf(r)
 			for nested, ok := c.(*record.Nested); ok; nested, ok = c.(*record.Nested) {
 				c = nested.Record.Change
 			}

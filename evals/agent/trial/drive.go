@@ -96,7 +96,7 @@ func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, e
 		return 0, "", err
 	}
 	for _, r := range log.Records {
-		switch r.Change.(type) {
+		switch record.ChangeOf(r).(type) {
 		case *record.Begun, *record.Said:
 			inputs++
 		}

@@ -270,7 +270,7 @@ func (p *player) answers(ctx context.Context) (waits bool, err error) {
 	if log.Head.Status != run.StatusWaiting {
 		return false, nil
 	}
-	s, err := record.Fold(log.Records)
+	s, err := record.StateOf(log.Records)
 	if err != nil {
 		return false, harness("%w", err)
 	}

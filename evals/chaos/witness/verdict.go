@@ -27,7 +27,7 @@ func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int)
 		if err != nil {
 			return nil, err
 		}
-		state, err := record.Fold(log.Records)
+		state, err := record.StateOf(log.Records)
 		if err != nil {
 			return nil, err
 		}

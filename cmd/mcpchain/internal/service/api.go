@@ -161,7 +161,7 @@ func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 	if err != nil {
 		return err
 	}
-	state, err := record.Fold(log.Records)
+	state, err := record.StateOf(log.Records)
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	if err != nil {
 		return err
 	}
-	begun, ok := log.Records[0].Change.(*record.Begun)
+	begun, ok := record.ChangeOf(log.Records[0]).(*record.Begun)
 	if !ok || len(begun.Messages) != 1 || begun.Messages[0].Text() != input {
 		return refusal{http.StatusUnprocessableEntity, "the Idempotency-Key is of a run with another input"}
 	}

@@ -57,7 +57,7 @@ func TestGrace(t *testing.T) {
 			}
 			outcomes := 0
 			for _, r := range kept.Records {
-				if _, ok := r.Change.(*record.Outcome); ok {
+				if _, ok := record.ChangeOf(r).(*record.Outcome); ok {
 					outcomes++
 				}
 			}

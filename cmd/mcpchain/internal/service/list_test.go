@@ -69,12 +69,12 @@ func TestListByPages(t *testing.T) {
 // keep has the store keep a run that changed at a time.
 func keep(t *testing.T, s *service, key run.Key, at time.Time) {
 	t.Helper()
-	first := record.Record{Seq: 1, At: at, Change: &record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Agent: record.AgentName{Name: "other"}}}
 	state := new(record.State)
-	if err := record.Apply(state, first); err != nil {
+	first, err := state.Add(at, &record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Agent: record.AgentName{Name: "other"}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.store.Create(t.Context(), record.Holder{Name: "test", TTL: time.Hour}, record.HeadOf(state), []record.Record{first}); err != nil {
+	if _, err := s.store.Create(t.Context(), record.Holder{Name: "test", TTL: time.Hour}, record.HeadOf(state), first); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -135,7 +135,7 @@ func TestWorkerOfTemporal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := record.Fold(log.Records)
+		state, err := record.StateOf(log.Records)
 		if want := "the user " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Output, want) {
 			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Output, err, want)
 		}

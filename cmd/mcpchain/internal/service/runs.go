@@ -228,7 +228,7 @@ func show(ctx context.Context, store record.Store, key run.Key, out io.Writer) e
 	if err != nil {
 		return err
 	}
-	state, err := record.Fold(log.Records)
+	state, err := record.StateOf(log.Records)
 	if err != nil {
 		return err
 	}

@@ -20,13 +20,10 @@ import (
 func keepRun(t *testing.T, store record.Store, id string, changes ...record.Change) {
 	t.Helper()
 	s := new(record.State)
-	var records []record.Record
-	for i, c := range append([]record.Change{&record.Begun{V: record.Version, ID: id, Tenant: "ada", Agent: record.AgentName{Name: "service"}}}, changes...) {
-		r := record.Record{Seq: uint64(i + 1), At: time.Now().AddDate(0, -1, 0).UTC(), Change: c}
-		if err := record.Apply(s, r); err != nil {
-			t.Fatal(err)
-		}
-		records = append(records, r)
+	begun := &record.Begun{V: record.Version, ID: id, Tenant: "ada", Agent: record.AgentName{Name: "service"}}
+	records, err := s.Add(time.Now().AddDate(0, -1, 0).UTC(), append([]record.Change{begun}, changes...)...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if _, err := store.Create(t.Context(), record.Holder{}, record.HeadOf(s), records); err != nil {
 		t.Fatal(err)

@@ -206,7 +206,7 @@ func (s *Session) load(ctx context.Context, key run.Key) (*record.State, error) 
 	if err != nil {
 		return nil, err
 	}
-	return record.Fold(log.Records)
+	return record.StateOf(log.Records)
 }
 
 // resume continues a conversation, by its number in the list; "" is the newest of the folder.

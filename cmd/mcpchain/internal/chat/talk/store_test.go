@@ -18,12 +18,12 @@ func keep(t *testing.T, store record.Store, id, folder string, at time.Time) {
 	if folder != "" {
 		begun.Vars = map[string]json.RawMessage{folderVar: jsonText(folder)}
 	}
-	first := record.Record{Seq: 1, At: at, Change: begun}
-	state := &record.State{}
-	if err := record.Apply(state, first); err != nil {
+	state := new(record.State)
+	first, err := state.Add(at, begun)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Create(t.Context(), record.Holder{Name: "h"}, record.HeadOf(state), []record.Record{first}); err != nil {
+	if _, err := store.Create(t.Context(), record.Holder{Name: "h"}, record.HeadOf(state), first); err != nil {
 		t.Fatal(err)
 	}
 }

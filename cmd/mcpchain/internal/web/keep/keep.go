@@ -46,7 +46,7 @@ func (s *Store) Create(ctx context.Context, by record.Holder, head record.Head, 
 	if len(records) == 0 {
 		return s.Store.Create(ctx, by, head, records)
 	}
-	begun, ok := records[0].Change.(*record.Begun)
+	begun, ok := record.ChangeOf(records[0]).(*record.Begun)
 	if !ok || len(begun.Messages) < 2 {
 		return s.Store.Create(ctx, by, head, records)
 	}
@@ -60,8 +60,10 @@ func (s *Store) Create(ctx context.Context, by record.Holder, head record.Head, 
 	if short.Unknown, err = json.Marshal(shared{hashes}); err != nil {
 		return record.Lease{}, err
 	}
-	first := records[0]
-	first.Change = &short
+	first, err := record.Entry{Seq: records[0].Seq, At: records[0].At, Change: &short}.Encode()
+	if err != nil {
+		return record.Lease{}, err
+	}
 	return s.Store.Create(ctx, by, head, append([]record.Record{first}, records[1:]...))
 }
 
@@ -109,11 +111,11 @@ func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, erro
 }
 
 // whole gives the first record of a run the messages that it shares with others.
-func (s *Store) whole(ctx context.Context, key run.Key, log *record.Log) (*record.Log, error) {
+func (s *Store) whole(ctx context.Context, key run.Key, log *record.Log) (_ *record.Log, err error) {
 	if len(log.Records) == 0 {
 		return log, nil
 	}
-	begun, ok := log.Records[0].Change.(*record.Begun)
+	begun, ok := record.ChangeOf(log.Records[0]).(*record.Begun)
 	var others shared
 	if !ok || len(begun.Unknown) == 0 || json.Unmarshal(begun.Unknown, &others) != nil || len(others.Hashes) == 0 {
 		return log, nil
@@ -121,7 +123,7 @@ func (s *Store) whole(ctx context.Context, key run.Key, log *record.Log) (*recor
 	messages := make([]run.Message, len(others.Hashes), len(others.Hashes)+len(begun.Messages))
 	for i, hash := range others.Hashes {
 		var data []byte
-		err := s.db.QueryRowContext(ctx, `SELECT data FROM web_messages WHERE tenant = ? AND hash = ?`, key.Tenant, hash).Scan(&data)
+		err = s.db.QueryRowContext(ctx, `SELECT data FROM web_messages WHERE tenant = ? AND hash = ?`, key.Tenant, hash).Scan(&data)
 		if err == nil {
 			err = json.Unmarshal(data, &messages[i])
 		}
@@ -131,7 +133,10 @@ func (s *Store) whole(ctx context.Context, key run.Key, log *record.Log) (*recor
 	}
 	whole := *begun
 	whole.Messages = append(messages, begun.Messages...)
-	log.Records[0].Change = &whole
+	first := &log.Records[0]
+	if *first, err = (record.Entry{Seq: first.Seq, At: first.At, Change: &whole}).Encode(); err != nil {
+		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
+	}
 	return log, nil
 }
 

@@ -87,7 +87,7 @@ func TestEditsShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := append(history[:len(history):len(history)], run.Text(run.RoleUser, "x24"))
-	if diff := cmp.Diff(want, log.Records[0].Change.(*record.Begun).Messages); diff != "" {
+	if diff := cmp.Diff(want, record.ChangeOf(log.Records[0]).(*record.Begun).Messages); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	if n, err := hosting.Forget(t.Context(), store, time.Now().Add(time.Hour)); n != 1 || err != nil {

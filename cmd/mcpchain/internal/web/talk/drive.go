@@ -217,7 +217,7 @@ func (s *Service) catchUp(ctx context.Context, t *topic) error {
 	if err != nil {
 		return err
 	}
-	state, err := record.Fold(log.Records)
+	state, err := record.StateOf(log.Records)
 	if err != nil {
 		return err
 	}

@@ -70,15 +70,16 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 
 // saidIn are the events of a record for which the agent has none.
 func saidIn(key run.Key, r record.Record) (out []placed) {
-	if end, ok := r.Change.(*record.Ended); ok && end.Status != run.StatusFinished {
+	change := record.ChangeOf(r)
+	if end, ok := change.(*record.Ended); ok && end.Status != run.StatusFinished {
 		return []placed{placedOf("ended", agent.Position{Seq: r.Seq}, ended{Status: string(end.Status), Error: ShownError(end.Error)})}
 	}
 	var views []any
 	var kinds []string
 	calls := map[string]agent.Call{}
-	for i, m := range inputOf(r.Change) {
+	for i, m := range inputOf(change) {
 		v, kind := messageViews(key, kept{r.Seq, i}, m, calls)
-		if _, more := r.Change.(*record.Said); more && m.Role != run.RoleUser {
+		if _, more := change.(*record.Said); more && m.Role != run.RoleUser {
 			continue // what the host tells the model of the turn before
 		}
 		views, kinds = append(views, v...), append(kinds, kind...)
@@ -132,7 +133,7 @@ func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index 
 	if seq < 1 || seq > uint64(len(log.Records)) {
 		return run.Part{}, ErrGone
 	}
-	change := log.Records[seq-1].Change
+	change := record.ChangeOf(log.Records[seq-1])
 	parts := []run.Part{}
 	if said := inputOf(change); index >= 0 && index < len(said) {
 		parts = said[index].Parts

@@ -68,7 +68,7 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 	if err != nil || len(log.Records) == 0 {
 		return "(cannot be read)"
 	}
-	for _, m := range inputOf(log.Records[0].Change) {
+	for _, m := range inputOf(record.ChangeOf(log.Records[0])) {
 		if m.Role == run.RoleUser { // the last one: earlier ones are of the conversation that was edited
 			title = hosttext.Line(m.Text(), 60)
 		}

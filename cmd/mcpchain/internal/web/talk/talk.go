@@ -288,13 +288,13 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 	}
 	var before []run.Message
 	if seq > 1 {
-		state, err := record.Fold(log.Records[:seq-1])
+		state, err := record.StateOf(log.Records[:seq-1])
 		if err != nil {
 			return "", err
 		}
 		before = agent.ResultOf(state).Messages
 	}
-	said := inputOf(log.Records[seq-1].Change)
+	said := inputOf(record.ChangeOf(log.Records[seq-1]))
 	if index < 0 || index >= len(said) || said[index].Role != run.RoleUser {
 		return "", ErrGone
 	}
@@ -385,7 +385,7 @@ func (s *Service) load(ctx context.Context, key run.Key) (*record.State, error) 
 	if err != nil {
 		return nil, gone(err)
 	}
-	return record.Fold(log.Records)
+	return record.StateOf(log.Records)
 }
 
 // gone is the error of a run that could not be loaded.

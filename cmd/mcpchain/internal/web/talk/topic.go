@@ -71,7 +71,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	if log.Head.Agent != s.agentOf(key).Name() {
 		return nil, ErrGone
 	}
-	state, err := record.Fold(log.Records)
+	state, err := record.StateOf(log.Records)
 	if err != nil {
 		return nil, err
 	}

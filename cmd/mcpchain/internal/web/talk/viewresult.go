@@ -57,12 +57,12 @@ func resultOfPart(p *run.Part) *mcp.CallToolResult {
 
 // viewResult is what the call of a view has come to.
 func viewResult(records []record.Record) (*mcp.CallToolResult, error) {
-	state, err := record.Fold(records)
+	state, err := record.StateOf(records)
 	if err != nil {
 		return nil, err
 	}
 	denied := slices.ContainsFunc(records, func(r record.Record) bool {
-		answered, ok := r.Change.(*record.Replied)
+		answered, ok := record.ChangeOf(r).(*record.Replied)
 		return ok && answered.Reply.Action == run.ActionDeny
 	})
 	if denied || state.Status == run.StatusCancelled {

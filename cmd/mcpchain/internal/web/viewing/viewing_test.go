@@ -106,10 +106,13 @@ func TestUsersAreApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.Head.Key.Tenant = "Grace"
-	for i := range log.Records {
-		if begun, ok := log.Records[i].Change.(*record.Begun); ok {
-			begun.Tenant = "Grace"
-		}
+	first, err := record.Decode(log.Records[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Change.(*record.Begun).Tenant = "Grace"
+	if log.Records[0], err = first.Encode(); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := w.store.Create(t.Context(), record.Holder{Name: "test"}, log.Head, log.Records); err != nil {
 		t.Fatal(err)

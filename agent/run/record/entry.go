@@ -1,0 +1,244 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Entry is a [run.Record] as it was read: a change of a run. It never changes.
+type Entry struct {
+	Seq    uint64 // from 1
+	At     time.Time
+	Change Change
+}
+
+// Change is what an [Entry] does to a state. The members are *Begun, *Said, *Called,
+// *Responded, *Decided, *Intent, *Paused, *Sampled, *Detached, *Outcome, *TurnEnded, *Offered,
+// *Opened, *Replied, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken, *Ended
+// and *Unknown. Their Call is the id of a call of the present turn.
+type Change interface {
+	kind() string
+	apply(*State, time.Time) error
+}
+
+// kinds makes an empty change by its name in JSON.
+var kinds = map[string]func() Change{
+	"begun":      func() Change { return new(Begun) },
+	"said":       func() Change { return new(Said) },
+	"called":     func() Change { return new(Called) },
+	"replied":    func() Change { return new(Responded) },
+	"decided":    func() Change { return new(Decided) },
+	"intent":     func() Change { return new(Intent) },
+	"paused":     func() Change { return new(Paused) },
+	"sampled":    func() Change { return new(Sampled) },
+	"detached":   func() Change { return new(Detached) },
+	"outcome":    func() Change { return new(Outcome) },
+	"turn_ended": func() Change { return new(TurnEnded) },
+	"offered":    func() Change { return new(Offered) },
+	"opened":     func() Change { return new(Opened) },
+	"answered":   func() Change { return new(Replied) },
+	"compacted":  func() Change { return new(Compacted) },
+	"reserved":   func() Change { return new(Reserved) },
+	"charged":    func() Change { return new(Charged) },
+	"nested":     func() Change { return new(Nested) },
+	"noted":      func() Change { return new(Noted) },
+	"suspended":  func() Change { return new(Suspended) },
+	"woken":      func() Change { return new(Woken) },
+	"ended":      func() Change { return new(Ended) },
+	"sealed":     func() Change { return new(Boxed) },
+}
+
+// Unknown is a change of a later version, which a store keeps and no state takes.
+type Unknown struct {
+	V    int // the version that has written it; 0: it is not said
+	Kind string
+	Data jsontext.Value
+}
+
+func (c *Unknown) kind() string { return c.Kind }
+
+func (c *Unknown) apply(*State, time.Time) error {
+	if c.V > Version {
+		return readable(c.V)
+	}
+	return fmt.Errorf("its kind is unknown; is it of a later version than %d?", Version)
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c *Unknown) MarshalJSON() ([]byte, error) { return c.Data, nil }
+
+// envelope is the JSON of a record, with a T as its data.
+type envelope[T any] struct {
+	V    int       `json:"v,omitzero"` // of the record; 0 is 1
+	Seq  uint64    `json:"seq"`
+	At   time.Time `json:"at"`
+	Kind string    `json:"kind"`
+	Data T         `json:"data"`
+}
+
+// MarshalJSON implements [json.Marshaler]. Equal entries have equal bytes.
+func (r Entry) MarshalJSON() ([]byte, error) {
+	data, err := jsonv2.Marshal(&r, recordOptions)
+	if err != nil {
+		return nil, fmt.Errorf("write record %d: %w", r.Seq, err)
+	}
+	return data, nil
+}
+
+// recordOptions make the JSON of records, which may have records of sub-agents in them.
+var recordOptions = jsonv2.JoinOptions(options, jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
+	marshalers, jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Entry) error { return r.write(e) }),
+)))
+
+func (r *Entry) write(e *jsontext.Encoder) error {
+	if r.Change == nil {
+		return errors.New("it has no change")
+	}
+	out := envelope[Change]{Seq: r.Seq, At: r.At, Kind: r.Change.kind(), Data: r.Change}
+	if u, ok := r.Change.(*Unknown); ok {
+		out.V = u.V
+	}
+	return jsonv2.MarshalEncode(e, &out)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. A record of a later version, or of an
+// unknown kind, becomes an [Unknown].
+func (r *Entry) UnmarshalJSON(data []byte) error {
+	read, err := readEntry(data, 0)
+	if err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	*r = read
+	return nil
+}
+
+// readEntry reads an entry of a sub-agent that stands so deep below the run.
+func readEntry(data []byte, depth int) (Entry, error) {
+	var e envelope[jsontext.Value]
+	if err := unmarshal(data, &e); err != nil {
+		return Entry{}, err
+	}
+	if e.Kind == "" || len(e.Data) == 0 {
+		return Entry{}, fmt.Errorf("record %d has no kind or no data", e.Seq)
+	}
+	r := Entry{Seq: e.Seq, At: e.At}
+	make, ok := kinds[e.Kind]
+	if !ok || e.V > Version {
+		r.Change = &Unknown{V: e.V, Kind: e.Kind, Data: e.Data}
+		return r, nil
+	}
+	r.Change = make()
+	if err := readChange(e.Data, r.Change, depth); err != nil {
+		return Entry{}, fmt.Errorf("record %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	return r, nil
+}
+
+func readChange(data []byte, c Change, depth int) error {
+	nested, ok := c.(*Nested)
+	if !ok {
+		return unmarshal(data, c)
+	}
+	if depth++; depth > MaxDepth {
+		return errTooDeep
+	}
+	var e struct {
+		Call    string         `json:"call"`
+		Record  jsontext.Value `json:"record"`
+		Unknown jsontext.Value `json:",embed"`
+	}
+	if err := unmarshal(data, &e); err != nil {
+		return err
+	}
+	r, err := readEntry(e.Record, depth)
+	*nested = Nested{Call: e.Call, Record: r, Unknown: e.Unknown}
+	return err
+}
+
+var errTooDeep = fmt.Errorf("sub-agents are nested more than %d deep", MaxDepth)
+
+var (
+	_ json.Marshaler   = Entry{}
+	_ json.Unmarshaler = (*Entry)(nil)
+)
+
+// Encode writes the entry. Equal entries have equal records.
+func (r Entry) Encode() (Record, error) {
+	data, err := r.MarshalJSON()
+	return Record{Seq: r.Seq, At: r.At, JSON: data}, err
+}
+
+// Encode writes entries.
+func Encode(entries ...Entry) ([]Record, error) {
+	records := make([]Record, len(entries))
+	for i, e := range entries {
+		var err error
+		if records[i], err = e.Encode(); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+// Decode reads a record. One of a later version, or of an unknown kind, has the change [Unknown].
+func Decode(r Record) (Entry, error) {
+	var e Entry
+	err := e.UnmarshalJSON(r.JSON)
+	return e, err
+}
+
+// EndsTurn reports whether a record ends a turn, an input or the work on the run, or begins another input.
+func EndsTurn(r Record) bool {
+	var e struct {
+		Kind string `json:"kind"`
+	}
+	if err := unmarshal(r.JSON, &e); err != nil {
+		return false
+	}
+	switch e.Kind {
+	case "turn_ended", "suspended", "ended", "said":
+		return true
+	}
+	return false
+}
+
+// ChangeOf is the change of a record, nil if it cannot be read.
+func ChangeOf(r Record) Change {
+	e, err := Decode(r)
+	if err != nil {
+		return nil
+	}
+	return e.Change
+}
+
+// Entries reads records.
+func Entries(records []Record) ([]Entry, error) {
+	entries := make([]Entry, len(records))
+	for i, r := range records {
+		var err error
+		if entries[i], err = Decode(r); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+// StateOf is [Fold] of records as they are kept.
+func StateOf(records []Record) (*State, error) {
+	s := new(State)
+	for _, r := range records {
+		e, err := Decode(r)
+		if err == nil {
+			err = Apply(s, e)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.folded()
+}
