@@ -8,13 +8,13 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/price"
 )
 
 // The account of a run is its state: what was used, and what is reserved for model calls and
-// completions under way, sub-agents included. Reservations are made with the ledger locked.
+// completions under way, sub-agents included. Reservations are made with the writer locked.
 
 // The bounds of a reply if tokens or costs are limited.
 const (
@@ -110,7 +110,7 @@ func (a account) room(input int64, final bool) (output int64, stop StopReason, t
 
 // roomBeside is room, after a wait for other calls of the model if they leave too little.
 func (a account) roomBeside(input int64, final bool) (output int64, stop StopReason, tight *engine, err error) {
-	l := a.rec.ledger
+	l := a.rec.writer
 	for {
 		output, stop, tight = a.room(input, final)
 		if stop == StopOutput || l.asking == 0 {
@@ -135,8 +135,8 @@ func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 		return StopOutput, nil
 	}
 	input := d.inputOf(c)
-	d.rec.ledger.mu.Lock()
-	defer d.rec.ledger.mu.Unlock()
+	d.rec.writer.mu.Lock()
+	defer d.rec.writer.mu.Unlock()
 	output, stop, _, err := d.roomBeside(input, false)
 	if output >= leastOutput {
 		stop = StopOutput
@@ -147,13 +147,13 @@ func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 // called records a call of the model, with what it may take if that is limited. It returns the
 // bound of the output, 0 for none.
 func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
-	change := &record.Called{Final: finalOf(stop), Lost: d.rec.state.Model != nil && !d.here}
+	change := &ledger.Called{Final: finalOf(stop), Lost: d.rec.state.Model != nil && !d.here}
 	if !d.limited(limitsSpending) {
 		return 0, d.rec.record([]Event{start}, change)
 	}
 	input := d.inputOf(c)
-	d.rec.ledger.mu.Lock()
-	defer d.rec.ledger.mu.Unlock()
+	d.rec.writer.mu.Lock()
+	defer d.rec.writer.mu.Unlock()
 	output, limit, tight, err := d.roomBeside(input, stop != StopOutput)
 	if err != nil {
 		return 0, err
@@ -169,7 +169,7 @@ func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (outpu
 		return 0, err
 	}
 	d.asking = true
-	d.rec.ledger.asking++
+	d.rec.writer.asking++
 	return output, nil
 }
 
@@ -179,13 +179,13 @@ func (d *dialog) again() error {
 	if !d.limited(limitsSpending) {
 		return nil
 	}
-	d.rec.ledger.mu.Lock()
-	defer d.rec.ledger.mu.Unlock()
+	d.rec.writer.mu.Lock()
+	defer d.rec.writer.mu.Unlock()
 	reserved := d.rec.state.Model.Reserved
 	if err := d.refuses(reserved, 1); err != nil {
 		return err
 	}
-	return d.rec.recordLocked(nil, &record.Called{Reserved: reserved, Final: d.rec.state.Final, Lost: true})
+	return d.rec.recordLocked(nil, &ledger.Called{Reserved: reserved, Final: d.rec.state.Final, Lost: true})
 }
 
 // settle tells the calls that wait for room that this one is over.
@@ -194,16 +194,16 @@ func (d *dialog) settle() {
 		return
 	}
 	d.asking = false
-	d.rec.ledger.mu.Lock()
-	defer d.rec.ledger.mu.Unlock()
-	d.rec.ledger.asking--
-	close(d.rec.ledger.settled)
-	d.rec.ledger.settled = make(chan struct{})
+	d.rec.writer.mu.Lock()
+	defer d.rec.writer.mu.Unlock()
+	d.rec.writer.asking--
+	close(d.rec.writer.settled)
+	d.rec.writer.settled = make(chan struct{})
 }
 
 // most is what a call of the model may take.
-func (a account) most(input, output int64) record.Amount {
-	amount := record.Amount{Tokens: input + output}
+func (a account) most(input, output int64) ledger.Amount {
+	amount := ledger.Amount{Tokens: input + output}
 	if p := a.price(); p.Currency != "" {
 		amount.Cost = map[string]int64{p.Currency: cost.Most(p, input, output).Micro}
 	}
@@ -212,7 +212,7 @@ func (a account) most(input, output int64) record.Amount {
 
 // refuses returns why an amount is more than the run may still take: a share of what is
 // left.
-func (a account) refuses(amount record.Amount, share int64) error {
+func (a account) refuses(amount ledger.Amount, share int64) error {
 	for at := a.engine; at != nil; at = at.parent {
 		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
 		if left := max(limits.Tokens-taken.Tokens, 0) / share; limits.Tokens > 0 && amount.Tokens > left {
@@ -319,10 +319,10 @@ func (d *dialog) sizeOfPart(p *run.Part) (size int64) {
 // forget counts what completions have reserved whose process has ended: they may have used
 // all of it.
 func (a account) forget() error {
-	var changes []record.Change
+	var changes []ledger.Change
 	for _, key := range slices.Sorted(maps.Keys(a.rec.state.Sampling)) {
 		reserved := a.rec.state.Sampling[key]
-		changes = append(changes, &record.Charged{Spent: run.Spent{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}, Settles: &key})
+		changes = append(changes, &ledger.Charged{Spent: run.Spent{Lost: 1, LostTokens: reserved.Tokens, LostCost: reserved.Cost}, Settles: &key})
 	}
 	return a.rec.record(nil, changes...)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -201,8 +202,8 @@ func TestCompactionCounts(t *testing.T) {
 		"failure beyond":   {20_000, 50_000, true, agent.ErrLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			compacts := func(_ context.Context, history []run.Message, _ compact.Budget) (*record.Compacted, error) {
-				change := &record.Compacted{Usage: run.Spent{Turns: 1, Input: tt.used, Total: tt.used}}
+			compacts := func(_ context.Context, history []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
+				change := &ledger.Compacted{Usage: run.Spent{Turns: 1, Input: tt.used, Total: tt.used}}
 				if tt.fails {
 					return change, errors.New("the summary is empty")
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Next says what a run waits for after a step.
@@ -21,7 +22,7 @@ type Next struct {
 func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (Next, error) {
 	e, end := d.start(ctx, l, out)
 	defer end()
-	defer func() { _ = e.rec.ledger.save() }() // a later process finds what is missing in doubt
+	defer func() { _ = e.rec.writer.save() }() // a later process finds what is missing in doubt
 	err := guarded("the step", func() error {
 		if err := e.shape(d.output); err != nil {
 			return err
@@ -38,7 +39,7 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 			return e.rec.commit()
 		})
 	})
-	return Next{Status: l.state.Status, Questions: record.Open(l.state), Wake: l.state.Wake}, err
+	return Next{Status: l.state.Status, Questions: ledger.Open(l.state), Wake: l.state.Wake}, err
 }
 
 // Begin keeps a new run in [Durable.Store], or gives the input to the run that [In] names,
@@ -129,7 +130,7 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	}
 	defer l.hold.release()
 	if !l.state.Status.Ended() {
-		l.first = []record.Change{cancelledRun()}
+		l.first = []ledger.Change{cancelledRun()}
 		d := &session{agent: a}
 		err = d.put(ctx, l)
 	}

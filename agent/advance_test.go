@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Begin keeps a run, and Advance moves it on, turn by turn and in any process, until it
@@ -59,7 +60,7 @@ func TestAdvance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := record.StateOf(log.Records)
+		s, err := ledger.StateOf(log.Records)
 		if err != nil || agent.ResultOf(s).Output != "done" || !log.Head.Held.IsZero() {
 			t.Errorf("got %+v, %v, held until %v, want an answer and no holder", s, err, log.Head.Held)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // flakyStore is a store whose appends fail from the first outcome of a call on.
@@ -21,8 +22,8 @@ type flakyStore struct {
 	times int
 }
 
-func (f *flakyStore) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
-	outcome := func(r record.Record) bool { _, ok := record.ChangeOf(r).(*record.Outcome); return ok }
+func (f *flakyStore) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
+	outcome := func(r run.Record) bool { _, ok := ledger.ChangeOf(r).(*ledger.Outcome); return ok }
 	if f.times == 0 && !slices.ContainsFunc(records, outcome) {
 		return f.Store.Append(ctx, lease, head, records, answers...)
 	}

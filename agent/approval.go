@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -25,16 +25,16 @@ func AskPerson(context.Context, *approval.Request) (approval.Decision, error) {
 }
 
 // asks reports whether a person may be asked about one of the calls.
-func (t *turn) asks(calls []*record.Call) bool {
-	return slices.ContainsFunc(calls, func(c *record.Call) bool {
+func (t *turn) asks(calls []*ledger.Call) bool {
+	return slices.ContainsFunc(calls, func(c *ledger.Call) bool {
 		j := t.tools.job(c)
 		return j.err == nil && c.Reply == nil && j.call.NeedsApproval(t.scope.ctx)
 	})
 }
 
 // decide decides on proposed calls, one after the other, in their order.
-func (t *turn) decide(calls []*record.Call) error {
-	var decided []record.Change // that nobody has a say in
+func (t *turn) decide(calls []*ledger.Call) error {
+	var decided []ledger.Change // that nobody has a say in
 	open := len(t.agent.opts.Hooks) == 0 && t.rec.stopped() == nil
 	for _, c := range calls {
 		j := t.tools.job(c)
@@ -54,13 +54,13 @@ func (t *turn) decide(calls []*record.Call) error {
 }
 
 // tooMany reports whether a call is beyond the limit of the run.
-func (t *turn) tooMany(c *record.Call) bool {
+func (t *turn) tooMany(c *ledger.Call) bool {
 	limit := t.rec.state.Limits.Calls
 	return c.Reply == nil && limit >= 0 && !t.engine.answers(c) && t.rec.callsBefore(c) >= limit
 }
 
 // decided says that a call runs as it was approved.
-func (t *turn) decided(c *record.Call, j *job, call *adapter.Prepared) record.Change {
+func (t *turn) decided(c *ledger.Call, j *job, call *adapter.Prepared) ledger.Change {
 	d := t.newDecided.one()
 	d.Call, d.Decision.Allow, d.Args = c.ID, true, call.Arguments()
 	if string(d.Args) != j.about.Arguments {
@@ -71,7 +71,7 @@ func (t *turn) decided(c *record.Call, j *job, call *adapter.Prepared) record.Ch
 }
 
 // admit decides whether a call runs.
-func (t *turn) admit(c *record.Call) error {
+func (t *turn) admit(c *ledger.Call) error {
 	j := t.tools.job(c)
 	if t.rec.stopped() != nil {
 		return t.sender.stop(j, nil)
@@ -125,7 +125,7 @@ func decisionOf(a *run.Reply) approval.Decision {
 	return d
 }
 
-// scopeNames are the scopes of a decision as a run has them, see [record.Decision].
+// scopeNames are the scopes of a decision as a run has them, see [ledger.Decision].
 var scopeNames = map[approval.Scope]string{
 	approval.ScopeCall: "", approval.ScopeArguments: run.ScopeArguments, approval.ScopeTool: run.ScopeTool, approval.ScopeServer: run.ScopeServer,
 }
@@ -140,7 +140,7 @@ func undecided(err error) bool {
 func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
 
 // pause records that a server asks for input before it continues a call, and opens its questions.
-func (s *sender) pause(c *record.Call, j *job, result *adapter.Result) error {
+func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
 	round := result.InputRequired
 	data, err := json.Marshal(round)
 	if err != nil {
@@ -151,10 +151,10 @@ func (s *sender) pause(c *record.Call, j *job, result *adapter.Result) error {
 		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, and keeps %d at once and %d in all", c.Server, len(data), kept, maxRound, maxRounds)
 		return s.outcome(j, j.errorResult(text, err), 0)
 	}
-	paused := []record.Change{&record.Paused{Call: c.ID, Round: data, Replies: round.Answers}}
+	paused := []ledger.Change{&ledger.Paused{Call: c.ID, Round: data, Replies: round.Answers}}
 	var asks []*run.Question
 	var expires time.Time
-	s.rec.read(func(s *record.State) {
+	s.rec.read(func(s *ledger.State) {
 		if task := s.Call(c.ID).Task; task != nil {
 			expires = task.Expires // the server may forget the task
 		}

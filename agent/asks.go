@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -26,7 +26,7 @@ func kindOf(params *mcp.ElicitParams) run.QuestionKind {
 }
 
 // goOn continues a call if all its questions are answered.
-func goOn(t *turn, c *record.Call) (func() error, error) {
+func goOn(t *turn, c *ledger.Call) (func() error, error) {
 	round, _, err := roundOf(c)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func goOn(t *turn, c *record.Call) (func() error, error) {
 }
 
 // again sends a call: for the first time, or with the answers to its round.
-func (t *turn) again(c *record.Call) (func() error, error) {
+func (t *turn) again(c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err != nil {
 		return nil, t.sender.refuse(j, j.err)
@@ -78,7 +78,7 @@ func (t *turn) again(c *record.Call) (func() error, error) {
 }
 
 // roundOf is the round of a call with its answers, nil if it has none.
-func roundOf(c *record.Call) (*mcp.InputRequired, map[string]any, error) {
+func roundOf(c *ledger.Call) (*mcp.InputRequired, map[string]any, error) {
 	if len(c.Round) == 0 {
 		return nil, nil, nil
 	}

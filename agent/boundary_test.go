@@ -18,9 +18,10 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
-	"github.com/mcpchain/mcpchain/agent/internal/soak"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // A run whose process is killed before or after any of its writes ends as an undisturbed one
@@ -161,7 +162,7 @@ type ending struct {
 	doubts    map[string]bool // calls that the model is told of
 	doubted   int             // questions about others
 	lives     int
-	last      *record.State
+	last      *ledger.State
 }
 
 // run has a process work on a run of its own, and others when it has been killed, until the
@@ -237,12 +238,12 @@ func afterDeath(ctx context.Context, store record.Store, doubts map[string]bool)
 	if err != nil {
 		return err
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return err
 	}
 	for _, c := range s.Calls {
-		if c.At == record.CallSent && c.Tool == "note" {
+		if c.At == ledger.CallSent && c.Tool == "note" {
 			doubts[number(c.Args)] = true
 		}
 	}
@@ -250,12 +251,12 @@ func afterDeath(ctx context.Context, store record.Store, doubts map[string]bool)
 }
 
 // folded is the state of the run.
-func folded(ctx context.Context, store record.Store) (*record.State, error) {
+func folded(ctx context.Context, store record.Store) (*ledger.State, error) {
 	log, err := store.Load(ctx, theRun)
 	if err != nil {
 		return nil, err
 	}
-	return record.StateOf(log.Records)
+	return ledger.StateOf(log.Records)
 }
 
 // masked is the state of the run without times, the number of records and of lost replies,

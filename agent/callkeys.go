@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // callKeys makes the keys of idempotency of the calls of the model's next reply. A run that is restored from a
@@ -18,7 +18,7 @@ import (
 func (r *recorder) callKeys(asked []run.Part) []string {
 	var of []string
 	var replies int
-	r.read(func(s *record.State) {
+	r.read(func(s *ledger.State) {
 		replies = s.Spent.Turns
 		if r.above == nil {
 			of = []string{"run", s.Tenant, s.ID, s.Created.UTC().Format(time.RFC3339Nano)}

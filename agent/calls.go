@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -28,7 +28,7 @@ type job struct {
 }
 
 // send sends a call that is ready.
-func send(t *turn, c *record.Call) (func() error, error) {
+func send(t *turn, c *ledger.Call) (func() error, error) {
 	if !t.sched.room() {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ type sendFunc func(*job, context.Context, callOptions) *adapter.Result
 
 // intend notes that a call is about to be sent, and returns what sends it.
 // See [turn.start], which records that.
-func (t *turn) intend(c *record.Call, j *job, send sendFunc) (func() error, error) {
+func (t *turn) intend(c *ledger.Call, j *job, send sendFunc) (func() error, error) {
 	if t.holds(c, j) {
 		return nil, nil
 	}
@@ -77,7 +77,7 @@ type sender struct {
 }
 
 // perform sends a call and records what comes of it.
-func (s *sender) perform(c *record.Call, j *job, send sendFunc) error {
+func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 	ctx, end := s.callContext(j)
 	defer end()
 	if s.agent.opts.Observe == nil {
@@ -87,10 +87,10 @@ func (s *sender) perform(c *record.Call, j *job, send sendFunc) error {
 }
 
 // sent sends a call in its own context.
-func (s *sender) sent(ctx context.Context, c *record.Call, j *job, send sendFunc) error {
-	start := s.rec.ledger.now()
+func (s *sender) sent(ctx context.Context, c *ledger.Call, j *job, send sendFunc) error {
+	start := s.rec.writer.now()
 	if j.call.Tool().Native() { // options have requests checked
-		if err := s.rec.ledger.confirm(ctx); err != nil {
+		if err := s.rec.writer.confirm(ctx); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (s *sender) sent(ctx context.Context, c *record.Call, j *job, send sendFunc
 		j.failure = result.Err
 		return nil // it is sent again, see doubt
 	}
-	return s.outcome(j, result, s.rec.ledger.since(start))
+	return s.outcome(j, result, s.rec.writer.since(start))
 }
 
 // withheld is what the history has of a call whose result a hook has failed on: the hook may be
@@ -130,7 +130,7 @@ const notKeptResult = "Error: the call of %s ended, and its result is left out: 
 
 // tooLarge is the size of a result that is too large to be kept, 0 for others.
 func (s *sender) tooLarge(p *run.Part) int {
-	if s.rec.ledger.journal == nil || partSize(p) <= maxResult/6 { // a byte of text takes six as JSON at most
+	if s.rec.writer.journal == nil || partSize(p) <= maxResult/6 { // a byte of text takes six as JSON at most
 		return 0
 	}
 	if data, err := p.MarshalJSON(); err == nil && len(data) > maxResult {
@@ -142,7 +142,7 @@ func (s *sender) tooLarge(p *run.Part) int {
 // outcome records the result of a call.
 func (s *sender) outcome(j *job, result *adapter.Result, d time.Duration) error {
 	result, long := s.results.shortened(j, result)
-	outcome := &record.Outcome{Call: j.about.ID, Result: s.tools.part(j, result)}
+	outcome := &ledger.Outcome{Call: j.about.ID, Result: s.tools.part(j, result)}
 	if n := s.tooLarge(&outcome.Result); n > 0 {
 		result = j.errorResult(fmt.Sprintf(notKeptResult, j.about.Name, n>>20, maxResult>>20), nil)
 		outcome.Result = s.tools.part(j, result)
@@ -153,7 +153,7 @@ func (s *sender) outcome(j *job, result *adapter.Result, d time.Duration) error 
 		result = j.errorResult(fmt.Sprintf(withheld, j.about.Name), failed)
 		outcome.Result = s.tools.part(j, result)
 	}
-	var changes []record.Change
+	var changes []ledger.Change
 	if long != nil {
 		changes = s.results.keep(long, &outcome.Result)
 	}
@@ -218,7 +218,7 @@ func (s *sender) refused(j *job, err error) *adapter.Result {
 	if j.about.Server == keptServer {
 		return j.errorResult("Error: "+err.Error(), err)
 	}
-	if s.rec.state.Discovery == record.DiscoveryNone {
+	if s.rec.state.Discovery == ledger.DiscoveryNone {
 		return catalog.Refuse(s.engine.ctx, asked, err)
 	}
 	tool, missing := catalog.Find(j.about.Server, j.about.Tool, "")
@@ -235,15 +235,15 @@ func (s *sender) refused(j *job, err error) *adapter.Result {
 func (s *sender) stop(j *job, answer *string) error {
 	result := j.errorResult(notMade, nil)
 	part := s.tools.part(j, result)
-	return s.rec.record([]Event{&ToolEnd{Call: s.tools.about(j), Part: part, Result: result}}, &record.Outcome{Call: j.about.ID, Result: part, Stop: answer})
+	return s.rec.record([]Event{&ToolEnd{Call: s.tools.about(j), Part: part, Result: result}}, &ledger.Outcome{Call: j.about.ID, Result: part, Stop: answer})
 }
 
 // isParked reports whether a call was parked while it was under way. It may even be over: a
 // question of it could not be answered.
 func (s *sender) isParked(call string) (ok bool) {
-	s.rec.read(func(s *record.State) {
+	s.rec.read(func(s *ledger.State) {
 		at := s.Call(call).At
-		ok = at == record.CallParked || at == record.CallDone
+		ok = at == ledger.CallParked || at == ledger.CallDone
 	})
 	return ok
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // priced refuses a model whose cost is limited and cannot be told.
@@ -72,12 +72,12 @@ func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error)
 	if !a.limited(limitsSpending) {
 		return func(took cost.Charge) { a.charge(took, nil) }, nil
 	}
-	amount := record.Amount{Tokens: most.Tokens.Input + most.Tokens.Output}
+	amount := ledger.Amount{Tokens: most.Tokens.Input + most.Tokens.Output}
 	if most.Cost.Currency != "" {
 		amount.Cost = map[string]int64{most.Cost.Currency: most.Cost.Micro}
 	}
 	key := newKey()
-	if err := a.hold(&record.Reserved{Key: key, Amount: amount}); err != nil {
+	if err := a.hold(&ledger.Reserved{Key: key, Amount: amount}); err != nil {
 		return nil, err
 	}
 	if err := a.rec.commit(); err != nil {
@@ -86,9 +86,9 @@ func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error)
 	return func(took cost.Charge) { a.charge(took, &key) }, nil
 }
 
-func (a account) hold(r *record.Reserved) error {
-	a.rec.ledger.mu.Lock()
-	defer a.rec.ledger.mu.Unlock()
+func (a account) hold(r *ledger.Reserved) error {
+	a.rec.writer.mu.Lock()
+	defer a.rec.writer.mu.Unlock()
 	if err := a.refuses(r.Amount, 2); err != nil {
 		return err
 	}
@@ -105,5 +105,5 @@ func (a account) charge(took cost.Charge, settles *string) {
 	if took.Cost.Currency != "" {
 		spent.Cost = map[string]int64{took.Cost.Currency: took.Cost.Micro}
 	}
-	_ = a.rec.record(nil, &record.Charged{Spent: spent, Settles: settles}) // a run that is over has counted it as lost
+	_ = a.rec.record(nil, &ledger.Charged{Spent: spent, Settles: settles}) // a run that is over has counted it as lost
 }

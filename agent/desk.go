@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // desk opens the questions of a run, and closes them with their answers. It asks nobody but [Person.Reply].
@@ -29,15 +29,15 @@ func (d *desk) open(q *run.Question) error { return d.openAll(nil, []*run.Questi
 
 // openAll records changes and opens questions, all at once. Beyond the limit of open
 // questions the run fails.
-func (d *desk) openAll(changes []record.Change, asks []*run.Question) error {
-	d.rec.ledger.mu.Lock()
-	defer d.rec.ledger.mu.Unlock()
+func (d *desk) openAll(changes []ledger.Change, asks []*run.Question) error {
+	d.rec.writer.mu.Lock()
+	defer d.rec.writer.mu.Unlock()
 	return d.openLocked(changes, asks)
 }
 
-func (d *desk) openLocked(changes []record.Change, asks []*run.Question) error {
-	open := len(record.Open(d.rec.ledger.root))
-	if limit := d.rec.ledger.root.Limits.Questions; limit >= 0 && open+len(asks) > limit {
+func (d *desk) openLocked(changes []ledger.Change, asks []*run.Question) error {
+	open := len(ledger.Open(d.rec.writer.root))
+	if limit := d.rec.writer.root.Limits.Questions; limit >= 0 && open+len(asks) > limit {
 		return fmt.Errorf("more than %d questions are open (Limits.Questions)", limit)
 	}
 	var events []Event
@@ -48,7 +48,7 @@ func (d *desk) openLocked(changes []record.Change, asks []*run.Question) error {
 			q.Expires = end
 		}
 		q.Path = d.rec.path
-		changes, events = append(changes, &record.Opened{Question: *q}), append(events, &Asked{Question: q})
+		changes, events = append(changes, &ledger.Opened{Question: *q}), append(events, &Asked{Question: q})
 	}
 	return d.rec.recordLocked(events, changes...)
 }
@@ -105,18 +105,18 @@ func (d *desk) closeAsk(q *run.Question, a run.Reply) error {
 	if err != nil {
 		return err
 	}
-	d.rec.ledger.mu.Lock()
-	defer d.rec.ledger.mu.Unlock()
+	d.rec.writer.mu.Lock()
+	defer d.rec.writer.mu.Unlock()
 	if d.rec.state.Question(q.ID) == nil {
 		return nil
 	}
-	return d.rec.recordLocked([]Event{&Replied{Question: q, Reply: a}}, &record.Replied{Reply: a, Value: value})
+	return d.rec.recordLocked([]Event{&Replied{Question: q, Reply: a}}, &ledger.Replied{Reply: a, Value: value})
 }
 
 // warnOfUnused shows which answers came too late: a question that a server asked in an open call
 // ends with the process of the call.
 func (d *desk) warnOfUnused(answers []run.Reply) {
-	for _, q := range record.Open(d.rec.state) {
+	for _, q := range ledger.Open(d.rec.state) {
 		if !q.Survives && slices.ContainsFunc(answers, func(a run.Reply) bool { return a.Question == q.ID }) {
 			d.rec.show(&Warning{Text: fmt.Sprintf(unused, q.ID, cmp.Or(q.Tool, q.Server))})
 		}
@@ -136,14 +136,14 @@ func (d *desk) answeredBelow(a run.Reply) error {
 	if err := child.answered(a); err != nil || child.rec.state.Status != run.StatusWaiting {
 		return err
 	}
-	return child.rec.record(nil, &record.Woken{})
+	return child.rec.record(nil, &ledger.Woken{})
 }
 
 // asksBelow finds the sub-agent that a question comes from, or one that it works for.
 func (d *desk) asksBelow(ask string) (call string, sub *SubAgent) {
-	d.rec.read(func(s *record.State) {
+	d.rec.read(func(s *ledger.State) {
 		for _, c := range s.Calls {
-			if c.Child != nil && slices.ContainsFunc(record.Open(c.Child), func(q *run.Question) bool { return q.ID == ask }) {
+			if c.Child != nil && slices.ContainsFunc(ledger.Open(c.Child), func(q *run.Question) bool { return q.ID == ask }) {
 				call, sub = c.ID, d.agent.sub(c)
 			}
 		}
@@ -166,16 +166,16 @@ func valueOf(q *run.Question, a run.Reply) (json.RawMessage, error) {
 // suspend records that the run waits.
 func (d *desk) suspend() error {
 	var wake time.Time
-	asks := record.Open(d.rec.state)
+	asks := ledger.Open(d.rec.state)
 	for _, q := range asks {
 		if !q.Expires.IsZero() && (wake.IsZero() || q.Expires.Before(wake)) {
 			wake = q.Expires
 		}
 	}
-	if d.above == nil && d.rec.ledger.journal == nil && d.atHandFunc() == nil {
+	if d.above == nil && d.rec.writer.journal == nil && d.atHandFunc() == nil {
 		d.rec.show(&Warning{Text: notKept})
 	}
-	return d.rec.record([]Event{&Suspended{Questions: asks, Wake: wake}}, &record.Suspended{Wake: wake})
+	return d.rec.record([]Event{&Suspended{Questions: asks, Wake: wake}}, &ledger.Suspended{Wake: wake})
 }
 
 // notKept is the warning that only the caller can continue a run that waits.
@@ -194,7 +194,7 @@ func (d *desk) wake(answers []run.Reply) error {
 			}
 		}
 	}
-	for _, q := range record.Open(d.rec.state) {
+	for _, q := range ledger.Open(d.rec.state) {
 		end := expired(q, now)
 		switch {
 		case !q.Survives:
@@ -210,7 +210,7 @@ func (d *desk) wake(answers []run.Reply) error {
 	if d.rec.state.Status != run.StatusWaiting || !goes {
 		return nil
 	}
-	return d.rec.record(nil, &record.Woken{})
+	return d.rec.record(nil, &ledger.Woken{})
 }
 
 // refusalsFirst puts refusals before other answers: a sign-in that a person accepts is for
@@ -237,7 +237,7 @@ func (d *desk) forTree(a run.Reply) (others []run.Reply) {
 	if a.Action != run.ActionAccept {
 		return nil
 	}
-	asks := record.Open(d.rec.state)
+	asks := ledger.Open(d.rec.state)
 	i := slices.IndexFunc(asks, func(q *run.Question) bool { return q.ID == a.Question && q.Kind == run.QuestionSignIn })
 	if i < 0 {
 		return nil

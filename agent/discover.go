@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Discover says when a model searches for its tools, and how it gets what it finds. The zero value is valid.
@@ -28,11 +28,11 @@ type Discover struct {
 	// at least 1,000 tokens; negative: the model never searches.
 	Above float64
 
-	// By says how the model gets what it finds. Default: [record.DiscoveryNative], or [record.DiscoveryCall] for
+	// By says how the model gets what it finds. Default: [ledger.DiscoveryNative], or [ledger.DiscoveryCall] for
 	// models whose hosts lose their cache of a conversation when a tool is added, see model.Info.ToolsFirst.
-	// [record.DiscoveryHost] has OpenAI and Anthropic put what was found into the conversation, by their own
-	// support of such searches; models without it have the tools as by [record.DiscoveryNative].
-	By record.Discovery
+	// [ledger.DiscoveryHost] has OpenAI and Anthropic put what was found into the conversation, by their own
+	// support of such searches; models without it have the tools as by [ledger.DiscoveryNative].
+	By ledger.Discovery
 
 	// Always reports which tools the model has from the beginning. Default: functions that say so
 	// ([adapter.FuncOptions].Listed), as those of a skillset do. The tool of a structured answer is always there.
@@ -48,8 +48,8 @@ func (o *Discover) check() error {
 	switch {
 	case !(o.Above <= 1): // not a number, too
 		return fmt.Errorf("options: Discover.Above is %v; give a share of the window up to 1, 0 for 0.05, or a negative number for never", o.Above)
-	case !slices.Contains([]record.Discovery{record.DiscoveryNone, record.DiscoveryNative, record.DiscoveryCall, record.DiscoveryHost}, o.By):
-		return fmt.Errorf("options: Discover.By is %q; want %q, %q or %q", o.By, record.DiscoveryNative, record.DiscoveryCall, record.DiscoveryHost)
+	case !slices.Contains([]ledger.Discovery{ledger.DiscoveryNone, ledger.DiscoveryNative, ledger.DiscoveryCall, ledger.DiscoveryHost}, o.By):
+		return fmt.Errorf("options: Discover.By is %q; want %q, %q or %q", o.By, ledger.DiscoveryNative, ledger.DiscoveryCall, ledger.DiscoveryHost)
 	}
 	return nil
 }
@@ -65,30 +65,30 @@ const (
 func (d *dialog) discover() error {
 	s := d.rec.state
 	begins := s.Model == nil && s.Spent.Turns == s.Before.Turns
-	change := &record.Offered{}
+	change := &ledger.Offered{}
 	switch {
-	case s.Discovery == record.DiscoveryNone && begins && d.tooMany():
+	case s.Discovery == ledger.DiscoveryNone && begins && d.tooMany():
 		change.Discovery = cmp.Or(d.agent.opts.Discover.By, d.agent.discovery())
 		change.Directory = directory(d.catalog, change.Discovery)
-	case s.Discovery == record.DiscoveryNone || d.settledFor == d.catalog:
+	case s.Discovery == ledger.DiscoveryNone || d.settledFor == d.catalog:
 		return nil
 	}
 	if err := d.always(change); err != nil {
 		return err
 	}
 	d.settledFor = d.catalog
-	if change.Discovery == record.DiscoveryNone && len(change.Tools) == 0 {
+	if change.Discovery == ledger.DiscoveryNone && len(change.Tools) == 0 {
 		return nil
 	}
 	return d.rec.record(nil, change)
 }
 
 // discovery is how the model gets what it finds if the options do not say.
-func (r *recipe) discovery() record.Discovery {
+func (r *recipe) discovery() ledger.Discovery {
 	if r.info.ToolsFirst {
-		return record.DiscoveryCall
+		return ledger.DiscoveryCall
 	}
-	return record.DiscoveryNative
+	return ledger.DiscoveryNative
 }
 
 // tooMany reports whether the definitions of all tools take too much of the window.
@@ -116,7 +116,7 @@ type weight struct {
 }
 
 // always adds the tools that the model has without a search.
-func (d *dialog) always(to *record.Offered) error {
+func (d *dialog) always(to *ledger.Offered) error {
 	wanted := d.agent.opts.Discover.Always
 	if wanted == nil {
 		wanted = (*adapter.Tool).Listed
@@ -147,11 +147,11 @@ func isAnswer(t *adapter.Tool) bool {
 // namer gives names to the tools that a run adds: the name of a tool in its catalog may change when servers join, and
 // in the run it may not.
 type namer struct {
-	state *record.State
+	state *ledger.State
 	taken map[string]bool // in lower case
 }
 
-func newNamer(s *record.State) *namer {
+func newNamer(s *ledger.State) *namer {
 	n := &namer{s, map[string]bool{searchTool: true, callTool: true, answerTool: true}}
 	for i := range s.Offered {
 		n.taken[strings.ToLower(s.Offered[i].Name)] = true
@@ -159,16 +159,16 @@ func newNamer(s *record.State) *namer {
 	return n
 }
 
-var errFull = fmt.Errorf("no more than %d tools can be added to a conversation", record.MaxOffered)
+var errFull = fmt.Errorf("no more than %d tools can be added to a conversation", ledger.MaxOffered)
 
 // add adds a tool to a change, unless the run has it already. It reports whether it did.
-func (n *namer) add(to *record.Offered, t *adapter.Tool) (bool, error) {
+func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (bool, error) {
 	server, name := t.Server(), t.Definition().Name
-	same := func(o record.OfferedTool) bool { return o.Server == server && o.Tool == name }
+	same := func(o ledger.OfferedTool) bool { return o.Server == server && o.Tool == name }
 	if slices.ContainsFunc(n.state.Offered, same) || slices.ContainsFunc(to.Tools, same) {
 		return false, nil
 	}
-	if len(n.state.Offered)+len(to.Tools) >= record.MaxOffered {
+	if len(n.state.Offered)+len(to.Tools) >= ledger.MaxOffered {
 		return false, errFull
 	}
 	shown := t.Name()
@@ -177,7 +177,7 @@ func (n *namer) add(to *record.Offered, t *adapter.Tool) (bool, error) {
 		shown = t.Name()[:min(len(t.Name()), maxToolName-len(suffix))] + suffix
 	}
 	n.taken[strings.ToLower(shown)] = true
-	to.Tools = append(to.Tools, record.OfferedTool{Server: server, Tool: name, Def: t.Fingerprint(), Name: shown})
+	to.Tools = append(to.Tools, ledger.OfferedTool{Server: server, Tool: name, Def: t.Fingerprint(), Name: shown})
 	return true, nil
 }
 
@@ -185,7 +185,7 @@ func (n *namer) add(to *record.Offered, t *adapter.Tool) (bool, error) {
 const maxToolName = 64
 
 // present finds a tool that the run has added, as it is now.
-func (d *dialog) present(t *record.OfferedTool) (*adapter.Tool, error) {
+func (d *dialog) present(t *ledger.OfferedTool) (*adapter.Tool, error) {
 	if reads(t) {
 		return d.agent.reader.source.Tool(), nil
 	}
@@ -203,7 +203,7 @@ type offer struct {
 	tools   []model.Tool // all
 
 	of    *adapter.Catalog // with what follows
-	by    record.Discovery
+	by    ledger.Discovery
 	added int // tools of the run
 	shown []model.Tool
 }
@@ -220,7 +220,7 @@ func (o *offer) all(c *adapter.Catalog) []model.Tool {
 func (d *dialog) tools() []model.Tool {
 	s, o := d.rec.state, &d.offer
 	all := o.all(d.catalog)
-	if s.Discovery == record.DiscoveryNone && len(s.Offered) == 0 {
+	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {
 		return all
 	}
 	if o.of == d.catalog && o.by == s.Discovery && o.added == len(s.Offered) {
@@ -239,7 +239,7 @@ func (d *dialog) tools() []model.Tool {
 			continue
 		}
 		added[tool] = true
-		if s.Discovery != record.DiscoveryCall || s.Offered[i].Listed {
+		if s.Discovery != ledger.DiscoveryCall || s.Offered[i].Listed {
 			named := d.agent.reader.offered // which is in no catalog
 			if at, ok := index[tool]; ok {
 				named = all[at]
@@ -250,7 +250,7 @@ func (d *dialog) tools() []model.Tool {
 	}
 	var shown []model.Tool
 	switch s.Discovery {
-	case record.DiscoveryNone:
+	case ledger.DiscoveryNone:
 		for i, t := range catalog {
 			if !added[t] {
 				shown = append(shown, all[i])
@@ -277,7 +277,7 @@ const (
 
 // directory tells a model what tools there are. What servers say of themselves is quoted, so that no server can say
 // something in the name of another.
-func directory(c *adapter.Catalog, by record.Discovery) string {
+func directory(c *adapter.Catalog, by ledger.Discovery) string {
 	type entry struct {
 		about  string
 		groups []string
@@ -308,7 +308,7 @@ func directory(c *adapter.Catalog, by record.Discovery) string {
 	}
 	var b strings.Builder
 	b.WriteString("You have more tools than are listed. " + searchTool + " finds them by what they should do; ")
-	if by == record.DiscoveryCall {
+	if by == ledger.DiscoveryCall {
 		b.WriteString("call what it finds by " + callTool + ". If you do not see its parameters any more, search for it again.")
 	} else {
 		b.WriteString("what it finds is listed from then on.")
@@ -341,12 +341,12 @@ func oneLine(text string, most int) string {
 }
 
 // proposed makes the calls of the turn from a reply.
-func (d *dialog) proposed(asked []run.Part) []record.Call {
-	calls, keys := make([]record.Call, len(asked)), d.rec.callKeys(asked)
+func (d *dialog) proposed(asked []run.Part) []ledger.Call {
+	calls, keys := make([]ledger.Call, len(asked)), d.rec.callKeys(asked)
 	for i := range asked {
 		p, c := &asked[i], &calls[i]
 		tool, name, arguments := d.meant(p.Name, p.Arguments)
-		*c = record.Call{ID: p.ID, Key: keys[i], Name: name, Asked: arguments, At: record.CallProposed}
+		*c = ledger.Call{ID: p.ID, Key: keys[i], Name: name, Asked: arguments, At: ledger.CallProposed}
 		if tool != nil {
 			c.Server, c.Tool = tool.Server(), tool.Definition().Name
 			c.Def, c.Wrapped = tool.Fingerprint(), tool.Wrapped()
@@ -359,14 +359,14 @@ func (d *dialog) proposed(asked []run.Part) []record.Call {
 // Tools that it has not found are none.
 func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
 	s := d.rec.state
-	if s.Discovery == record.DiscoveryNone && len(s.Offered) == 0 {
+	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {
 		tool, _ := d.catalog.Lookup(name)
 		return tool, name, arguments
 	}
-	if s.Discovery != record.DiscoveryNone && is(name, searchTool) {
+	if s.Discovery != ledger.DiscoveryNone && is(name, searchTool) {
 		return d.agent.finder.search.Tool(), searchTool, arguments
 	}
-	if s.Discovery == record.DiscoveryCall && is(name, callTool) {
+	if s.Discovery == ledger.DiscoveryCall && is(name, callTool) {
 		if inner, given, err := calledBy(arguments); err == nil {
 			name, arguments = inner, given
 		}
@@ -379,7 +379,7 @@ func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
 		}
 	}
 	tool, ok := d.catalog.Lookup(name)
-	if !ok || s.Discovery != record.DiscoveryNone && !isAnswer(tool) {
+	if !ok || s.Discovery != ledger.DiscoveryNone && !isAnswer(tool) {
 		return nil, name, arguments
 	}
 	return tool, name, arguments

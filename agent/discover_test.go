@@ -16,10 +16,11 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
-	"github.com/mcpchain/mcpchain/agent/internal/soak"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // task is a tool that a run has to find.
@@ -191,7 +192,7 @@ func TestDirectory(t *testing.T) {
 // TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and that the model is told no names of
 // others.
 func TestUnfoundTool(t *testing.T) {
-	for _, by := range []record.Discovery{record.DiscoveryNative, record.DiscoveryCall, record.DiscoveryHost} {
+	for _, by := range []ledger.Discovery{ledger.DiscoveryNative, ledger.DiscoveryCall, ledger.DiscoveryHost} {
 		var calls []string
 		m := play(uses(toolCall("1", "pay_invoice", `{}`), toolCall("2", "no_such_tool", `{}`), toolCall("3", " PAY_INVOICE", `{}`), toolCall("4", "read_valve_7", `{}`)), says("done"))
 		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}})
@@ -270,7 +271,7 @@ func TestOfferedBound(t *testing.T) {
 	m := play(append(steps, says("done"))...)
 	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(&calls)}), human("go"))
 	prompts := m.prompts()
-	if got := len(offered(prompts[len(prompts)-1])); got != 1+record.MaxOffered {
+	if got := len(offered(prompts[len(prompts)-1])); got != 1+ledger.MaxOffered {
 		t.Errorf("got %d tools", got)
 	}
 	if got := results(history(result))[10]; !strings.Contains(got, "no more than 100 tools") {
@@ -320,11 +321,11 @@ func TestDiscoveryStays(t *testing.T) {
 	var calls []string
 	m := play(uses(find("1", "invoices")), says("done"), says("done again"))
 	store := record.NewMemory()
-	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*record.Compacted, error) {
+	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
 		if len(messages) < 3 {
 			return nil, nil
 		}
-		return &record.Compacted{Replaced: len(messages), Messages: []run.Message{run.Text(run.RoleUser, "All was said.")}}, nil
+		return &ledger.Compacted{Replaced: len(messages), Messages: []run.Message{run.Text(run.RoleUser, "All was said.")}}, nil
 	}
 	opts := agent.Options{Tools: manyTools(&calls), Durable: agent.Durable{Store: store}, Compact: shorten}
 	result := mustRun(t, newAgent(t, m, &opts), human("go"), agent.In("r"))
@@ -395,7 +396,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 			step = 1
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, by := range []record.Discovery{record.DiscoveryCall, record.DiscoveryHost} { // native is as the second, with less
+			for _, by := range []ledger.Discovery{ledger.DiscoveryCall, ledger.DiscoveryHost} { // native is as the second, with less
 				want, writes := searched(t, open(t), &dying{}, by, tools)
 				if !strings.Contains(want, "did pay_invoice") || !strings.Contains(want, `\"the answer\"`) || writes < 12 {
 					t.Fatalf("got the request %s after %d writes", want, writes)
@@ -415,7 +416,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 
 // searched is the last request of a run whose first process dies, and the writes of that process. The next one would not begin
 // to search by itself.
-func searched(t *testing.T, store record.Store, first *dying, by record.Discovery, tools adapter.Source) (request string, writes int) {
+func searched(t *testing.T, store record.Store, first *dying, by ledger.Discovery, tools adapter.Source) (request string, writes int) {
 	t.Helper()
 	var seen []prompt
 	first.Store = store
@@ -433,7 +434,7 @@ func searched(t *testing.T, store record.Store, first *dying, by record.Discover
 			_, err = process(store, 0).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		case err == nil:
 			above := 0.0
-			if slices.ContainsFunc(log.Records, func(r record.Record) bool { _, ok := record.ChangeOf(r).(*record.Called); return ok }) {
+			if slices.ContainsFunc(log.Records, func(r run.Record) bool { _, ok := ledger.ChangeOf(r).(*ledger.Called); return ok }) {
 				above = -1
 			}
 			if err = store.Release(t.Context(), record.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
@@ -517,7 +518,7 @@ func TestFoundToolThatChanges(t *testing.T) {
 
 // TestOutputAmongManyTools holds that the tool of a structured answer is there without a search, also at a limit.
 func TestOutputAmongManyTools(t *testing.T) {
-	for _, by := range []record.Discovery{record.DiscoveryNative, record.DiscoveryCall} {
+	for _, by := range []ledger.Discovery{ledger.DiscoveryNative, ledger.DiscoveryCall} {
 		var calls []string
 		m := play(uses(find("1", "weather")), uses(toolCall("2", "final_answer", `{"city":"Rome"}`)))
 		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}, Limits: run.Limits{Turns: 1}})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // DoubtPolicy says what becomes of a call that was under way when its process ended, if
@@ -35,7 +35,7 @@ const unknown = "It is unknown whether the call ran: the work on it ended before
 
 // doubt resolves a call that was sent and has no outcome: it was under way when its
 // process ended, or its connection did. It is sent again only if that does no harm.
-func doubt(t *turn, c *record.Call) (func() error, error) {
+func doubt(t *turn, c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err == nil && c.Tries < maxTries && j.repeatable() {
 		if !t.sched.room() {
@@ -61,7 +61,7 @@ func (j *job) repeatable() bool {
 }
 
 // resolve goes by what a person says of a call in doubt.
-func resolve(t *turn, c *record.Call) (func() error, error) {
+func resolve(t *turn, c *ledger.Call) (func() error, error) {
 	if c.Reply == nil {
 		return nil, nil
 	}

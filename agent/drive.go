@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // session drives a run in this process until it is over or waits.
@@ -28,10 +29,10 @@ type session struct {
 
 // loaded is a run to continue.
 type loaded struct {
-	state   *record.State
+	state   *ledger.State
 	hold    *hold   // nil: it is not held in a store
 	journal journal // nil: nothing is kept
-	first   []record.Change
+	first   []ledger.Change
 	answers []run.Reply // that it had when it was loaded
 	counted tally       // of the history
 }
@@ -60,13 +61,13 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 		if err != nil {
 			return nil, err
 		}
-		begun := &record.Begun{
-			V: record.Version, ID: o.key.ID, Tenant: o.key.Tenant, Agent: record.AgentName{Name: a.opts.Name, Rev: a.opts.Version},
+		begun := &ledger.Begun{
+			V: ledger.Version, ID: o.key.ID, Tenant: o.key.Tenant, Agent: ledger.AgentName{Name: a.opts.Name, Rev: a.opts.Version},
 			Messages: in, Limits: *o.limits, Vars: o.vars, Schema: o.output.schemaOf(),
 		}
 		d.output = o.output
 		if a.opts.Durable.Store == nil {
-			return &loaded{state: new(record.State), first: []record.Change{begun}}, nil
+			return &loaded{state: new(ledger.State), first: []ledger.Change{begun}}, nil
 		}
 		return a.create(ctx, o, begun, in)
 	}
@@ -74,14 +75,14 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 }
 
 // create begins a run in the store, or gives the input to the run of that name.
-func (a *Agent) create(ctx context.Context, o *runOptions, begun *record.Begun, in Input) (*loaded, error) {
-	s := new(record.State)
+func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, in Input) (*loaded, error) {
+	s := new(ledger.State)
 	first, err := s.Add(time.Now().UTC(), begun) // the time tells runs of one name apart
 	if err != nil {
 		return nil, err
 	}
 	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
-	h.lease, err = a.opts.Durable.Store.Create(ctx, a.holder(), record.HeadOf(s), first)
+	h.lease, err = a.opts.Durable.Store.Create(ctx, a.holder(), ledger.HeadOf(s), first)
 	if err == nil {
 		return &loaded{state: s, hold: h, journal: h}, nil
 	}
@@ -99,7 +100,7 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *record.Begun, 
 		}
 		return nil, &runningError{o.key.ID}
 	}
-	l.first = []record.Change{&record.Said{Messages: in, Limits: *o.limits, Schema: begun.Schema}}
+	l.first = []ledger.Change{&ledger.Said{Messages: in, Limits: *o.limits, Schema: begun.Schema}}
 	return l, nil
 }
 
@@ -144,7 +145,7 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 		return err
 	}
 	l.answers = log.Replies
-	if l.state, err = record.StateOf(log.Records); err != nil {
+	if l.state, err = ledger.StateOf(log.Records); err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
 	return nil
@@ -154,7 +155,7 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 // include answers that the store has already: the process that gave them may have ended before they were durable.
 // The store itself knows the answers to questions that are closed.
 func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.Reply) (unkept []run.Reply, err error) {
-	open, err := record.CheckOpen(l.state, answers)
+	open, err := ledger.CheckOpen(l.state, answers)
 	switch {
 	case err != nil:
 		return nil, err
@@ -167,7 +168,7 @@ func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.Re
 	for _, a := range l.answers {
 		kept[a.Question] = a
 	}
-	fresh, err := record.CheckReplies(record.HeadOf(l.state), kept, open)
+	fresh, err := record.CheckReplies(ledger.HeadOf(l.state), kept, open)
 	if err != nil {
 		return nil, err
 	}
@@ -231,10 +232,10 @@ func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Reply
 const maxTakeovers = 10
 
 // takeover is the record of a process that takes over a running run: beyond the bound it ends the run.
-func takeover(s *record.State) []record.Change {
-	changes := []record.Change{&record.Noted{Taken: true}}
+func takeover(s *ledger.State) []ledger.Change {
+	changes := []ledger.Change{&ledger.Noted{Taken: true}}
 	if s.Takeovers >= maxTakeovers {
-		changes = append(changes, &record.Ended{Status: run.StatusFailed, Stop: record.StopParked,
+		changes = append(changes, &ledger.Ended{Status: run.StatusFailed, Stop: record.StopParked,
 			Error: fmt.Sprintf("%d processes in a row have ended while they worked on the run, without progress: see what ends them, then revive it", s.Takeovers)})
 	}
 	return changes
@@ -255,7 +256,7 @@ func (a *Agent) resume(key run.Key, answers []run.Reply) *session {
 		if err == nil && l.state.Status == run.StatusRunning {
 			l.first = takeover(l.state)
 			if l.hold.wished(ctx) {
-				l.first = []record.Change{cancelledRun()}
+				l.first = []ledger.Change{cancelledRun()}
 			}
 		}
 		return l, err
@@ -294,7 +295,7 @@ func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, er
 var ErrWaiting = errors.New("the run waits for answers to its questions")
 
 // waitingError is ErrWaiting with the run that waits.
-type waitingError struct{ state *record.State }
+type waitingError struct{ state *ledger.State }
 
 func (e *waitingError) Error() string {
 	return fmt.Sprintf("%q waits for answers to its questions", e.state.ID)
@@ -317,13 +318,13 @@ func (e *runningError) Is(target error) bool { return target == ErrRunning }
 
 // ResumeState continues a run of an agent without a store: state is [Result.State] of
 // a run that waits. The run and the state are the same, so resume a state once.
-func (a *Agent) ResumeState(ctx context.Context, state *record.State, answers ...run.Reply) iter.Seq2[Event, error] {
+func (a *Agent) ResumeState(ctx context.Context, state *ledger.State, answers ...run.Reply) iter.Seq2[Event, error] {
 	s := &session{agent: a, load: func(context.Context) (*loaded, error) {
 		if state == nil || state.Seq == 0 {
 			return nil, errors.New("there is no state")
 		}
 		for _, answer := range answers {
-			if err := record.CheckReply(state, answer, time.Now()); err != nil {
+			if err := ledger.CheckReply(state, answer, time.Now()); err != nil {
 				return nil, err
 			}
 		}
@@ -339,15 +340,15 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 		cause := fmt.Errorf("it takes longer than MaxDuration, %v: %w", limit, context.DeadlineExceeded)
 		ctx, release = context.WithTimeoutCause(ctx, limit, cause)
 	}
-	rec := &recorder{ledger: newLedger(ctx, l.state, l.journal, out), state: l.state}
-	rec.ledger.observe, _ = d.agent.opts.Observe.(AppendObserver)
+	rec := &recorder{writer: newWriter(ctx, l.state, l.journal, out), state: l.state}
+	rec.writer.observe, _ = d.agent.opts.Observe.(AppendObserver)
 	e := newEngine(ctx, d.agent.recipe, &desk{rec: rec, agent: d.agent.recipe}, newWorkers())
 	e.drive = func(child *engine) error { return newDriver(child).proceed() }
 	return newDriver(e), func() {
 		e.visits.end()
 		e.workers.end()
-		d.warnings = append(d.warnings, e.rec.ledger.warned()...)
-		d.window, d.unkept = e.rec.ledger.usedLast(), e.rec.ledger.unkept()
+		d.warnings = append(d.warnings, e.rec.writer.warned()...)
+		d.window, d.unkept = e.rec.writer.usedLast(), e.rec.writer.unkept()
 		release()
 	}
 }
@@ -357,7 +358,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 func (l *loaded) wake(e *driver) error {
 	answers := l.answers
 	l.answers = nil
-	if len(answers) == 0 && l.journal != nil && len(record.Open(e.rec.state)) > 0 {
+	if len(answers) == 0 && l.journal != nil && len(ledger.Open(e.rec.state)) > 0 {
 		var err error
 		if answers, err = l.journal.Replies(e.ctx); err != nil {
 			return err
@@ -373,7 +374,7 @@ func (l *loaded) wake(e *driver) error {
 func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) error {
 	e, end := d.start(ctx, l, out)
 	defer end()
-	defer func() { _ = e.rec.ledger.save() }() // a later process finds what is missing in doubt
+	defer func() { _ = e.rec.writer.save() }() // a later process finds what is missing in doubt
 	for _, change := range l.first {
 		if err := e.rec.record(nil, change); err != nil {
 			return err
@@ -393,10 +394,10 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	}
 	switch s := e.rec.state; s.Status {
 	case run.StatusWaiting:
-		e.rec.show(&Suspended{Questions: record.Open(s), Wake: s.Wake})
+		e.rec.show(&Suspended{Questions: ledger.Open(s), Wake: s.Wake})
 	case run.StatusFinished: // before: it is the event that Replay gives
 		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
-		_ = e.rec.ledger.tell(&Output{Meta: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
+		_ = e.rec.writer.tell(&Output{Meta: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}
 	if err := e.rec.commit(); err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // driver moves a run on: by calls of the model, and by the calls of tools that it asks for.
@@ -24,12 +24,12 @@ func (d *driver) step() error {
 			return err
 		}
 	}
-	if d.goes() && d.rec.state.Phase == record.PhaseModel {
+	if d.goes() && d.rec.state.Phase == ledger.PhaseModel {
 		if err := d.turn(); err != nil {
 			return err
 		}
 	}
-	if d.goes() && d.rec.state.Phase == record.PhaseCalls {
+	if d.goes() && d.rec.state.Phase == ledger.PhaseCalls {
 		return workOn(d.engine)
 	}
 	return nil

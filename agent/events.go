@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -186,7 +186,7 @@ type ApprovalDecided struct {
 	Meta
 	Call
 	Approval *approval.Request `json:"-"`
-	Decision approval.Decision `json:"-"` // in JSON a [record.Decision]
+	Decision approval.Decision `json:"-"` // in JSON a [ledger.Decision]
 	Duration time.Duration     `json:"duration_ns,omitempty"`
 }
 
@@ -196,8 +196,8 @@ func (e *ApprovalDecided) MarshalJSON() ([]byte, error) {
 	d := e.Decision
 	return json.Marshal(struct {
 		*members
-		Decision record.Decision `json:"decision"`
-	}{(*members)(e), record.Decision{Allow: d.Allow, Reason: d.Reason, Arguments: d.Arguments, Scope: scopeNames[d.Remember]}})
+		Decision ledger.Decision `json:"decision"`
+	}{(*members)(e), ledger.Decision{Allow: d.Allow, Reason: d.Reason, Arguments: d.Arguments, Scope: scopeNames[d.Remember]}})
 }
 
 // ToolStart says that a tool is being called. A call that is not run has a

@@ -37,7 +37,7 @@ func (f *failing) write(write func() error) error {
 	return errDown
 }
 
-func (f *failing) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (f *failing) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	return f.write(func() error { return f.Store.Append(ctx, lease, head, records, answers...) })
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -68,15 +68,15 @@ func newFinder(p adapter.Profile) (*finder, error) {
 }
 
 // definitions are the tools of discovery as a model gets them.
-func (f *finder) definitions(by record.Discovery) []model.Tool {
-	if by == record.DiscoveryCall {
+func (f *finder) definitions(by ledger.Discovery) []model.Tool {
+	if by == ledger.DiscoveryCall {
 		return []model.Tool{f.first, f.call}
 	}
 	return []model.Tool{f.first}
 }
 
 // tool is the tool that a call means, if it is one of discovery.
-func (f *finder) tool(c *record.Call) *adapter.Tool {
+func (f *finder) tool(c *ledger.Call) *adapter.Tool {
 	if t := f.search.Tool(); c.Server == searchServer && c.Tool == searchTool && c.Def == t.Fingerprint() {
 		return t
 	}
@@ -140,7 +140,7 @@ func searched(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 		return nil, err
 	}
 	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
-	if len(added) > 0 && f.rec.state.Discovery == record.DiscoveryHost {
+	if len(added) > 0 && f.rec.state.Discovery == ledger.DiscoveryHost {
 		result.StructuredContent, err = json.Marshal(added)
 	}
 	return result, err
@@ -307,7 +307,7 @@ func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (text string, 
 		}
 	}
 	text = toldByName(hits)
-	if f.rec.state.Discovery == record.DiscoveryCall {
+	if f.rec.state.Discovery == ledger.DiscoveryCall {
 		text = toldWhole(c, hits)
 	}
 	if full {
@@ -318,9 +318,9 @@ func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (text string, 
 
 // offer records that the model is offered tools. full says that not all of them had room.
 func (f *finding) offer(found []*adapter.Tool) (hits []hit, full bool, err error) {
-	f.rec.ledger.mu.Lock()
-	defer f.rec.ledger.mu.Unlock()
-	change, n := &record.Offered{}, newNamer(f.rec.state)
+	f.rec.writer.mu.Lock()
+	defer f.rec.writer.mu.Unlock()
+	change, n := &ledger.Offered{}, newNamer(f.rec.state)
 	fresh := make([]bool, len(found))
 	for i, t := range found {
 		fresh[i], err = n.add(change, t)

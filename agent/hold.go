@@ -33,7 +33,7 @@ var appendPolicy = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Se
 // Append implements [journal]. A store that fails is asked again while the lease lasts: what this process
 // knows, such as the outcome of a call, would be in doubt for every other. The numbers of the records keep it from
 // being appended twice.
-func (h *hold) Append(ctx context.Context, head record.Head, records []record.Record) error {
+func (h *hold) Append(ctx context.Context, head run.Head, records []run.Record) error {
 	answers := h.given()
 	began := time.Now()
 	for n := 0; ; n++ {
@@ -66,7 +66,7 @@ func passes(err error) bool {
 }
 
 // has reports whether the store has these records of this holder as the last ones.
-func (h *hold) has(ctx context.Context, head record.Head, records []record.Record) bool {
+func (h *hold) has(ctx context.Context, head run.Head, records []run.Record) bool {
 	if len(records) == 0 {
 		return false
 	}

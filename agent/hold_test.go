@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // leaseTTL is that of the tests' processes.
@@ -28,9 +29,9 @@ type stopped struct {
 	renewal error // after the stop
 }
 
-func (s *stopped) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (s *stopped) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	err := s.Store.Append(ctx, lease, head, records, answers...)
-	if slices.ContainsFunc(records, func(r record.Record) bool { _, ok := record.ChangeOf(r).(*record.Intent); return ok }) {
+	if slices.ContainsFunc(records, func(r run.Record) bool { _, ok := ledger.ChangeOf(r).(*ledger.Intent); return ok }) {
 		time.Sleep(2 * leaseTTL)
 		s.woken.Store(true)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Hook takes part in runs at four points; a nil function takes no part. The hooks of
@@ -25,20 +25,20 @@ import (
 type Hook struct {
 	// BeforeModel may change the request of one model call: its fields, not what its messages and
 	// tools have. The history stays.
-	BeforeModel func(ctx context.Context, s *record.State, c *ModelCall) error
+	BeforeModel func(ctx context.Context, s *ledger.State, c *ModelCall) error
 
 	// AfterModel may change the reply before it is recorded. The run fails if it changes a
 	// call: that is for BeforeTool.
-	AfterModel func(ctx context.Context, s *record.State, reply *run.Message) error
+	AfterModel func(ctx context.Context, s *ledger.State, reply *run.Message) error
 
 	// BeforeTool may change the arguments, which are checked again: the run fails if they do not
 	// fit. It is called once for a call, also if an approval is answered in another process.
-	BeforeTool func(ctx context.Context, s *record.State, c *ToolCall) error
+	BeforeTool func(ctx context.Context, s *ledger.State, c *ToolCall) error
 
 	// AfterTool may change the result before it is recorded. With an error the run fails, and
 	// neither the history nor an event has the result: the model of a later input reads that it
 	// is withheld.
-	AfterTool func(ctx context.Context, s *record.State, c *ToolCall, result *run.Part) error
+	AfterTool func(ctx context.Context, s *ledger.State, c *ToolCall, result *run.Part) error
 }
 
 // ModelCall is a call of the model.
@@ -66,7 +66,7 @@ func Deny(reason string) error { return &deniedError{reason} }
 type hooks []Hook
 
 // beforeModel lets the hooks see a model call.
-func (all hooks) beforeModel(ctx context.Context, s *record.State, c *ModelCall) error {
+func (all hooks) beforeModel(ctx context.Context, s *ledger.State, c *ModelCall) error {
 	for i, h := range all {
 		if h.BeforeModel == nil {
 			continue
@@ -82,7 +82,7 @@ func (all hooks) beforeModel(ctx context.Context, s *record.State, c *ModelCall)
 }
 
 // afterModel lets the hooks see a reply.
-func (all hooks) afterModel(ctx context.Context, s *record.State, r *reply) error {
+func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) error {
 	if slices.ContainsFunc(all, func(h Hook) bool { return h.AfterModel != nil }) {
 		r.calls = slices.Clone(r.calls) // a hook may write over the parts
 	}

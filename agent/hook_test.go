@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func TestHooks(t *testing.T) {
@@ -27,17 +28,17 @@ func TestHooks(t *testing.T) {
 	)
 	asked := false
 	hook := agent.Hook{
-		BeforeModel: func(_ context.Context, _ *record.State, c *agent.ModelCall) error {
+		BeforeModel: func(_ context.Context, _ *ledger.State, c *agent.ModelCall) error {
 			c.Request.Messages = append(c.Request.Messages, run.Text(run.RoleUser, "(be kind)"))
 			return nil
 		},
-		AfterModel: func(_ context.Context, _ *record.State, reply *run.Message) error {
+		AfterModel: func(_ context.Context, _ *ledger.State, reply *run.Message) error {
 			for i := range reply.Parts {
 				reply.Parts[i].Text = strings.ReplaceAll(reply.Parts[i].Text, "4111 1111", "****")
 			}
 			return nil
 		},
-		BeforeTool: func(_ context.Context, _ *record.State, c *agent.ToolCall) error {
+		BeforeTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall) error {
 			if c.Name == "sleep" {
 				return agent.Deny("no time")
 			}
@@ -46,7 +47,7 @@ func TestHooks(t *testing.T) {
 			}
 			return nil
 		},
-		AfterTool: func(_ context.Context, _ *record.State, c *agent.ToolCall, result *run.Part) error {
+		AfterTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall, result *run.Part) error {
 			result.Text = strings.ReplaceAll(result.Text, "disk", "d***")
 			return nil
 		},
@@ -73,10 +74,10 @@ func TestHooks(t *testing.T) {
 func TestHookStopsTheRun(t *testing.T) {
 	stop := errors.New("too risky")
 	for name, hook := range map[string]agent.Hook{
-		"before the model": {BeforeModel: func(context.Context, *record.State, *agent.ModelCall) error { return stop }},
-		"after the model":  {AfterModel: func(context.Context, *record.State, *run.Message) error { return stop }},
-		"before tool":      {BeforeTool: func(context.Context, *record.State, *agent.ToolCall) error { return stop }},
-		"after tool":       {AfterTool: func(context.Context, *record.State, *agent.ToolCall, *run.Part) error { return stop }},
+		"before the model": {BeforeModel: func(context.Context, *ledger.State, *agent.ModelCall) error { return stop }},
+		"after the model":  {AfterModel: func(context.Context, *ledger.State, *run.Message) error { return stop }},
+		"before tool":      {BeforeTool: func(context.Context, *ledger.State, *agent.ToolCall) error { return stop }},
+		"after tool":       {AfterTool: func(context.Context, *ledger.State, *agent.ToolCall, *run.Part) error { return stop }},
 	} {
 		toolset, _ := open(t, nil)
 		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{hook}})
@@ -89,7 +90,7 @@ func TestHookStopsTheRun(t *testing.T) {
 
 // A hook that takes the request away fails the run.
 func TestHookLeavesNoRequest(t *testing.T) {
-	hook := agent.Hook{BeforeModel: func(_ context.Context, _ *record.State, c *agent.ModelCall) error { c.Request = nil; return nil }}
+	hook := agent.Hook{BeforeModel: func(_ context.Context, _ *ledger.State, c *agent.ModelCall) error { c.Request = nil; return nil }}
 	_, err := newAgent(t, play(says("x")), &agent.Options{Hooks: []agent.Hook{hook}}).Run(t.Context(), human("go"))
 	if err == nil || !strings.Contains(err.Error(), "hook 0, before the model: it left no request") {
 		t.Errorf("got %v", err)
@@ -173,7 +174,7 @@ func TestCompaction(t *testing.T) {
 func TestHookBeforeALateApproval(t *testing.T) {
 	store := record.NewMemory()
 	opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}, Hooks: []agent.Hook{{
-		BeforeTool: func(_ context.Context, _ *record.State, c *agent.ToolCall) error {
+		BeforeTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall) error {
 			c.Arguments = json.RawMessage(`{"x":2}`)
 			return nil
 		},
@@ -198,7 +199,7 @@ func TestHookReadsTheState(t *testing.T) {
 	for i := range calls {
 		calls[i] = toolCall(string(rune('a'+i)), "echo", `{}`)
 	}
-	hook := agent.Hook{AfterTool: func(_ context.Context, s *record.State, _ *agent.ToolCall, _ *run.Part) error {
+	hook := agent.Hook{AfterTool: func(_ context.Context, s *ledger.State, _ *agent.ToolCall, _ *run.Part) error {
 		for _, c := range s.Calls {
 			if c.At == "" {
 				return errors.New("a call without a stage")
@@ -223,7 +224,7 @@ func TestHookChangesCallsAfterTheModel(t *testing.T) {
 		"added":     {func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }, "it added a call of echo"},
 	} {
 		toolset, _ := open(t, nil)
-		hook := agent.Hook{AfterModel: func(_ context.Context, _ *record.State, m *run.Message) error {
+		hook := agent.Hook{AfterModel: func(_ context.Context, _ *ledger.State, m *run.Message) error {
 			tt.change(m)
 			return nil
 		}}
@@ -243,7 +244,7 @@ func TestHookWritesBadArguments(t *testing.T) {
 		paid = true
 		return "paid", nil
 	}, nil)
-	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *record.State, c *agent.ToolCall) error {
+	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall) error {
 		c.Arguments = json.RawMessage(`{"Number":"all"}`)
 		return nil
 	}}
@@ -261,7 +262,7 @@ func TestHookFailsAfterTool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, kill := context.WithCancel(t.Context())
 			defer kill()
-			guard := agent.Hook{AfterTool: func(ctx context.Context, _ *record.State, _ *agent.ToolCall, result *run.Part) error {
+			guard := agent.Hook{AfterTool: func(ctx context.Context, _ *ledger.State, _ *agent.ToolCall, result *run.Part) error {
 				if ends {
 					kill()
 				}
@@ -306,7 +307,7 @@ func TestHookAtTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, kill := context.WithCancel(t.Context())
-				guard := agent.Hook{AfterTool: func(ctx context.Context, _ *record.State, _ *agent.ToolCall, _ *run.Part) error {
+				guard := agent.Hook{AfterTool: func(ctx context.Context, _ *ledger.State, _ *agent.ToolCall, _ *run.Part) error {
 					kill()
 					select {
 					case <-ctx.Done():

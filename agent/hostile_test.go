@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // hostile is a run among hostile tools, servers, models and stores.
@@ -151,10 +152,10 @@ var hostiles = map[string]hostile{
 		return nil, ctx.Err()
 	}, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
 
-	"a hook that panics before the model": {opts: agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *record.State, _ *agent.ModelCall) error { return panics(ctx) }}}}, err: "BeforeModel hook panicked: hostile"},
-	"a hook that panics after the model":  {opts: agent.Options{Hooks: []agent.Hook{{AfterModel: func(ctx context.Context, _ *record.State, _ *run.Message) error { return panics(ctx) }}}}, err: "AfterModel hook panicked: hostile"},
-	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *record.State, _ *agent.ToolCall) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
-	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *record.State, _ *agent.ToolCall, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
+	"a hook that panics before the model": {opts: agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *ledger.State, _ *agent.ModelCall) error { return panics(ctx) }}}}, err: "BeforeModel hook panicked: hostile"},
+	"a hook that panics after the model":  {opts: agent.Options{Hooks: []agent.Hook{{AfterModel: func(ctx context.Context, _ *ledger.State, _ *run.Message) error { return panics(ctx) }}}}, err: "AfterModel hook panicked: hostile"},
+	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *ledger.State, _ *agent.ToolCall) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
+	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *ledger.State, _ *agent.ToolCall, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
 
 	"a store that fails":  {store: func(s record.Store) record.Store { return &faulty{Store: s, after: 3} }, err: "disk full"},
 	"a store that hangs":  {store: func(s record.Store) record.Store { return &faulty{Store: s, after: 3, hang: true} }, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
@@ -168,7 +169,7 @@ type faulty struct {
 	hang, panics bool
 }
 
-func (f *faulty) Append(ctx context.Context, l record.Lease, h record.Head, r []record.Record, answers ...run.Reply) error {
+func (f *faulty) Append(ctx context.Context, l record.Lease, h run.Head, r []run.Record, answers ...run.Reply) error {
 	if f.after--; f.after > 0 {
 		return f.Store.Append(ctx, l, h, r, answers...)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/internal/kept"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -51,7 +51,7 @@ type tools struct {
 
 // job returns the call as this process runs it: the tool that the model was offered,
 // with the arguments that were decided on.
-func (t *tools) job(c *record.Call) *job {
+func (t *tools) job(c *ledger.Call) *job {
 	t.mu.Lock()
 	j := t.jobs[c.ID]
 	t.mu.Unlock()
@@ -72,7 +72,7 @@ func (t *tools) job(c *record.Call) *job {
 }
 
 // aboutCall is a call of the present turn as events tell of it, live and in a replay.
-func aboutCall(s *record.State, id string) Call {
+func aboutCall(s *ledger.State, id string) Call {
 	c := s.Call(id)
 	about := Call{Turn: s.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool}
 	if c.Args != nil && string(c.Args) != c.Asked {
@@ -83,7 +83,7 @@ func aboutCall(s *record.State, id string) Call {
 
 // about is the call as it is recorded.
 func (t *tools) about(j *job) (about Call) {
-	t.rec.read(func(s *record.State) { about = aboutCall(s, j.about.ID) })
+	t.rec.read(func(s *ledger.State) { about = aboutCall(s, j.about.ID) })
 	return about
 }
 
@@ -116,10 +116,10 @@ func (j *job) approved(call *adapter.Prepared) {
 
 // prepare finds the tool that the model was offered. One that has changed since is an
 // error.
-func (t *tools) prepare(c *record.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
+func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
 	catalog := t.offered()
 	switch {
-	case c.Tool == "" && t.rec.state.Discovery != record.DiscoveryNone:
+	case c.Tool == "" && t.rec.state.Discovery != ledger.DiscoveryNone:
 		return nil, &unfoundError{c.Name}
 	case c.Tool == "":
 		return catalog.Prepare(asked) // which says what is wrong with the name
@@ -148,12 +148,12 @@ func (t *tools) prepare(c *record.Call, asked llms.ToolCall) (*adapter.Prepared,
 }
 
 // options are the options of a call.
-func (s *sender) options(c *record.Call, j *job) callOptions {
+func (s *sender) options(c *ledger.Call, j *job) callOptions {
 	if j.call.Tool().Native() {
 		return nil // a function of this program
 	}
 	return callOptions{
-		mcpclient.WithSendCheck(s.rec.ledger.confirm),
+		mcpclient.WithSendCheck(s.rec.writer.confirm),
 		mcpclient.WithProgress(func(p mcp.Progress) { s.rec.show(&ToolProgress{Call: j.about, Progress: p}) }),
 		mcpclient.WithTaskStarted(func(t mcp.TaskState) error { return s.detached(c, t) }),
 	}
@@ -179,8 +179,8 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 // askedAs is the name that the model has called, which is that of the tool unless it calls all by one.
 func (t *tools) askedAs(j *job) (name string) {
 	name = j.asked.FunctionCall.Name
-	t.rec.read(func(s *record.State) {
-		if s.Discovery == record.DiscoveryCall {
+	t.rec.read(func(s *ledger.State) {
+		if s.Discovery == ledger.DiscoveryCall {
 			name = s.CalledAs(j.about.ID, name)
 		}
 	})

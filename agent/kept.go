@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // A result above [Durable.ResultTokens] is kept beside the records of the run, if the store can do that, and the model gets its
@@ -65,7 +66,7 @@ func newReader(p adapter.Profile) *reader {
 func (r *reader) is(t *adapter.Tool) bool { return t != nil && t == r.source.Tool() }
 
 // tool is the reader, if a call means it.
-func (r *reader) tool(c *record.Call) *adapter.Tool {
+func (r *reader) tool(c *ledger.Call) *adapter.Tool {
 	if t := r.source.Tool(); c.Server == keptServer && c.Tool == readResult && c.Def == t.Fingerprint() {
 		return t
 	}
@@ -73,7 +74,7 @@ func (r *reader) tool(c *record.Call) *adapter.Tool {
 }
 
 // reads reports whether a tool that a run has added is the reader.
-func reads(t *record.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
+func reads(t *ledger.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
 
 // results keeps the long results of a run.
 type results struct {
@@ -84,11 +85,11 @@ type results struct {
 }
 
 // readerName is the name by which the model knows the reader. change has it offered from now on; empty: it is offered already.
-func (k *results) readerName() (name string, change *record.Offered, err error) {
-	change = &record.Offered{}
+func (k *results) readerName() (name string, change *ledger.Offered, err error) {
+	change = &ledger.Offered{}
 	catalog := k.offered()
-	k.rec.read(func(s *record.State) {
-		if i := slices.IndexFunc(s.Offered, func(t record.OfferedTool) bool { return reads(&t) }); i >= 0 {
+	k.rec.read(func(s *ledger.State) {
+		if i := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return reads(&t) }); i >= 0 {
 			name = s.Offered[i].Name
 			return
 		}
@@ -121,7 +122,7 @@ func (r *recipe) resultTokens() int {
 
 // keeper is where the run keeps results, nil if it keeps none.
 func (k *results) keeper() (record.BlobStore, record.Lease) {
-	if h, ok := k.rec.ledger.journal.(*hold); ok && k.agent.opts.Durable.ResultTokens >= 0 {
+	if h, ok := k.rec.writer.journal.(*hold); ok && k.agent.opts.Durable.ResultTokens >= 0 {
 		return record.BlobsOf(h.store), h.lease
 	}
 	return nil, record.Lease{}
@@ -139,7 +140,7 @@ type long struct {
 	data []byte
 	text string // for the model, with the handle
 
-	offered *record.Offered // the tool that reads it, if it is the first
+	offered *ledger.Offered // the tool that reads it, if it is the first
 }
 
 // shortened cuts the text of a result that is too long, and returns what is to be kept, nil for others.
@@ -149,8 +150,8 @@ func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) 
 	if len(text) <= tokens || len(text) > record.MaxBlob || r.Tool == nil || k.agent.reader.is(r.Tool) {
 		return r, nil
 	}
-	var call record.Call
-	k.rec.read(func(s *record.State) { call = *s.Call(j.about.ID) })
+	var call ledger.Call
+	k.rec.read(func(s *ledger.State) { call = *s.Call(j.about.ID) })
 	if k.agent.sub(&call) != nil {
 		return r, nil
 	}
@@ -193,7 +194,7 @@ func bytesOf(text string, tokens int) int {
 // keep keeps the whole of a result before its outcome is recorded. What a hook has taken the handle out of is not
 // kept. If the store does not take it, the result is cut for good, and the run continues. more is recorded before the
 // outcome.
-func (k *results) keep(l *long, part *run.Part) (more []record.Change) {
+func (k *results) keep(l *long, part *run.Part) (more []ledger.Change) {
 	if part.Text != l.text {
 		return nil
 	}
@@ -239,7 +240,7 @@ func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
 
 // keptAs is what the state says of a kept result, nil if it is of another agent of the run.
 func (k *results) keptAs(handle string) (found *run.Kept) {
-	k.rec.read(func(s *record.State) {
+	k.rec.read(func(s *ledger.State) {
 		if i := slices.IndexFunc(s.Kept, func(k *run.Kept) bool { return k.Handle == handle }); i >= 0 {
 			found = s.Kept[i]
 		}
@@ -251,7 +252,7 @@ func (k *results) keptAs(handle string) (found *run.Kept) {
 const maxHandles = 20
 
 func (k *results) handles() (all []string) {
-	k.rec.read(func(s *record.State) {
+	k.rec.read(func(s *ledger.State) {
 		for _, k := range slices.Backward(s.Kept) {
 			if all = append(all, k.Handle); len(all) == maxHandles {
 				break
@@ -268,12 +269,12 @@ func (k *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, 
 
 // nameKept names the results in a summary that are kept and that the history does not name any more: the model would not know of them.
 // The newest ones are named.
-func (d *dialog) nameKept(c *record.Compacted) {
+func (d *dialog) nameKept(c *ledger.Compacted) {
 	s := d.rec.state
 	at := slices.IndexFunc(c.Messages, func(m run.Message) bool {
 		return slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartSummary })
 	})
-	reader := slices.IndexFunc(s.Offered, func(t record.OfferedTool) bool { return reads(&t) })
+	reader := slices.IndexFunc(s.Offered, func(t ledger.OfferedTool) bool { return reads(&t) })
 	if at < 0 || reader < 0 {
 		return
 	}

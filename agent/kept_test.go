@@ -12,10 +12,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/compact"
-	"github.com/mcpchain/mcpchain/agent/internal/soak"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // itemsOf is JSON in one line, of about 100 bytes for each item. The item x-answer has "the answer" in its third field.
@@ -120,7 +121,7 @@ func TestNotKept(t *testing.T) {
 		"without a store":       {},
 		"negative":              {Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: -1}},
 		"a store without blobs": {Durable: agent.Durable{Store: plainStore{record.NewMemory()}}},
-		"a hook that withholds": {Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *record.State, _ *agent.ToolCall, r *run.Part) error {
+		"a hook that withholds": {Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *ledger.State, _ *agent.ToolCall, r *run.Part) error {
 			r.Text = "withheld"
 			return nil
 		}}}},
@@ -188,7 +189,7 @@ func TestReadResultMistakes(t *testing.T) {
 	}
 	var kept []*run.Kept
 	data, err := json.Marshal(got.State)
-	var state record.State
+	var state ledger.State
 	if err = errors.Join(err, json.Unmarshal(data, &state)); err == nil {
 		kept = state.Kept
 	}
@@ -200,13 +201,13 @@ func TestReadResultMistakes(t *testing.T) {
 // TestSummaryNamesKeptResults replaces all that was said with a summary: the model still knows the handle.
 func TestSummaryNamesKeptResults(t *testing.T) {
 	summarized := false
-	summary := func(_ context.Context, messages []run.Message, _ compact.Budget) (*record.Compacted, error) {
+	summary := func(_ context.Context, messages []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
 		if len(messages) < 3 || summarized {
 			return nil, nil
 		}
 		summarized = true
 		said := run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: "The user wants the note of x-answer."}}}
-		return &record.Compacted{Replaced: len(messages), Messages: []run.Message{said}}, nil
+		return &ledger.Compacted{Replaced: len(messages), Messages: []run.Message{said}}, nil
 	}
 	var told string
 	m := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "export", Arguments: `{}`}),
@@ -264,7 +265,7 @@ func TestKeptResultByAdvance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := record.StateOf(log.Records)
+			s, err := ledger.StateOf(log.Records)
 			if err != nil || s.Output != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != record.DigestOf([]byte(itemsOf(1000))) {
 				t.Errorf("got %q, %v, %+v", s.Output, err, s.Kept)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // largeAgent asks for n results of so many bytes in one turn.
@@ -38,7 +39,7 @@ func TestTurnLargerThanACommit(t *testing.T) {
 	}
 	kept := 0
 	for _, r := range log.Records {
-		if o, ok := record.ChangeOf(r).(*record.Outcome); ok && len(o.Result.Text) == 5<<20 {
+		if o, ok := ledger.ChangeOf(r).(*ledger.Outcome); ok && len(o.Result.Text) == 5<<20 {
 			kept++
 		}
 	}

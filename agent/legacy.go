@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -55,11 +55,11 @@ func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitRes
 		return nil, err
 	}
 	put := p.atHand
-	if p.rec.ledger.journal != nil && p.agent.opts.Person.Legacy.Hold >= 0 {
+	if p.rec.writer.journal != nil && p.agent.opts.Person.Legacy.Hold >= 0 {
 		put = p.holdQuestion
 	}
 	answer, err := put(ctx, ask)
-	if err == nil && answer == nil && p.rec.ledger.journal == nil && p.desk.atHandFunc() == nil {
+	if err == nil && answer == nil && p.rec.writer.journal == nil && p.desk.atHandFunc() == nil {
 		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
 	if err != nil || answer == nil {
@@ -74,7 +74,7 @@ const notAsked = "server %q asked the user in a call of %s, and was told that th
 
 // countQuestion counts a question of an open call. Beyond the limit the run fails.
 func (p *person) countQuestion(server string) error {
-	limit := p.rec.ledger.root.Limits.Questions
+	limit := p.rec.writer.root.Limits.Questions
 	p.mu.Lock()
 	p.asked++
 	over := limit >= 0 && p.asked > limit
@@ -90,7 +90,7 @@ func (p *person) countQuestion(server string) error {
 func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	hold := cmp.Or(p.agent.opts.Person.Legacy.Hold, defaultHold)
 	q.Expires = time.Now().Add(hold).UTC().Truncate(time.Millisecond)
-	if opened, err := p.openInCall(q, record.CallSent, record.CallTasked, record.CallInRound); err != nil || !opened {
+	if opened, err := p.openInCall(q, ledger.CallSent, ledger.CallTasked, ledger.CallInRound); err != nil || !opened {
 		return nil, err
 	}
 	defer mcpclient.PauseIdleTimeout(ctx)()
@@ -113,14 +113,14 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply,
 
 // openInCall opens a question of a call that is at one of the given places, or of one that
 // the server does not name. ok is false if that is over.
-func (p *person) openInCall(q *run.Question, at ...record.CallAt) (ok bool, err error) {
-	p.rec.ledger.mu.Lock()
+func (p *person) openInCall(q *run.Question, at ...ledger.CallAt) (ok bool, err error) {
+	p.rec.writer.mu.Lock()
 	c := p.rec.state.Call(q.Call)
 	ok = !p.closed && p.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(at, c.At))
 	if ok {
 		err = p.desk.openLocked(nil, []*run.Question{q})
 	}
-	p.rec.ledger.mu.Unlock()
+	p.rec.writer.mu.Unlock()
 	if err != nil {
 		return false, p.scope.fail(err)
 	}
@@ -138,7 +138,7 @@ func (p *person) awaitAnswer(ctx context.Context, q *run.Question) (*run.Reply, 
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		if answer := p.rec.ledger.given(waiting, q.ID, pollEvery); answer != nil {
+		if answer := p.rec.writer.given(waiting, q.ID, pollEvery); answer != nil {
 			return answer, nil
 		}
 		if p.rec.question(q.ID) == nil {
@@ -152,7 +152,7 @@ func (p *person) awaitAnswer(ctx context.Context, q *run.Question) (*run.Reply, 
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		answer := p.rec.ledger.given(ctx, q.ID, 0)
+		answer := p.rec.writer.given(ctx, q.ID, 0)
 		if answer == nil {
 			late := expired(q, time.Now())
 			answer = &late
@@ -163,7 +163,7 @@ func (p *person) awaitAnswer(ctx context.Context, q *run.Question) (*run.Reply, 
 
 // given returns the answer to a question that the journal keeps, nil if it has none. The
 // journal is asked if it was not for some time, by one goroutine.
-func (l *ledger) given(ctx context.Context, ask string, after time.Duration) *run.Reply {
+func (l *writer) given(ctx context.Context, ask string, after time.Duration) *run.Reply {
 	l.mu.Lock()
 	if !l.polling && time.Since(l.polled) >= after {
 		l.polling, l.polled = true, time.Now()
@@ -190,10 +190,10 @@ func (l *ledger) given(ctx context.Context, ask string, after time.Duration) *ru
 
 // closeHeld cancels the questions that outlive the calls of the turn, and lets none be opened.
 func (p *person) closeHeld() error {
-	p.rec.ledger.mu.Lock()
+	p.rec.writer.mu.Lock()
 	p.closed = true
 	asks := slices.Clone(p.rec.state.Questions)
-	p.rec.ledger.mu.Unlock()
+	p.rec.writer.mu.Unlock()
 	for _, q := range asks {
 		if !q.Survives {
 			if err := p.desk.closeAsk(q, cancelled(q, "the call that asked is over")); err != nil {

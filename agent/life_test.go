@@ -23,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -133,12 +134,12 @@ func (l *life) resume(ctx context.Context, answers []run.Reply) error {
 }
 
 // answers are the person's answers to the open questions.
-func (l *life) answers(ctx context.Context, records []record.Record) (answers []run.Reply, err error) {
-	s, err := record.StateOf(records)
+func (l *life) answers(ctx context.Context, records []run.Record) (answers []run.Reply, err error) {
+	s, err := ledger.StateOf(records)
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range record.Open(s) {
+	for _, q := range ledger.Open(s) {
 		answer := q.Allow()
 		switch {
 		case q.Kind == run.QuestionDoubt:
@@ -329,7 +330,7 @@ func die() {
 	select {}
 }
 
-func (m *mortal) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (lease record.Lease, err error) {
+func (m *mortal) Create(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (lease record.Lease, err error) {
 	err = m.write(func() (err error) {
 		lease, err = m.Store.Create(ctx, h, head, records)
 		return err
@@ -337,7 +338,7 @@ func (m *mortal) Create(ctx context.Context, h record.Holder, head record.Head, 
 	return lease, err
 }
 
-func (m *mortal) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (m *mortal) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	return m.write(func() error { return m.Store.Append(ctx, lease, head, records, answers...) })
 }
 
@@ -403,7 +404,7 @@ func stopping(ctx context.Context, p prompt) (*model.Response, error) {
 	return uses(toolCall("s1", "write", `{"n":"s1"}`), toolCall("s2", "write", `{"n":"s2"}`))(ctx, p)
 }
 
-func stopAfter(_ context.Context, _ *record.State, c *agent.ToolCall, result *run.Part) error {
+func stopAfter(_ context.Context, _ *ledger.State, c *agent.ToolCall, result *run.Part) error {
 	return agent.Stop("stopped: " + result.Text)
 }
 
@@ -440,7 +441,7 @@ func after(messages []run.Message) (next int) {
 
 // shorten replaces all but two turns with a summary. It has all that was said, so that the last history has all that
 // was done.
-func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*record.Compacted, error) {
+func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
 	if len(h) < 9 {
 		return nil, nil
 	}
@@ -452,5 +453,5 @@ func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*record.Comp
 		}
 	}
 	summary := run.Part{Type: run.PartSummary, Text: said.String()}
-	return &record.Compacted{Replaced: left, Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{summary}}}}, nil
+	return &ledger.Compacted{Replaced: left, Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{summary}}}}, nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // The default limits of a run.
@@ -86,7 +86,7 @@ func (a *account) limit() StopReason {
 func (a *account) limitAbove() (stop StopReason) {
 	stop = StopOutput
 	for p := a.parent; p != nil && stop == StopOutput; p = p.parent {
-		p.rec.read(func(s *record.State) {
+		p.rec.read(func(s *ledger.State) {
 			if spent := s.Spent.Since(s.Before); s.Limits.Calls >= 0 && spent.Calls > s.Limits.Calls {
 				stop = StopMaxToolCalls
 			}

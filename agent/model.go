@@ -16,8 +16,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // ErrNoAnswer is the error of a run whose model gave neither text nor tool calls, or asked
@@ -98,7 +98,7 @@ func (d *dialog) turn() error {
 	return d.rec.record([]Event{
 		&TurnEnd{Turn: d.rec.state.Turn, Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
 		&Output{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
-	}, &record.Ended{Status: run.StatusFinished, Stop: string(stop), Output: reply.text, Structured: reply.output})
+	}, &ledger.Ended{Status: run.StatusFinished, Stop: string(stop), Output: reply.text, Structured: reply.output})
 }
 
 // failed records that the run has failed, unless it only ends in this process.
@@ -112,7 +112,7 @@ func (e *engine) failedAt(stop StopReason, err error) error {
 	if short, ok := errors.AsType[*limitError](err); ok {
 		stop = short.stop
 	}
-	if failure := e.rec.record(nil, &record.Ended{Status: run.StatusFailed, Stop: finalOf(stop), Error: err.Error()}); failure != nil {
+	if failure := e.rec.record(nil, &ledger.Ended{Status: run.StatusFailed, Stop: finalOf(stop), Error: err.Error()}); failure != nil {
 		return failure
 	}
 	if unkept := e.rec.commit(); unkept != nil {
@@ -151,7 +151,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	})
 	if err != nil {
 		if r != nil && !d.limited(limitsSpending) { // with limits, what was reserved counts
-			if failure := d.rec.record(nil, &record.Charged{Spent: r.usage}); failure != nil {
+			if failure := d.rec.record(nil, &ledger.Charged{Spent: r.usage}); failure != nil {
 				return nil, stop, failure
 			}
 		}
@@ -164,9 +164,9 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	end.Window = use
 	use.counted(&r.usage, r.estimated)
 	if len(d.rec.path) == 0 {
-		d.rec.ledger.used(use)
+		d.rec.writer.used(use)
 	}
-	if d.rec.ledger.out != nil {
+	if d.rec.writer.out != nil {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history has them, too
 	}
 	return r, stop, d.replied(c, r, end, final)
@@ -255,7 +255,7 @@ func (d *dialog) request() *model.Request {
 // cacheKey is the same for all requests of a run, and of no other run. It does not tell the name of the run.
 func (d *dialog) cacheKey() string {
 	if d.key == "" {
-		root := d.rec.ledger.root
+		root := d.rec.writer.root
 		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %q", root.Tenant, root.ID, root.Created.UnixMilli(), d.rec.path))
 		d.key = hex.EncodeToString(sum[:16])
 	}
@@ -283,7 +283,7 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 		r.output, _ = d.written(r.text) // see complaint
 	}
 	r.repair = !final && r.stop == nil && d.engine.repairs(r)
-	change := &record.Responded{
+	change := &ledger.Responded{
 		Message: r.message, Calls: d.proposed(r.calls), Finish: r.finish, Endpoint: r.asked, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
 	if d.limited(limitsSpending) {

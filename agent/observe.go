@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Observer sees work while it is done; package otelagent has one. Each method is called
@@ -103,7 +103,7 @@ func (e *engine) observe(work func() error) (err error) {
 		done(err)
 	}()
 	if e.parent == nil && v.Trace != nil {
-		if err = e.rec.record(nil, &record.Noted{Trace: v.Trace}); err != nil {
+		if err = e.rec.record(nil, &ledger.Noted{Trace: v.Trace}); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (e *engine) observe(work func() error) (err error) {
 func (e *engine) invocation() *Invocation {
 	s := e.rec.view()
 	v := &Invocation{
-		Run: e.rec.ledger.root.ID, Path: e.rec.path, Agent: e.agent.name, Version: e.agent.opts.Version,
+		Run: e.rec.writer.root.ID, Path: e.rec.path, Agent: e.agent.name, Version: e.agent.opts.Version,
 		Model: e.agent.modelName(), System: e.agent.opts.System, History: slices.Clip(s.History),
 	}
 	if e.parent == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -41,11 +41,11 @@ var ErrNoOutput = errors.New("the model gave no answer in the form that it was a
 //
 // If the run waits for a person, the error matches [ErrWaiting], and [ResumeAs] continues it. The
 // schema is kept with the run, so that [Recover] and [Agent.Resume] bring it to the same
-// end: the answer is [record.State].Output then, checked by the schema alone.
+// end: the answer is [ledger.State].Output then, checked by the schema alone.
 func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
-		return *new(T), ResultOf(new(record.State)), err
+		return *new(T), ResultOf(new(ledger.State)), err
 	}
 	result, err := a.Run(ctx, in, append(slices.Clip(opts), func(o *runOptions) { o.output = wanted })...)
 	return as[T](result, err)
@@ -57,7 +57,7 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.Reply) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
-		return *new(T), ResultOf(new(record.State)), err
+		return *new(T), ResultOf(new(ledger.State)), err
 	}
 	d := a.resume(key, answers)
 	d.output = wanted
@@ -231,7 +231,7 @@ func (e *engine) asksForOutput(tool *adapter.Tool) string {
 }
 
 // answers reports whether a call gives the structured answer.
-func (e *engine) answers(c *record.Call) bool {
+func (e *engine) answers(c *ledger.Call) bool {
 	tool := e.agent.output
 	return tool != nil && c.Server == answerServer && c.Tool == answerTool && c.Def == tool.Fingerprint()
 }
@@ -274,7 +274,7 @@ func (e *engine) outputOf() json.RawMessage {
 		return nil
 	}
 	for _, c := range e.rec.state.Calls {
-		if e.answers(c) && c.At == record.CallDone && !c.Result.IsError {
+		if e.answers(c) && c.At == ledger.CallDone && !c.Result.IsError {
 			return c.Args
 		}
 	}
@@ -290,7 +290,7 @@ func (e *engine) repairs(r *reply) bool {
 func (e *engine) finishWith(output json.RawMessage) error {
 	e.visits.end()
 	return e.rec.record([]Event{&Output{Text: string(output), StopReason: StopOutput, FinishReason: e.rec.state.Finish}},
-		&record.Ended{Status: run.StatusFinished, Stop: string(StopOutput), Output: string(output), Structured: output})
+		&ledger.Ended{Status: run.StatusFinished, Stop: string(StopOutput), Output: string(output), Structured: output})
 }
 
 // noOutput is the error of a run that ends in words.

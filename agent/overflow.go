@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // overflow is the error of a call that is too long for the window of the model.
@@ -130,10 +130,10 @@ func (d *dialog) compact() error {
 }
 
 // shorten asks a compactor, and records what it changes; nil is nothing.
-func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*record.Compacted, error) {
+func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.Compacted, error) {
 	change, err := by(d.ctx, d.rec.state.History, budget)
 	if err != nil && change != nil {
-		if err := d.rec.record(nil, &record.Charged{Spent: change.Usage}); err != nil {
+		if err := d.rec.record(nil, &ledger.Charged{Spent: change.Usage}); err != nil {
 			return nil, err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -17,9 +17,9 @@ func (p *person) parks(c *Call) (ok bool) {
 	if c == nil || p.agent.opts.Person.Legacy.Park == nil || !p.agent.opts.Person.Legacy.Park(c.Server, c.Tool) {
 		return false
 	}
-	p.rec.read(func(s *record.State) {
+	p.rec.read(func(s *ledger.State) {
 		call := s.Call(c.ID)
-		ok = call != nil && (call.At == record.CallSent || call.At == record.CallParked)
+		ok = call != nil && (call.At == ledger.CallSent || call.At == ledger.CallParked)
 	})
 	return ok
 }
@@ -30,7 +30,7 @@ func (p *person) park(q *run.Question) (*mcp.ElicitResult, error) {
 	q.Key, q.Parked, q.Survives = parkedKey(q.Elicit), true, true
 	var given json.RawMessage
 	tries := 0
-	p.rec.read(func(s *record.State) {
+	p.rec.read(func(s *ledger.State) {
 		if c := s.Call(q.Call); c != nil {
 			given, tries = c.Replies[q.Key], c.Tries
 		}
@@ -43,7 +43,7 @@ func (p *person) park(q *run.Question) (*mcp.ElicitResult, error) {
 	}
 	if tries < maxTries {
 		// The other questions of a call that is parked come again with it.
-		if _, err := p.openInCall(q, record.CallSent); err != nil {
+		if _, err := p.openInCall(q, ledger.CallSent); err != nil {
 			return nil, err
 		}
 	}
@@ -63,9 +63,9 @@ func parkedKey(p *mcp.ElicitParams) string {
 }
 
 // unpark makes a parked call again if its questions are answered.
-func unpark(t *turn, c *record.Call) (func() error, error) {
+func unpark(t *turn, c *ledger.Call) (func() error, error) {
 	waits := false
-	t.rec.read(func(s *record.State) {
+	t.rec.read(func(s *ledger.State) {
 		waits = slices.ContainsFunc(s.Questions, func(q *run.Question) bool { return q.Call == c.ID })
 	})
 	if waits || !t.sched.room() {

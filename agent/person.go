@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // person puts the questions of a turn to the person at hand, and holds those that wait in open calls.
@@ -21,7 +21,7 @@ type person struct {
 	scope *scope
 
 	prompts map[string]context.CancelFunc // by open question that was put: ends the wait for its answer
-	closed  bool                          // no question may be held; guarded by ledger.mu
+	closed  bool                          // no question may be held; guarded by writer.mu
 
 	mu    sync.Mutex // guards the field below
 	asked int        // questions of open calls
@@ -35,7 +35,7 @@ func (p *person) questions() (launch []errand) {
 		return nil
 	}
 	var asks []*run.Question
-	p.rec.read(func(s *record.State) { asks = slices.Clone(s.Questions) })
+	p.rec.read(func(s *ledger.State) { asks = slices.Clone(s.Questions) })
 	for id, cancel := range p.prompts {
 		if !slices.ContainsFunc(asks, func(q *run.Question) bool { return q.ID == id }) {
 			cancel()
@@ -84,7 +84,7 @@ func (p *person) put(ctx context.Context, q *run.Question) error {
 // gets the answer to that.
 func (p *person) putOnce(ctx context.Context, q *run.Question) (answer *run.Reply, err error) {
 	if q.Kind == run.QuestionSignIn {
-		other, end, ended := p.rec.ledger.signIns.begin(ctx, q)
+		other, end, ended := p.rec.writer.signIns.begin(ctx, q)
 		if end == nil {
 			return other, ended
 		}

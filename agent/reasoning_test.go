@@ -70,12 +70,12 @@ func (d *dying) write(f func() error) error {
 	return errDead
 }
 
-func (d *dying) Create(ctx context.Context, by record.Holder, h record.Head, all []record.Record) (lease record.Lease, err error) {
+func (d *dying) Create(ctx context.Context, by record.Holder, h run.Head, all []run.Record) (lease record.Lease, err error) {
 	err = d.write(func() error { lease, err = d.Store.Create(ctx, by, h, all); return err })
 	return lease, err
 }
 
-func (d *dying) Append(ctx context.Context, l record.Lease, h record.Head, all []record.Record, given ...run.Reply) error {
+func (d *dying) Append(ctx context.Context, l record.Lease, h run.Head, all []run.Record, given ...run.Reply) error {
 	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
 }
 

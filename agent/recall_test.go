@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/chat"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
@@ -165,7 +165,7 @@ func TestWhatGoesBackCounts(t *testing.T) {
 			a := newAgent(t, at(t, tt.host, "m", w), &agent.Options{
 				Tools: []adapter.Source{pay}, Limits: run.Limits{Tokens: limit},
 				Model: agent.ModelSettings{MaxTokens: limit},
-				Compact: func(_ context.Context, _ []run.Message, b compact.Budget) (*record.Compacted, error) {
+				Compact: func(_ context.Context, _ []run.Message, b compact.Budget) (*ledger.Compacted, error) {
 					told = append(told, b)
 					return nil, nil
 				},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // recipe is what an agent is made of. It does not change, but for what is learned of its model: a run with a structured answer
@@ -33,7 +33,7 @@ type recipe struct {
 }
 
 // sub returns the sub-agent that a call means, nil for another tool.
-func (r *recipe) sub(c *record.Call) *SubAgent {
+func (r *recipe) sub(c *ledger.Call) *SubAgent {
 	if c.Server != subServer {
 		return nil
 	}

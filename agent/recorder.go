@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // recorder records the changes of a run and the events that come with them. The run of a
-// sub-agent is recorded in the run that it works for: their recorders share one ledger.
+// sub-agent is recorded in the run that it works for: their recorders share one writer.
 type recorder struct {
-	ledger *ledger
-	state  *record.State // shared with the ledger
+	writer *writer
+	state  *ledger.State // shared with the ledger
 	ended  func() error  // why the run is over in this process, nil if it is not
 
 	above *recorder // of the run that a sub-agent works for, nil at the root
@@ -23,26 +23,26 @@ type recorder struct {
 
 // below is the recorder of the sub-agent of a name that works on a call.
 func (r *recorder) below(call, name string) *recorder {
-	b := &recorder{ledger: r.ledger, ended: r.ended, above: r, call: call, path: append(slices.Clip(r.path), name)}
+	b := &recorder{writer: r.writer, ended: r.ended, above: r, call: call, path: append(slices.Clip(r.path), name)}
 	b.adopt()
 	return b
 }
 
 // adopt finds the state of the run, which the parent's has.
 func (r *recorder) adopt() {
-	r.above.read(func(s *record.State) { r.state = s.Call(r.call).Child })
+	r.above.read(func(s *ledger.State) { r.state = s.Call(r.call).Child })
 }
 
 // record applies changes to the run. The events come out once all are durable.
-func (r *recorder) record(events []Event, changes ...record.Change) error {
-	r.ledger.mu.Lock()
-	defer r.ledger.mu.Unlock()
+func (r *recorder) record(events []Event, changes ...ledger.Change) error {
+	r.writer.mu.Lock()
+	defer r.writer.mu.Unlock()
 	return r.recordLocked(events, changes...)
 }
 
-func (r *recorder) recordLocked(events []Event, changes ...record.Change) error {
+func (r *recorder) recordLocked(events []Event, changes ...ledger.Change) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	if began := r.ledger.root.Created; now.Before(began) {
+	if began := r.writer.root.Created; now.Before(began) {
 		now = began
 	}
 	for i, c := range changes {
@@ -53,7 +53,7 @@ func (r *recorder) recordLocked(events []Event, changes ...record.Change) error 
 		case rest <= len(events):
 			with, events = r.stamp(now, events[:1]), events[1:]
 		}
-		if err := r.ledger.add(r.lift(c, now), with); err != nil {
+		if err := r.writer.add(r.lift(c, now), with); err != nil {
 			return fmt.Errorf("the run's records do not fit its state: %w", err)
 		}
 	}
@@ -61,26 +61,26 @@ func (r *recorder) recordLocked(events []Event, changes ...record.Change) error 
 }
 
 // lift makes a change of this run one of the root.
-func (r *recorder) lift(c record.Change, now time.Time) record.Entry {
-	rec := record.Entry{Seq: r.state.Seq + 1, At: now, Change: c}
+func (r *recorder) lift(c ledger.Change, now time.Time) ledger.Entry {
+	rec := ledger.Entry{Seq: r.state.Seq + 1, At: now, Change: c}
 	if r.above == nil {
 		return rec
 	}
-	return r.above.lift(&record.Nested{Call: r.call, Record: rec}, now)
+	return r.above.lift(&ledger.Nested{Call: r.call, Record: rec}, now)
 }
 
 // stamp says of events where and when they happen. They have the number of the record
 // that they come with.
 func (r *recorder) stamp(now time.Time, events []Event) []Event {
 	for i, event := range events {
-		*event.meta() = Meta{Run: r.ledger.root.ID, Seq: r.ledger.root.Seq + 1, More: len(events) - 1 - i, Time: now, Path: r.path}
+		*event.meta() = Meta{Run: r.writer.root.ID, Seq: r.writer.root.Seq + 1, More: len(events) - 1 - i, Time: now, Path: r.path}
 	}
 	return events
 }
 
 // of is an event that a caller wants, and none if events are not wanted: calls are many.
 func (r *recorder) of(event func() Event) []Event {
-	if r.ledger.out == nil {
+	if r.writer.out == nil {
 		return nil
 	}
 	return []Event{event()}
@@ -89,18 +89,18 @@ func (r *recorder) of(event func() Event) []Event {
 // show shows an event that no record has: it comes out at once, and is not replayed. Its
 // position is known to whoever gives it to the caller.
 func (r *recorder) show(event Event) bool {
-	r.ledger.mu.Lock()
-	*event.meta() = Meta{Run: r.ledger.root.ID, Time: time.Now(), Path: r.path}
+	r.writer.mu.Lock()
+	*event.meta() = Meta{Run: r.writer.root.ID, Time: time.Now(), Path: r.path}
 	if w, ok := event.(*Warning); ok {
-		r.ledger.warnings = warn(r.ledger.warnings, w)
+		r.writer.warnings = warn(r.writer.warnings, w)
 	}
-	r.ledger.mu.Unlock()
-	return r.ledger.tell(event) == nil
+	r.writer.mu.Unlock()
+	return r.writer.tell(event) == nil
 }
 
 // commit returns when all that was recorded is durable.
 func (r *recorder) commit() error {
-	if err := r.ledger.commit(); err != nil {
+	if err := r.writer.commit(); err != nil {
 		if ended := r.ended(); ended != nil {
 			return ended
 		}
@@ -112,25 +112,25 @@ func (r *recorder) commit() error {
 // commitGiven is commit if the journal keeps answers only with the next records: what works before
 // the next commit, such as a hook or a model, may take long.
 func (r *recorder) commitGiven() error {
-	if h, ok := r.ledger.journal.(*hold); ok && len(h.given()) > 0 {
+	if h, ok := r.writer.journal.(*hold); ok && len(h.given()) > 0 {
 		return r.commit()
 	}
 	return nil
 }
 
 // read calls f while the state does not change.
-func (r *recorder) read(f func(s *record.State)) {
-	r.ledger.mu.Lock()
-	defer r.ledger.mu.Unlock()
+func (r *recorder) read(f func(s *ledger.State)) {
+	r.writer.mu.Lock()
+	defer r.writer.mu.Unlock()
 	f(r.state)
 }
 
 // view is the state as it is now, for a hook that runs beside other calls.
-func (r *recorder) view() *record.State {
-	var v record.State
-	r.read(func(s *record.State) {
+func (r *recorder) view() *ledger.State {
+	var v ledger.State
+	r.read(func(s *ledger.State) {
 		v = *s
-		v.Calls = make([]*record.Call, len(s.Calls))
+		v.Calls = make([]*ledger.Call, len(s.Calls))
 		for i, c := range s.Calls {
 			copied := *c
 			copied.Child = nil
@@ -142,13 +142,13 @@ func (r *recorder) view() *record.State {
 
 // question is an open question of the run, nil if it is closed.
 func (r *recorder) question(id string) (q *run.Question) {
-	r.read(func(s *record.State) { q = s.Question(id) })
+	r.read(func(s *ledger.State) { q = s.Question(id) })
 	return q
 }
 
 // stopped is the answer with which a call of the turn ends the run, nil if none does.
 func (r *recorder) stopped() (answer *string) {
-	r.read(func(s *record.State) {
+	r.read(func(s *ledger.State) {
 		for _, c := range s.Calls {
 			if c.Stop != nil {
 				answer = c.Stop
@@ -161,10 +161,10 @@ func (r *recorder) stopped() (answer *string) {
 
 // endTurn brings the results of the calls into the history.
 func (r *recorder) endTurn() error {
-	r.ledger.mu.Lock()
-	defer r.ledger.mu.Unlock()
+	r.writer.mu.Lock()
+	defer r.writer.mu.Unlock()
 	end := &TurnEnd{Turn: r.state.Turn}
-	if err := r.recordLocked([]Event{end}, &record.TurnEnded{}); err != nil {
+	if err := r.recordLocked([]Event{end}, &ledger.TurnEnded{}); err != nil {
 		return err
 	}
 	end.Messages = slices.Clip(r.state.History[len(r.state.History)-2:])
@@ -172,26 +172,26 @@ func (r *recorder) endTurn() error {
 }
 
 // callsBefore counts the calls before this one, since the last input.
-func (r *recorder) callsBefore(c *record.Call) (n int) {
-	r.read(func(s *record.State) {
+func (r *recorder) callsBefore(c *ledger.Call) (n int) {
+	r.read(func(s *ledger.State) {
 		n = s.Spent.Calls - s.Before.Calls
-		n += slices.IndexFunc(s.Calls, func(other *record.Call) bool { return other.ID == c.ID })
+		n += slices.IndexFunc(s.Calls, func(other *ledger.Call) bool { return other.ID == c.ID })
 	})
 	return n
 }
 
 func (r *recorder) roundsKept() int64 {
-	r.ledger.mu.Lock()
-	defer r.ledger.mu.Unlock()
-	root := r.ledger.root
+	r.writer.mu.Lock()
+	defer r.writer.mu.Unlock()
+	root := r.writer.root
 	return root.Spent.Since(root.Before).Rounds
 }
 
 // pending is the calls of the turn that want is true for, as they are now.
-func (r *recorder) pending(want func(*record.Call) bool) (calls []*record.Call) {
-	r.read(func(s *record.State) {
+func (r *recorder) pending(want func(*ledger.Call) bool) (calls []*ledger.Call) {
+	r.read(func(s *ledger.State) {
 		calls = matching(s.Calls, want)
-		copies := make([]record.Call, len(calls))
+		copies := make([]ledger.Call, len(calls))
 		for i, c := range calls {
 			copies[i] = *c
 			calls[i] = &copies[i]
@@ -201,12 +201,12 @@ func (r *recorder) pending(want func(*record.Call) bool) (calls []*record.Call) 
 }
 
 // calls is the calls of the turn that want is true for, which change with the state.
-func (r *recorder) calls(want func(*record.Call) bool) (calls []*record.Call) {
-	r.read(func(s *record.State) { calls = matching(s.Calls, want) })
+func (r *recorder) calls(want func(*ledger.Call) bool) (calls []*ledger.Call) {
+	r.read(func(s *ledger.State) { calls = matching(s.Calls, want) })
 	return calls
 }
 
-func matching(all []*record.Call, want func(*record.Call) bool) []*record.Call {
+func matching(all []*ledger.Call, want func(*ledger.Call) bool) []*ledger.Call {
 	n := 0
 	for _, c := range all {
 		if want(c) {
@@ -216,7 +216,7 @@ func matching(all []*record.Call, want func(*record.Call) bool) []*record.Call {
 	if n == 0 {
 		return nil
 	}
-	matching := make([]*record.Call, 0, n)
+	matching := make([]*ledger.Call, 0, n)
 	for _, c := range all {
 		if want(c) {
 			matching = append(matching, c)

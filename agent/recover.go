@@ -222,7 +222,7 @@ const (
 )
 
 // suspicion is from when a run may be taken up that processes have ended with.
-func suspicion(head record.Head) time.Time {
+func suspicion(head run.Head) time.Time {
 	if head.Takeovers < suspicious {
 		return time.Time{}
 	}
@@ -230,7 +230,7 @@ func suspicion(head record.Head) time.Time {
 }
 
 // takeAloneLocked reports whether a run may begin beside the others.
-func (r *recovery) takeAloneLocked(head record.Head, now time.Time) bool {
+func (r *recovery) takeAloneLocked(head run.Head, now time.Time) bool {
 	if from := suspicion(head); !from.IsZero() {
 		if now.Before(from) || len(r.busy) > 0 && now.Before(from.Add(aloneWait)) {
 			return false
@@ -243,7 +243,7 @@ func (r *recovery) takeAloneLocked(head record.Head, now time.Time) bool {
 
 // take reports whether no goroutine here drives the run, it has not failed just now, it may begin beside the others,
 // and its tenant has no more than its share.
-func (r *recovery) take(head record.Head) bool {
+func (r *recovery) take(head run.Head) bool {
 	key, now := head.Key, time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Recover continues a run whose process has ended once its lease is over, and with one
@@ -186,7 +187,7 @@ type passes struct {
 	n int
 }
 
-func (s *passes) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+func (s *passes) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 	s.n++
 	return s.Store.List(ctx, q)
 }
@@ -315,7 +316,7 @@ type broken struct {
 	panics bool
 }
 
-func (b broken) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (b broken) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	if *b.left--; *b.left >= 0 {
 		return b.Store.Append(ctx, lease, head, records, answers...)
 	}
@@ -358,7 +359,7 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := record.StateOf(log.Records)
+		state, err := ledger.StateOf(log.Records)
 		if err != nil || len(state.Questions) != 1 {
 			t.Fatalf("got %+v, %v", state, err)
 		}
@@ -382,10 +383,10 @@ type shut struct {
 	tries chan time.Time
 }
 
-func (s *shut) List(context.Context, record.Query) iter.Seq2[record.Head, error] {
-	return func(yield func(record.Head, error) bool) {
+func (s *shut) List(context.Context, record.Query) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
 		if s.due.Load() {
-			yield(record.Head{Key: theRun, Agent: "agent", Status: run.StatusRunning}, nil)
+			yield(run.Head{Key: theRun, Agent: "agent", Status: run.StatusRunning}, nil)
 		}
 	}
 }

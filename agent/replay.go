@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Replay returns the events of a run in [Durable.Store] again that come after a position:
@@ -46,12 +46,12 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	if err != nil {
 		return err
 	}
-	entries, err := record.Entries(log.Records)
+	entries, err := ledger.Entries(log.Records)
 	if err != nil {
 		return fmt.Errorf("run %q: %w", key.ID, err)
 	}
-	p := &replay{asks: map[string]*run.Question{}, words: map[*record.State]bool{}}
-	s := new(record.State)
+	p := &replay{asks: map[string]*run.Question{}, words: map[*ledger.State]bool{}}
+	s := new(ledger.State)
 	if first := entries[0]; first.Seq > 1 && after.Seq+1 < first.Seq {
 		gone := &Warning{Meta: Meta{Run: key.ID, Seq: first.Seq - 1, Time: first.At}, Text: fmt.Sprintf("the records before record %d are gone: they were pruned", first.Seq)}
 		if !yield(gone) {
@@ -59,13 +59,13 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 		}
 	}
 	for i, r := range entries {
-		if err := record.Apply(s, r); err != nil {
+		if err := ledger.Apply(s, r); err != nil {
 			return fmt.Errorf("run %q: %w", key.ID, err)
 		}
 		if s.Agent.Name != a.opts.Name {
 			return fmt.Errorf("run %q is of agent %q, and this is %q", key.ID, s.Agent.Name, a.opts.Name)
 		}
-		var next record.Change
+		var next ledger.Change
 		if i+1 < len(entries) {
 			next = innermost(entries[i+1].Change)
 		}
@@ -87,49 +87,49 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 // replay is what the events of a record need of the records before.
 type replay struct {
 	asks  map[string]*run.Question // by their ids
-	words map[*record.State]bool   // runs whose last reply asks for nothing, which is a turn
+	words map[*ledger.State]bool   // runs whose last reply asks for nothing, which is a turn
 }
 
 // events makes the events of a change that the state has taken. next is the change of the
 // record after it.
-func (p *replay) events(at place, c, next record.Change) []Event {
+func (p *replay) events(at place, c, next ledger.Change) []Event {
 	s := at.state
 	switch c := c.(type) {
-	case *record.Said:
+	case *ledger.Said:
 		p.words[s] = false
-	case *record.Called:
+	case *ledger.Called:
 		p.words[s] = false
 		if !takesOver(next) {
 			return []Event{&ModelStart{Turn: s.Turn, Model: at.model(), Final: c.Final != "", Messages: len(s.History)}}
 		}
-	case *record.Responded:
+	case *ledger.Responded:
 		if p.words[s] = len(c.Calls) == 0 && !c.Repair; !takesOver(c) {
 			return []Event{modelEnd(s.Turn, c)}
 		}
-	case *record.Intent:
+	case *ledger.Intent:
 		return []Event{&ToolStart{Call: at.call(c.Call)}}
-	case *record.Outcome:
+	case *ledger.Outcome:
 		return []Event{&ToolEnd{Call: at.call(c.Call), Part: c.Result}}
-	case *record.Opened:
+	case *ledger.Opened:
 		q := c.Question
 		p.asks[q.ID] = &q
 		return []Event{&Asked{Question: &q}}
-	case *record.Replied:
+	case *ledger.Replied:
 		return []Event{&Replied{Question: p.asks[c.Reply.Question], Reply: c.Reply}}
-	case *record.Compacted:
+	case *ledger.Compacted:
 		return []Event{&Compacted{Replaced: c.Replaced, By: len(c.Messages)}}
-	case *record.TurnEnded:
+	case *ledger.TurnEnded:
 		return []Event{&TurnEnd{Turn: s.Turn - 1, Messages: at.last(2)}}
-	case *record.Suspended:
-		return []Event{&Suspended{Questions: record.Open(s), Wake: c.Wake}}
-	case *record.Ended:
+	case *ledger.Suspended:
+		return []Event{&Suspended{Questions: ledger.Open(s), Wake: c.Wake}}
+	case *ledger.Ended:
 		return p.ended(at, c)
 	}
 	return nil
 }
 
 // ended makes the events of the end of a run. An answer in words is a turn.
-func (p *replay) ended(at place, c *record.Ended) (events []Event) {
+func (p *replay) ended(at place, c *ledger.Ended) (events []Event) {
 	if c.Status != run.StatusFinished {
 		return nil
 	}
@@ -141,13 +141,13 @@ func (p *replay) ended(at place, c *record.Ended) (events []Event) {
 
 // takesOver reports whether a change is an answer that the model has not given, see
 // finishFor: no model was called.
-func takesOver(c record.Change) bool {
-	r, ok := c.(*record.Responded)
+func takesOver(c ledger.Change) bool {
+	r, ok := c.(*ledger.Responded)
 	return ok && r.Usage.Turns == 0
 }
 
 // modelEnd is the event of a reply.
-func modelEnd(turn int, c *record.Responded) *ModelEnd {
+func modelEnd(turn int, c *ledger.Responded) *ModelEnd {
 	r := &reply{message: c.Message, text: c.Message.Text(), finish: c.Finish, usage: c.Usage}
 	for _, part := range c.Message.Parts {
 		if part.Type == run.PartCall {
@@ -160,13 +160,13 @@ func modelEnd(turn int, c *record.Responded) *ModelEnd {
 // place is where a change belongs: to the run or to one of a sub-agent.
 type place struct {
 	agent *recipe // nil: it is not known here
-	state *record.State
+	state *ledger.State
 	path  []string
 }
 
 // of returns the place of a change in the run of p, and the change as it is there.
-func (p place) of(c record.Change) (place, record.Change) {
-	for n, ok := c.(*record.Nested); ok; n, ok = c.(*record.Nested) {
+func (p place) of(c ledger.Change) (place, ledger.Change) {
+	for n, ok := c.(*ledger.Nested); ok; n, ok = c.(*ledger.Nested) {
 		call := p.state.Call(n.Call)
 		below := place{state: call.Child, path: append(slices.Clip(p.path), call.Tool)}
 		if p.agent != nil {
@@ -180,8 +180,8 @@ func (p place) of(c record.Change) (place, record.Change) {
 }
 
 // innermost is a change as it is in the run that it belongs to.
-func innermost(c record.Change) record.Change {
-	for n, ok := c.(*record.Nested); ok; n, ok = c.(*record.Nested) {
+func innermost(c ledger.Change) ledger.Change {
+	for n, ok := c.(*ledger.Nested); ok; n, ok = c.(*ledger.Nested) {
 		c = n.Record.Change
 	}
 	return c

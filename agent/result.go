@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Result is the outcome of a run, or its state so far if it waits.
@@ -40,23 +40,23 @@ type Result struct {
 	Window *WindowUse
 
 	// State is the run. Without [Durable.Store], [Agent.ResumeState] continues it.
-	State *record.State
+	State *ledger.State
 }
 
 // ResultOf is the result of a run that another process drives: give it the fold of the run's
 // records.
-func ResultOf(s *record.State) *Result {
+func ResultOf(s *ledger.State) *Result {
 	messages := s.History
-	if s.Phase == record.PhaseCalls { // its calls have no results yet
+	if s.Phase == ledger.PhaseCalls { // its calls have no results yet
 		messages = messages[:len(messages)-1]
 	}
 	return &Result{
-		Status: s.Status, Output: s.Output, Questions: record.Open(s), Messages: slices.Clip(messages), Spent: s.Spent,
+		Status: s.Status, Output: s.Output, Questions: ledger.Open(s), Messages: slices.Clip(messages), Spent: s.Spent,
 		StopReason: StopReason(s.Stop), FinishReason: s.Finish, State: s,
 	}
 }
 
-// The errors of a run that is over without an answer. [record.State].Error says why.
+// The errors of a run that is over without an answer. [ledger.State].Error says why.
 var (
 	ErrFailed    = errors.New("the run has failed")
 	ErrCancelled = errors.New("the run was cancelled")
@@ -72,7 +72,7 @@ func (f *failure) Error() string   { return f.reason.Error() }
 func (f *failure) Unwrap() []error { return []error{f.status, f.reason} }
 
 // overWithout is the error of a run that was over before, nil if it has an answer or waits.
-func overWithout(s *record.State) error {
+func overWithout(s *ledger.State) error {
 	switch s.Status {
 	case run.StatusFailed:
 		return &failure{ErrFailed, fmt.Errorf("run %q has failed: %s", s.ID, s.Error)}
@@ -97,7 +97,7 @@ func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, 
 func (d *session) outcome(ctx context.Context) (*Result, error) {
 	s, err := d.run(ctx)
 	if s == nil {
-		s = new(record.State)
+		s = new(ledger.State)
 	}
 	r := ResultOf(s)
 	r.Warnings, r.Window = d.warnings, d.window

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // listed notes the methods of a store that are called.
@@ -29,7 +30,7 @@ func (s *listed) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.Store.Load(ctx, key)
 }
 
-func (s *listed) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (s *listed) Append(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	s.calls = append(s.calls, "append")
 	if s.append != nil {
 		return s.append()
@@ -83,11 +84,11 @@ func TestResumeKeepsDenialFirst(t *testing.T) {
 	}
 	a := worker(t, turnsOf{turns: 1}, func() { t.Error("the call ran") }, agent.Options{
 		Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson},
-		Compact: func(context.Context, []run.Message, compact.Budget) (*record.Compacted, error) {
+		Compact: func(context.Context, []run.Message, compact.Budget) (*ledger.Compacted, error) {
 			note("Compact")
 			return nil, nil
 		},
-		Hooks: []agent.Hook{{BeforeModel: func(context.Context, *record.State, *agent.ModelCall) error {
+		Hooks: []agent.Hook{{BeforeModel: func(context.Context, *ledger.State, *agent.ModelCall) error {
 			note("BeforeModel")
 			return nil
 		}}},

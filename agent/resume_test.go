@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // process is an agent with a toolset of its own, as another process would have it.
@@ -184,7 +185,7 @@ func TestResumeState(t *testing.T) {
 		t.Fatal(err)
 	}
 	resume := func(answers ...run.Reply) (*agent.Result, error) {
-		state := new(record.State)
+		state := new(ledger.State)
 		if err := json.Unmarshal(data, state); err != nil {
 			t.Fatal(err)
 		}

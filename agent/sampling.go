@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/guard"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -18,7 +18,7 @@ import (
 type question struct{ call, key string }
 
 // reviewKey is the key of the context value that is what a person has allowed, a
-// *record.Review, for the handler of a sampling request.
+// *ledger.Review, for the handler of a sampling request.
 type reviewKey struct{}
 
 // createMessage brings a server's request for the host's model into the run. A request of a
@@ -49,8 +49,8 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 
 // complete has the handler answer a request, as a person has allowed it.
 func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
-	if review, ok := ctx.Value(reviewKey{}).(*record.Review); ok && review != nil {
-		ctx = context.WithValue(ctx, reviewKey{}, (*record.Review)(nil)) // not for what the handler calls
+	if review, ok := ctx.Value(reviewKey{}).(*ledger.Review); ok && review != nil {
+		ctx = context.WithValue(ctx, reviewKey{}, (*ledger.Review)(nil)) // not for what the handler calls
 		return next.CreateMessage(inquiry.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
 	}
 	result, err := next.CreateMessage(ctx, params)
@@ -79,7 +79,7 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 	case answer.Action != run.ActionAllow:
 		return nil, &mcp.RPCError{Code: mcp.CodeUserRejected, Message: "the request was not approved"}
 	}
-	review := record.NewReview(q, *answer)
+	review := ledger.NewReview(q, *answer)
 	return next.CreateMessage(inquiry.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
 }
 
@@ -99,7 +99,7 @@ func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ques
 
 // sample makes the completions that a person has allowed. Each is recorded before the round
 // continues, so that the model is not asked again for it.
-func (t *turn) sample(c *record.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
+func (t *turn) sample(c *ledger.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err != nil {
 		return nil, t.sender.refuse(j, j.err)
@@ -111,7 +111,7 @@ func (t *turn) sample(c *record.Call, round *mcp.InputRequired, keys []string) (
 			if err != nil || value == nil {
 				return err
 			}
-			if err := t.rec.record(nil, &record.Sampled{Call: c.ID, Key: key, Value: value}); err != nil {
+			if err := t.rec.record(nil, &ledger.Sampled{Call: c.ID, Key: key, Value: value}); err != nil {
 				return err
 			}
 		}
@@ -121,7 +121,7 @@ func (t *turn) sample(c *record.Call, round *mcp.InputRequired, keys []string) (
 
 // completion has the model answer a request. Without a completion the call is over, and nil
 // is returned.
-func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review *record.Review) (json.RawMessage, error) {
+func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review *ledger.Review) (json.RawMessage, error) {
 	ctx, end := s.callContext(j)
 	defer end()
 	value, err := j.call.AnswerInput(context.WithValue(ctx, reviewKey{}, review), round, key)
@@ -136,7 +136,7 @@ func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review
 }
 
 // notAllowed ends a call whose server may not have a completion. A modern server is not told.
-func (s *sender) notAllowed(c *record.Call, a run.Reply) error {
+func (s *sender) notAllowed(c *ledger.Call, a run.Reply) error {
 	j := s.tools.job(c)
 	text := "Error: the user did not let the tool's server use the model. The call was given up."
 	if a.Reason != "" {

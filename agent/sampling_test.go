@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -136,8 +137,8 @@ func TestCompletionIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := record.ChangeOf(log.Records[len(log.Records)-1])
-	if _, ok := last.(*record.Sampled); !ok {
+	last := ledger.ChangeOf(log.Records[len(log.Records)-1])
+	if _, ok := last.(*ledger.Sampled); !ok {
 		t.Fatalf("the last record is a %T, want the completion", last)
 	}
 	third := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})

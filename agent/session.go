@@ -10,10 +10,11 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // run drives the session for its outcome.
-func (d *session) run(ctx context.Context) (*record.State, error) {
+func (d *session) run(ctx context.Context) (*ledger.State, error) {
 	l, err := d.load(ctx)
 	if err != nil {
 		err = fmt.Errorf("run agent: %w", err)

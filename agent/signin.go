@@ -7,30 +7,30 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // unsigned returns why a person has to sign in before a call can be made, or the wait for a
 // task go on. The server has not taken the call.
-func (s *sender) unsigned(c *record.Call, result *adapter.Result) (*mcp.SignInError, bool) {
+func (s *sender) unsigned(c *ledger.Call, result *adapter.Result) (*mcp.SignInError, bool) {
 	needed, ok := errors.AsType[*mcp.SignInError](result.Err)
 	if !ok {
 		return nil, false
 	}
 	task := false
-	s.rec.read(func(s *record.State) { task = s.Call(c.ID).Task != nil })
-	again := c.At == record.CallAtSignIn && task // a task is awaited once after each sign-in
+	s.rec.read(func(s *ledger.State) { task = s.Call(c.ID).Task != nil })
+	again := c.At == ledger.CallAtSignIn && task // a task is awaited once after each sign-in
 	return needed, (result.Unsent() || task) && c.Tries < maxTries && !again
 }
 
 // askSignIn has a person sign in. The call is made again then.
-func (s *sender) askSignIn(c *record.Call, needed *mcp.SignInError) error {
+func (s *sender) askSignIn(c *ledger.Call, needed *mcp.SignInError) error {
 	return s.desk.open(&run.Question{Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
 }
 
 // signedIn goes by what a person says of a sign-in.
-func signedIn(t *turn, c *record.Call) (func() error, error) {
+func signedIn(t *turn, c *ledger.Call) (func() error, error) {
 	switch {
 	case c.Reply == nil:
 		return nil, nil

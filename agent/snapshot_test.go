@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // counting counts what is read of a store.
@@ -90,8 +91,8 @@ func TestSnapshots(t *testing.T) {
 			if whole.Head.Snapshot == 0 || len(whole.Records) < 300 || len(current.Records) > 200 {
 				t.Fatalf("got a snapshot in record %d of %d, and %d to load", whole.Head.Snapshot, len(whole.Records), len(current.Records))
 			}
-			a, errA := record.StateOf(whole.Records)
-			b, errB := record.StateOf(current.Records)
+			a, errA := ledger.StateOf(whole.Records)
+			b, errB := ledger.StateOf(current.Records)
 			if errA != nil || errB != nil {
 				t.Fatal(errA, errB)
 			}
@@ -146,7 +147,7 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil || s.Output != "done" || len(s.History) != 18 {
 		t.Errorf("got %q after %d messages, %v", s.Output, len(s.History), err)
 	}

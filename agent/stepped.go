@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // maxStepped bounds the runs whose state a process keeps between two steps.
@@ -22,12 +23,12 @@ type stepped struct {
 
 // known is a state, and what was counted of its history.
 type known struct {
-	*record.State
+	*ledger.State
 	counted tally
 }
 
 // take returns the state of a run as its lease has it, nil if it is not known, and forgets it.
-func (s *stepped) take(lease record.Lease) (*record.State, tally) {
+func (s *stepped) take(lease record.Lease) (*ledger.State, tally) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.runs, func(r known) bool { return r.ID == lease.Key.ID && r.Tenant == lease.Key.Tenant })
@@ -43,8 +44,8 @@ func (s *stepped) take(lease record.Lease) (*record.State, tally) {
 }
 
 // put keeps a state for the next step. One that waits or has ended has none, or has it in another process.
-func (s *stepped) put(r *record.State, counted tally) {
-	if r.Status != run.StatusRunning || len(record.Open(r)) > 0 {
+func (s *stepped) put(r *ledger.State, counted tally) {
+	if r.Status != run.StatusRunning || len(ledger.Open(r)) > 0 {
 		return
 	}
 	s.mu.Lock()

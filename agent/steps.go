@@ -1,25 +1,25 @@
 package agent
 
-import "github.com/mcpchain/mcpchain/agent/run/record"
+import "github.com/mcpchain/mcpchain/internal/ledger"
 
 // step returns what moves a call on, nil if nothing does as yet. It runs on the goroutine of the scheduler, what it
 // returns on another.
-type step func(*turn, *record.Call) (func() error, error)
+type step func(*turn, *ledger.Call) (func() error, error)
 
 // steps are what is next for a call by where it is. One that is proposed or asked about waits for a decision.
-var steps = map[record.CallAt]step{
-	record.CallReady:    begin,
-	record.CallOfChild:  begin,
-	record.CallSent:     doubt,
-	record.CallInDoubt:  resolve,
-	record.CallAtSignIn: signedIn,
-	record.CallInRound:  goOn,
-	record.CallTasked:   await,
-	record.CallParked:   unpark,
+var steps = map[ledger.CallAt]step{
+	ledger.CallReady:    begin,
+	ledger.CallOfChild:  begin,
+	ledger.CallSent:     doubt,
+	ledger.CallInDoubt:  resolve,
+	ledger.CallAtSignIn: signedIn,
+	ledger.CallInRound:  goOn,
+	ledger.CallTasked:   await,
+	ledger.CallParked:   unpark,
 }
 
 // begin has a sub-agent work on a call, or sends it.
-func begin(t *turn, c *record.Call) (func() error, error) {
+func begin(t *turn, c *ledger.Call) (func() error, error) {
 	if sub := t.agent.sub(c); sub != nil {
 		return delegate(t, c, sub)
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // stopError ends a run with an answer.
@@ -40,8 +40,8 @@ func (t *turn) skip() error {
 	if t.rec.stopped() == nil {
 		return nil
 	}
-	unsent := func(c *record.Call) bool {
-		return c.At == record.CallReady || c.At == record.CallAsked || c.At == record.CallAtSignIn && c.Task == nil && len(c.Round) == 0
+	unsent := func(c *ledger.Call) bool {
+		return c.At == ledger.CallReady || c.At == ledger.CallAsked || c.At == ledger.CallAtSignIn && c.Task == nil && len(c.Round) == 0
 	}
 	for _, c := range t.rec.pending(unsent) {
 		if err := t.sender.stop(t.tools.job(c), nil); err != nil {
@@ -65,12 +65,12 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 	if answer != "" {
 		message := run.Text(run.RoleAssistant, answer)
 		message.At = e.rec.state.Updated
-		if err := e.rec.record(nil, &record.Called{}, &record.Responded{Message: message}); err != nil {
+		if err := e.rec.record(nil, &ledger.Called{}, &ledger.Responded{Message: message}); err != nil {
 			return err
 		}
 		over = append([]Event{&TurnEnd{Turn: e.rec.state.Turn, Messages: []run.Message{message}}}, over...)
 	}
-	return e.rec.record(over, &record.Ended{Status: run.StatusFinished, Stop: string(why), Output: answer, Structured: output})
+	return e.rec.record(over, &ledger.Ended{Status: run.StatusFinished, Stop: string(why), Output: answer, Structured: output})
 }
 
 // stopAt makes of a reply the answer of a hook.

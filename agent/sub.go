@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -93,9 +93,9 @@ func (s *SubAgent) under(parent *recipe) *recipe {
 
 // delegate has a sub-agent work on a call, or continue with it. One that waits for a person
 // is left alone.
-func delegate(t *turn, c *record.Call, sub *SubAgent) (func() error, error) {
+func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
 	var status run.Status
-	t.rec.read(func(s *record.State) {
+	t.rec.read(func(s *ledger.State) {
 		if child := s.Call(c.ID).Child; child != nil {
 			status = child.Status
 		}
@@ -128,7 +128,7 @@ func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine 
 }
 
 // begin begins the run of a sub-agent.
-func (e *engine) begin(c *record.Call, sub *SubAgent) error {
+func (e *engine) begin(c *ledger.Call, sub *SubAgent) error {
 	var args struct{ Task string }
 	if err := json.Unmarshal(c.Args, &args); err != nil {
 		return err
@@ -136,15 +136,15 @@ func (e *engine) begin(c *record.Call, sub *SubAgent) error {
 	var messages []run.Message
 	var schema json.RawMessage
 	if sub.take {
-		e.parent.rec.read(func(s *record.State) { messages, schema = slices.Clone(s.History[:len(s.History)-1]), s.Schema })
+		e.parent.rec.read(func(s *ledger.State) { messages, schema = slices.Clone(s.History[:len(s.History)-1]), s.Schema })
 	}
 	if !sub.take || args.Task != "" {
 		messages = append(messages, run.Text(run.RoleUser, args.Task))
 	}
-	e.rec.state = new(record.State) // until the parent's has it
-	root := e.rec.ledger.root
-	err := e.rec.record(nil, &record.Begun{
-		V: record.Version, ID: root.ID + "/" + c.ID, Tenant: root.Tenant, Agent: record.AgentName{Name: sub.agent.opts.Name, Rev: sub.agent.opts.Version},
+	e.rec.state = new(ledger.State) // until the parent's has it
+	root := e.rec.writer.root
+	err := e.rec.record(nil, &ledger.Begun{
+		V: ledger.Version, ID: root.ID + "/" + c.ID, Tenant: root.Tenant, Agent: ledger.AgentName{Name: sub.agent.opts.Name, Rev: sub.agent.opts.Version},
 		Messages: messages, Limits: sub.agent.opts.Limits, Schema: schema,
 	})
 	e.rec.adopt()
@@ -152,7 +152,7 @@ func (e *engine) begin(c *record.Call, sub *SubAgent) error {
 }
 
 // supervise drives the run of a sub-agent.
-func (t *turn) supervise(c *record.Call, e *engine) error {
+func (t *turn) supervise(c *ledger.Call, e *engine) error {
 	defer e.visits.end()
 	j := t.tools.job(c)
 	return t.sender.execute(e.ctx, j, func(ctx context.Context) error {
@@ -168,7 +168,7 @@ func (t *turn) supervised(j *job, e *engine, err error) error {
 		return t.rec.ended()
 	case e.ctx.Err() != nil:
 		return context.Cause(e.ctx)
-	case err != nil && t.rec.ledger.failed() != nil:
+	case err != nil && t.rec.writer.failed() != nil:
 		return err
 	case err != nil || e.rec.state.Status == run.StatusFailed:
 		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, e.rec.state.Error)})
@@ -191,7 +191,7 @@ func (e *engine) root() *engine {
 // takenOver returns the answer of an agent that has taken the run over, if one has.
 func (e *engine) takenOver() (answer string, ok bool) {
 	for _, c := range e.rec.state.Calls {
-		if sub := e.agent.sub(c); sub != nil && sub.take && c.At == record.CallDone && !c.Result.IsError {
+		if sub := e.agent.sub(c); sub != nil && sub.take && c.At == ledger.CallDone && !c.Result.IsError {
 			return c.Result.Text, true
 		}
 	}

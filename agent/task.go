@@ -6,25 +6,25 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // detached records that a call has become a task, before it is asked how far it is.
-func (s *sender) detached(c *record.Call, t mcp.TaskState) error {
-	task := record.Task{ID: t.ID}
+func (s *sender) detached(c *ledger.Call, t mcp.TaskState) error {
+	task := ledger.Task{ID: t.ID}
 	if t.TTL != nil {
 		task.Expires = time.Now().Add(*t.TTL).UTC().Truncate(time.Millisecond)
 	}
-	if err := s.rec.record(nil, &record.Detached{Call: c.ID, Task: task}); err != nil {
+	if err := s.rec.record(nil, &ledger.Detached{Call: c.ID, Task: task}); err != nil {
 		return err
 	}
 	return s.rec.commit()
 }
 
 // await continues a task: one that another process has begun, or that has its answers.
-func await(t *turn, c *record.Call) (func() error, error) {
+func await(t *turn, c *ledger.Call) (func() error, error) {
 	if !t.sched.room() {
 		return nil, nil
 	}
@@ -52,7 +52,7 @@ func (s *sender) callContext(j *job) (context.Context, func()) {
 	if s.agent.reader.is(j.call.Tool()) {
 		ctx = context.WithValue(ctx, keptKey{}, s.results)
 	}
-	if s.rec.ledger.journal == nil || j.call.Tool().Native() { // a function makes no tasks
+	if s.rec.writer.journal == nil || j.call.Tool().Native() { // a function makes no tasks
 		return ctx, func() {}
 	}
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // turn takes the calls of a turn to their outcomes, or as far as they get without an
@@ -25,19 +25,19 @@ type turn struct {
 	servers *servers
 	tools   *tools
 	sender  *sender
-	scan    []*record.Call // for waiting
+	scan    []*ledger.Call // for waiting
 
-	intents []record.Change // that start will record, and the events that come with them
+	intents []ledger.Change // that start will record, and the events that come with them
 	starts  []Event
 
-	newCall    slab[record.Call] // turns may have very many calls
-	newIntent  slab[record.Intent]
-	newDecided slab[record.Decided]
+	newCall    slab[ledger.Call] // turns may have very many calls
+	newIntent  slab[ledger.Intent]
+	newDecided slab[ledger.Decided]
 }
 
 func newTurn(e *engine) *turn {
 	n, wait := len(e.rec.state.Calls), time.Duration(0)
-	if e.rec.ledger.journal != nil {
+	if e.rec.writer.journal != nil {
 		wait = linger
 	}
 	t := &turn{engine: e, rec: e.rec, agent: e.agent, desk: e.desk, scope: new(scope), sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait)}
@@ -74,11 +74,11 @@ func workOn(e *engine) error {
 		return err
 	}
 	if e.rec.state.Limits.Active > 0 && t.sched.worked > 0 {
-		if err := e.rec.record(nil, &record.Charged{Spent: run.Spent{Active: t.sched.worked}}); err != nil {
+		if err := e.rec.record(nil, &ledger.Charged{Spent: run.Spent{Active: t.sched.worked}}); err != nil {
 			return err
 		}
 	}
-	if len(record.Open(e.rec.state)) > 0 {
+	if len(ledger.Open(e.rec.state)) > 0 {
 		return e.desk.suspend()
 	}
 	output, stop := e.outputOf(), e.rec.stopped()
@@ -133,7 +133,7 @@ func (t *turn) start() (launch []errand, err error) {
 				launch = make([]errand, 0, max(1, min(len(t.scan), t.sched.limit-t.sched.running)))
 			}
 			e := t.sched.call(c.ID, do)
-			e.brief = c.At == record.CallReady && c.Server != subServer && t.tools.job(c).native()
+			e.brief = c.At == ledger.CallReady && c.Server != subServer && t.tools.job(c).native()
 			launch = append(launch, e)
 		}
 	}
@@ -153,16 +153,16 @@ func (t *turn) start() (launch []errand, err error) {
 }
 
 // waits reports whether a step may move a call on.
-func (t *turn) waits(c *record.Call, room bool) bool {
-	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != record.CallReady)
+func (t *turn) waits(c *ledger.Call, room bool) bool {
+	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != ledger.CallReady)
 }
 
 // waiting is the calls that a step may move on, good until the next call of waiting. A turn may have very many, and
 // each end of one looks at them again: they are not copied.
-func (t *turn) waiting() []*record.Call {
+func (t *turn) waiting() []*ledger.Call {
 	t.scan = t.scan[:0]
 	room := t.sched.room()
-	t.rec.read(func(s *record.State) {
+	t.rec.read(func(s *ledger.State) {
 		for _, c := range s.Calls {
 			if t.waits(c, room) {
 				t.scan = append(t.scan, c)
@@ -173,9 +173,9 @@ func (t *turn) waiting() []*record.Call {
 }
 
 // present is a copy of a call as it is now, nil if it has to wait for room, or for another call of its server.
-func (t *turn) present(c *record.Call) (copied *record.Call) {
+func (t *turn) present(c *ledger.Call) (copied *ledger.Call) {
 	room := t.sched.room() && !t.heldBack(c)
-	t.rec.read(func(*record.State) {
+	t.rec.read(func(*ledger.State) {
 		if t.waits(c, room) {
 			copied = t.newCall.one()
 			*copied = *c
@@ -210,4 +210,4 @@ func (t *turn) startDeciding() error {
 	return nil
 }
 
-func isProposed(c *record.Call) bool { return c.At == record.CallProposed }
+func isProposed(c *ledger.Call) bool { return c.At == ledger.CallProposed }

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // WindowUse says what fills the window of a model in one call, in tokens. The parts are estimates ([model.Tokens]); if the model has counted
@@ -35,7 +35,7 @@ type window struct {
 	history, results int64
 
 	catalog *adapter.Catalog // with the next two: of what servers is
-	by      record.Discovery
+	by      ledger.Discovery
 	offered int
 	tools   int // of the request
 	servers []ServerTools

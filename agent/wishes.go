@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // lookEvery is how often a process that works on runs looks which of them are to end.
@@ -63,15 +64,15 @@ func (h *hold) means(ctx context.Context, w record.Wish) (yes bool) {
 }
 
 // endedSince reports whether a run has ended behind a record, or may have: its next records were pruned.
-func endedSince(records []record.Record, seq uint64) bool {
+func endedSince(records []run.Record, seq uint64) bool {
 	if len(records) > 0 && records[0].Seq > seq+1 {
 		return true
 	}
-	return slices.ContainsFunc(records, func(r record.Record) bool {
+	return slices.ContainsFunc(records, func(r run.Record) bool {
 		if r.Seq <= seq {
 			return false
 		}
-		_, ended := record.ChangeOf(r).(*record.Ended)
+		_, ended := ledger.ChangeOf(r).(*ledger.Ended)
 		return ended
 	})
 }
@@ -90,8 +91,8 @@ func (h *hold) wished(ctx context.Context) bool {
 	return false
 }
 
-func cancelledRun() record.Change {
-	return &record.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
+func cancelledRun() ledger.Change {
+	return &ledger.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
 }
 
 // endAsWished ends a run as cancelled whose work was stopped for that.
@@ -101,7 +102,7 @@ func (d *session) endAsWished(ctx context.Context, l *loaded) error {
 	now := &loaded{hold: l.hold, journal: l.journal}
 	err := now.load(ctx, d.agent, l.hold.lease.Key)
 	if err == nil && !now.state.Status.Ended() {
-		now.first = []record.Change{cancelledRun()}
+		now.first = []ledger.Change{cancelledRun()}
 		err = (&session{agent: d.agent}).put(ctx, now)
 	}
 	if err != nil {

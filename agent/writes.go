@@ -1,15 +1,15 @@
 package agent
 
-import "github.com/mcpchain/mcpchain/agent/run/record"
+import "github.com/mcpchain/mcpchain/internal/ledger"
 
 // holds reports whether a call has to wait for another one of its server: calls that may
 // change something are sent one after the other, see [Options.ParallelWrites].
-func (t *turn) holds(c *record.Call, j *job) bool {
+func (t *turn) holds(c *ledger.Call, j *job) bool {
 	return t.sched.taken(c.Server) && t.ordered(j)
 }
 
 // heldBack reports whether a call that is known to be ordered has to wait. Of the call it reads what never changes.
-func (t *turn) heldBack(c *record.Call) bool {
+func (t *turn) heldBack(c *ledger.Call) bool {
 	if !t.sched.taken(c.Server) {
 		return false
 	}

@@ -30,7 +30,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Options configure a [Feed]. Nil and the zero value are valid. A negative number is no bound.
@@ -47,7 +46,7 @@ type Options struct {
 	// has not seen. A reader that has all of the store is told to refresh once if the run is
 	// over: runs that failed or were cancelled have no last event. Default: Replay is asked
 	// each time, and readers are told only of the end of work in this process.
-	Head func(ctx context.Context, key run.Key) (record.Head, error)
+	Head func(ctx context.Context, key run.Key) (run.Head, error)
 
 	// Poll is how often a reader looks for events of other processes in the store, while this
 	// process does not work on the run. A run that does not move is looked at after twice the

@@ -49,11 +49,11 @@ func (k *kept) Replay(_ context.Context, at run.Key, after agent.Position) iter.
 	}
 }
 
-func (k *kept) Head(context.Context, run.Key) (record.Head, error) {
+func (k *kept) Head(context.Context, run.Key) (run.Head, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.heads++
-	h := record.Head{Key: key, Status: run.StatusRunning}
+	h := run.Head{Key: key, Status: run.StatusRunning}
 	if n := len(k.events); n > 0 {
 		h.Seq = k.events[n-1].Position().Seq
 	}

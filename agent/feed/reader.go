@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // Reader reads the events of a run. It is for one goroutine.
@@ -263,7 +262,7 @@ func (r *Reader) look(ctx context.Context, until *agent.Position) error {
 		}
 		return err
 	}
-	var head record.Head
+	var head run.Head
 	if r.feed.opts.Head != nil {
 		var err error
 		if head, err = r.feed.opts.Head(ctx, r.stream.key); err != nil {

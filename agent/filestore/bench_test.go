@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // BenchmarkAppend appends a record of 600 bytes. The store of each sync level is on the disk of the
@@ -44,11 +45,11 @@ func BenchmarkLoad(b *testing.B) {
 
 // suspended makes a run of about 8 kB that waits for a person.
 func suspended(t testing.TB, s record.Store, key run.Key) {
-	var changes []record.Change
+	var changes []ledger.Change
 	for range 12 {
 		changes = append(changes, note(strings.Repeat("x", 500)))
 	}
-	_, lease := create(t, s, key, append(changes, ask("a"), &record.Suspended{})...)
+	_, lease := create(t, s, key, append(changes, ask("a"), &ledger.Suspended{})...)
 	if err := s.Release(ctx, lease); err != nil {
 		t.Fatal(err)
 	}
@@ -95,10 +96,10 @@ func BenchmarkLists(b *testing.B) {
 	dir := b.TempDir()
 	s := open(b, dir, &filestore.Options{Sync: filestore.SyncNever})
 	for i := range runs {
-		d := &draft{new(record.State)}
+		d := &draft{new(ledger.State)}
 		key := run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}
 		head, records := d.nextAt(time.Now().Add((runs-time.Duration(i))*-time.Second),
-			&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant}, ask(fmt.Sprint("ask_", i)), &record.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)})
+			&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}, ask(fmt.Sprint("ask_", i)), &ledger.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)})
 		if _, err := s.Create(ctx, record.Holder{}, head, records); err != nil {
 			b.Fatal(err)
 		}

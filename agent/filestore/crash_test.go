@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
-	"github.com/mcpchain/mcpchain/agent/internal/soak"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // step is a call of a store. After a synced one, a power cut loses nothing of it.
@@ -28,7 +29,7 @@ type cast struct {
 	lease record.Lease
 }
 
-func (c *cast) append(s record.Store, changes ...record.Change) error {
+func (c *cast) append(s record.Store, changes ...ledger.Change) error {
 	head, records := c.draft.next(changes...)
 	return s.Append(ctx, c.lease, head, records)
 }
@@ -40,9 +41,9 @@ func (c *cast) acquire(s record.Store) (err error) {
 
 var two = run.Key{ID: "two"}
 
-func begin(s record.Store, key run.Key, changes ...record.Change) (c cast, err error) {
-	c.draft = &draft{new(record.State)}
-	head, records := c.draft.next(append([]record.Change{&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
+func begin(s record.Store, key run.Key, changes ...ledger.Change) (c cast, err error) {
+	c.draft = &draft{new(ledger.State)}
+	head, records := c.draft.next(append([]ledger.Change{&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
 	c.lease, err = s.Create(ctx, record.Holder{}, head, records)
 	return c, err
 }
@@ -65,14 +66,14 @@ var steps = []step{
 	{"answer", both, func(_ *cast, s record.Store) error {
 		return s.Reply(ctx, key, []run.Reply{{Question: "a", Action: run.ActionAccept}})
 	}},
-	{"suspend", both, func(c *cast, s record.Store) error { return c.append(s, &record.Suspended{}) }},
+	{"suspend", both, func(c *cast, s record.Store) error { return c.append(s, &ledger.Suspended{}) }},
 	{"take the answer", every, func(c *cast, s record.Store) error {
-		return c.append(s, &record.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAccept}}, &record.Woken{})
+		return c.append(s, &ledger.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAccept}}, &ledger.Woken{})
 	}},
 	{"delete the other", both, func(_ *cast, s record.Store) error { return s.Delete(ctx, two) }},
 	{"release", nil, func(c *cast, s record.Store) error { return s.Release(ctx, c.lease) }},
 	{"append after the release", every, func(c *cast, s record.Store) error { return c.append(s, note("3")) }},
-	{"end", both, func(c *cast, s record.Store) error { return c.append(s, &record.Ended{Status: run.StatusFinished}) }},
+	{"end", both, func(c *cast, s record.Store) error { return c.append(s, &ledger.Ended{Status: run.StatusFinished}) }},
 }
 
 // content is all that a store has of a run, but for its lease.
@@ -165,9 +166,9 @@ func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last
 			t.Fatalf("got epoch %d after %d", c.lease.Epoch, last.Epoch)
 		}
 		if c.draft.state.Status.Ended() {
-			return c.append(s, &record.Said{})
+			return c.append(s, &ledger.Said{})
 		}
-		return c.append(s, note("4"), &record.Suspended{})
+		return c.append(s, note("4"), &ledger.Suspended{})
 	}
 	for cut, done := 1, false; !done; cut++ {
 		again := d.reboot(1)

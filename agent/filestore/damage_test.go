@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // sample makes the file of a run with every kind of line.
@@ -146,7 +147,7 @@ func TestHole(t *testing.T) {
 	}
 
 	disk.put(path, data) // a sync follows, and another line
-	add(t, s, lease, d, &record.Suspended{})
+	add(t, s, lease, d, &ledger.Suspended{})
 	add(t, s, lease, d, note("after"))
 	_, n = disk.file(t)
 	data = n.now
@@ -186,11 +187,11 @@ func FuzzLoad(f *testing.F) {
 		}
 		head := log.Head
 		head.Seq++
-		next, err := record.Entry{Seq: head.Seq, Change: note("next")}.Encode()
+		next, err := ledger.Entry{Seq: head.Seq, Change: note("next")}.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Append(ctx, lease, head, []record.Record{next}); err != nil {
+		if err := s.Append(ctx, lease, head, []run.Record{next}); err != nil {
 			t.Fatal(err)
 		}
 		again, err := s.Load(ctx, key)

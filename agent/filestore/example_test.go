@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // A run waits for a person. Another process, which has the same directory, gives the answer.
@@ -24,16 +25,16 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	state := new(record.State)
+	state := new(ledger.State)
 	records, err := state.Add(time.Now(),
-		&record.Begun{V: record.Version, ID: "run_1"},
-		&record.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionForm, Survives: true}},
-		&record.Suspended{},
+		&ledger.Begun{V: ledger.Version, ID: "run_1"},
+		&ledger.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionForm, Survives: true}},
+		&ledger.Suspended{},
 	)
 	if err != nil {
 		log.Fatal(err)
 	}
-	lease, err := store.Create(ctx, record.Holder{Name: "worker", TTL: time.Minute}, record.HeadOf(state), records)
+	lease, err := store.Create(ctx, record.Holder{Name: "worker", TTL: time.Minute}, ledger.HeadOf(state), records)
 	if err != nil {
 		log.Fatal(err)
 	}

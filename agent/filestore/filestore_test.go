@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func open(t testing.TB, dir string, opts *filestore.Options) filestore.Store {
@@ -42,11 +43,11 @@ func (p *pair) next() record.Store {
 	return p.other
 }
 
-func (p *pair) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+func (p *pair) Create(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 	return p.next().Create(ctx, h, head, records)
 }
 
-func (p *pair) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (p *pair) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	return p.next().Append(ctx, lease, head, records, answers...)
 }
 
@@ -84,15 +85,15 @@ var (
 )
 
 // draft is a run as its holder has it.
-type draft struct{ state *record.State }
+type draft struct{ state *ledger.State }
 
-func (d *draft) next(changes ...record.Change) (record.Head, []record.Record) {
+func (d *draft) next(changes ...ledger.Change) (run.Head, []run.Record) {
 	return d.nextAt(time.Date(2026, 11, 1, 12, 0, int(d.state.Seq), 0, time.UTC), changes...)
 }
 
 // nextAt adds changes, a second apart.
-func (d *draft) nextAt(begin time.Time, changes ...record.Change) (record.Head, []record.Record) {
-	var records []record.Record
+func (d *draft) nextAt(begin time.Time, changes ...ledger.Change) (run.Head, []run.Record) {
+	var records []run.Record
 	for i, c := range changes {
 		at := begin.Add(time.Duration(i) * time.Second)
 		r, err := d.state.Add(at, c)
@@ -101,14 +102,14 @@ func (d *draft) nextAt(begin time.Time, changes ...record.Change) (record.Head, 
 		}
 		records = append(records, r...)
 	}
-	return record.HeadOf(d.state), records
+	return ledger.HeadOf(d.state), records
 }
 
 // create begins a run, which a holder has had.
-func create(t testing.TB, s record.Store, key run.Key, changes ...record.Change) (*draft, record.Lease) {
+func create(t testing.TB, s record.Store, key run.Key, changes ...ledger.Change) (*draft, record.Lease) {
 	t.Helper()
-	d := &draft{new(record.State)}
-	head, records := d.next(append([]record.Change{&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
+	d := &draft{new(ledger.State)}
+	head, records := d.next(append([]ledger.Change{&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
 	lease, err := s.Create(ctx, record.Holder{Name: "test"}, head, records)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func create(t testing.TB, s record.Store, key run.Key, changes ...record.Change)
 	return d, lease
 }
 
-func add(t testing.TB, s record.Store, lease record.Lease, d *draft, changes ...record.Change) {
+func add(t testing.TB, s record.Store, lease record.Lease, d *draft, changes ...ledger.Change) {
 	t.Helper()
 	head, records := d.next(changes...)
 	if err := s.Append(ctx, lease, head, records); err != nil {
@@ -124,16 +125,16 @@ func add(t testing.TB, s record.Store, lease record.Lease, d *draft, changes ...
 	}
 }
 
-func note(text string) record.Change {
+func note(text string) ledger.Change {
 	data, err := json.Marshal(text)
 	if err != nil {
 		panic(err)
 	}
-	return &record.Noted{Vars: map[string]json.RawMessage{"note": data}}
+	return &ledger.Noted{Vars: map[string]json.RawMessage{"note": data}}
 }
 
-func ask(id string) record.Change {
-	return &record.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}}
+func ask(id string) ledger.Change {
+	return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}}
 }
 
 // file is the one file of a run in a directory.
@@ -187,13 +188,13 @@ func TestBounds(t *testing.T) {
 }
 
 // fold is the state of the run in a store.
-func fold(t testing.TB, s record.Store) *record.State {
+func fold(t testing.TB, s record.Store) *ledger.State {
 	t.Helper()
 	log, err := s.Load(ctx, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := record.StateOf(log.Records)
+	state, err := ledger.StateOf(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +309,7 @@ func TestRoomForTheEnd(t *testing.T) {
 			break
 		}
 	}
-	end := &record.Ended{Status: run.StatusFailed, Error: strings.Repeat("the file is full ", 300)}
+	end := &ledger.Ended{Status: run.StatusFailed, Error: strings.Repeat("the file is full ", 300)}
 	head, records := (&draft{fold(t, s)}).next(end)
 	if err := s.Append(ctx, lease, head, records); err != nil {
 		t.Errorf("the end of the run: got %v", err)

@@ -14,15 +14,14 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // line is one change of a run, with the head that it leads to.
 type line struct {
-	V       int             `json:"v"`
-	Records []record.Record `json:"records"`
-	Answers []run.Reply     `json:"answers"`
-	Head    head            `json:"head"`
+	V       int          `json:"v"`
+	Records []run.Record `json:"records"`
+	Answers []run.Reply  `json:"answers"`
+	Head    head         `json:"head"`
 }
 
 // version is the version of the format of lines.
@@ -30,7 +29,7 @@ const version = 1
 
 // head is what is known of a run without its records.
 type head struct {
-	record.Head
+	run.Head
 	Answered []string `json:"answered,omitempty"` // the open questions that have an answer
 	Holder   string   `json:"holder,omitempty"`   // of the last lease, for people
 	Lasts    int64    `json:"lasts,omitzero"`     // TTL in nanoseconds
@@ -38,7 +37,7 @@ type head struct {
 }
 
 // follow is the head after an Append of a line at that place: what is the store's own stays.
-func (h head) follow(next record.Head, records []record.Record, at int64) head {
+func (h head) follow(next run.Head, records []run.Record, at int64) head {
 	next.Epoch, next.Held, next.TTL = h.Epoch, h.Held, h.TTL
 	out := head{Head: next, Holder: h.Holder}.answered(h.Answered)
 	switch {

@@ -17,8 +17,8 @@ import (
 // cannot be read come after all runs that it could read; one that does not say whose run it has is a matter of lists of all tenants.
 // What another version of this package has written meanwhile, or another program has copied into the directory, may be missing
 // from the first for a minute, or for a thousand times as long as it takes to read the end of each file.
-func (s *directory) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
-	return func(yield func(record.Head, error) bool) {
+func (s *directory) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
 		l := listing{store: s, q: q, seen: map[string]bool{}}
 		err := l.read(ctx)
 		heads, damaged := l.page()
@@ -28,12 +28,12 @@ func (s *directory) List(ctx context.Context, q record.Query) iter.Seq2[record.H
 			}
 		}
 		for _, d := range damaged {
-			if !yield(record.Head{Key: d.Key}, d) {
+			if !yield(run.Head{Key: d.Key}, d) {
 				return
 			}
 		}
 		if err != nil {
-			yield(record.Head{}, fmt.Errorf("list runs: %w", err))
+			yield(run.Head{}, fmt.Errorf("list runs: %w", err))
 		}
 	}
 }
@@ -42,7 +42,7 @@ func (s *directory) List(ctx context.Context, q record.Query) iter.Seq2[record.H
 type listing struct {
 	store   *directory
 	q       record.Query
-	heads   []record.Head
+	heads   []run.Head
 	damaged []*record.DamagedError
 	seen    map[string]bool // files: the end of a process may have left a mark too many
 }
@@ -147,7 +147,7 @@ func (l *listing) take(ctx context.Context, name string) (taken bool, err error)
 }
 
 // page puts the list in order, and cuts it at its limit.
-func (l *listing) page() ([]record.Head, []*record.DamagedError) {
+func (l *listing) page() ([]run.Head, []*record.DamagedError) {
 	heads, damaged := l.heads, l.damaged
 	slices.SortFunc(heads, l.q.Compare)
 	if l.q.Limit > 0 {

@@ -46,7 +46,7 @@ func waitingShelf(q record.Query) string {
 }
 
 // marksOf returns the marks of a run with that head.
-func marksOf(h record.Head) (marks []mark) {
+func marksOf(h run.Head) (marks []mark) {
 	add := func(shelf string, at int64) {
 		marks = append(marks, mark{shelf, at, nameOf(h.Key)})
 	}
@@ -311,7 +311,7 @@ func (s *directory) drop(ctx context.Context, name string, marks []mark) error {
 		return ctx.Err()
 	}
 	defer unlock()
-	var h record.Head
+	var h run.Head
 	_, err = s.opened(name, func(f File) (bool, error) {
 		t, err := s.readEnd(f, name)
 		h = t.head.Head

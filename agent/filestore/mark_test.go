@@ -14,9 +14,10 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
-	"github.com/mcpchain/mcpchain/agent/internal/soak"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // listed are the ids that a query selects, in their order.
@@ -34,7 +35,7 @@ func listed(t testing.TB, s record.Store, q record.Query) (ids []string) {
 // compareLists compares lists that go by marks with what the heads of all runs say.
 func compareLists(t testing.TB, s record.Store, what string) {
 	t.Helper()
-	var all []record.Head
+	var all []run.Head
 	for h, err := range s.List(ctx, record.Query{AllTenants: true}) {
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +47,7 @@ func compareLists(t testing.TB, s record.Store, what string) {
 		{AllTenants: true, DueAt: now}, {AllTenants: true, DueAt: now.Add(time.Hour)}, {AllTenants: true, Status: run.StatusRunning},
 		{AllTenants: true, Status: run.StatusWaiting}, {Status: run.StatusWaiting, Limit: 1}, {Tenant: key.Tenant, Status: run.StatusWaiting}, {AllTenants: true, Status: run.StatusWaiting, DueAt: now},
 	} {
-		var heads []record.Head
+		var heads []run.Head
 		for _, h := range all {
 			if q.Matches(h) {
 				heads = append(heads, h)
@@ -128,7 +129,7 @@ func TestFolderWithoutMarks(t *testing.T) {
 		}
 		s := d.on(t, dir, filestore.SyncEveryEffect)
 		create(t, s, run.Key{ID: "runs"})
-		create(t, s, run.Key{ID: "waits"}, ask("a"), &record.Suspended{Wake: time.Now().Add(time.Minute)})
+		create(t, s, run.Key{ID: "waits"}, ask("a"), &ledger.Suspended{Wake: time.Now().Add(time.Minute)})
 		unmark()
 		s = d.on(t, dir, filestore.SyncEveryEffect)
 		compareLists(t, s, "alone")
@@ -148,9 +149,9 @@ func TestListsOpenFew(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncNever)
 	for i := range 200 {
-		create(t, s, run.Key{ID: fmt.Sprint(i), Tenant: fmt.Sprint(i % 2)}, ask("a"), &record.Suspended{Wake: time.Now().Add(time.Hour)})
+		create(t, s, run.Key{ID: fmt.Sprint(i), Tenant: fmt.Sprint(i % 2)}, ask("a"), &ledger.Suspended{Wake: time.Now().Add(time.Hour)})
 	}
-	var last record.Head
+	var last run.Head
 	for head, err := range s.List(ctx, record.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 60}) {
 		if err != nil {
 			t.Fatal(err)

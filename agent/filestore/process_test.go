@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // TestMain makes the test binary a process that works on the run in a directory.
@@ -59,7 +60,7 @@ func takeOver(s record.Store) (*cast, *record.Log, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := record.StateOf(log.Records)
+	state, err := ledger.StateOf(log.Records)
 	c.draft = &draft{state}
 	return c, log, err
 }
@@ -76,9 +77,9 @@ func appendForEver(s record.Store) error {
 		return err
 	}
 	for {
-		var changes []record.Change
+		var changes []ledger.Change
 		for _, a := range log.Replies {
-			changes = append(changes, &record.Replied{Reply: a})
+			changes = append(changes, &ledger.Replied{Reply: a})
 		}
 		seq := log.Head.Seq + uint64(len(changes)) + 1
 		q := fmt.Sprint("q", seq)
@@ -132,7 +133,7 @@ func has(t *testing.T, s record.Store, seq uint64, q string) {
 		t.Fatalf("got %d records, want %d", log.Head.Seq, seq)
 	}
 	for _, r := range log.Records {
-		if n, ok := record.ChangeOf(r).(*record.Noted); ok && string(n.Vars["note"]) != `"`+textOf(r.Seq)+`"` {
+		if n, ok := ledger.ChangeOf(r).(*ledger.Noted); ok && string(n.Vars["note"]) != `"`+textOf(r.Seq)+`"` {
 			t.Fatalf("got the note %.40q in record %d", n.Vars["note"], r.Seq)
 		}
 	}

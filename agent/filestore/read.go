@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // open opens the file of a run. The error for none matches [record.ErrNotFound].
@@ -47,7 +48,7 @@ func (s *directory) readEnd(f File, name string) (tip, error) {
 // content is what a file has from a place on.
 type content struct {
 	tip     tip
-	records []record.Record
+	records []run.Record
 	answers map[string]run.Reply // by question, also the ones to closed questions
 }
 
@@ -99,7 +100,7 @@ func parse(data []byte, at int64) (*content, error) {
 			c.answers[a.Question] = a
 		}
 		n := len(c.records)
-		if n == 0 || at == 0 && !record.Begins(c.records[0]) || l.Head.Seq != c.records[0].Seq+uint64(n)-1 || c.records[n-1].Seq != l.Head.Seq {
+		if n == 0 || at == 0 && !ledger.Begins(c.records[0]) || l.Head.Seq != c.records[0].Seq+uint64(n)-1 || c.records[n-1].Seq != l.Head.Seq {
 			return fmt.Errorf("its record is not the next: %w", record.ErrCorrupt)
 		}
 		return nil
@@ -206,7 +207,7 @@ func isName(name string) bool {
 }
 
 // headOf reads the head of a file. If it cannot be read, the key is that of the lines before, if they have it.
-func (s *directory) headOf(ctx context.Context, name string) (h record.Head, err error) {
+func (s *directory) headOf(ctx context.Context, name string) (h run.Head, err error) {
 	err = s.calm(ctx, name, func(f File) (whole bool, err error) {
 		t, err := s.readEnd(f, name)
 		if h = t.head.Head; err != nil && nameOf(h.Key) != name {

@@ -56,7 +56,7 @@ func (s *directory) Wishes(ctx context.Context) (open []record.Wish, err error) 
 		}
 		path := filepath.Join(s.dir, wishes, name)
 		var w wish
-		var h record.Head
+		var h run.Head
 		data, failed := s.readChecked(path)
 		if failed == nil {
 			failed = json.Unmarshal(data, &w)

@@ -14,10 +14,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Create implements [record.Store].
-func (s *directory) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+func (s *directory) Create(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 	if err := record.CheckCreate(head, records); err != nil {
 		return record.Lease{}, err
 	}
@@ -28,7 +29,7 @@ func (s *directory) Create(ctx context.Context, h record.Holder, head record.Hea
 	return lease, nil
 }
 
-func (s *directory) create(ctx context.Context, h record.Holder, first record.Head, records []record.Record) (record.Lease, error) {
+func (s *directory) create(ctx context.Context, h record.Holder, first run.Head, records []run.Record) (record.Lease, error) {
 	name := nameOf(first.Key)
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *directory) syncDir() error {
 }
 
 // Append implements [record.Store]. With answers it reads the file as Answer does.
-func (s *directory) Append(ctx context.Context, lease record.Lease, next record.Head, records []record.Record, answers ...run.Reply) error {
+func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Head, records []run.Record, answers ...run.Reply) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
@@ -108,11 +109,11 @@ func asksOf(answers []run.Reply) (asks []string) {
 }
 
 // syncs reports whether an Append of records is synced.
-func (s *directory) syncs(records []record.Record) bool {
+func (s *directory) syncs(records []run.Record) bool {
 	if s.opts.Sync != SyncEveryTurn {
 		return s.opts.Sync == SyncEveryEffect
 	}
-	return slices.ContainsFunc(records, record.EndsTurn)
+	return slices.ContainsFunc(records, ledger.EndsTurn)
 }
 
 // Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it for answers to questions that are closed.
@@ -216,15 +217,15 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 const maxTicks = 20
 
 // lastHead is the head of a run, and zero if it cannot be read.
-func (s *directory) lastHead(name string) record.Head {
+func (s *directory) lastHead(name string) run.Head {
 	f, err := s.open(name, os.O_RDONLY)
 	if err != nil {
-		return record.Head{}
+		return run.Head{}
 	}
 	defer func() { _ = f.Close() }()
 	t, err := s.readEnd(f, name)
 	if err != nil {
-		return record.Head{}
+		return run.Head{}
 	}
 	return t.head.Head
 }

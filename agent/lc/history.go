@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // holdFor is how long a change to a history may keep others from the run. A process that
@@ -45,7 +46,7 @@ func (h *history) Messages(ctx context.Context) ([]llms.ChatMessage, error) {
 		return nil, err
 	}
 	messages := s.History
-	if s.Phase == record.PhaseCalls {
+	if s.Phase == ledger.PhaseCalls {
 		messages = messages[:len(messages)-1]
 	}
 	return toChat(messages), nil
@@ -62,22 +63,22 @@ func (h *history) AddAIMessage(ctx context.Context, text string) error {
 // AddMessage adds a message, in one step: no process takes the run for one under way.
 func (h *history) AddMessage(ctx context.Context, message llms.ChatMessage) error {
 	messages := fromChat([]llms.ChatMessage{message})
-	return h.change(ctx, messages, func(s *record.State) []record.Change {
-		return []record.Change{&record.Said{Messages: messages, Limits: s.Limits}, &record.Ended{Status: run.StatusFinished}}
+	return h.change(ctx, messages, func(s *ledger.State) []ledger.Change {
+		return []ledger.Change{&ledger.Said{Messages: messages, Limits: s.Limits}, &ledger.Ended{Status: run.StatusFinished}}
 	})
 }
 
 // SetMessages replaces all messages.
 func (h *history) SetMessages(ctx context.Context, messages []llms.ChatMessage) error {
 	all := fromChat(messages)
-	return h.change(ctx, all, func(s *record.State) []record.Change {
-		return []record.Change{&record.Compacted{Replaced: len(s.History), Messages: all}}
+	return h.change(ctx, all, func(s *ledger.State) []ledger.Change {
+		return []ledger.Change{&ledger.Compacted{Replaced: len(s.History), Messages: all}}
 	})
 }
 
 // Clear deletes the run.
 func (h *history) Clear(ctx context.Context) error {
-	err := h.hold(ctx, func(_ *record.State, _ record.Lease) error { return h.store.Delete(ctx, h.key) })
+	err := h.hold(ctx, func(_ *ledger.State, _ record.Lease) error { return h.store.Delete(ctx, h.key) })
 	if errors.Is(err, record.ErrNotFound) {
 		return nil
 	}
@@ -85,25 +86,25 @@ func (h *history) Clear(ctx context.Context) error {
 }
 
 // change makes changes to the run, or makes the run with the messages.
-func (h *history) change(ctx context.Context, first []run.Message, changes func(*record.State) []record.Change) error {
-	err := h.hold(ctx, func(s *record.State, lease record.Lease) error {
+func (h *history) change(ctx context.Context, first []run.Message, changes func(*ledger.State) []ledger.Change) error {
+	err := h.hold(ctx, func(s *ledger.State, lease record.Lease) error {
 		records, err := s.Add(now(), changes(s)...)
 		if err != nil {
 			return err
 		}
-		return h.store.Append(ctx, lease, record.HeadOf(s), records)
+		return h.store.Append(ctx, lease, ledger.HeadOf(s), records)
 	})
 	if !errors.Is(err, record.ErrNotFound) {
 		return err
 	}
-	s := new(record.State)
-	records, err := s.Add(now(), &record.Begun{
-		V: record.Version, ID: h.key.ID, Tenant: h.key.Tenant, Agent: record.AgentName{Name: h.agent}, Messages: first,
-	}, &record.Ended{Status: run.StatusFinished})
+	s := new(ledger.State)
+	records, err := s.Add(now(), &ledger.Begun{
+		V: ledger.Version, ID: h.key.ID, Tenant: h.key.Tenant, Agent: ledger.AgentName{Name: h.agent}, Messages: first,
+	}, &ledger.Ended{Status: run.StatusFinished})
 	if err != nil {
 		return err
 	}
-	lease, err := h.store.Create(ctx, holder(), record.HeadOf(s), records)
+	lease, err := h.store.Create(ctx, holder(), ledger.HeadOf(s), records)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (h *history) change(ctx context.Context, first []run.Message, changes func(
 }
 
 // hold lets f work on the run, if it has ended.
-func (h *history) hold(ctx context.Context, f func(*record.State, record.Lease) error) error {
+func (h *history) hold(ctx context.Context, f func(*ledger.State, record.Lease) error) error {
 	lease, err := h.store.Acquire(ctx, h.key, holder())
 	if err != nil {
 		return err
@@ -129,12 +130,12 @@ func (h *history) hold(ctx context.Context, f func(*record.State, record.Lease) 
 }
 
 // state loads the run.
-func (h *history) state(ctx context.Context) (*record.State, error) {
+func (h *history) state(ctx context.Context) (*ledger.State, error) {
 	log, err := record.LoadCurrent(ctx, h.store, h.key)
 	if err != nil {
 		return nil, err
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", h.key.ID, err)
 	}

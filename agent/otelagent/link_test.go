@@ -20,7 +20,7 @@ type counting struct {
 	writes atomic.Int32
 }
 
-func (c *counting) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...runs.Reply) error {
+func (c *counting) Append(ctx context.Context, l record.Lease, h runs.Head, records []runs.Record, answers ...runs.Reply) error {
 	c.writes.Add(1)
 	return c.Store.Append(ctx, l, h, records, answers...)
 }

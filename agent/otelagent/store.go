@@ -98,7 +98,7 @@ func count(ctx context.Context, store record.Store, q record.Query) (c counts, e
 	return c, nil
 }
 
-func (c *counts) add(h record.Head, now time.Time) {
+func (c *counts) add(h run.Head, now time.Time) {
 	c.status[h.Status]++
 	if h.HeldAt(now) {
 		c.held++

@@ -19,20 +19,21 @@ import (
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	runs "github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // damagedStore has a run that cannot be read.
 type damagedStore struct{ record.Store }
 
-func (d damagedStore) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
-	return func(yield func(record.Head, error) bool) {
+func (d damagedStore) List(ctx context.Context, q record.Query) iter.Seq2[runs.Head, error] {
+	return func(yield func(runs.Head, error) bool) {
 		for head, err := range d.Store.List(ctx, q) {
 			if !yield(head, err) {
 				return
 			}
 		}
 		key := runs.Key{ID: "bad"}
-		yield(record.Head{Key: key}, &record.DamagedError{Key: key, Err: errors.New("a bit")})
+		yield(runs.Head{Key: key}, &record.DamagedError{Key: key, Err: errors.New("a bit")})
 	}
 }
 
@@ -40,24 +41,24 @@ func (d damagedStore) List(ctx context.Context, q record.Query) iter.Seq2[record
 func TestObserveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
-		keep := func(id string, ttl time.Duration, changes ...record.Change) {
+		keep := func(id string, ttl time.Duration, changes ...ledger.Change) {
 			t.Helper()
-			s := new(record.State)
-			all, err := s.Add(time.Now(), append([]record.Change{&record.Begun{V: record.Version, ID: id}}, changes...)...)
+			s := new(ledger.State)
+			all, err := s.Add(time.Now(), append([]ledger.Change{&ledger.Begun{V: ledger.Version, ID: id}}, changes...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := store.Create(t.Context(), record.Holder{TTL: ttl}, record.HeadOf(s), all); err != nil {
+			if _, err := store.Create(t.Context(), record.Holder{TTL: ttl}, ledger.HeadOf(s), all); err != nil {
 				t.Fatal(err)
 			}
 		}
 		keep("works", time.Hour)
-		keep("left", 0, &record.Noted{Taken: true}, &record.Noted{Taken: true})
-		keep("waits", 0, &record.Suspended{})
-		keep("sleeps", 0, &record.Suspended{Wake: time.Now().Add(10 * time.Second)})
-		keep("parked", 0, &record.Noted{Taken: true}, &record.Ended{Status: runs.StatusFailed, Stop: record.StopParked})
-		keep("failed", 0, &record.Ended{Status: runs.StatusFailed})
-		keep("done", 0, &record.Ended{Status: runs.StatusFinished})
+		keep("left", 0, &ledger.Noted{Taken: true}, &ledger.Noted{Taken: true})
+		keep("waits", 0, &ledger.Suspended{})
+		keep("sleeps", 0, &ledger.Suspended{Wake: time.Now().Add(10 * time.Second)})
+		keep("parked", 0, &ledger.Noted{Taken: true}, &ledger.Ended{Status: runs.StatusFailed, Stop: record.StopParked})
+		keep("failed", 0, &ledger.Ended{Status: runs.StatusFailed})
+		keep("done", 0, &ledger.Ended{Status: runs.StatusFinished})
 		time.Sleep(30 * time.Second)
 		reader := sdkmetric.NewManualReader()
 		stop, err := otelagent.ObserveStore(damagedStore{store}, record.Query{AllTenants: true}, &otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
@@ -113,7 +114,7 @@ type refusing struct {
 	appends int
 }
 
-func (f *refusing) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...runs.Reply) error {
+func (f *refusing) Append(ctx context.Context, l record.Lease, h runs.Head, records []runs.Record, answers ...runs.Reply) error {
 	if f.appends++; f.appends == 2 {
 		return record.ErrTooLarge
 	}

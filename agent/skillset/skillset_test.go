@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/skillset"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
@@ -136,7 +136,7 @@ func TestSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, by := range []record.Discovery{record.DiscoveryNative, record.DiscoveryCall} {
+	for _, by := range []ledger.Discovery{ledger.DiscoveryNative, ledger.DiscoveryCall} {
 		m := agenttest.Play(
 			agenttest.Use(agenttest.Wanted{Tool: "search_tools", Arguments: `{"query":"a form to fill in"}`}),
 			agenttest.Use(agenttest.Wanted{Tool: "load_skill", Arguments: `{"skill":"pdf"}`}), agenttest.Say("done"),

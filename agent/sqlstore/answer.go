@@ -44,7 +44,7 @@ func (t *tx) answerAs(ctx context.Context, lease record.Lease, behind uint64, an
 }
 
 // head reads the head of a run, and keeps others from changing it.
-func (t *tx) head(ctx context.Context, key run.Key) (head record.Head, err error) {
+func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 	var epoch, held, ttl int64
 	var count int
 	var data []byte
@@ -64,7 +64,7 @@ func (t *tx) head(ctx context.Context, key run.Key) (head record.Head, err error
 }
 
 // keepAnswers inserts the answers that a run does not have, and returns how many these are.
-func (t *tx) keepAnswers(ctx context.Context, head record.Head, answers []run.Reply) (int, error) {
+func (t *tx) keepAnswers(ctx context.Context, head run.Head, answers []run.Reply) (int, error) {
 	var stored map[string]run.Reply
 	if head.Replies > 0 || slices.ContainsFunc(answers, func(a run.Reply) bool { return !slices.Contains(head.Questions, a.Question) }) {
 		var err error

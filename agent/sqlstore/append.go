@@ -11,7 +11,7 @@ import (
 )
 
 // Create implements [record.Store].
-func (s *database) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+func (s *database) Create(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 	if err := record.CheckCreate(head, records); err != nil {
 		return record.Lease{}, err
 	}
@@ -45,7 +45,7 @@ func (s *database) Create(ctx context.Context, h record.Holder, head record.Head
 }
 
 // Append implements [record.Store].
-func (s *database) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (s *database) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	if err := checkAppend(lease, head, records); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *database) appendAtOnce(ctx context.Context, update []any, items []item)
 }
 
 // appendInSteps appends in a transaction, with answers and the count of those that are there.
-func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head record.Head, update []any, items []item, answers []run.Reply) error {
+func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head run.Head, update []any, items []item, answers []run.Reply) error {
 	return s.writing(ctx, func(ctx context.Context, t *tx) error {
 		if len(answers) > 0 {
 			if err := t.answerAs(ctx, lease, head.Seq-uint64(len(items)), answers); err != nil {
@@ -119,15 +119,15 @@ func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head r
 }
 
 // checkAppend checks all of an append that does not need the store.
-func checkAppend(lease record.Lease, head record.Head, records []record.Record) error {
-	stored := record.Head{Key: lease.Key, Epoch: lease.Epoch}
+func checkAppend(lease record.Lease, head run.Head, records []run.Record) error {
+	stored := run.Head{Key: lease.Key, Epoch: lease.Epoch}
 	if len(records) > 0 {
 		stored.Seq = records[0].Seq - 1
 	}
 	return record.CheckAppend(stored, lease, head, records)
 }
 
-func encode(head record.Head, records []record.Record) ([]byte, []item, error) {
+func encode(head run.Head, records []run.Record) ([]byte, []item, error) {
 	data, err := encodeHead(head)
 	if err != nil {
 		return nil, nil, err
@@ -137,7 +137,7 @@ func encode(head record.Head, records []record.Record) ([]byte, []item, error) {
 }
 
 // countAnswers keeps how many open questions have an answer.
-func (t *tx) countAnswers(ctx context.Context, head record.Head) error {
+func (t *tx) countAnswers(ctx context.Context, head run.Head) error {
 	rows, err := t.QueryContext(ctx, selectAsks, head.Key.Tenant, head.Key.ID)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (t *tx) countAnswers(ctx context.Context, head record.Head) error {
 	return t.updateAnswers(ctx, head)
 }
 
-func (t *tx) updateAnswers(ctx context.Context, head record.Head) error {
+func (t *tx) updateAnswers(ctx context.Context, head run.Head) error {
 	_, err := t.exec(ctx, updateAnswers, head.Replies, due(head), head.Key.Tenant, head.Key.ID)
 	return err
 }

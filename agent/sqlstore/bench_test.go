@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // benchmarks runs a benchmark in each database.
@@ -162,9 +163,9 @@ func BenchmarkLists(b *testing.B) {
 				for i := part; i < runs; i += parts {
 					d, records := begin(run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)})
 					records = append(records, d.next(strings.Repeat("x", 300), i%16)...)
-					records = append(records, d.add(&record.Opened{Question: run.Question{ID: fmt.Sprint("ask_", i), Kind: run.QuestionForm, Survives: true}})...)
-					records = append(records, d.add(&record.Suspended{})...)
-					if _, err := store.Create(b.Context(), record.Holder{}, record.HeadOf(&d.state), records); err != nil {
+					records = append(records, d.add(&ledger.Opened{Question: run.Question{ID: fmt.Sprint("ask_", i), Kind: run.QuestionForm, Survives: true}})...)
+					records = append(records, d.add(&ledger.Suspended{})...)
+					if _, err := store.Create(b.Context(), record.Holder{}, ledger.HeadOf(&d.state), records); err != nil {
 						b.Error(err)
 					}
 				}
@@ -220,8 +221,8 @@ func suspended(b *testing.B, store record.Store, key run.Key) {
 	for range 10 {
 		records = append(records, d.next(strings.Repeat("x", 700), 1)...)
 	}
-	records = append(records, d.add(&record.Suspended{})...)
-	if _, err := store.Create(b.Context(), record.Holder{}, record.HeadOf(&d.state), records); err != nil {
+	records = append(records, d.add(&ledger.Suspended{})...)
+	if _, err := store.Create(b.Context(), record.Holder{}, ledger.HeadOf(&d.state), records); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // A run that waits for a person is rows of a table: any process may answer it.
@@ -34,16 +35,16 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	state := new(record.State)
+	state := new(ledger.State)
 	records, err := state.Add(time.Now(),
-		&record.Begun{V: record.Version, ID: "trip"},
-		&record.Opened{Question: run.Question{ID: "city", Kind: run.QuestionForm, Survives: true}},
-		&record.Suspended{},
+		&ledger.Begun{V: ledger.Version, ID: "trip"},
+		&ledger.Opened{Question: run.Question{ID: "city", Kind: run.QuestionForm, Survives: true}},
+		&ledger.Suspended{},
 	)
 	if err != nil {
 		log.Fatal(err)
 	}
-	lease, err := store.Create(ctx, record.Holder{Name: "worker", TTL: time.Minute}, record.HeadOf(state), records)
+	lease, err := store.Create(ctx, record.Holder{Name: "worker", TTL: time.Minute}, ledger.HeadOf(state), records)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // TestDamage has a store notice what is wrong with its rows.
@@ -173,7 +174,7 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 func TestTextOfOthers(t *testing.T) {
 	store, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	d, records := begin(key)
-	head := record.HeadOf(&d.state)
+	head := ledger.HeadOf(&d.state)
 	head.Agent = "caf\xe9"
 	if _, err := store.Create(t.Context(), record.Holder{}, head, records); err != nil {
 		t.Fatal(err)

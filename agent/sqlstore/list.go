@@ -16,8 +16,8 @@ const maxPage = 1000
 
 // List implements [record.Store]. It reads page by page and holds no connection while the
 // loop's body runs. A run that changes during the loop may be left out.
-func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
-	return func(yield func(record.Head, error) bool) {
+func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
 		var last *row
 		if q.After != nil && q.DueAt.IsZero() {
 			last = &row{head: *q.After, updated: nanos(q.After.Updated)}
@@ -29,7 +29,7 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[record.He
 			}
 			rows, err := s.page(ctx, q, last, size)
 			if err != nil {
-				yield(record.Head{}, fmt.Errorf("list runs: %w", err))
+				yield(run.Head{}, fmt.Errorf("list runs: %w", err))
 				return
 			}
 			for i := range rows {
@@ -47,7 +47,7 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[record.He
 
 // row is a run of a list. Its place is that of the columns, which are there if the head cannot be read.
 type row struct {
-	head         record.Head
+	head         run.Head
 	err          error // a *record.DamagedError, nil for none
 	updated, due int64
 }
@@ -71,7 +71,7 @@ func (s *database) page(ctx context.Context, q record.Query, last *row, size int
 				return err
 			}
 			if r.head, err = decodeHead(key, data, epoch, held, ttl, answers); err != nil {
-				r.head, r.err = record.Head{Key: key}, &record.DamagedError{Key: key, Err: err}
+				r.head, r.err = run.Head{Key: key}, &record.DamagedError{Key: key, Err: err}
 			}
 			page = append(page, r)
 		}
@@ -184,7 +184,7 @@ func conditions(q record.Query, column string, last *row, terms ...string) (wher
 		add(column+" < ?", nanos(q.Before))
 	}
 	if !q.DueAt.IsZero() {
-		add("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < 9223372036854775807", nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(record.MaxLead)))
+		add("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < 9223372036854775807", nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(run.MaxLead)))
 	}
 	switch {
 	case last == nil:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // The parts of what selectLog returns.
@@ -92,7 +93,7 @@ func (l *loading) take(key run.Key, part, n, m, ttl int64, answers int, data []b
 		l.found = true
 		l.log.Head, err = decodeHead(key, data, n, m, ttl, answers)
 	case recordPart:
-		var r record.Record
+		var r run.Record
 		if err = decode(data, m, &r); err != nil {
 			return fmt.Errorf("read record %d: %w", n, err)
 		}
@@ -115,9 +116,9 @@ func (l *loading) check() error {
 	if !l.found {
 		return record.ErrNotFound
 	}
-	slices.SortFunc(l.log.Records, func(a, b record.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(l.log.Records, func(a, b run.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	first := uint64(1)
-	if len(l.log.Records) > 0 && record.Begins(l.log.Records[0]) {
+	if len(l.log.Records) > 0 && ledger.Begins(l.log.Records[0]) {
 		first = l.log.Records[0].Seq
 	}
 	for i, r := range l.log.Records {

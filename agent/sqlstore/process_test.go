@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // childJob is the variable by which the test binary is a process that appends to a run.
@@ -30,10 +31,10 @@ const childJob = "SQLSTORE_CHILD"
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 // draft is a run as its holder has it.
-type draft struct{ state record.State }
+type draft struct{ state ledger.State }
 
 // add adds changes to the draft.
-func (d *draft) add(changes ...record.Change) (records []record.Record) {
+func (d *draft) add(changes ...ledger.Change) (records []run.Record) {
 	for _, c := range changes {
 		r, err := d.state.Add(start.Add(time.Duration(d.state.Seq)*time.Second), c)
 		if err != nil {
@@ -45,22 +46,22 @@ func (d *draft) add(changes ...record.Change) (records []record.Record) {
 }
 
 // next adds notes to the draft.
-func (d *draft) next(text string, n int) []record.Record {
+func (d *draft) next(text string, n int) []run.Record {
 	value, _ := json.Marshal(text)
-	return d.add(slices.Repeat([]record.Change{&record.Noted{Vars: map[string]json.RawMessage{"text": value}}}, n)...)
+	return d.add(slices.Repeat([]ledger.Change{&ledger.Noted{Vars: map[string]json.RawMessage{"text": value}}}, n)...)
 }
 
 // begin drafts a run with one record.
-func begin(key run.Key) (*draft, []record.Record) {
+func begin(key run.Key) (*draft, []run.Record) {
 	d := new(draft)
-	return d, d.add(&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant})
+	return d, d.add(&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant})
 }
 
 // create keeps a new run, whose lease has expired.
 func create(t testing.TB, store record.Store, key run.Key) (*draft, record.Lease) {
 	t.Helper()
 	d, records := begin(key)
-	lease, err := store.Create(t.Context(), record.Holder{Name: "parent"}, record.HeadOf(&d.state), records)
+	lease, err := store.Create(t.Context(), record.Holder{Name: "parent"}, ledger.HeadOf(&d.state), records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func create(t testing.TB, store record.Store, key run.Key) (*draft, record.Lease
 // append adds a note to a run.
 func (d *draft) append(ctx context.Context, store record.Store, lease record.Lease, text string, n int) error {
 	records := d.next(text, n)
-	return store.Append(ctx, lease, record.HeadOf(&d.state), records)
+	return store.Append(ctx, lease, ledger.HeadOf(&d.state), records)
 }
 
 // job is what a child is told.
@@ -110,7 +111,7 @@ func (j job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return err
 	}
@@ -256,8 +257,8 @@ func TestProcessesAtOnce(t *testing.T) {
 			wg.Go(func() {
 				for i := range 50 {
 					ask := fmt.Sprint(i)
-					records := d.add(&record.Opened{Question: run.Question{ID: ask, Kind: run.QuestionForm}})
-					if err := store.Append(t.Context(), lease, record.HeadOf(&d.state), records); err != nil {
+					records := d.add(&ledger.Opened{Question: run.Question{ID: ask, Kind: run.QuestionForm}})
+					if err := store.Append(t.Context(), lease, ledger.HeadOf(&d.state), records); err != nil {
 						t.Error(err)
 					}
 					if err := store.Reply(t.Context(), lease.Key, []run.Reply{{Question: ask, Action: run.ActionDecline}}); err != nil {
@@ -300,7 +301,7 @@ func TestKilledProcess(t *testing.T) {
 			if log.Head.Seq < last || log.Head.Seq%3 != 1 {
 				t.Fatalf("kill %d: got %d records, want %d and commits of 3", i, log.Head.Seq, last)
 			}
-			if _, err := record.StateOf(log.Records); err != nil {
+			if _, err := ledger.StateOf(log.Records); err != nil {
 				t.Fatal(err)
 			}
 		}

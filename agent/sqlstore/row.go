@@ -18,8 +18,8 @@ import (
 // never is the column due of a run that no time makes due.
 const never = math.MaxInt64
 
-// due is from when a run is due if it is not held, see [record.Head.Due].
-func due(h record.Head) int64 {
+// due is from when a run is due if it is not held, see [run.Head.Due].
+func due(h run.Head) int64 {
 	switch {
 	case h.Status.Ended():
 		return never
@@ -64,7 +64,7 @@ func names(key run.Key) (tenant, id string) {
 var anyText = jsontext.AllowInvalidUTF8(true)
 
 // encodeHead writes what the agent says of a run, and its sum. What the store says has columns.
-func encodeHead(h record.Head) ([]byte, error) {
+func encodeHead(h run.Head) ([]byte, error) {
 	h.Epoch, h.Held, h.TTL, h.Replies = 0, time.Time{}, 0, 0
 	data, err := json.Marshal(h, anyText)
 	if err != nil {
@@ -90,8 +90,8 @@ func checkHead(data []byte) error {
 }
 
 // decodeHead reads a head with the columns of its row.
-func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, answers int) (record.Head, error) {
-	var h record.Head
+func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, answers int) (run.Head, error) {
+	var h run.Head
 	if err := checkHead(data); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w", key.ID, err)
 	}
@@ -120,7 +120,7 @@ type item struct {
 }
 
 // encodeRecords writes records, a row for each.
-func encodeRecords(records []record.Record) ([]item, error) {
+func encodeRecords(records []run.Record) ([]item, error) {
 	items := make([]item, len(records))
 	for i, r := range records {
 		data, err := r.MarshalJSON()

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // opened is a store in a database that the test closes.
@@ -129,29 +130,29 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 // TestTwoVersions has a program of version 1 write in the tables of this one: it knows neither snapshots nor the time of leases.
 func TestTwoVersions(t *testing.T) {
 	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
-	s := new(record.State)
-	next := func(c record.Change) []record.Record {
+	s := new(ledger.State)
+	next := func(c ledger.Change) []run.Record {
 		r, err := s.Add(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	first := next(&record.Begun{V: record.Version, ID: "r"})
-	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(s), first)
+	first := next(&ledger.Begun{V: ledger.Version, ID: "r"})
+	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshot, err := record.NewSnapshot(s)
+	snapshot, err := ledger.NewSnapshot(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := next(snapshot)
-	if err := store.Append(t.Context(), lease, record.HeadOf(s), r); err != nil {
+	if err := store.Append(t.Context(), lease, ledger.HeadOf(s), r); err != nil {
 		t.Fatal(err)
 	}
-	data := next(&record.Noted{Trace: map[string]string{"a": "b"}})[0].JSON
-	old := record.HeadOf(s)
+	data := next(&ledger.Noted{Trace: map[string]string{"a": "b"}})[0].JSON
+	old := ledger.HeadOf(s)
 	old.Snapshot = 0
 	head, err := json.Marshal(old)
 	if err != nil {
@@ -164,15 +165,15 @@ func TestTwoVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := record.StateOf(log.Records)
+	got, err := ledger.StateOf(log.Records)
 	if err != nil || got.Seq != 3 || got.Snapshot != 2 {
 		t.Errorf("got %+v, %v, want the state at record 3", got, err)
 	}
 	if lease, err = store.Acquire(t.Context(), run.Key{ID: "r"}, record.Holder{TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	r = next(&record.Noted{Trace: map[string]string{"a": "c"}})
-	if err := store.Append(t.Context(), lease, record.HeadOf(s), r); err != nil {
+	r = next(&ledger.Noted{Trace: map[string]string{"a": "c"}})
+	if err := store.Append(t.Context(), lease, ledger.HeadOf(s), r); err != nil {
 		t.Fatal(err)
 	}
 	if log, err = record.LoadCurrent(t.Context(), store, run.Key{ID: "r"}); err != nil || len(log.Records) != 3 {
@@ -184,16 +185,16 @@ func TestTwoVersions(t *testing.T) {
 func TestWriteAheadLogIsCut(t *testing.T) {
 	file := inFile(t)
 	store, _ := opened(t, "sqlite", file, sqlstore.DialectSQLite)
-	s := new(record.State)
-	next := func(c record.Change) []record.Record {
+	s := new(ledger.State)
+	next := func(c ledger.Change) []run.Record {
 		r, err := s.Add(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	first := next(&record.Begun{V: record.Version, ID: "r"})
-	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(s), first)
+	first := next(&ledger.Begun{V: ledger.Version, ID: "r"})
+	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,8 +207,8 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	}
 	most := int64(0)
 	for range 20 {
-		r := next(&record.Noted{Trace: map[string]string{"a": strings.Repeat("x", 1<<20)}})
-		if err := store.Append(t.Context(), lease, record.HeadOf(s), r); err != nil {
+		r := next(&ledger.Noted{Trace: map[string]string{"a": strings.Repeat("x", 1<<20)}})
+		if err := store.Append(t.Context(), lease, ledger.HeadOf(s), r); err != nil {
 			t.Fatal(err)
 		}
 		most = max(most, size())

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // TestCompiledOnce has the statements of a run compiled once for each connection, and closed with it.
@@ -80,8 +81,8 @@ func live(t *testing.T, store record.Store, key run.Key) {
 
 // ask opens a question of a run.
 func (d *draft) ask(ctx context.Context, store record.Store, lease record.Lease) error {
-	records := d.add(&record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}})
-	return store.Append(ctx, lease, record.HeadOf(&d.state), records)
+	records := d.add(&ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}})
+	return store.Append(ctx, lease, ledger.HeadOf(&d.state), records)
 }
 
 // TestLockComesFirst has programs change one file at a time: a transaction that queries before it writes

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func yes(ask string) run.Reply {
@@ -21,7 +22,7 @@ func no(ask string) run.Reply {
 }
 
 // answered takes an answer into the run.
-func answered(a run.Reply) record.Change { return &record.Replied{Reply: a} }
+func answered(a run.Reply) ledger.Change { return &ledger.Replied{Reply: a} }
 
 // answer needs no lease, and leaves the holder's as it is.
 func answer(t *trial) {
@@ -88,7 +89,7 @@ func answerClosed(t *trial) {
 	t.answer(d, yes("a"))
 	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	t.has(d)
-	t.append(lease, d, &record.Ended{Status: run.StatusCancelled})
+	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	t.answer(d, yes("a"))
 	t.wants("answer at the end", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
 	t.has(d)
@@ -107,7 +108,7 @@ func appendAnswers(t *trial) {
 	t.answer(d, no("c"))
 	t.appendWith(lease, d, []run.Reply{no("c"), yes("b")}, answered(yes("b")))
 	t.has(d, no("c"))
-	t.appendWith(lease, d, []run.Reply{yes("a")}, &record.Ended{Status: run.StatusFinished})
+	t.appendWith(lease, d, []run.Reply{yes("a")}, &ledger.Ended{Status: run.StatusFinished})
 	t.has(d)
 }
 
@@ -118,7 +119,7 @@ func appendAnswersRefused(t *trial) {
 	t.answer(d, no("b"))
 	tries := func(what string, want error, lease record.Lease, answers ...run.Reply) {
 		t.Helper()
-		next := &draft{state: must(record.StateOf(d.records)), records: d.records}
+		next := &draft{state: must(ledger.StateOf(d.records)), records: d.records}
 		records := next.next(opened("c")...)
 		t.wants(what, t.store.Append(t.Context(), lease, next.head(), records, answers...), want)
 		t.has(d, no("b"))

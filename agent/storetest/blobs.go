@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // blobs returns the store as a BlobStore. A store that keeps none has nothing to prove.
@@ -140,8 +141,8 @@ func blobsMoved(t *trial) {
 	part := run.Part{Type: run.PartResult, ID: "c", Name: "read", Text: "cut", Kept: &run.Kept{
 		Handle: "r1", Tool: "read", Kind: "text", Size: len(data), Digest: record.DigestOf(data),
 	}}
-	d := begin(one, &record.Called{}, &record.Responded{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
-		Calls: []record.Call{{ID: "c", Key: "k", Name: "read", At: record.CallProposed}}}, &record.Intent{Call: "c"}, &record.Outcome{Call: "c", Result: part})
+	d := begin(one, &ledger.Called{}, &ledger.Responded{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
+		Calls: []ledger.Call{{ID: "c", Key: "k", Name: "read", At: ledger.CallProposed}}}, &ledger.Intent{Call: "c"}, &ledger.Outcome{Call: "c", Result: part})
 	lease := t.create(d, expired)
 	bad := func() (n int) {
 		for _, err := range record.Verify(t.Context(), t.store, record.Query{AllTenants: true}) {

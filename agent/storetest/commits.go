@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 var one = run.Key{Tenant: "acme", ID: "one"}
@@ -37,7 +38,7 @@ func createRefused(t *trial) {
 	late[0].Seq, late[1].Seq = 2, 3
 	empty := slices.Clone(d.records)
 	empty[1].JSON = nil
-	for name, records := range map[string][]record.Record{
+	for name, records := range map[string][]run.Record{
 		"no records":         nil,
 		"no first record":    late,
 		"a gap":              {d.records[0], late[1]},
@@ -61,10 +62,10 @@ func load(t *trial) {
 		t.Fatal(err)
 	}
 	t.answer(d, run.Reply{Question: "a", Action: run.ActionCancel})
-	records[0], head.Questions[0] = record.Record{}, "x"
+	records[0], head.Questions[0] = run.Record{}, "x"
 	log := t.load(one)
-	log.Records[0], log.Head.Questions[0], log.Replies[0] = record.Record{}, "x", run.Reply{}
-	_ = append(log.Records, record.Record{})
+	log.Records[0], log.Head.Questions[0], log.Replies[0] = run.Record{}, "x", run.Reply{}
+	_ = append(log.Records, run.Record{})
 	t.has(d, run.Reply{Question: "a", Action: run.ActionCancel})
 	t.append(lease, d, said("y"))
 	t.has(d, run.Reply{Question: "a", Action: run.ActionCancel})
@@ -74,9 +75,9 @@ func appendRecords(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
 	t.append(lease, d, said("1"))
-	t.append(lease, d, said("2"), &record.Suspended{Wake: start.Add(time.Hour)})
+	t.append(lease, d, said("2"), &ledger.Suspended{Wake: start.Add(time.Hour)})
 	t.has(d)
-	t.append(lease, d, &record.Woken{}, &record.Ended{Status: run.StatusFinished})
+	t.append(lease, d, &ledger.Woken{}, &ledger.Ended{Status: run.StatusFinished})
 	t.has(d)
 }
 
@@ -93,8 +94,8 @@ func appendWhole(t *trial) {
 	other.Key.ID = "other"
 	for _, c := range []struct {
 		name    string
-		head    record.Head
-		records []record.Record
+		head    run.Head
+		records []run.Record
 	}{
 		{"a gap", d.head(), gap},
 		{"no JSON", d.head(), empty},
@@ -117,7 +118,7 @@ func appendConflict(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
 	records := d.next(said("1"))
-	tries := func(what string, lease record.Lease, records []record.Record, want error) {
+	tries := func(what string, lease record.Lease, records []run.Record, want error) {
 		t.Helper()
 		t.wants(what, t.store.Append(t.Context(), lease, d.head(), records), want)
 	}
@@ -127,7 +128,7 @@ func appendConflict(t *trial) {
 	tries("again", lease, records, record.ErrConflict)
 	t.has(d)
 	ahead := *d
-	ahead.state = must(record.StateOf(d.records))
+	ahead.state = must(ledger.StateOf(d.records))
 	ahead.next(said("2"))
 	last := ahead.next(said("3"))
 	t.wants("ahead", t.store.Append(t.Context(), lease, ahead.head(), last), record.ErrConflict)
@@ -143,7 +144,7 @@ func appendConflict(t *trial) {
 func appendLost(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
-	before := must(record.StateOf(d.records))
+	before := must(ledger.StateOf(d.records))
 	answers := []run.Reply{yes("a")}
 	records := d.next(said("mine"))
 	for i, want := range []error{nil, record.ErrConflict, record.ErrConflict} {
@@ -170,7 +171,7 @@ func appendTakeovers(t *trial) {
 	for n := range 12 {
 		lease := t.acquire(one, expired)
 		if n > 0 {
-			t.append(lease, d, &record.Noted{Taken: true})
+			t.append(lease, d, &ledger.Noted{Taken: true})
 		}
 		for _, h := range t.heads(record.Query{AllTenants: true, DueAt: time.Now()}) {
 			if h.Takeovers != n {
@@ -178,7 +179,7 @@ func appendTakeovers(t *trial) {
 			}
 		}
 	}
-	t.append(t.acquire(one, held), d, &record.Replied{Reply: yes("a")})
+	t.append(t.acquire(one, held), d, &ledger.Replied{Reply: yes("a")})
 	t.has(d)
 	if got := t.load(one).Head.Takeovers; got != 0 {
 		t.Errorf("got %d takeovers after progress, want none", got)

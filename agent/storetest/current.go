@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // loadCurrent loads a run from its last snapshot on, and as a whole.
@@ -32,7 +33,7 @@ func loadCurrentAnswers(t *trial) {
 	lease := t.create(d, held)
 	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
 	t.answer(d, first)
-	t.append(lease, d, &record.Replied{Reply: first})
+	t.append(lease, d, &ledger.Replied{Reply: first})
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, opened("open", "other")...)
 	second := run.Reply{Question: "open", Action: run.ActionDecline, At: start}
@@ -47,8 +48,8 @@ func loadCurrentAnswers(t *trial) {
 }
 
 // snapshotAfter is the snapshot behind a change that is still to be added.
-func (d *draft) snapshotAfter(c record.Change) record.Change {
-	later := &draft{state: must(record.StateOf(d.records))}
+func (d *draft) snapshotAfter(c ledger.Change) ledger.Change {
+	later := &draft{state: must(ledger.StateOf(d.records))}
 	later.next(c)
 	return later.snapshot()
 }
@@ -61,7 +62,7 @@ func (t *trial) isCurrent(d *draft, answers ...run.Reply) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := record.StateOf(log.Records)
+	got, err := ledger.StateOf(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}

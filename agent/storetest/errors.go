@@ -49,7 +49,7 @@ func namesRun(t *trial) {
 	fails("append no records", t.store.Append(t.Context(), lease, d.head(), nil))
 	behind := d.next(said("2"))
 	fails("append behind what is missing", t.store.Append(t.Context(), lease, d.head(), behind))
-	fails("append what is not in order", t.store.Append(t.Context(), lease, d.head(), []record.Record{behind[0], records[0]}))
+	fails("append what is not in order", t.store.Append(t.Context(), lease, d.head(), []run.Record{behind[0], records[0]}))
 	fails("renew the lease of another epoch", t.store.Renew(t.Context(), other, held))
 
 	ctx, cancel := context.WithDeadline(t.Context(), time.Time{})

@@ -15,27 +15,28 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // faulty is a store whose own methods are replaced by those that are set.
 type faulty struct {
 	record.Store
-	create  func(context.Context, record.Holder, record.Head, []record.Record) (record.Lease, error)
+	create  func(context.Context, record.Holder, run.Head, []run.Record) (record.Lease, error)
 	load    func(context.Context, run.Key) (*record.Log, error)
-	append  func(context.Context, record.Lease, record.Head, []record.Record, ...run.Reply) error
+	append  func(context.Context, record.Lease, run.Head, []run.Record, ...run.Reply) error
 	answer  func(context.Context, run.Key, []run.Reply) error
 	acquire func(context.Context, run.Key, record.Holder) (record.Lease, error)
 	renew   func(context.Context, record.Lease, time.Duration) error
 	release func(context.Context, record.Lease) error
-	list    func(context.Context, record.Query) iter.Seq2[record.Head, error]
+	list    func(context.Context, record.Query) iter.Seq2[run.Head, error]
 	delete  func(context.Context, run.Key) error
 }
 
-func (f *faulty) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+func (f *faulty) Create(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 	return f.create(ctx, h, head, records)
 }
 func (f *faulty) Load(ctx context.Context, key run.Key) (*record.Log, error) { return f.load(ctx, key) }
-func (f *faulty) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (f *faulty) Append(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	return f.append(ctx, l, head, records, answers...)
 }
 func (f *faulty) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
@@ -48,7 +49,7 @@ func (f *faulty) Renew(ctx context.Context, l record.Lease, ttl time.Duration) e
 	return f.renew(ctx, l, ttl)
 }
 func (f *faulty) Release(ctx context.Context, l record.Lease) error { return f.release(ctx, l) }
-func (f *faulty) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+func (f *faulty) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 	return f.list(ctx, q)
 }
 func (f *faulty) Delete(ctx context.Context, key run.Key) error { return f.delete(ctx, key) }
@@ -68,7 +69,7 @@ var faults = []struct {
 	set        func(*faulty)
 }{
 	{"creates over a run", "create/exists", func(f *faulty) {
-		f.create = func(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+		f.create = func(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 			_ = f.Store.Delete(ctx, head.Key)
 			return f.Store.Create(ctx, h, head, records)
 		}
@@ -85,7 +86,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends in parts", "append/all_or_nothing", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 			for i := range records {
 				part := head
 				part.Seq = records[i].Seq
@@ -97,7 +98,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends at any place", "append/conflict", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 			if err := f.Store.Append(ctx, l, head, records, answers...); l.Epoch == 0 || !errors.Is(err, record.ErrConflict) {
 				return err
 			}
@@ -105,7 +106,7 @@ var faults = []struct {
 		}
 	}},
 	{"takes any epoch", "lease/holder_that_wakes_up", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 			return f.Store.Append(ctx, f.present(l.Key), head, records, answers...)
 		}
 	}},
@@ -117,7 +118,7 @@ var faults = []struct {
 		}
 	}},
 	{"refuses a lease that has expired", "append/expired_lease", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 			if log, err := f.Store.Load(ctx, l.Key); err == nil && time.Now().After(log.Head.Held) {
 				return record.ErrConflict
 			}
@@ -125,12 +126,12 @@ var faults = []struct {
 		}
 	}},
 	{"appends without the answers", "append/answers", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, _ ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, _ ...run.Reply) error {
 			return f.Store.Append(ctx, l, head, records)
 		}
 	}},
 	{"keeps answers before it appends", "append/answers_refused", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 			if err := f.Store.Reply(ctx, l.Key, answers); err != nil {
 				return err
 			}
@@ -138,7 +139,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends before it keeps answers", "append/answers_refused", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 			if err := f.Store.Append(ctx, l, head, records); err != nil {
 				return err
 			}
@@ -213,26 +214,26 @@ var faults = []struct {
 		}
 	}},
 	{"lists all tenants", "list", func(f *faulty) {
-		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 			q.AllTenants = true
 			return f.Store.List(ctx, q)
 		}
 	}},
 	{"lists without a limit", "list/order", func(f *faulty) {
-		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 			q.Limit = 0
 			return f.Store.List(ctx, q)
 		}
 	}},
 	{"lists what is not due", "list/due", func(f *faulty) {
-		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 			q.DueAt = time.Time{}
 			return f.Store.List(ctx, q)
 		}
 	}},
 	{"lists the newest of what is due", "list/due_order", func(f *faulty) {
-		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
-			return func(yield func(record.Head, error) bool) {
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
+			return func(yield func(run.Head, error) bool) {
 				n := 0
 				for h, err := range f.Store.List(ctx, record.Query{Tenant: q.Tenant, AllTenants: q.AllTenants}) {
 					if due := q.DueAt.IsZero() || h.Due(q.DueAt); !due || q.Limit > 0 && n == q.Limit {
@@ -247,8 +248,8 @@ var faults = []struct {
 	}},
 	{"lists with a lock", "list/body_calls_the_store", func(f *faulty) {
 		var mu sync.Mutex
-		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
-			return func(yield func(record.Head, error) bool) {
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
+			return func(yield func(run.Head, error) bool) {
 				mu.Lock()
 				defer mu.Unlock()
 				f.Store.List(ctx, q)(yield)
@@ -263,14 +264,14 @@ var faults = []struct {
 		}
 	}},
 	{"lists once", "list/body_calls_the_store", func(f *faulty) {
-		f.list = func(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
-			var heads []record.Head
+		f.list = func(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
+			var heads []run.Head
 			for h, err := range f.Store.List(ctx, q) {
 				if err == nil {
 					heads = append(heads, h)
 				}
 			}
-			return func(yield func(record.Head, error) bool) {
+			return func(yield func(run.Head, error) bool) {
 				for _, h := range heads {
 					if !yield(h, nil) {
 						return
@@ -284,13 +285,13 @@ var faults = []struct {
 	}},
 	{"counts epochs from 1", "delete/created_again", func(f *faulty) {
 		base := map[run.Key]uint64{}
-		f.create = func(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+		f.create = func(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 			l, err := f.Store.Create(ctx, h, head, records)
 			base[l.Key] = l.Epoch
 			l.Epoch -= base[l.Key]
 			return l, err
 		}
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 			l.Epoch += base[l.Key]
 			return f.Store.Append(ctx, l, head, records, answers...)
 		}
@@ -300,7 +301,7 @@ var faults = []struct {
 		}
 	}},
 	{"folds the case of keys", "keys", func(f *faulty) {
-		f.create = func(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+		f.create = func(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 			for other := range f.Store.List(ctx, record.Query{Tenant: head.Key.Tenant}) {
 				if strings.EqualFold(other.Key.ID, head.Key.ID) {
 					return record.Lease{}, record.ErrExists
@@ -323,8 +324,8 @@ var faults = []struct {
 		f.load = func(ctx context.Context, key run.Key) (*record.Log, error) {
 			log, err := f.Store.Load(ctx, key)
 			if err == nil {
-				log.Records = slices.DeleteFunc(log.Records, func(r record.Record) bool {
-					_, unknown := record.ChangeOf(r).(*record.Unknown)
+				log.Records = slices.DeleteFunc(log.Records, func(r run.Record) bool {
+					_, unknown := ledger.ChangeOf(r).(*ledger.Unknown)
 					return unknown
 				})
 			}
@@ -332,7 +333,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends without a lock", "at_once/append", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 			if log, err := f.Store.Load(ctx, l.Key); err != nil || log.Head.Seq+1 != records[0].Seq {
 				return record.ErrConflict
 			}
@@ -348,7 +349,7 @@ var faults = []struct {
 		}
 	}},
 	{"names the run twice", "errors_name_the_run", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 			if err := f.Store.Append(ctx, l, head, records, answers...); err != nil {
 				return fmt.Errorf("append to run %q: %w", l.Key.ID, err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func lease(t *trial) {
@@ -194,7 +195,7 @@ func leaseWakesUp(t *trial) {
 	t.wants("append before the second", t.store.Append(t.Context(), first, stopped.head(), records), record.ErrConflict)
 	t.append(second, d, said("by the second"))
 	t.wants("append after the second", t.store.Append(t.Context(), first, stopped.head(), records), record.ErrConflict)
-	again := must(record.StateOf(d.records))
+	again := must(ledger.StateOf(d.records))
 	late := &draft{state: again, records: d.records}
 	records = late.next(said("by the first"))
 	t.wants("append what follows", t.store.Append(t.Context(), first, late.head(), records), record.ErrConflict)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // listed are the ids that a query selects.
@@ -33,7 +34,7 @@ func list(t *trial) {
 	t.lists("an empty store", record.Query{AllTenants: true})
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
-	other := begin(run.Key{ID: "other"}, &record.Ended{Status: run.StatusFailed})
+	other := begin(run.Key{ID: "other"}, &ledger.Ended{Status: run.StatusFailed})
 	other.state.Agent.Name = "other"
 	t.create(other, expired)
 
@@ -72,16 +73,16 @@ func listQuestions(t *trial) {
 			changes = append(changes, said(id))
 		}
 		if i%3 > 0 {
-			changes = append(changes, &record.Suspended{})
+			changes = append(changes, &ledger.Suspended{})
 		}
 		t.create(begin(run.Key{Tenant: "acme", ID: id}, changes...), expired)
-		t.create(begin(run.Key{Tenant: "acme", ID: "asks nothing " + id}, &record.Suspended{}), expired)
+		t.create(begin(run.Key{Tenant: "acme", ID: "asks nothing " + id}, &ledger.Suspended{}), expired)
 	}
 	for _, h := range t.heads(record.Query{Tenant: "acme"}) {
 		if len(h.Questions) > 0 {
 			want = append(want, h.Questions[0])
 		}
-		if questions := record.HeadOf(t.folded(h.Key)).OpenQuestions; len(h.OpenQuestions) > 0 && string(encode(h.OpenQuestions)) != string(encode(questions)) {
+		if questions := ledger.HeadOf(t.folded(h.Key)).OpenQuestions; len(h.OpenQuestions) > 0 && string(encode(h.OpenQuestions)) != string(encode(questions)) {
 			t.Errorf("got the questions %s, want %s", h.OpenQuestions, questions)
 		}
 	}
@@ -105,7 +106,7 @@ func listQuestions(t *trial) {
 }
 
 // heads are the heads that a query selects.
-func (t *trial) heads(q record.Query) (heads []record.Head) {
+func (t *trial) heads(q record.Query) (heads []run.Head) {
 	t.Helper()
 	for head, err := range t.store.List(t.Context(), q) {
 		if err != nil {
@@ -117,9 +118,9 @@ func (t *trial) heads(q record.Query) (heads []record.Head) {
 }
 
 // folded is the state of a run.
-func (t *trial) folded(key run.Key) *record.State {
+func (t *trial) folded(key run.Key) *ledger.State {
 	t.Helper()
-	s, err := record.StateOf(t.load(key).Records)
+	s, err := ledger.StateOf(t.load(key).Records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,12 +173,12 @@ func listDue(t *trial) {
 	now := time.Now()
 	suspended := func(id string, wake time.Time, asks ...string) *draft {
 		d := begin(run.Key{ID: id}, opened(asks...)...)
-		d.next(&record.Suspended{Wake: wake})
+		d.next(&ledger.Suspended{Wake: wake})
 		return d
 	}
 	t.create(begin(run.Key{ID: "held"}), held)
 	t.create(begin(run.Key{ID: "ran"}), expired)
-	t.create(begin(run.Key{ID: "over"}, &record.Ended{Status: run.StatusFinished}), expired)
+	t.create(begin(run.Key{ID: "over"}, &ledger.Ended{Status: run.StatusFinished}), expired)
 	t.create(suspended("asks", time.Time{}, "a"), expired)
 	answered := suspended("answered", time.Time{}, "a")
 	t.create(answered, expired)
@@ -203,7 +204,7 @@ func listDue(t *trial) {
 // listDueOrder has runs that are due for different times.
 func listDueOrder(t *trial) {
 	now := time.Now()
-	create := func(id string, changes ...record.Change) *draft {
+	create := func(id string, changes ...ledger.Change) *draft {
 		d := begin(run.Key{ID: id}, changes...)
 		t.create(d, expired)
 		return d
@@ -211,9 +212,9 @@ func listDueOrder(t *trial) {
 	create("new", said("1"), said("2"), said("3"))
 	create("old")
 	create("as old")
-	create("slept long", &record.Suspended{Wake: start.Add(-time.Hour)})
-	create("slept", &record.Suspended{Wake: now.Add(-time.Minute)})
-	t.answer(create("answered", append(opened("a"), &record.Suspended{Wake: now.Add(time.Hour)})...), yes("a"))
+	create("slept long", &ledger.Suspended{Wake: start.Add(-time.Hour)})
+	create("slept", &ledger.Suspended{Wake: now.Add(-time.Minute)})
+	t.answer(create("answered", append(opened("a"), &ledger.Suspended{Wake: now.Add(time.Hour)})...), yes("a"))
 
 	all := []string{"slept long", "as old", "old", "answered", "new", "slept"}
 	for limit := range len(all) + 2 {

@@ -6,13 +6,14 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // exportImport moves a run out of the store and back, with answers, and verifies it.
 func exportImport(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, expired)
-	t.append(lease, d, &record.Replied{Reply: run.Reply{Question: "closed", Action: run.ActionDecline, At: start}})
+	t.append(lease, d, &ledger.Replied{Reply: run.Reply{Question: "closed", Action: run.ActionDecline, At: start}})
 	for range 3 { // more than an import keeps at once
 		t.append(lease, d, said("<"+strings.Repeat("x", 3<<20)))
 	}

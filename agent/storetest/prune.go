@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // prune has the store forget old records, if it can: the run loads, continues, and moves to another place as before, with the answers
@@ -17,7 +18,7 @@ func prune(t *trial) {
 	lease := t.create(d, held)
 	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
 	t.answer(d, first)
-	t.append(lease, d, &record.Replied{Reply: first}, said("before"))
+	t.append(lease, d, &ledger.Replied{Reply: first}, said("before"))
 	t.prunes(0) // without a snapshot
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, said("after"))
@@ -44,7 +45,7 @@ func prune(t *trial) {
 	t.has(d, yes("open"))
 	lease = t.acquire(one, held)
 	t.append(lease, d, answered(yes("open")), said("more"))
-	later := &draft{state: must(record.StateOf(d.records)), records: d.records}
+	later := &draft{state: must(ledger.StateOf(d.records)), records: d.records}
 	t.append(lease, later, later.snapshot())
 	t.append(lease, later, said("last"))
 	t.has(later)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 const many = 16 // goroutines that do the same at once
@@ -55,7 +56,7 @@ func appendAtOnce(t *trial) {
 	for range 8 {
 		drafts := make([]*draft, many)
 		for i := range drafts {
-			drafts[i] = &draft{state: must(record.StateOf(d.records)), records: slices.Clip(d.records)}
+			drafts[i] = &draft{state: must(ledger.StateOf(d.records)), records: slices.Clip(d.records)}
 			drafts[i].next(said(fmt.Sprint(i)))
 		}
 		won := t.race(record.ErrConflict, func(i int) error {
@@ -161,7 +162,7 @@ func loadAtOnce(t *trial) {
 		ask, next := fmt.Sprint("a", i), fmt.Sprint("a", i+1)
 		t.append(lease, d, opened(ask)...)
 		t.answer(d, yes(ask))
-		t.append(lease, d, append([]record.Change{answered(yes(ask)), said("x")}, opened("q"+next)...)...)
+		t.append(lease, d, append([]ledger.Change{answered(yes(ask)), said("x")}, opened("q"+next)...)...)
 		t.append(lease, d, answered(no("q"+next)))
 	}
 	stop()
@@ -178,12 +179,12 @@ func (t *trial) readsWhole(ctx context.Context) {
 		}
 		return
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	want := record.HeadOf(s)
+	want := ledger.HeadOf(s)
 	want.Replies = len(log.Replies)
 	if len(log.Head.OpenQuestions) == 0 { // a store that seals runs leaves them out
 		want.OpenQuestions = nil

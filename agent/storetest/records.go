@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // laterVersion keeps what this version of the program does not know.
@@ -19,7 +19,7 @@ func laterVersion(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
 	for _, text := range later {
-		var r record.Record
+		var r run.Record
 		if err := json.Unmarshal([]byte(text), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func laterVersion(t *trial) {
 func oddTexts(t *trial) {
 	d := begin(one, said("<&>\u2028\x00\n\t\\\"\u007f\U0001f9ea"))
 	lease := t.create(d, held)
-	t.append(lease, d, &record.Called{}, &record.Responded{
+	t.append(lease, d, &ledger.Called{}, &ledger.Responded{
 		Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{
 			{Type: run.PartText, Text: "a\x00b\xffc"},
 			{Type: run.PartImage, Data: []byte{0, 255, '\n'}},

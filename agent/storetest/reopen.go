@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Reopen proves that a store has everything after it is closed and opened again. Each call of
@@ -13,7 +14,7 @@ import (
 func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close func())) {
 	s, closeStore := open(t)
 	first := &trial{T: t, store: s}
-	d, over, gone := begin(one, opened("a", "b")...), begin(run.Key{ID: "over"}, &record.Ended{Status: run.StatusFinished}), begin(run.Key{ID: "gone"})
+	d, over, gone := begin(one, opened("a", "b")...), begin(run.Key{ID: "over"}, &ledger.Ended{Status: run.StatusFinished}), begin(run.Key{ID: "gone"})
 	first.create(d, expired)
 	first.create(over, held)
 	first.create(gone, held)
@@ -21,7 +22,7 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	first.append(lease, d, said("1"))
 	first.answer(d, yes("a"), yes("b"))
 	first.append(lease, d, answered(yes("a")))
-	first.append(lease, d, &record.Suspended{})
+	first.append(lease, d, &ledger.Suspended{})
 	first.wants("delete", s.Delete(t.Context(), gone.key()), nil)
 	before := first.load(one).Head
 	closeStore()
@@ -39,6 +40,6 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	second.wants("acquire what is held", err, record.ErrHeld)
 	second.lists("due", record.Query{AllTenants: true, DueAt: time.Now().Add(2 * held)}, "one")
 	second.wants("another answer", s.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
-	second.append(lease, d, &record.Woken{}, answered(yes("b")))
+	second.append(lease, d, &ledger.Woken{}, answered(yes("b")))
 	second.has(d)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Run proves a store by tests. Each opens an empty one.
@@ -110,26 +111,26 @@ var start = time.Date(2026, 11, 1, 12, 0, 0, 123456789, time.UTC)
 
 // draft is a run as its holder has it.
 type draft struct {
-	state   *record.State
-	records []record.Record
+	state   *ledger.State
+	records []run.Record
 }
 
 // begin drafts a run.
-func begin(key run.Key, changes ...record.Change) *draft {
-	d := &draft{state: new(record.State)}
-	d.next(&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Agent: record.AgentName{Name: "helper"}})
+func begin(key run.Key, changes ...ledger.Change) *draft {
+	d := &draft{state: new(ledger.State)}
+	d.next(&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: "helper"}})
 	d.next(changes...)
 	return d
 }
 
 // next adds changes to the draft, a second apart, and returns their records.
-func (d *draft) next(changes ...record.Change) []record.Record {
+func (d *draft) next(changes ...ledger.Change) []run.Record {
 	first := len(d.records)
 	for _, c := range changes {
-		e := record.Entry{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
-		if _, later := c.(*record.Unknown); later {
+		e := ledger.Entry{Seq: d.state.Seq + 1, At: start.Add(time.Duration(d.state.Seq) * time.Second), Change: c}
+		if _, later := c.(*ledger.Unknown); later {
 			d.state.Seq, d.state.Updated = e.Seq, e.At
-		} else if err := record.Apply(d.state, e); err != nil {
+		} else if err := ledger.Apply(d.state, e); err != nil {
 			panic(err)
 		}
 		d.records = append(d.records, must(e.Encode()))
@@ -138,28 +139,28 @@ func (d *draft) next(changes ...record.Change) []record.Record {
 }
 
 // snapshot adds a snapshot to the draft.
-func (d *draft) snapshot() record.Change {
-	c, err := record.NewSnapshot(d.state)
+func (d *draft) snapshot() ledger.Change {
+	c, err := ledger.NewSnapshot(d.state)
 	if err != nil {
 		panic(err)
 	}
 	return c
 }
 
-func (d *draft) head() record.Head { return record.HeadOf(d.state) }
+func (d *draft) head() run.Head { return ledger.HeadOf(d.state) }
 
 func (d *draft) key() run.Key { return d.head().Key }
 
 // opened asks questions.
-func opened(ids ...string) (changes []record.Change) {
+func opened(ids ...string) (changes []ledger.Change) {
 	for _, id := range ids {
-		changes = append(changes, &record.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}})
+		changes = append(changes, &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}})
 	}
 	return changes
 }
 
-func said(text string) record.Change {
-	return &record.Noted{Vars: map[string]json.RawMessage{"text": encode(text)}}
+func said(text string) ledger.Change {
+	return &ledger.Noted{Vars: map[string]json.RawMessage{"text": encode(text)}}
 }
 
 // create keeps a draft for a holder with that time.
@@ -176,13 +177,13 @@ func (t *trial) create(d *draft, ttl time.Duration) record.Lease {
 }
 
 // append adds changes to a draft and its run.
-func (t *trial) append(lease record.Lease, d *draft, changes ...record.Change) {
+func (t *trial) append(lease record.Lease, d *draft, changes ...ledger.Change) {
 	t.Helper()
 	t.appendWith(lease, d, nil, changes...)
 }
 
 // appendWith adds changes to a draft and its run, with answers.
-func (t *trial) appendWith(lease record.Lease, d *draft, answers []run.Reply, changes ...record.Change) {
+func (t *trial) appendWith(lease record.Lease, d *draft, answers []run.Reply, changes ...ledger.Change) {
 	t.Helper()
 	records := d.next(changes...)
 	if err := t.store.Append(t.Context(), lease, d.head(), records, answers...); err != nil {
@@ -266,13 +267,13 @@ func differs(log *record.Log, d *draft, answers []run.Reply) error {
 }
 
 // stored is a head without what the store knows of the lease.
-func stored(h record.Head) record.Head {
+func stored(h run.Head) run.Head {
 	h.Epoch, h.Held, h.TTL = 0, time.Time{}, 0
 	return h
 }
 
 // bytesOf is a record as [json] would not write it: with < and > as they are.
-func bytesOf(r record.Record) []byte {
+func bytesOf(r run.Record) []byte {
 	data, err := r.MarshalJSON()
 	if err != nil {
 		panic(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // wishes checks which wishes the store has.
@@ -16,7 +17,7 @@ func (t *trial) wishes(want ...record.Wish) {
 		t.Fatal(err)
 	}
 	slices.SortFunc(got, func(a, b record.Wish) int {
-		return record.Query{}.Compare(record.Head{Key: a.Key}, record.Head{Key: b.Key})
+		return record.Query{}.Compare(run.Head{Key: a.Key}, run.Head{Key: b.Key})
 	})
 	if !slices.Equal(got, want) {
 		t.Errorf("got the wishes %v, want %v", got, want)
@@ -49,7 +50,7 @@ func wish(t *trial) {
 	both[0].Seq = d.state.Seq
 	t.wishes(both...)
 	t.has(d)
-	t.append(lease, d, &record.Ended{Status: run.StatusCancelled})
+	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	t.wishes(both[1])
 	t.wants("delete", t.store.Delete(t.Context(), other), nil)
 	t.wishes()
@@ -62,10 +63,10 @@ func wishEnded(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
 	t.wish(one)
-	t.append(lease, d, &record.Ended{Status: run.StatusCancelled})
+	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	end := d.state.Seq
 	t.wish(one) // it is over
-	t.append(lease, d, &record.Said{})
+	t.append(lease, d, &ledger.Said{})
 	got, err := t.store.Wishes(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,7 @@ func wishCancel(t *trial) {
 	d := begin(keys[1])
 	lease := t.create(d, held)
 	done, _ := t.cancelling(d)
-	t.append(lease, d, &record.Ended{Status: run.StatusCancelled})
+	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
 	t.wants("cancel what is worked on", <-done, nil)
 	t.isCancelled(keys[1])

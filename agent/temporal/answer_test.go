@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // asking has a run ask for two approvals. send is called when it waits.
@@ -27,10 +28,10 @@ func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnviron
 		if s := queried(t, env); s.Status != run.StatusWaiting || len(s.Questions) != 2 {
 			t.Errorf("got state %+v, want two questions", s)
 		}
-		send(w, env, record.Open(w.state(t)))
+		send(w, env, ledger.Open(w.state(t)))
 	}, 24*time.Hour)
 	env.RegisterDelayedCallback(func() { // the last question
-		for _, q := range record.Open(w.state(t)) {
+		for _, q := range ledger.Open(w.state(t)) {
 			update(t, env, "last", q.Allow())
 		}
 	}, 72*time.Hour)
@@ -97,8 +98,8 @@ func TestAnswerIsRefused(t *testing.T) {
 			asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question) {
 				got = update(t, env, "bad", tt.answer(asks[0]))
 				env.RegisterDelayedCallback(func() {
-					if s := w.state(t); s.Status != run.StatusWaiting || len(record.Open(s)) != 2 {
-						t.Errorf("the run is %s with %d questions", s.Status, len(record.Open(s)))
+					if s := w.state(t); s.Status != run.StatusWaiting || len(ledger.Open(s)) != 2 {
+						t.Errorf("the run is %s with %d questions", s.Status, len(ledger.Open(s)))
 					}
 					update(t, env, "good", asks[0].Allow(), asks[1].Allow())
 				}, time.Hour)

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // ClientOptions configure a [Client]. Nil and the zero value are valid.
@@ -213,7 +214,7 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}

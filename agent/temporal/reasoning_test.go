@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // thinker is a model that thinks, makes two calls, and notes what it gets back of its thoughts.
@@ -76,7 +77,7 @@ func (d *dying) write(f func() error) error {
 	return errDead
 }
 
-func (d *dying) Append(ctx context.Context, l record.Lease, h record.Head, all []record.Record, given ...run.Reply) error {
+func (d *dying) Append(ctx context.Context, l record.Lease, h run.Head, all []run.Record, given ...run.Reply) error {
 	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
 }
 
@@ -109,7 +110,7 @@ func (d *dying) Renew(ctx context.Context, l record.Lease, ttl time.Duration) er
 // What a model thought comes back to it as it was, with the calls that it led to, if a worker dies before or after
 // any write.
 func TestReasoning(t *testing.T) {
-	play := func(d *dying) (*thinker, *record.State) {
+	play := func(d *dying) (*thinker, *ledger.State) {
 		w, m := newWorld(), new(thinker)
 		d.Store, w.store = w.store, d
 		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})

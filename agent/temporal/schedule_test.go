@@ -14,8 +14,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // scheduled is the action of a schedule.
@@ -111,7 +111,7 @@ func TestScheduleCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if state, err := record.StateOf(log.Records); err != nil || state.Status != run.StatusCancelled {
+	if state, err := ledger.StateOf(log.Records); err != nil || state.Status != run.StatusCancelled {
 		t.Errorf("got a run that is %s, %v, want a cancelled one", state.Status, err)
 	}
 }
@@ -137,7 +137,7 @@ func TestScheduleBeginsOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := record.StateOf(log.Records)
+		state, err := ledger.StateOf(log.Records)
 		if err != nil || len(state.History) != 2 {
 			t.Errorf("got %d messages, %v, want one question and one answer", len(state.History), err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 const secret = "the secret of the model"
@@ -169,7 +170,7 @@ func TestContinueAsNew(t *testing.T) {
 	a := w.agent(t, script{{calls: []string{`{"n":1}`}}, {calls: []string{`{"n":2,"ask":true}`}}, {calls: []string{`{"n":3}`}}, {text: "done"}}, agent.Options{})
 	env := begin(t, a, nil)
 	env.RegisterDelayedCallback(func() {
-		q := record.Open(w.state(t))[0]
+		q := ledger.Open(w.state(t))[0]
 		update(t, env, "1", q.Allow())
 	}, time.Minute)
 	first := theJob()
@@ -227,8 +228,8 @@ func TestCancelWaiting(t *testing.T) {
 	if err := env.GetWorkflowError(); !errors.As(err, &cancelled) {
 		t.Errorf("got %v, want that it is cancelled", err)
 	}
-	if s := w.state(t); s.Status != run.StatusCancelled || len(record.Open(s)) != 0 || len(w.noted()) != 0 {
-		t.Errorf("the run is %s, with %d questions and notes %v", s.Status, len(record.Open(s)), w.noted())
+	if s := w.state(t); s.Status != run.StatusCancelled || len(ledger.Open(s)) != 0 || len(w.noted()) != 0 {
+		t.Errorf("the run is %s, with %d questions and notes %v", s.Status, len(ledger.Open(s)), w.noted())
 	}
 	if s := queried(t, env); s.Status != run.StatusCancelled || len(s.Questions) != 0 {
 		t.Errorf("got state %+v", s)

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // reply is what a script's model says at its n-th turn.
@@ -151,13 +152,13 @@ func environment(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *tests
 }
 
 // state is the run as the store has it.
-func (w *world) state(t *testing.T) *record.State {
+func (w *world) state(t *testing.T) *ledger.State {
 	t.Helper()
 	log, err := w.store.Load(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func (w *world) state(t *testing.T) *record.State {
 }
 
 // told is what the model was told of its calls.
-func told(s *record.State) (texts []string) {
+func told(s *ledger.State) (texts []string) {
 	for _, m := range s.History {
 		for _, p := range m.Parts {
 			if p.Type == run.PartResult {

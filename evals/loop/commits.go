@@ -17,12 +17,12 @@ type counted struct {
 	commits atomic.Int64
 }
 
-func (c *counted) Create(ctx context.Context, h record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+func (c *counted) Create(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 	c.commits.Add(1)
 	return c.Store.Create(ctx, h, head, records)
 }
 
-func (c *counted) Append(ctx context.Context, l record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (c *counted) Append(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	c.commits.Add(1)
 	return c.Store.Append(ctx, l, head, records, answers...)
 }

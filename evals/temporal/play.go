@@ -24,6 +24,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
@@ -251,12 +252,12 @@ func (p *person) answer(ctx context.Context, key run.Key) {
 	if err != nil {
 		return
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return
 	}
 	var each sync.WaitGroup
-	for _, q := range record.Open(s) {
+	for _, q := range ledger.Open(s) {
 		each.Go(func() { p.reply(ctx, key, q) })
 	}
 	each.Wait()

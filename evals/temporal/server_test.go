@@ -28,6 +28,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 var update = flag.Bool("update", false, "write the histories of workflows into the test data of agent/temporal")
@@ -175,11 +176,11 @@ func (s *service) waits(t *testing.T, key run.Key) []*run.Question {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := record.StateOf(log.Records)
+			r, err := ledger.StateOf(log.Records)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return record.Open(r)
+			return ledger.Open(r)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

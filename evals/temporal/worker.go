@@ -94,7 +94,7 @@ func (r *reporter) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 	return lease, err
 }
 
-func (r *reporter) Append(ctx context.Context, lease record.Lease, head record.Head, records []record.Record, answers ...run.Reply) error {
+func (r *reporter) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	err := r.Store.Append(ctx, lease, head, records, answers...)
 	r.mu.Lock()
 	defer r.mu.Unlock()

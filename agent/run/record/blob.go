@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Bounds of what is kept beside the records of runs, in bytes.
@@ -116,7 +117,7 @@ func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, 
 }
 
 // verifyBlobs checks that a run has what its state says is kept.
-func verifyBlobs(ctx context.Context, store Store, s *State) error {
+func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
 	all, err := blobsOf(ctx, store, run.Key{Tenant: s.Tenant, ID: s.ID})
 	if err != nil {
 		return err

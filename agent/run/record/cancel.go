@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // The waits for a process that has to end its work on a run.
@@ -21,11 +22,11 @@ const (
 // it. A task that a server works on for the run continues there.
 func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	cancel := func() error {
-		return change(ctx, store, key, "cancel", func(s *State) (Change, error) {
+		return change(ctx, store, key, "cancel", func(s *ledger.State) (ledger.Change, error) {
 			if s.Status.Ended() {
 				return nil, nil
 			}
-			return &Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}, nil
+			return &ledger.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}, nil
 		})
 	}
 	err := cancel()
@@ -46,13 +47,13 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 }
 
 // change adds a change to a run that no process works on, if there is one to add.
-func change(ctx context.Context, store Store, key run.Key, what string, of func(*State) (Change, error)) error {
+func change(ctx context.Context, store Store, key run.Key, what string, of func(*ledger.State) (ledger.Change, error)) error {
 	wrap := func(err error) error { return fmt.Errorf("%s run %q: %w", what, key.ID, err) }
 	log, err := LoadCurrent(ctx, store, key)
 	if err != nil {
 		return wrap(err)
 	}
-	s, err := StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return wrap(err)
 	}
@@ -72,7 +73,7 @@ func change(ctx context.Context, store Store, key run.Key, what string, of func(
 	if err != nil {
 		return wrap(err)
 	}
-	if err := store.Append(ctx, lease, HeadOf(s), records); err != nil { // a conflict if another process was faster
+	if err := store.Append(ctx, lease, ledger.HeadOf(s), records); err != nil { // a conflict if another process was faster
 		return wrap(err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // FirstEpoch is the epoch of a run that is created at that time: microseconds since 1970, so that it is higher
@@ -17,12 +18,12 @@ import (
 func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
 
 // CheckCreate checks what a [Store] is given to create a run with. The error names the run.
-func CheckCreate(head Head, records []Record) error {
+func CheckCreate(head run.Head, records []run.Record) error {
 	if err := head.Key.Check(); err != nil {
 		return subject.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	before := uint64(0)
-	if len(records) > 0 && records[0].Seq > 0 && Begins(records[0]) { // an import of a run that was pruned
+	if len(records) > 0 && records[0].Seq > 0 && ledger.Begins(records[0]) { // an import of a run that was pruned
 		before = records[0].Seq - 1
 	}
 	if err := inOrder(before, head, records); err != nil {
@@ -33,7 +34,7 @@ func CheckCreate(head Head, records []Record) error {
 
 // CheckAppend checks what a [Store] is given to append to a run with that head. The error names the run, and matches
 // [ErrConflict] if the lease is not of the last epoch, or if the records do not follow the last one.
-func CheckAppend(stored Head, lease Lease, head Head, records []Record) error {
+func CheckAppend(stored run.Head, lease Lease, head run.Head, records []run.Record) error {
 	id := stored.Key.ID
 	switch {
 	case lease.Key != stored.Key || head.Key != stored.Key:
@@ -50,7 +51,7 @@ func CheckAppend(stored Head, lease Lease, head Head, records []Record) error {
 }
 
 // inOrder checks that records follow seq and that the head has the number of the last.
-func inOrder(seq uint64, head Head, records []Record) error {
+func inOrder(seq uint64, head run.Head, records []run.Record) error {
 	if len(records) == 0 {
 		return errors.New("there are no records")
 	}
@@ -72,7 +73,7 @@ func inOrder(seq uint64, head Head, records []Record) error {
 // CheckReplies returns the answers that a [Store] has to keep: the given ones without
 // those that it has. stored has all answers to the run, by their questions. With an error
 // none is kept: it names the run, and matches [ErrReplied] or [ErrNotAsked].
-func CheckReplies(head Head, stored map[string]run.Reply, answers []run.Reply) (fresh []run.Reply, err error) {
+func CheckReplies(head run.Head, stored map[string]run.Reply, answers []run.Reply) (fresh []run.Reply, err error) {
 	seen := map[string]run.Reply{}
 	for _, a := range answers {
 		old, ok := stored[a.Question]
@@ -94,16 +95,16 @@ func CheckReplies(head Head, stored map[string]run.Reply, answers []run.Reply) (
 }
 
 // Compare orders heads as [Store].List does for the query.
-func (q Query) Compare(a, b Head) int {
+func (q Query) Compare(a, b run.Head) int {
 	order := b.Updated.Compare(a.Updated)
 	if !q.DueAt.IsZero() {
-		order = a.since().Compare(b.since())
+		order = since(a).Compare(since(b))
 	}
 	return cmp.Or(order, cmp.Compare(a.Key.Tenant, b.Key.Tenant), cmp.Compare(a.Key.ID, b.Key.ID))
 }
 
 // since is when a run that is due became due, as far as its head tells.
-func (h Head) since() time.Time {
+func since(h run.Head) time.Time {
 	if h.Status == run.StatusRunning || h.Replies > 0 {
 		return h.Updated
 	}

@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // exported is the first line of an exported run.
 type exported struct {
 	Version int         `json:"mcpchain_run"` // 1, or 2 with blobs
-	Head    Head        `json:"head"`
+	Head    run.Head    `json:"head"`
 	Records int         `json:"records"` // lines that follow
 	Answers []run.Reply `json:"answers,omitempty"`
 	Blobs   int         `json:"blobs,omitzero"` // lines after the records
@@ -115,8 +116,8 @@ func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 
 // imported is an exported run that was read.
 type imported struct {
-	head    Head
-	records []Record
+	head    run.Head
+	records []run.Record
 	answers []run.Reply
 	blobs   []exportBlob
 }
@@ -155,7 +156,7 @@ func readExport(r io.Reader) (*imported, error) {
 		if err != nil {
 			return nil, err
 		}
-		var record Record
+		var record run.Record
 		if err := record.UnmarshalJSON(data); err != nil {
 			return nil, err
 		}
@@ -219,21 +220,21 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 }
 
 // headsOf are the heads of the chunks of a run, the last one that of the run.
-func headsOf(head Head, records []Record) (heads []Head, err error) {
-	s, size := new(State), 0
+func headsOf(head run.Head, records []run.Record) (heads []run.Head, err error) {
+	s, size := new(ledger.State), 0
 	for i, r := range records {
-		e, err := Decode(r)
+		e, err := ledger.Decode(r)
 		if err != nil {
 			return nil, err
 		}
-		if _, sealed := e.Change.(*Boxed); sealed && i == 0 {
-			return []Head{head}, nil
+		if _, sealed := e.Change.(*ledger.Sealed); sealed && i == 0 {
+			return []run.Head{head}, nil
 		}
-		if err := Apply(s, e); err != nil {
+		if err := ledger.Apply(s, e); err != nil {
 			return nil, err
 		}
 		if size += len(r.JSON); size > importChunk || i == len(records)-1 {
-			heads, size = append(heads, HeadOf(s)), 0
+			heads, size = append(heads, ledger.HeadOf(s)), 0
 		}
 	}
 	if got := heads[len(heads)-1]; got.Key != head.Key || got.Seq != head.Seq || got.Status != head.Status {

@@ -1,39 +1,82 @@
 package record_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// written is the records of changes, a second apart.
-func written(t testing.TB, changes ...record.Change) []record.Record {
+var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+// begun is the beginning of a run.
+var begun = []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}}}
+
+// call is a proposed tool call.
+func call(id string) ledger.Call {
+	return ledger.Call{ID: id, Key: "key_" + id, Name: "echo", At: ledger.CallProposed, Asked: `{}`}
+}
+
+func with(changes []ledger.Change, more ...ledger.Change) []ledger.Change {
+	return append(changes[:len(changes):len(changes)], more...)
+}
+
+// nested is a record of the sub-agent that works on call 1.
+func nested(seq uint64, c ledger.Change) ledger.Change {
+	return &ledger.Nested{Call: "1", Record: ledger.Entry{Seq: seq, At: start, Change: c}}
+}
+
+// everything is a run through every feature, up to some open questions.
+func everything(t testing.TB) (changes []ledger.Change) {
 	t.Helper()
-	out, err := record.Encode(records(changes...)...)
+	log, err := os.ReadFile("../testdata/v1.3/run.log")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	for line := range bytes.Lines(log) {
+		var e ledger.Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		changes = append(changes, e.Change)
+	}
+	return changes
+}
+
+// draft is the run of changes, a second apart, and its records.
+func draft(t testing.TB, changes ...ledger.Change) (*ledger.State, []run.Record) {
+	t.Helper()
+	s, all := new(ledger.State), []run.Record(nil)
+	for i, c := range changes {
+		records, err := s.Add(start.Add(time.Duration(i)*time.Second), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, records...)
+	}
+	return s, all
 }
 
 // suspended keeps a run that asks whether a call may run.
 func suspended(ctx context.Context, store record.Store, key run.Key) error {
-	state := new(record.State)
+	state := new(ledger.State)
 	records, err := state.Add(time.Now(),
-		&record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Messages: []run.Message{run.Text(run.RoleUser, "Note it.")}},
-		&record.Called{},
-		&record.Responded{Calls: []record.Call{{ID: "call_1", Key: "k", Name: "write", Asked: `{"path":"/etc/passwd"}`, At: record.CallProposed}}},
-		&record.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionApproval, Call: "call_1", Tool: "write", Arguments: json.RawMessage(`{"path":"/etc/passwd"}`), Survives: true}},
-		&record.Suspended{},
+		&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Messages: []run.Message{run.Text(run.RoleUser, "Note it.")}},
+		&ledger.Called{},
+		&ledger.Responded{Calls: []ledger.Call{{ID: "call_1", Key: "k", Name: "write", Asked: `{"path":"/etc/passwd"}`, At: ledger.CallProposed}}},
+		&ledger.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionApproval, Call: "call_1", Tool: "write", Arguments: json.RawMessage(`{"path":"/etc/passwd"}`), Survives: true}},
+		&ledger.Suspended{},
 	)
 	if err != nil {
 		return err
 	}
-	lease, err := store.Create(ctx, record.Holder{Name: "worker 1", TTL: time.Minute}, record.HeadOf(state), records)
+	lease, err := store.Create(ctx, record.Holder{Name: "worker 1", TTL: time.Minute}, ledger.HeadOf(state), records)
 	if err != nil {
 		return err
 	}

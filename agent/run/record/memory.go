@@ -24,9 +24,9 @@ type memory struct {
 
 // kept is a run in memory.
 type kept struct {
-	head    Head
+	head    run.Head
 	holder  string // of the last lease
-	records []Record
+	records []run.Record
 	answers map[string]run.Reply // by question, closed ones too
 
 	wish uint64 // Wish.Seq; 0: there is none
@@ -35,7 +35,7 @@ type kept struct {
 	blobSize int64             // of all
 }
 
-func (m *memory) Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error) {
+func (m *memory) Create(ctx context.Context, h Holder, head run.Head, records []run.Record) (Lease, error) {
 	if err := CheckCreate(head, records); err != nil {
 		return Lease{}, err
 	}
@@ -71,7 +71,7 @@ func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
 	return log.Current(), nil
 }
 
-func (m *memory) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Reply) error {
+func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.leased(ctx, "append to", lease)
@@ -152,10 +152,10 @@ func (m *memory) Release(ctx context.Context, lease Lease) error {
 	return err
 }
 
-func (m *memory) List(ctx context.Context, q Query) iter.Seq2[Head, error] {
-	return func(yield func(Head, error) bool) {
+func (m *memory) List(ctx context.Context, q Query) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
 		if err := ctx.Err(); err != nil {
-			yield(Head{}, fmt.Errorf("list runs: %w", err))
+			yield(run.Head{}, fmt.Errorf("list runs: %w", err))
 			return
 		}
 		for _, h := range m.list(q) {
@@ -166,7 +166,7 @@ func (m *memory) List(ctx context.Context, q Query) iter.Seq2[Head, error] {
 	}
 }
 
-func (m *memory) list(q Query) (heads []Head) {
+func (m *memory) list(q Query) (heads []run.Head) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, k := range m.runs {
@@ -260,7 +260,7 @@ func (k *kept) answer(answers []run.Reply) error {
 }
 
 // current is the head with the number of answers to open questions.
-func (k *kept) current() Head {
+func (k *kept) current() run.Head {
 	h := k.head
 	h.Questions, h.Replies = slices.Clone(h.Questions), len(k.pending())
 	return h

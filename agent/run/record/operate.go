@@ -3,11 +3,13 @@ package record
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // deleteBatch is how many runs are listed before they are deleted.
@@ -97,11 +99,11 @@ func verify(ctx context.Context, store Store, key run.Key) error {
 	if err != nil {
 		return err
 	}
-	s, err := StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return fmt.Errorf("run %q: %w: %w", key.ID, err, ErrCorrupt)
 	}
-	want, got := HeadOf(s), log.Head
+	want, got := ledger.HeadOf(s), log.Head
 	got.Epoch, got.Held, got.TTL, got.Replies = want.Epoch, want.Held, want.TTL, want.Replies
 	if len(got.OpenQuestions) == 0 { // as a version without them leaves them, or a sealed store
 		want.OpenQuestions = nil
@@ -110,7 +112,7 @@ func verify(ctx context.Context, store Store, key run.Key) error {
 		return fmt.Errorf("run %q: its head is %s, and its records make %s: %w", key.ID, b, a, ErrCorrupt)
 	}
 	if current := log.Current(); len(current.Records) < len(log.Records) {
-		short, err := StateOf(current.Records)
+		short, err := ledger.StateOf(current.Records)
 		if err == nil {
 			err = sameState(s, short)
 		}
@@ -121,15 +123,15 @@ func verify(ctx context.Context, store Store, key run.Key) error {
 	return verifyBlobs(ctx, store, s)
 }
 
-func encodeHead(h Head) []byte {
-	data, err := marshal(&h)
+func encodeHead(h run.Head) []byte {
+	data, err := json.Marshal(h)
 	if err != nil {
 		return []byte(err.Error())
 	}
 	return data
 }
 
-func sameState(a, b *State) error {
+func sameState(a, b *ledger.State) error {
 	one, err1 := a.MarshalJSON()
 	two, err2 := b.MarshalJSON()
 	if err := errors.Join(err1, err2); err != nil {

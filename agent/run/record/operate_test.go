@@ -11,17 +11,18 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // TestDeleteEnded deletes the runs that are over and old, in batches, and no others.
 func TestDeleteEnded(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 250 {
-		keep(t, store, run.Key{ID: fmt.Sprint("over ", i)}, "a", &record.Ended{Status: run.StatusFinished})
+		keep(t, store, run.Key{ID: fmt.Sprint("over ", i)}, "a", &ledger.Ended{Status: run.StatusFinished})
 	}
-	keep(t, store, run.Key{ID: "failed"}, "a", &record.Ended{Status: run.StatusFailed})
-	keep(t, store, run.Key{ID: "waits"}, "a", opens("q", run.QuestionApproval), &record.Suspended{})
-	keep(t, store, run.Key{ID: "other"}, "b", &record.Ended{Status: run.StatusCancelled})
+	keep(t, store, run.Key{ID: "failed"}, "a", &ledger.Ended{Status: run.StatusFailed})
+	keep(t, store, run.Key{ID: "waits"}, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
+	keep(t, store, run.Key{ID: "other"}, "b", &ledger.Ended{Status: run.StatusCancelled})
 	count := func() (n int) {
 		for range store.List(t.Context(), record.Query{}) {
 			n++
@@ -66,9 +67,9 @@ func (c changed) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 // TestVerify finds what is wrong with a run, and nothing in others.
 func TestVerify(t *testing.T) {
 	store := record.NewMemory()
-	keep(t, store, run.Key{ID: "one"}, "a", opens("q", run.QuestionApproval), &record.Suspended{})
-	s := fold(t, []record.Change{begun[0]})
-	snapshot, err := record.NewSnapshot(s)
+	keep(t, store, run.Key{ID: "one"}, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
+	s, _ := draft(t, begun...)
+	snapshot, err := ledger.NewSnapshot(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,17 +82,17 @@ func TestVerify(t *testing.T) {
 		"a question less": {func(l *record.Log) { l.Head.Questions = nil }, "its head is"},
 		"a record less":   {func(l *record.Log) { l.Records = l.Records[1:] }, "apply record"},
 		"another snapshot": {func(l *record.Log) {
-			more := []record.Entry{{Seq: 2, At: l.Records[1].At, Change: snapshot}, {Seq: 3, At: l.Records[2].At, Change: &record.Suspended{}}}
-			records, err := record.Encode(more...)
+			more := []ledger.Entry{{Seq: 2, At: l.Records[1].At, Change: snapshot}, {Seq: 3, At: l.Records[2].At, Change: &ledger.Suspended{}}}
+			records, err := ledger.Encode(more...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.Records = append(l.Records[:1:1], records...)
-			state, err := record.StateOf(l.Records)
+			state, err := ledger.StateOf(l.Records)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.Head = record.HeadOf(state)
+			l.Head = ledger.HeadOf(state)
 		}, "its snapshot in record 2: it leads to another state"},
 	} {
 		var got []string
@@ -111,7 +112,7 @@ func TestVerify(t *testing.T) {
 func TestImportRefuses(t *testing.T) {
 	store := record.NewMemory()
 	key := run.Key{Tenant: "acme", ID: "one"}
-	keep(t, store, key, "a", opens("q", run.QuestionApproval), &record.Suspended{})
+	keep(t, store, key, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
 	var out bytes.Buffer
 	if err := record.Export(t.Context(), store, key, &out); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // defaultAsks bounds the questions of a list.
@@ -22,7 +23,7 @@ type OpenQuestion struct {
 	Question *run.Question `json:"ask"`
 
 	// Run is the head of the run, by which a list continues behind it: see [Query].After.
-	Run Head `json:"-"`
+	Run run.Head `json:"-"`
 
 	// Err says why the questions of the run cannot be read: it is damaged, or of a later
 	// version. Ask is nil then. The questions of other runs follow.
@@ -77,8 +78,8 @@ func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQues
 }
 
 // newest lists the runs of several statuses as one list, page by page.
-func newest(ctx context.Context, store Store, q Query, statuses []run.Status) iter.Seq2[Head, error] {
-	return func(yield func(Head, error) bool) {
+func newest(ctx context.Context, store Store, q Query, statuses []run.Status) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
 		streams := make([]*stream, len(statuses))
 		for i, status := range statuses {
 			streams[i] = &stream{q: q}
@@ -114,7 +115,7 @@ type stream struct {
 }
 
 type entry struct {
-	head Head
+	head run.Head
 	err  error
 }
 
@@ -136,8 +137,8 @@ func (s *stream) fill(ctx context.Context, store Store) bool {
 }
 
 // openOf returns the questions of one run.
-func openOf(ctx context.Context, store Store, head Head) (open []OpenQuestion, err error) {
-	asks, ok := head.questions()
+func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestion, err error) {
+	asks, ok := questionsIn(head)
 	if ok {
 		return openAsksOf(head, asks), nil
 	}
@@ -156,36 +157,16 @@ func openOf(ctx context.Context, store Store, head Head) (open []OpenQuestion, e
 	return openAsksOf(head, asks), nil
 }
 
-func openAsksOf(head Head, asks []*run.Question) (open []OpenQuestion) {
+func openAsksOf(head run.Head, asks []*run.Question) (open []OpenQuestion) {
 	for _, ask := range asks {
 		open = append(open, OpenQuestion{Key: head.Key, Agent: head.Agent, Run: head, Question: ask})
 	}
 	return open
 }
 
-// MaxQuestions bounds [Head].OpenQuestions, in bytes: each change of a run writes its head.
-const MaxQuestions = 2 << 10
-
-// questionsOf is Head.OpenQuestions of a run.
-func questionsOf(s *State) json.RawMessage {
-	open := Open(s)
-	size := 0
-	for _, q := range open {
-		size += len(q.Arguments) + len(q.URL)
-	}
-	if len(open) == 0 || size > MaxQuestions {
-		return nil
-	}
-	data, err := marshal(open)
-	if err != nil || len(data) > MaxQuestions {
-		return nil
-	}
-	return data
-}
-
-// questions returns the open questions of a run, if its head has them and none has an answer.
-func (h Head) questions() (asks []*run.Question, ok bool) {
-	if len(h.OpenQuestions) == 0 || h.Replies > 0 || unmarshal(h.OpenQuestions, &asks) != nil || len(asks) != len(h.Questions) {
+// questionsIn returns the open questions of a run, if its head has them and none has an answer.
+func questionsIn(h run.Head) (asks []*run.Question, ok bool) {
+	if len(h.OpenQuestions) == 0 || h.Replies > 0 || json.Unmarshal(h.OpenQuestions, &asks) != nil || len(asks) != len(h.Questions) {
 		return nil, false
 	}
 	for i, q := range asks {
@@ -198,12 +179,12 @@ func (h Head) questions() (asks []*run.Question, ok bool) {
 
 // Questions returns the open questions of the run and its sub-agents that have no answer yet. The error is that of [Fold].
 func (l *Log) Questions() ([]*run.Question, error) {
-	s, err := StateOf(l.Records)
+	s, err := ledger.StateOf(l.Records)
 	if err != nil {
 		return nil, fmt.Errorf("run %q: %w", l.Head.Key.ID, err)
 	}
 	answered := func(q *run.Question) bool {
 		return slices.ContainsFunc(l.Replies, func(a run.Reply) bool { return a.Question == q.ID })
 	}
-	return slices.DeleteFunc(Open(s), answered), nil
+	return slices.DeleteFunc(ledger.Open(s), answered), nil
 }

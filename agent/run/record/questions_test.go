@@ -12,15 +12,16 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // keep keeps a run with these changes after its beginning, a second after the one before.
-func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...record.Change) {
+func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...ledger.Change) {
 	t.Helper()
-	first := &record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Agent: record.AgentName{Name: agent}, Messages: []run.Message{run.Text(run.RoleUser, "go")}}
-	changes := with([]record.Change{first, &record.Called{}, &record.Responded{Calls: []record.Call{call("1"), call("2")}}}, more...)
-	log, s := written(t, changes...), fold(t, changes)
-	lease, err := store.Create(t.Context(), record.Holder{Name: "h", TTL: time.Minute}, record.HeadOf(s), log)
+	first := &ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: agent}, Messages: []run.Message{run.Text(run.RoleUser, "go")}}
+	changes := with([]ledger.Change{first, &ledger.Called{}, &ledger.Responded{Calls: []ledger.Call{call("1"), call("2")}}}, more...)
+	s, log := draft(t, changes...)
+	lease, err := store.Create(t.Context(), record.Holder{Name: "h", TTL: time.Minute}, ledger.HeadOf(s), log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,8 +30,8 @@ func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...r
 	}
 }
 
-func opens(id string, kind run.QuestionKind) record.Change {
-	return &record.Opened{Question: run.Question{ID: id, Kind: kind, Call: "1", Survives: kind == run.QuestionApproval}}
+func opens(id string, kind run.QuestionKind) ledger.Change {
+	return &ledger.Opened{Question: run.Question{ID: id, Kind: kind, Call: "1", Survives: kind == run.QuestionApproval}}
 }
 
 // asksOf are the ids of the questions that a query selects, each with its run.
@@ -66,11 +67,11 @@ func (f faulty) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return f.Store.Load(ctx, key)
 }
 
-func (f faulty) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+func (f faulty) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 	if err := f.errs["list"]; err != nil {
-		return func(yield func(record.Head, error) bool) { yield(record.Head{}, err) }
+		return func(yield func(run.Head, error) bool) { yield(run.Head{}, err) }
 	}
-	return func(yield func(record.Head, error) bool) {
+	return func(yield func(run.Head, error) bool) {
 		for head, err := range f.Store.List(ctx, q) {
 			if f.errs[head.Key.ID] != nil {
 				head.OpenQuestions = nil
@@ -85,14 +86,14 @@ func (f faulty) List(ctx context.Context, q record.Query) iter.Seq2[record.Head,
 // TestOpenAsks lists what waits for a person: of a tenant, sub-agents included, without what is
 // answered or over.
 func TestOpenAsks(t *testing.T) {
-	store, wait := record.NewMemory(), &record.Suspended{}
+	store, wait := record.NewMemory(), &ledger.Suspended{}
 	acme := func(id string) run.Key { return run.Key{Tenant: "acme", ID: id} }
-	keep(t, store, acme("two"), "clerk", opens("a", run.QuestionApproval), &record.Opened{Question: run.Question{ID: "b", Kind: run.QuestionApproval, Call: "2"}}, wait)
-	keep(t, store, acme("nested"), "clerk", nested(1, begun[0]), nested(2, &record.Opened{Question: run.Question{ID: "c", Kind: run.QuestionSignIn}}), wait)
-	keep(t, store, acme("held"), "clerk", &record.Intent{Call: "1"}, opens("d", run.QuestionForm))
+	keep(t, store, acme("two"), "clerk", opens("a", run.QuestionApproval), &ledger.Opened{Question: run.Question{ID: "b", Kind: run.QuestionApproval, Call: "2"}}, wait)
+	keep(t, store, acme("nested"), "clerk", nested(1, begun[0]), nested(2, &ledger.Opened{Question: run.Question{ID: "c", Kind: run.QuestionSignIn}}), wait)
+	keep(t, store, acme("held"), "clerk", &ledger.Intent{Call: "1"}, opens("d", run.QuestionForm))
 	keep(t, store, acme("busy"), "clerk")
 	keep(t, store, acme("answered"), "clerk", opens("e", run.QuestionApproval), wait)
-	keep(t, store, acme("over"), "clerk", opens("f", run.QuestionApproval), &record.Ended{Status: run.StatusCancelled})
+	keep(t, store, acme("over"), "clerk", opens("f", run.QuestionApproval), &ledger.Ended{Status: run.StatusCancelled})
 	keep(t, store, acme("other"), "lawyer", opens("g", run.QuestionApproval), wait)
 	keep(t, store, run.Key{Tenant: "rival", ID: "theirs"}, "clerk", opens("h", run.QuestionApproval), wait)
 	if err := store.Reply(t.Context(), acme("answered"), []run.Reply{{Question: "e", Action: run.ActionAllow}}); err != nil {
@@ -133,7 +134,7 @@ func TestOpenAsks(t *testing.T) {
 }
 
 // headOf is the head of a run.
-func headOf(t *testing.T, store record.Store, key run.Key) *record.Head {
+func headOf(t *testing.T, store record.Store, key run.Key) *run.Head {
 	t.Helper()
 	log, err := store.Load(t.Context(), key)
 	if err != nil {
@@ -143,12 +144,12 @@ func headOf(t *testing.T, store record.Store, key run.Key) *record.Head {
 }
 
 // extend has a holder of a run add a change.
-func extend(t *testing.T, store record.Store, key run.Key, c record.Change) {
+func extend(t *testing.T, store record.Store, key run.Key, c ledger.Change) {
 	t.Helper()
 	extendAt(t, store, key, start, c)
 }
 
-func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c record.Change) {
+func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c ledger.Change) {
 	t.Helper()
 	lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "h"})
 	if err != nil {
@@ -158,7 +159,7 @@ func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c rec
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c rec
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Append(t.Context(), lease, record.HeadOf(s), r); err != nil {
+	if err := store.Append(t.Context(), lease, ledger.HeadOf(s), r); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -174,7 +175,7 @@ func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c rec
 // TestOpenAsksOnce lists the questions of a run once that begins to wait meanwhile.
 func TestOpenAsksOnce(t *testing.T) {
 	store, key := record.NewMemory(), run.Key{ID: "held"}
-	keep(t, store, key, "", &record.Intent{Call: "1"}, opens("d", run.QuestionForm))
+	keep(t, store, key, "", &ledger.Intent{Call: "1"}, opens("d", run.QuestionForm))
 	n := 0
 	for _, err := range record.OpenQuestions(t.Context(), store, record.Query{}) {
 		if err != nil {
@@ -183,7 +184,7 @@ func TestOpenAsksOnce(t *testing.T) {
 		if n++; n > 1 {
 			continue
 		}
-		extend(t, store, key, &record.Suspended{})
+		extend(t, store, key, &ledger.Suspended{})
 	}
 	if n != 1 {
 		t.Errorf("got the question %d times, want once", n)
@@ -197,7 +198,7 @@ type passing struct {
 	goOn  func()
 }
 
-func (s *passing) List(ctx context.Context, q record.Query) iter.Seq2[record.Head, error] {
+func (s *passing) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 	if s.lists++; s.lists == 2 {
 		s.goOn()
 	}
@@ -207,8 +208,8 @@ func (s *passing) List(ctx context.Context, q record.Query) iter.Seq2[record.Hea
 // TestOpenAsksOfARunThatGoesOn lists the questions of a run that has waited a moment ago.
 func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
 	store, key := record.NewMemory(), run.Key{ID: "waits"}
-	keep(t, store, key, "", opens("a", run.QuestionForm), opens("b", run.QuestionForm), &record.Suspended{})
-	s := &passing{Store: store, goOn: func() { extend(t, store, key, &record.Woken{}) }}
+	keep(t, store, key, "", opens("a", run.QuestionForm), opens("b", run.QuestionForm), &ledger.Suspended{})
+	s := &passing{Store: store, goOn: func() { extend(t, store, key, &ledger.Woken{}) }}
 	if got := asksOf(t, s, record.Query{}); fmt.Sprint(got) != "[waits: a waits: b]" {
 		t.Errorf("got %q, want both questions", got)
 	}
@@ -218,7 +219,7 @@ func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
 func TestOpenAsksAreBounded(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 1001 {
-		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", opens(fmt.Sprint("ask ", i), run.QuestionApproval), &record.Suspended{})
+		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", opens(fmt.Sprint("ask ", i), run.QuestionApproval), &ledger.Suspended{})
 	}
 	loads := 0
 	if n := len(asksOf(t, faulty{store, nil, &loads}, record.Query{})); n != 1000 || loads != 0 {
@@ -230,10 +231,10 @@ func TestOpenAsksAreBounded(t *testing.T) {
 // too long for a head.
 func TestOpenAsksOfHeads(t *testing.T) {
 	store := record.NewMemory()
-	long := run.Question{ID: "long", Kind: run.QuestionApproval, Call: "1", Arguments: []byte(`"` + strings.Repeat("x", record.MaxQuestions) + `"`)}
+	long := run.Question{ID: "long", Kind: run.QuestionApproval, Call: "1", Arguments: []byte(`"` + strings.Repeat("x", ledger.MaxQuestions) + `"`)}
 	whole := run.Question{ID: "whole", Kind: run.QuestionApproval, Call: "2", Server: "s", Tool: "t<>", Path: []string{"a"}, Arguments: []byte(`{"a": 1}`), Tries: 2, Sent: start, Created: start, Expires: start, Survives: true}
-	keep(t, store, run.Key{ID: "long"}, "", &record.Opened{Question: long}, &record.Suspended{})
-	keep(t, store, run.Key{ID: "nested"}, "", &record.Opened{Question: whole}, nested(1, begun[0]), nested(2, &record.Opened{Question: run.Question{ID: "c", Kind: run.QuestionSignIn, URL: "https://a.example"}}), &record.Suspended{})
+	keep(t, store, run.Key{ID: "long"}, "", &ledger.Opened{Question: long}, &ledger.Suspended{})
+	keep(t, store, run.Key{ID: "nested"}, "", &ledger.Opened{Question: whole}, nested(1, begun[0]), nested(2, &ledger.Opened{Question: run.Question{ID: "c", Kind: run.QuestionSignIn, URL: "https://a.example"}}), &ledger.Suspended{})
 	loads, n := 0, 0
 	for open, err := range record.OpenQuestions(t.Context(), faulty{store, nil, &loads}, record.Query{}) {
 		if err != nil {
@@ -264,12 +265,12 @@ func TestOpenAsksOfHeads(t *testing.T) {
 func TestOpenAsksInPages(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 9 {
-		changes := []record.Change{opens(fmt.Sprint("ask ", i), run.QuestionApproval)}
+		changes := []ledger.Change{opens(fmt.Sprint("ask ", i), run.QuestionApproval)}
 		for range i {
-			changes = append(changes, &record.Noted{Trace: map[string]string{"a": "b"}})
+			changes = append(changes, &ledger.Noted{Trace: map[string]string{"a": "b"}})
 		}
 		if i%2 == 0 {
-			changes = append(changes, &record.Suspended{})
+			changes = append(changes, &ledger.Suspended{})
 		}
 		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", changes...)
 	}
@@ -289,8 +290,8 @@ func TestOpenAsksInPages(t *testing.T) {
 			break
 		}
 		if page == 0 { // one that was shown continues, and one that was not
-			extendAt(t, store, run.Key{ID: q.After.Key.ID}, start.Add(time.Hour), &record.Noted{Trace: map[string]string{"a": "c"}})
-			extendAt(t, store, run.Key{ID: "2"}, start.Add(time.Hour), &record.Woken{})
+			extendAt(t, store, run.Key{ID: q.After.Key.ID}, start.Add(time.Hour), &ledger.Noted{Trace: map[string]string{"a": "c"}})
+			extendAt(t, store, run.Key{ID: "2"}, start.Add(time.Hour), &ledger.Woken{})
 		}
 	}
 	for i := range 9 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Sealed returns a store that keeps runs in another one, and seals what they say: each
@@ -41,7 +42,7 @@ type sealedStore struct {
 	keys *Keys
 }
 
-func (s *sealedStore) Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error) {
+func (s *sealedStore) Create(ctx context.Context, h Holder, head run.Head, records []run.Record) (Lease, error) {
 	sealed, err := s.sealAll(head.Key, records)
 	if err != nil {
 		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
@@ -50,7 +51,7 @@ func (s *sealedStore) Create(ctx context.Context, h Holder, head Head, records [
 	return s.Store.Create(ctx, h, head, sealed)
 }
 
-func (s *sealedStore) Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Reply) error {
+func (s *sealedStore) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
 	sealed, err := s.sealAll(lease.Key, records)
 	if err != nil {
 		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
@@ -85,7 +86,7 @@ func (s *sealedStore) openAll(key run.Key, log *Log) (*Log, error) {
 		first = log.Records[0].Seq
 	}
 	opened, err := s.open(key, log, first)
-	if err == nil && !Begins(opened.Records[0]) {
+	if err == nil && !ledger.Begins(opened.Records[0]) {
 		return nil, fmt.Errorf("load run %q: record %d stands where record 1 should: %w", key.ID, first, ErrCorrupt)
 	}
 	return opened, err
@@ -106,7 +107,7 @@ func (s *sealedStore) open(key run.Key, log *Log, first uint64) (_ *Log, err err
 		return nil, fmt.Errorf("load run %q: it has no records: %w", key.ID, ErrCorrupt)
 	}
 	opened := *log
-	opened.Records, opened.Replies = make([]Record, len(log.Records)), nil
+	opened.Records, opened.Replies = make([]run.Record, len(log.Records)), nil
 	if n := first + uint64(len(log.Records)) - 1; n != log.Head.Seq {
 		return nil, fmt.Errorf("load run %q: its last record is %d, want %d: %w", key.ID, n, log.Head.Seq, ErrCorrupt)
 	}
@@ -176,7 +177,7 @@ func (s *sealedStore) sealAnswers(secret string, key run.Key, answers []run.Repl
 		if err != nil {
 			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Question, key.ID, err)
 		}
-		content, err := json.Marshal(&Boxed{keys.seal(secret, "answer", a.Question, data, "")})
+		content, err := json.Marshal(&ledger.Sealed{Box: keys.seal(secret, "answer", a.Question, data, "")})
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +192,7 @@ const actionSealed run.Action = "sealed"
 var errUnsealed = errors.New("it is not sealed")
 
 func (k *runKeys) openAnswer(a run.Reply) (run.Reply, error) {
-	var in Boxed
+	var in ledger.Sealed
 	if a.Action != actionSealed || json.Unmarshal(a.Content, &in) != nil {
 		return a, errUnsealed
 	}
@@ -207,40 +208,40 @@ func (k *runKeys) openAnswer(a run.Reply) (run.Reply, error) {
 	return said, nil
 }
 
-func (s *sealedStore) sealAll(key run.Key, records []Record) ([]Record, error) {
-	sealed, keys := make([]Record, len(records)), s.keys.of(key)
+func (s *sealedStore) sealAll(key run.Key, records []run.Record) ([]run.Record, error) {
+	sealed, keys := make([]run.Record, len(records)), s.keys.of(key)
 	for i, r := range records {
 		data, err := r.MarshalJSON()
 		if err != nil {
 			return nil, err
 		}
 		box := keys.seal(s.keys.current, "record", strconv.FormatUint(r.Seq, 10), data, rand.Text())
-		if sealed[i], err = (Entry{Seq: r.Seq, At: r.At, Change: &Boxed{box}}).Encode(); err != nil {
+		if sealed[i], err = (ledger.Entry{Seq: r.Seq, At: r.At, Change: &ledger.Sealed{Box: box}}).Encode(); err != nil {
 			return nil, err
 		}
 	}
 	return sealed, nil
 }
 
-func (k *runKeys) openRecord(seq uint64, r Record) (Record, error) {
-	e, err := Decode(r)
+func (k *runKeys) openRecord(seq uint64, r run.Record) (run.Record, error) {
+	e, err := ledger.Decode(r)
 	if err != nil {
-		return Record{}, err
+		return run.Record{}, err
 	}
-	c, ok := e.Change.(*Boxed)
+	c, ok := e.Change.(*ledger.Sealed)
 	if !ok {
-		return Record{}, errUnsealed
+		return run.Record{}, errUnsealed
 	}
 	data, err := k.unseal("record", strconv.FormatUint(seq, 10), c.Box)
 	if err != nil {
-		return Record{}, err
+		return run.Record{}, err
 	}
-	var opened Record
+	var opened run.Record
 	if err := opened.UnmarshalJSON(data); err != nil {
-		return Record{}, err
+		return run.Record{}, err
 	}
 	if opened.Seq != r.Seq {
-		return Record{}, fmt.Errorf("it has the number %d", r.Seq)
+		return run.Record{}, fmt.Errorf("it has the number %d", r.Seq)
 	}
 	return opened, nil
 }

@@ -12,9 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // secret is a key with that name.
@@ -167,11 +170,12 @@ func TestSealedStore(t *testing.T) {
 // kept is a run in a sealed store, with an answer that no record has.
 func kept(t *testing.T, store record.Store, key run.Key) record.Lease {
 	t.Helper()
-	changes := with(everything[:0], everything...)
-	first := *changes[0].(*record.Begun)
+	changes := everything(t)
+	first := *changes[0].(*ledger.Begun)
 	first.Tenant, first.ID = key.Tenant, key.ID
 	changes[0] = &first
-	lease, err := store.Create(t.Context(), record.Holder{Name: "me", TTL: time.Hour}, record.HeadOf(fold(t, changes)), written(t, changes...))
+	s, records := draft(t, changes...)
+	lease, err := store.Create(t.Context(), record.Holder{Name: "me", TTL: time.Hour}, ledger.HeadOf(s), records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,23 +203,34 @@ func TestSealedStoreHides(t *testing.T) {
 			t.Errorf("%q can be read", word)
 		}
 	}
-	if _, err := record.StateOf(log.Records); err == nil || !strings.Contains(err.Error(), "sealed") {
+	if _, err := ledger.StateOf(log.Records); err == nil || !strings.Contains(err.Error(), "sealed") {
 		t.Errorf("got %v for the fold of sealed records", err)
 	}
 	opened, err := store.Load(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.StateOf(opened.Records)
+	s, err := ledger.StateOf(opened.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := same(fold(t, everything), s); err != nil {
-		t.Error(err)
+	want, _ := draft(t, everything(t)...)
+	if diff := cmp.Diff(textOf(t, want), textOf(t, s)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 	if len(opened.Replies) != 1 || string(opened.Replies[0].Content) != `{"city":"secretville"}` {
 		t.Errorf("got the answers %v", opened.Replies)
 	}
+}
+
+// textOf is a state as JSON.
+func textOf(t *testing.T, s *ledger.State) string {
+	t.Helper()
+	data, err := s.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // TestSealedQuestions looks for a question in the heads of the store below. A list of open questions has it.
@@ -236,9 +251,9 @@ func TestSealedQuestions(t *testing.T) {
 			}
 		}
 	}
-	keep(t, store, key, "", &record.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1", Arguments: json.RawMessage(`{"secret":1}`)}})
+	keep(t, store, key, "", &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1", Arguments: json.RawMessage(`{"secret":1}`)}})
 	hides()
-	extend(t, store, key, &record.Suspended{})
+	extend(t, store, key, &ledger.Suspended{})
 	hides()
 }
 
@@ -254,7 +269,7 @@ func (s swapped) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 		return nil, err
 	}
 	changed := *log
-	changed.Records, changed.Replies = append([]record.Record(nil), log.Records...), append([]run.Reply(nil), log.Replies...)
+	changed.Records, changed.Replies = append([]run.Record(nil), log.Records...), append([]run.Reply(nil), log.Replies...)
 	s.with(&changed)
 	return &changed, nil
 }
@@ -273,7 +288,7 @@ func TestTamperedStore(t *testing.T) {
 		}
 		others[name] = log
 	}
-	plain := written(t, everything...)
+	_, plain := draft(t, everything(t)...)
 	for _, tt := range []struct {
 		name string
 		with func(*record.Log)
@@ -311,8 +326,9 @@ func TestTamperedStore(t *testing.T) {
 // TestRecordAsAnswer takes no record for an answer to a question with its number.
 func TestRecordAsAnswer(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{ID: "run_1"}
-	changes := with(begun, &record.Opened{Question: run.Question{ID: "1", Kind: run.QuestionURL}})
-	if _, err := record.Sealed(below, keys(t, "a")).Create(t.Context(), record.Holder{TTL: time.Hour}, record.HeadOf(fold(t, changes)), written(t, changes...)); err != nil {
+	changes := with(begun, &ledger.Opened{Question: run.Question{ID: "1", Kind: run.QuestionURL}})
+	s, records := draft(t, changes...)
+	if _, err := record.Sealed(below, keys(t, "a")).Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), records); err != nil {
 		t.Fatal(err)
 	}
 	moved := swapped{below, func(l *record.Log) {
@@ -350,19 +366,19 @@ func TestKeyRotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := s.Add(start, &record.Woken{})
+	next, err := s.Add(start, &ledger.Woken{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := both.Append(t.Context(), lease, record.HeadOf(s), next, answer); !errors.Is(err, record.ErrReplied) {
+	if err := both.Append(t.Context(), lease, ledger.HeadOf(s), next, answer); !errors.Is(err, record.ErrReplied) {
 		t.Errorf("append with another answer: got %v, want %v", err, record.ErrReplied)
 	}
 	answer.Action = run.ActionAccept
-	if err := both.Append(t.Context(), lease, record.HeadOf(s), next, answer); err != nil {
+	if err := both.Append(t.Context(), lease, ledger.HeadOf(s), next, answer); err != nil {
 		t.Fatalf("append with an equal answer: %v", err)
 	}
 	if _, err := both.Load(t.Context(), key); err != nil {

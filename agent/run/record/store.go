@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -23,7 +22,7 @@ import (
 type Store interface {
 	// Create adds a run with its first records, held as Acquire has it. The error
 	// matches [ErrExists] if there is one by that key.
-	Create(ctx context.Context, h Holder, head Head, records []Record) (Lease, error)
+	Create(ctx context.Context, h Holder, head run.Head, records []run.Record) (Lease, error)
 
 	// Load returns a run. The error matches [ErrNotFound] if there is none.
 	Load(ctx context.Context, key run.Key) (*Log, error)
@@ -34,7 +33,7 @@ type Store interface {
 	// another process takes the run over. Answers to questions that are open before the
 	// append are kept with the records, as Reply keeps them: if one is refused, nothing is
 	// appended.
-	Append(ctx context.Context, lease Lease, head Head, records []Record, answers ...run.Reply) error
+	Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, answers ...run.Reply) error
 
 	// Reply keeps answers to the questions in Head.Questions, which the holder takes. It needs
 	// no lease. The first answer to a question counts, also after the question is closed: an equal
@@ -60,7 +59,7 @@ type Store interface {
 	// ordered by tenant and id. The body of the loop may call the store. A run that cannot be read,
 	// and that the query may select, comes as a head of its key with a [*DamagedError]; other runs
 	// follow. Any other error is the last pair.
-	List(ctx context.Context, q Query) iter.Seq2[Head, error]
+	List(ctx context.Context, q Query) iter.Seq2[run.Head, error]
 
 	// Wish keeps the wish that a run ends as cancelled: whoever works on it sees that in Wishes. For a run that is over it does
 	// nothing. The error matches [ErrNotFound] if there is no such run.
@@ -124,8 +123,8 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Readable leaves the runs that cannot be read out of a list, and tells damaged of each, which may be nil.
-func Readable(list iter.Seq2[Head, error], damaged func(*DamagedError)) iter.Seq2[Head, error] {
-	return func(yield func(Head, error) bool) {
+func Readable(list iter.Seq2[run.Head, error], damaged func(*DamagedError)) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
 		for head, err := range list {
 			if d, ok := errors.AsType[*DamagedError](err); ok {
 				if damaged != nil {
@@ -170,54 +169,6 @@ type Wish struct {
 	Seq uint64 // of the last record when it was made
 }
 
-// Head is what a store knows of a run without its records. The agent writes it with
-// each append; Epoch, Held, TTL and Answers are the store's own.
-type Head struct {
-	Key       run.Key    `json:"key"`
-	Agent     string     `json:"agent,omitzero"` // by which package agent finds the agent
-	Status    run.Status `json:"status"`
-	Questions []string   `json:"asks,omitempty"`    // ids of the open questions
-	Wake      time.Time  `json:"wake,omitzero"`     // when a waiting run continues without an answer
-	Seq       uint64     `json:"seq"`               // of the last record
-	Snapshot  uint64     `json:"snapshot,omitzero"` // record with the last snapshot; 0: there is none
-	Created   time.Time  `json:"created,omitzero"`
-	Updated   time.Time  `json:"updated,omitzero"`
-
-	// OpenQuestions are the open questions as a JSON array, in the order of Questions. It is empty if they are longer than
-	// [MaxQuestions], and in a store below [Sealed]: the records have them.
-	OpenQuestions json.RawMessage `json:"questions,omitempty"`
-
-	// Takeovers is that of the state: more than a few are suspicious.
-	Takeovers int `json:"takeovers,omitzero"`
-
-	Epoch uint64    `json:"epoch,omitzero"` // of the last lease
-	Held  time.Time `json:"held,omitzero"`  // until when; zero: not held
-
-	// TTL is for how long the last lease was taken or renewed; 0: it is not known. It is not a part of the JSON.
-	TTL time.Duration `json:"-"`
-
-	// Replies counts the answers to open questions.
-	Replies int `json:"answers,omitzero"`
-}
-
-// MaxLead is how much later than its time a lease may end: clocks are read a moment before what they are read for is kept.
-const MaxLead = time.Second
-
-// HeldAt reports whether the run is held at a time. A lease that ends later than it could if it were taken then is void: the
-// clock was set back, and its holder may have ended long ago.
-func (h Head) HeldAt(now time.Time) bool {
-	return now.Before(h.Held) && (h.TTL <= 0 || !h.Held.After(now.Add(h.TTL+MaxLead)))
-}
-
-// Due reports whether the run can go on: it is not held, it is not over, and it runs,
-// has an answer, or has waited long enough.
-func (h Head) Due(now time.Time) bool {
-	if h.Status.Ended() || h.HeldAt(now) {
-		return false
-	}
-	return h.Status == run.StatusRunning || h.Replies > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
-}
-
 // Query selects runs. The zero value selects all of the tenant "".
 type Query struct {
 	Tenant     string     // one tenant alone
@@ -231,11 +182,11 @@ type Query struct {
 
 	// After is the last run of the page before: the list has the runs behind it. It is not for lists with DueAt, whose runs
 	// leave them. Nil: from the first.
-	After *Head
+	After *run.Head
 }
 
 // Matches reports whether the query selects a run.
-func (q Query) Matches(h Head) bool {
+func (q Query) Matches(h run.Head) bool {
 	return (q.AllTenants || q.Tenant == h.Key.Tenant) &&
 		(q.ID == "" || q.ID == h.Key.ID) &&
 		(len(q.Agents) == 0 || slices.Contains(q.Agents, h.Agent)) &&
@@ -247,32 +198,9 @@ func (q Query) Matches(h Head) bool {
 
 // Log is what a store has of a run at one moment.
 type Log struct {
-	Head    Head
-	Records []Record // in order: all, or by [LoadCurrent] from the last snapshot on
+	Head    run.Head
+	Records []run.Record // in order: all, or by [LoadCurrent] from the last snapshot on
 
 	// Replies are to open questions, in the order of Head.Questions.
 	Replies []run.Reply
-}
-
-// HeadOf returns the head of a state.
-func HeadOf(s *State) Head {
-	h := Head{
-		Key: run.Key{Tenant: s.Tenant, ID: s.ID}, Agent: s.Agent.Name, Status: s.Status, Wake: s.Wake,
-		Seq: s.Seq, Snapshot: s.Snapshot, Created: s.Created, Updated: s.Updated, Takeovers: s.Takeovers,
-	}
-	h.Questions, h.OpenQuestions = openAsks(nil, s), questionsOf(s)
-	return h
-}
-
-// openAsks adds the ids of the questions of a run and its sub-agents.
-func openAsks(ids []string, s *State) []string {
-	for _, q := range s.Questions {
-		ids = append(ids, q.ID)
-	}
-	for _, c := range s.Calls {
-		if c.Child != nil {
-			ids = openAsks(ids, c.Child)
-		}
-	}
-	return ids
 }

@@ -9,18 +9,18 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/world"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // Evidence is what a trial leaves.
 type Evidence struct {
 	Dir    string // of the trial
-	State  *record.State
-	Log    []record.Record
+	State  *ledger.State
+	Log    []run.Record
 	Ledger []world.Entry // of the servers in process
 }
 
@@ -92,10 +92,10 @@ func effects(ledger []world.Entry) map[string]int {
 }
 
 // questions counts the questions of the run, by their kinds.
-func questions(log []record.Record) map[string]int {
+func questions(log []run.Record) map[string]int {
 	n := map[string]int{}
 	for c := range changes(log) {
-		if opened, ok := c.(*record.Opened); ok {
+		if opened, ok := c.(*ledger.Opened); ok {
 			n[string(opened.Question.Kind)]++
 		}
 	}

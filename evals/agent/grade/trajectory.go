@@ -8,14 +8,14 @@ import (
 	"reflect"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Calls are the tool calls that the models of a run asked for, in order.
-func Calls(log []record.Record) (made []suite.Call) {
+func Calls(log []run.Record) (made []suite.Call) {
 	for c := range changes(log) {
-		replied, ok := c.(*record.Responded)
+		replied, ok := c.(*ledger.Responded)
 		if !ok {
 			continue
 		}
@@ -29,11 +29,11 @@ func Calls(log []record.Record) (made []suite.Call) {
 }
 
 // changes are what the records say, also of sub-agents.
-func changes(log []record.Record) iter.Seq[record.Change] {
-	return func(yield func(record.Change) bool) {
+func changes(log []run.Record) iter.Seq[ledger.Change] {
+	return func(yield func(ledger.Change) bool) {
 		for _, r := range log {
-			c := record.ChangeOf(r)
-			for nested, ok := c.(*record.Nested); ok; nested, ok = c.(*record.Nested) {
+			c := ledger.ChangeOf(r)
+			for nested, ok := c.(*ledger.Nested); ok; nested, ok = c.(*ledger.Nested) {
 				c = nested.Record.Change
 			}
 			if !yield(c) {

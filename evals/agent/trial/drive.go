@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/price"
@@ -96,8 +97,8 @@ func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, e
 		return 0, "", err
 	}
 	for _, r := range log.Records {
-		switch record.ChangeOf(r).(type) {
-		case *record.Begun, *record.Said:
+		switch ledger.ChangeOf(r).(type) {
+		case *ledger.Begun, *ledger.Said:
 			inputs++
 		}
 	}

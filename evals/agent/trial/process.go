@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -141,7 +142,7 @@ type dying struct {
 	at, commits int
 }
 
-func (s *dying) Append(ctx context.Context, l record.Lease, h record.Head, records []record.Record, answers ...run.Reply) error {
+func (s *dying) Append(ctx context.Context, l record.Lease, h run.Head, records []run.Record, answers ...run.Reply) error {
 	s.commits++
 	if s.commits == s.at {
 		die(s.dir)
@@ -270,11 +271,11 @@ func (p *player) answers(ctx context.Context) (waits bool, err error) {
 	if log.Head.Status != run.StatusWaiting {
 		return false, nil
 	}
-	s, err := record.StateOf(log.Records)
+	s, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return false, harness("%w", err)
 	}
-	for _, q := range record.Open(s) {
+	for _, q := range ledger.Open(s) {
 		a, err := answer(&p.Task.People, q)
 		if err != nil {
 			return false, err

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 	"github.com/mcpchain/mcpchain/evals/agent/world"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/price"
 )
 
@@ -120,7 +121,7 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 		return nil, errors.Join(err, harness("the run is lost: %w", lost))
 	}
 	e.Log = log.Records
-	if e.State, lost = record.StateOf(log.Records); lost != nil {
+	if e.State, lost = ledger.StateOf(log.Records); lost != nil {
 		return nil, harness("the run is damaged: %w", lost)
 	}
 	l.Turns, l.Calls, l.Tokens, l.Reported = e.State.Spent.Turns, e.State.Spent.Calls, e.State.Spent.Total, e.State.Spent.Total > 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Verdict counts calls by the kind of their server.
@@ -27,7 +28,7 @@ func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int)
 		if err != nil {
 			return nil, err
 		}
-		state, err := record.StateOf(log.Records)
+		state, err := ledger.StateOf(log.Records)
 		if err != nil {
 			return nil, err
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // routes are the service. A user sees no run of another: the user is the tenant of each key.
@@ -161,13 +162,13 @@ func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 	if err != nil {
 		return err
 	}
-	state, err := record.StateOf(log.Records)
+	state, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return err
 	}
 	return write(w, http.StatusOK, view{
 		Run: state.ID, Status: state.Status, Position: agent.Position{Seq: state.Seq}.String(), Answer: state.Output, Stop: state.Stop,
-		Error: state.Error, Asks: record.Open(state), Messages: state.History, Spent: state.Spent,
+		Error: state.Error, Asks: ledger.Open(state), Messages: state.History, Spent: state.Spent,
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // begin begins a run.
@@ -115,7 +116,7 @@ func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	if err != nil {
 		return err
 	}
-	begun, ok := record.ChangeOf(log.Records[0]).(*record.Begun)
+	begun, ok := ledger.ChangeOf(log.Records[0]).(*ledger.Begun)
 	if !ok || len(begun.Messages) != 1 || begun.Messages[0].Text() != input {
 		return refusal{http.StatusUnprocessableEntity, "the Idempotency-Key is of a run with another input"}
 	}

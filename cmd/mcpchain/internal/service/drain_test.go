@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // TestGrace stops a process with a call under way, which ends within the grace or is cut. The log says what becomes of runs.
@@ -57,7 +57,7 @@ func TestGrace(t *testing.T) {
 			}
 			outcomes := 0
 			for _, r := range kept.Records {
-				if _, ok := record.ChangeOf(r).(*record.Outcome); ok {
+				if _, ok := ledger.ChangeOf(r).(*ledger.Outcome); ok {
 					outcomes++
 				}
 			}

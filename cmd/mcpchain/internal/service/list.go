@@ -49,7 +49,7 @@ func (s *service) list(w http.ResponseWriter, r *http.Request, c caller) error {
 }
 
 // parsePage reads which page is wanted: so many runs after one that last changed at a time.
-func parsePage(q url.Values, user string) (limit int, after *record.Head, err error) {
+func parsePage(q url.Values, user string) (limit int, after *run.Head, err error) {
 	limit = defaultListed
 	if text := q.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxListed {
@@ -62,7 +62,7 @@ func parsePage(q url.Values, user string) (limit int, after *record.Head, err er
 		if err != nil || id == "" {
 			return 0, nil, refusal{http.StatusBadRequest, "before: want the next of another page"}
 		}
-		after = &record.Head{Key: run.Key{Tenant: user, ID: id}, Updated: time.Unix(0, at)}
+		after = &run.Head{Key: run.Key{Tenant: user, ID: id}, Updated: time.Unix(0, at)}
 	}
 	return limit, after, nil
 }

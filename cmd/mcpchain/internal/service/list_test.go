@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // TestListByPages lists runs page by page. Many of them changed at one moment.
@@ -69,12 +70,12 @@ func TestListByPages(t *testing.T) {
 // keep has the store keep a run that changed at a time.
 func keep(t *testing.T, s *service, key run.Key, at time.Time) {
 	t.Helper()
-	state := new(record.State)
-	first, err := state.Add(at, &record.Begun{V: record.Version, ID: key.ID, Tenant: key.Tenant, Agent: record.AgentName{Name: "other"}})
+	state := new(ledger.State)
+	first, err := state.Add(at, &ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: "other"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.store.Create(t.Context(), record.Holder{Name: "test", TTL: time.Hour}, record.HeadOf(state), first); err != nil {
+	if _, err := s.store.Create(t.Context(), record.Holder{Name: "test", TTL: time.Hour}, ledger.HeadOf(state), first); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -22,8 +22,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // orders is a client of Temporal that keeps which workflows are wanted.
@@ -135,7 +135,7 @@ func TestWorkerOfTemporal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := record.StateOf(log.Records)
+		state, err := ledger.StateOf(log.Records)
 		if want := "the user " + user + "."; err != nil || state.Status != run.StatusFinished || !strings.Contains(state.Output, want) {
 			t.Errorf("got %s %q, %v, want %q of the server", state.Status, state.Output, err, want)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // operating is what `mcpchain runs` was asked for.
@@ -228,7 +229,7 @@ func show(ctx context.Context, store record.Store, key run.Key, out io.Writer) e
 	if err != nil {
 		return err
 	}
-	state, err := record.StateOf(log.Records)
+	state, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return err
 	}

@@ -13,19 +13,20 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // keepRun keeps a run of ada in a database.
-func keepRun(t *testing.T, store record.Store, id string, changes ...record.Change) {
+func keepRun(t *testing.T, store record.Store, id string, changes ...ledger.Change) {
 	t.Helper()
-	s := new(record.State)
-	begun := &record.Begun{V: record.Version, ID: id, Tenant: "ada", Agent: record.AgentName{Name: "service"}}
-	records, err := s.Add(time.Now().AddDate(0, -1, 0).UTC(), append([]record.Change{begun}, changes...)...)
+	s := new(ledger.State)
+	begun := &ledger.Begun{V: ledger.Version, ID: id, Tenant: "ada", Agent: ledger.AgentName{Name: "service"}}
+	records, err := s.Add(time.Now().AddDate(0, -1, 0).UTC(), append([]ledger.Change{begun}, changes...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Create(t.Context(), record.Holder{}, record.HeadOf(s), records); err != nil {
+	if _, err := store.Create(t.Context(), record.Holder{}, ledger.HeadOf(s), records); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -44,8 +45,8 @@ func TestOperations(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	store := db.Runs
-	keepRun(t, store, "one", &record.Opened{Question: run.Question{ID: "q1", Kind: run.QuestionURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &record.Suspended{})
-	keepRun(t, store, "parked", &record.Ended{Status: run.StatusFailed, Stop: record.StopParked, Error: "10 processes"})
+	keepRun(t, store, "one", &ledger.Opened{Question: run.Question{ID: "q1", Kind: run.QuestionURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}, &ledger.Suspended{})
+	keepRun(t, store, "parked", &ledger.Ended{Status: run.StatusFailed, Stop: record.StopParked, Error: "10 processes"})
 	says := map[string]string{
 		"list": "ada/one ", "show": `"id": "one"`, "answer": "", "cancel": "", "revive": "", "verify": "",
 		"delete": "1 runs deleted", "prune": "0 runs pruned", "import": "ada/one", "export": "mcpchain_run",

@@ -143,11 +143,11 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 const poll = time.Second
 
 // head is what the store has of a run beside its records.
-func (s *service) head(ctx context.Context, key run.Key) (record.Head, error) {
+func (s *service) head(ctx context.Context, key run.Key) (run.Head, error) {
 	for head, err := range s.store.List(ctx, record.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
 		return head, err
 	}
-	return record.Head{}, fmt.Errorf("run %q: %w", key.ID, record.ErrNotFound)
+	return run.Head{}, fmt.Errorf("run %q: %w", key.ID, record.ErrNotFound)
 }
 
 // work drives runs and deletes old ones until the context ends.

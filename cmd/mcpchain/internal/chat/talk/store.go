@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 const (
@@ -62,7 +63,7 @@ func jsonText(text string) json.RawMessage {
 }
 
 // folderOf is where a conversation began, "" if it was kept without its folder.
-func folderOf(state *record.State) (folder string) {
+func folderOf(state *ledger.State) (folder string) {
 	if json.Unmarshal(state.Vars[folderVar], &folder) != nil {
 		return ""
 	}
@@ -105,7 +106,7 @@ func (s *Session) undo(context.Context, string) error {
 }
 
 // heads are the newest conversations.
-func (s *Session) heads(ctx context.Context, most int) (heads []record.Head, err error) {
+func (s *Session) heads(ctx context.Context, most int) (heads []run.Head, err error) {
 	if s.Store == nil {
 		return nil, errNoStore
 	}
@@ -142,7 +143,7 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 }
 
 // place says where a conversation began.
-func (s *Session) place(state *record.State) string {
+func (s *Session) place(state *ledger.State) string {
 	switch folder := folderOf(state); folder {
 	case "":
 		return ""
@@ -155,12 +156,12 @@ func (s *Session) place(state *record.State) string {
 
 // newest finds the newest conversation of this folder. Those that were kept without a folder
 // come after all that have one.
-func (s *Session) newest(ctx context.Context) (record.Head, error) {
+func (s *Session) newest(ctx context.Context) (run.Head, error) {
 	heads, err := s.heads(ctx, maxSought)
 	if err != nil {
-		return record.Head{}, err
+		return run.Head{}, err
 	}
-	var old *record.Head
+	var old *run.Head
 	for i, head := range heads {
 		state, err := s.load(ctx, head.Key)
 		switch {
@@ -174,20 +175,20 @@ func (s *Session) newest(ctx context.Context) (record.Head, error) {
 		}
 	}
 	if old == nil {
-		return record.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N continues one")
+		return run.Head{}, errors.New("no conversation of this folder to continue; /conversations lists all, and /resume N continues one")
 	}
 	return *old, nil
 }
 
 // numbered is a conversation of the list.
-func (s *Session) numbered(ctx context.Context, number string) (record.Head, error) {
+func (s *Session) numbered(ctx context.Context, number string) (run.Head, error) {
 	heads, err := s.heads(ctx, maxListed)
 	if err != nil {
-		return record.Head{}, err
+		return run.Head{}, err
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(heads) {
-		return record.Head{}, fmt.Errorf("no conversation %s; /conversations lists them", hosttext.Line(number, 40))
+		return run.Head{}, fmt.Errorf("no conversation %s; /conversations lists them", hosttext.Line(number, 40))
 	}
 	return heads[n-1], nil
 }
@@ -201,12 +202,12 @@ func firstQuestion(history []run.Message) string {
 	return "(no question)"
 }
 
-func (s *Session) load(ctx context.Context, key run.Key) (*record.State, error) {
+func (s *Session) load(ctx context.Context, key run.Key) (*ledger.State, error) {
 	log, err := record.LoadCurrent(ctx, s.Store, key)
 	if err != nil {
 		return nil, err
 	}
-	return record.StateOf(log.Records)
+	return ledger.StateOf(log.Records)
 }
 
 // resume continues a conversation, by its number in the list; "" is the newest of the folder.
@@ -214,7 +215,7 @@ func (s *Session) load(ctx context.Context, key run.Key) (*record.State, error) 
 func (s *Session) resume(ctx context.Context, number string) error {
 	find := s.newest
 	if number != "" {
-		find = func(ctx context.Context) (record.Head, error) { return s.numbered(ctx, number) }
+		find = func(ctx context.Context) (run.Head, error) { return s.numbered(ctx, number) }
 	}
 	head, err := find(ctx)
 	if err != nil {
@@ -244,7 +245,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 }
 
 // recall shows the last question and answer.
-func (s *Session) recall(state *record.State) {
+func (s *Session) recall(state *ledger.State) {
 	for i := len(state.History) - 1; i >= 0; i-- {
 		if m := state.History[i]; m.Role == run.RoleUser {
 			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(asked(m), 500))

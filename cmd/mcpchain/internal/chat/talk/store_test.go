@@ -9,21 +9,22 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // keep puts a conversation into a store. Without a folder it is as older programs kept it.
 func keep(t *testing.T, store record.Store, id, folder string, at time.Time) {
 	t.Helper()
-	begun := &record.Begun{V: record.Version, ID: id, Agent: record.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.RoleUser, "about "+id)}}
+	begun := &ledger.Begun{V: ledger.Version, ID: id, Agent: ledger.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.RoleUser, "about "+id)}}
 	if folder != "" {
 		begun.Vars = map[string]json.RawMessage{folderVar: jsonText(folder)}
 	}
-	state := new(record.State)
+	state := new(ledger.State)
 	first, err := state.Add(at, begun)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Create(t.Context(), record.Holder{Name: "h"}, record.HeadOf(state), first); err != nil {
+	if _, err := store.Create(t.Context(), record.Holder{Name: "h"}, ledger.HeadOf(state), first); err != nil {
 		t.Fatal(err)
 	}
 }

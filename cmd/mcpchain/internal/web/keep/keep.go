@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Store is a store of runs in SQLite.
@@ -42,11 +43,11 @@ type shared struct {
 }
 
 // Create implements [record.Store].
-func (s *Store) Create(ctx context.Context, by record.Holder, head record.Head, records []record.Record) (record.Lease, error) {
+func (s *Store) Create(ctx context.Context, by record.Holder, head run.Head, records []run.Record) (record.Lease, error) {
 	if len(records) == 0 {
 		return s.Store.Create(ctx, by, head, records)
 	}
-	begun, ok := record.ChangeOf(records[0]).(*record.Begun)
+	begun, ok := ledger.ChangeOf(records[0]).(*ledger.Begun)
 	if !ok || len(begun.Messages) < 2 {
 		return s.Store.Create(ctx, by, head, records)
 	}
@@ -60,11 +61,11 @@ func (s *Store) Create(ctx context.Context, by record.Holder, head record.Head, 
 	if short.Unknown, err = json.Marshal(shared{hashes}); err != nil {
 		return record.Lease{}, err
 	}
-	first, err := record.Entry{Seq: records[0].Seq, At: records[0].At, Change: &short}.Encode()
+	first, err := ledger.Entry{Seq: records[0].Seq, At: records[0].At, Change: &short}.Encode()
 	if err != nil {
 		return record.Lease{}, err
 	}
-	return s.Store.Create(ctx, by, head, append([]record.Record{first}, records[1:]...))
+	return s.Store.Create(ctx, by, head, append([]run.Record{first}, records[1:]...))
 }
 
 // share keeps messages before the run that uses them, and returns their hashes.
@@ -115,7 +116,7 @@ func (s *Store) whole(ctx context.Context, key run.Key, log *record.Log) (_ *rec
 	if len(log.Records) == 0 {
 		return log, nil
 	}
-	begun, ok := record.ChangeOf(log.Records[0]).(*record.Begun)
+	begun, ok := ledger.ChangeOf(log.Records[0]).(*ledger.Begun)
 	var others shared
 	if !ok || len(begun.Unknown) == 0 || json.Unmarshal(begun.Unknown, &others) != nil || len(others.Hashes) == 0 {
 		return log, nil
@@ -134,7 +135,7 @@ func (s *Store) whole(ctx context.Context, key run.Key, log *record.Log) (_ *rec
 	whole := *begun
 	whole.Messages = append(messages, begun.Messages...)
 	first := &log.Records[0]
-	if *first, err = (record.Entry{Seq: first.Seq, At: first.At, Change: &whole}).Encode(); err != nil {
+	if *first, err = (ledger.Entry{Seq: first.Seq, At: first.At, Change: &whole}).Encode(); err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}
 	return log, nil

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func open(t *testing.T) *Store {
@@ -87,7 +88,7 @@ func TestEditsShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := append(history[:len(history):len(history)], run.Text(run.RoleUser, "x24"))
-	if diff := cmp.Diff(want, record.ChangeOf(log.Records[0]).(*record.Begun).Messages); diff != "" {
+	if diff := cmp.Diff(want, ledger.ChangeOf(log.Records[0]).(*ledger.Begun).Messages); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	if n, err := hosting.Forget(t.Context(), store, time.Now().Add(time.Hour)); n != 1 || err != nil {

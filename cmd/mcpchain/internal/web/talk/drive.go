@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 const (
@@ -217,7 +218,7 @@ func (s *Service) catchUp(ctx context.Context, t *topic) error {
 	if err != nil {
 		return err
 	}
-	state, err := record.StateOf(log.Records)
+	state, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // history returns what the store has after a position: the events of the agent, and the
@@ -69,9 +70,9 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 }
 
 // saidIn are the events of a record for which the agent has none.
-func saidIn(key run.Key, r record.Record) (out []placed) {
-	change := record.ChangeOf(r)
-	if end, ok := change.(*record.Ended); ok && end.Status != run.StatusFinished {
+func saidIn(key run.Key, r run.Record) (out []placed) {
+	change := ledger.ChangeOf(r)
+	if end, ok := change.(*ledger.Ended); ok && end.Status != run.StatusFinished {
 		return []placed{placedOf("ended", agent.Position{Seq: r.Seq}, ended{Status: string(end.Status), Error: ShownError(end.Error)})}
 	}
 	var views []any
@@ -79,7 +80,7 @@ func saidIn(key run.Key, r record.Record) (out []placed) {
 	calls := map[string]agent.Call{}
 	for i, m := range inputOf(change) {
 		v, kind := messageViews(key, kept{r.Seq, i}, m, calls)
-		if _, more := change.(*record.Said); more && m.Role != run.RoleUser {
+		if _, more := change.(*ledger.Said); more && m.Role != run.RoleUser {
 			continue // what the host tells the model of the turn before
 		}
 		views, kinds = append(views, v...), append(kinds, kind...)
@@ -133,11 +134,11 @@ func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index 
 	if seq < 1 || seq > uint64(len(log.Records)) {
 		return run.Part{}, ErrGone
 	}
-	change := record.ChangeOf(log.Records[seq-1])
+	change := ledger.ChangeOf(log.Records[seq-1])
 	parts := []run.Part{}
 	if said := inputOf(change); index >= 0 && index < len(said) {
 		parts = said[index].Parts
-	} else if outcome, ok := change.(*record.Outcome); ok && index == 0 {
+	} else if outcome, ok := change.(*ledger.Outcome); ok && index == 0 {
 		parts = append(parts, outcome.Result)
 	}
 	for _, p := range parts {

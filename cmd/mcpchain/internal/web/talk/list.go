@@ -7,6 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // maxTitles bounds the titles that are kept in memory.
@@ -37,7 +38,7 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 // others follow.
 func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
-	q := record.Query{Tenant: user, Agents: []string{agentName}, After: &record.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
+	q := record.Query{Tenant: user, Agents: []string{agentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
 	for head, err := range record.Readable(s.store.List(ctx, q), nil) {
 		switch {
 		case err != nil:
@@ -50,7 +51,7 @@ func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (
 	return page, false, nil
 }
 
-func (s *Service) summary(ctx context.Context, head record.Head) Summary {
+func (s *Service) summary(ctx context.Context, head run.Head) Summary {
 	return Summary{
 		ID: head.Key.ID, Title: s.title(ctx, head.Key), Status: string(head.Status), Asks: len(head.Questions), Updated: head.Updated,
 	}
@@ -68,7 +69,7 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 	if err != nil || len(log.Records) == 0 {
 		return "(cannot be read)"
 	}
-	for _, m := range inputOf(record.ChangeOf(log.Records[0])) {
+	for _, m := range inputOf(ledger.ChangeOf(log.Records[0])) {
 		if m.Role == run.RoleUser { // the last one: earlier ones are of the conversation that was edited
 			title = hosttext.Line(m.Text(), 60)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/feed"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/price"
 )
 
@@ -288,13 +289,13 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 	}
 	var before []run.Message
 	if seq > 1 {
-		state, err := record.StateOf(log.Records[:seq-1])
+		state, err := ledger.StateOf(log.Records[:seq-1])
 		if err != nil {
 			return "", err
 		}
 		before = agent.ResultOf(state).Messages
 	}
-	said := inputOf(record.ChangeOf(log.Records[seq-1]))
+	said := inputOf(ledger.ChangeOf(log.Records[seq-1]))
 	if index < 0 || index >= len(said) || said[index].Role != run.RoleUser {
 		return "", ErrGone
 	}
@@ -302,11 +303,11 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 }
 
 // inputOf is what a record gives to the run.
-func inputOf(c record.Change) []run.Message {
+func inputOf(c ledger.Change) []run.Message {
 	switch c := c.(type) {
-	case *record.Begun:
+	case *ledger.Begun:
 		return c.Messages
-	case *record.Said:
+	case *ledger.Said:
 		return c.Messages
 	}
 	return nil
@@ -380,12 +381,12 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 	return nil
 }
 
-func (s *Service) load(ctx context.Context, key run.Key) (*record.State, error) {
+func (s *Service) load(ctx context.Context, key run.Key) (*ledger.State, error) {
 	log, err := record.LoadCurrent(ctx, s.store, key)
 	if err != nil {
 		return nil, gone(err)
 	}
-	return record.StateOf(log.Records)
+	return ledger.StateOf(log.Records)
 }
 
 // gone is the error of a run that could not be loaded.

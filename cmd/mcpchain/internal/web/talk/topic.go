@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Event is what a window gets: a server-sent event. Without an ID it is of the moment, and the
@@ -71,7 +72,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	if log.Head.Agent != s.agentOf(key).Name() {
 		return nil, ErrGone
 	}
-	state, err := record.StateOf(log.Records)
+	state, err := ledger.StateOf(log.Records)
 	if err != nil {
 		return nil, err
 	}

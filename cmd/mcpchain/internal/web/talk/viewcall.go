@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -136,8 +137,8 @@ func (s *Service) agentOf(key run.Key) *agent.Agent {
 }
 
 // due are the runs that wait for work: conversations, and calls of views.
-func (s *Service) due() iter.Seq2[record.Head, error] {
-	return func(yield func(record.Head, error) bool) {
+func (s *Service) due() iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
 		for _, name := range []string{agentName, viewAgentName} {
 			for head, err := range record.Readable(s.store.List(s.ctx, record.Query{AllTenants: true, Agents: []string{name}, DueAt: time.Now(), Limit: 4 * maxRecovered}), nil) {
 				if !yield(head, err) {
@@ -161,7 +162,7 @@ func (s *Service) asView(ctx context.Context, key run.Key) context.Context {
 }
 
 // viewCall is what a run calls, and its state.
-func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *record.State, error) {
+func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *ledger.State, error) {
 	state, err := s.load(ctx, key)
 	if err != nil {
 		return nil, nil, err
@@ -275,7 +276,7 @@ func (s *Service) await(key run.Key) (leave func()) {
 
 // join waits for a run of an earlier session with the view, if it makes the same call and its result is open, or
 // has come while no view was there. It returns nil otherwise.
-func (s *Service) join(ctx context.Context, head record.Head, c *ViewCall) (leave func()) {
+func (s *Service) join(ctx context.Context, head run.Head, c *ViewCall) (leave func()) {
 	s.mu.Lock()
 	since, missed := s.missed[head.Key]
 	free := s.awaited[head.Key] == 0 && (!head.Status.Ended() || missed && time.Since(since) < keptFor)
@@ -344,7 +345,7 @@ func (s *Service) cancelViewCall(key run.Key) {
 }
 
 // viewRuns are the runs of a conversation's views, the latest first.
-func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []record.Head, err error) {
+func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []run.Head, err error) {
 	prefix := prefixOf(conversation)
 	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
 		if err != nil {
@@ -359,7 +360,7 @@ func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []rec
 
 // stopViews ends the calls of a conversation's views, and deleteViews forgets them.
 func (s *Service) stopViews(ctx context.Context, conversation run.Key) error {
-	return s.eachView(ctx, conversation, func(head record.Head) error {
+	return s.eachView(ctx, conversation, func(head run.Head) error {
 		if head.Status.Ended() {
 			return nil
 		}
@@ -368,10 +369,10 @@ func (s *Service) stopViews(ctx context.Context, conversation run.Key) error {
 }
 
 func (s *Service) deleteViews(ctx context.Context, conversation run.Key) error {
-	return s.eachView(ctx, conversation, func(head record.Head) error { return s.store.Delete(ctx, head.Key) })
+	return s.eachView(ctx, conversation, func(head run.Head) error { return s.store.Delete(ctx, head.Key) })
 }
 
-func (s *Service) eachView(ctx context.Context, conversation run.Key, do func(record.Head) error) error {
+func (s *Service) eachView(ctx context.Context, conversation run.Key, do func(run.Head) error) error {
 	if isViewCall(conversation) {
 		return nil
 	}

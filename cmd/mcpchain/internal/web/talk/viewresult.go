@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -56,13 +56,13 @@ func resultOfPart(p *run.Part) *mcp.CallToolResult {
 }
 
 // viewResult is what the call of a view has come to.
-func viewResult(records []record.Record) (*mcp.CallToolResult, error) {
-	state, err := record.StateOf(records)
+func viewResult(records []run.Record) (*mcp.CallToolResult, error) {
+	state, err := ledger.StateOf(records)
 	if err != nil {
 		return nil, err
 	}
-	denied := slices.ContainsFunc(records, func(r record.Record) bool {
-		answered, ok := record.ChangeOf(r).(*record.Replied)
+	denied := slices.ContainsFunc(records, func(r run.Record) bool {
+		answered, ok := ledger.ChangeOf(r).(*ledger.Replied)
 		return ok && answered.Reply.Action == run.ActionDeny
 	})
 	if denied || state.Status == run.StatusCancelled {

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 var show = agenttest.Wanted{Tool: "show", Arguments: `{}`}
@@ -106,11 +107,11 @@ func TestUsersAreApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.Head.Key.Tenant = "Grace"
-	first, err := record.Decode(log.Records[0])
+	first, err := ledger.Decode(log.Records[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.Change.(*record.Begun).Tenant = "Grace"
+	first.Change.(*ledger.Begun).Tenant = "Grace"
 	if log.Records[0], err = first.Encode(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,8 @@
-package record
+package ledger
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -54,12 +52,12 @@ func snapshotOf(c Change) json.RawMessage {
 
 // Begins reports whether the records of a run may begin with that one: the first, or a snapshot if those before were pruned. Of a
 // record that is sealed nobody can tell: it may.
-func Begins(r Record) bool {
+func Begins(r run.Record) bool {
 	if r.Seq == 1 {
 		return true
 	}
 	change := ChangeOf(r)
-	_, sealed := change.(*Boxed)
+	_, sealed := change.(*Sealed)
 	return sealed || len(snapshotOf(change)) > 0
 }
 
@@ -74,28 +72,4 @@ func (s *State) restore(r Entry) error {
 	}
 	*s = kept
 	return nil
-}
-
-// CurrentLoader is a [Store] that can load a run without the records before its last snapshot.
-type CurrentLoader interface {
-	// LoadCurrent is Load with the records from Head.Snapshot on, all if that is 0.
-	LoadCurrent(ctx context.Context, key run.Key) (*Log, error)
-}
-
-// LoadCurrent loads a run as it is now: [Fold] makes its state of the records. They begin with the last snapshot, if the
-// store is a [CurrentLoader] and the run has one. The errors are those of [Store].Load.
-func LoadCurrent(ctx context.Context, store Store, key run.Key) (*Log, error) {
-	if s, ok := store.(CurrentLoader); ok {
-		return s.LoadCurrent(ctx, key)
-	}
-	return store.Load(ctx, key)
-}
-
-// Current leaves out the records before the last snapshot of a head, for stores. The records are not changed.
-func (l *Log) Current() *Log {
-	at := slices.IndexFunc(l.Records, func(r Record) bool { return r.Seq == l.Head.Snapshot })
-	if at <= 0 {
-		return l
-	}
-	return &Log{Head: l.Head, Records: l.Records[at:], Replies: l.Replies}
 }

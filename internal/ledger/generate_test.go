@@ -1,4 +1,4 @@
-package record_test
+package ledger_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -24,8 +24,8 @@ type generator struct {
 func newGenerator(seed uint64) *generator { return &generator{Rand: rand.New(rand.NewPCG(seed, 1))} }
 
 // run makes up to n records, and calls each with the state before it.
-func (g *generator) run(n int, each func(*record.State, record.Entry) error) error {
-	s := new(record.State)
+func (g *generator) run(n int, each func(*ledger.State, ledger.Entry) error) error {
+	s := new(ledger.State)
 	for range n {
 		r := g.record(s, 0)
 		if r.Change == nil {
@@ -39,112 +39,112 @@ func (g *generator) run(n int, each func(*record.State, record.Entry) error) err
 }
 
 // record makes the next record of a run that stands so deep.
-func (g *generator) record(s *record.State, depth int) record.Entry {
+func (g *generator) record(s *ledger.State, depth int) ledger.Entry {
 	at := start.Add(time.Duration(g.IntN(1e9))).In(pick(g, time.UTC, time.FixedZone("", 5400)))
 	if depth == 0 && s.Seq > 0 && g.IntN(10) == 0 {
-		snapshot, err := record.NewSnapshot(s)
+		snapshot, err := ledger.NewSnapshot(s)
 		if err != nil {
 			panic(err)
 		}
-		return record.Entry{Seq: s.Seq + 1, At: at, Change: snapshot}
+		return ledger.Entry{Seq: s.Seq + 1, At: at, Change: snapshot}
 	}
-	return record.Entry{Seq: s.Seq + 1, At: at, Change: g.change(s, depth)}
+	return ledger.Entry{Seq: s.Seq + 1, At: at, Change: g.change(s, depth)}
 }
 
-func (g *generator) change(s *record.State, depth int) record.Change {
+func (g *generator) change(s *ledger.State, depth int) ledger.Change {
 	switch {
 	case s.Seq == 0:
-		return &record.Begun{
-			V: record.Version, ID: g.id("run"), Tenant: g.text(), Agent: record.AgentName{Name: g.text()}, Messages: g.messages(),
+		return &ledger.Begun{
+			V: ledger.Version, ID: g.id("run"), Tenant: g.text(), Agent: ledger.AgentName{Name: g.text()}, Messages: g.messages(),
 			Limits: run.Limits{Turns: g.IntN(3), Cost: g.cost()}, Vars: g.raws(), Schema: g.raw(), Unknown: g.unknown(),
 		}
 	case s.Status.Ended():
 		if depth > 0 || g.IntN(3) == 0 {
 			return g.aside(s)
 		}
-		return &record.Said{Messages: g.messages(), Limits: run.Limits{Active: time.Duration(g.IntN(5))}, Schema: g.raw()}
+		return &ledger.Said{Messages: g.messages(), Limits: run.Limits{Active: time.Duration(g.IntN(5))}, Schema: g.raw()}
 	}
 	switch n := g.IntN(20); {
 	case n < 2:
 		return g.aside(s)
 	case n == 2:
-		return &record.Suspended{Wake: g.time()}
+		return &ledger.Suspended{Wake: g.time()}
 	case s.Status == run.StatusWaiting && n < 10:
-		return &record.Woken{}
+		return &ledger.Woken{}
 	case n == 19 && g.IntN(3) == 0:
-		return &record.Ended{Status: pick(g, run.StatusFinished, run.StatusFailed, run.StatusCancelled), Output: g.text(), Structured: g.raw(), Error: g.text()}
+		return &ledger.Ended{Status: pick(g, run.StatusFinished, run.StatusFailed, run.StatusCancelled), Output: g.text(), Structured: g.raw(), Error: g.text()}
 	case len(s.Questions) > 0 && n < 8:
-		return &record.Replied{Reply: g.answer(pick(g, s.Questions...).ID), Value: g.raw()}
-	case s.Phase == record.PhaseModel:
+		return &ledger.Replied{Reply: g.answer(pick(g, s.Questions...).ID), Value: g.raw()}
+	case s.Phase == ledger.PhaseModel:
 		return g.ofModel(s)
 	}
 	return g.ofCalls(s, depth)
 }
 
 // aside is a change that fits at any time.
-func (g *generator) aside(s *record.State) record.Change {
+func (g *generator) aside(s *ledger.State) ledger.Change {
 	switch g.IntN(5) {
 	case 4:
 		if !s.Status.Ended() {
 			return g.offered(s)
 		}
 	case 0:
-		return &record.Charged{Spent: g.spent()}
+		return &ledger.Charged{Spent: g.spent()}
 	case 1:
 		if s.Status.Ended() || len(s.Sampling) > 0 {
-			return &record.Charged{Spent: g.spent(), Settles: new("key")}
+			return &ledger.Charged{Spent: g.spent(), Settles: new("key")}
 		}
-		return &record.Reserved{Key: "key", Amount: g.amount()}
+		return &ledger.Reserved{Key: "key", Amount: g.amount()}
 	}
-	return &record.Noted{Vars: g.raws(), Trace: map[string]string{"traceparent": g.text()}, Taken: g.IntN(4) == 0}
+	return &ledger.Noted{Vars: g.raws(), Trace: map[string]string{"traceparent": g.text()}, Taken: g.IntN(4) == 0}
 }
 
 // offered adds tools, also such that are there already.
-func (g *generator) offered(s *record.State) record.Change {
-	c := &record.Offered{Unknown: g.unknown()}
+func (g *generator) offered(s *ledger.State) ledger.Change {
+	c := &ledger.Offered{Unknown: g.unknown()}
 	if s.Discovery == "" && g.IntN(2) == 0 {
-		c.Discovery, c.Directory = pick(g, record.DiscoveryNative, record.DiscoveryCall, "of a later version"), g.text()
+		c.Discovery, c.Directory = pick(g, ledger.DiscoveryNative, ledger.DiscoveryCall, "of a later version"), g.text()
 	}
 	if len(s.Offered) > 0 && g.IntN(2) == 0 {
 		again := pick(g, s.Offered...)
 		again.Name = g.text()
 		c.Tools = append(c.Tools, again)
 	}
-	for range min(g.IntN(3), record.MaxOffered-len(s.Offered)) {
-		c.Tools = append(c.Tools, record.OfferedTool{Server: g.text(), Tool: g.id("tool"), Def: g.text(), Name: g.id("name"), Unknown: g.unknown()})
+	for range min(g.IntN(3), ledger.MaxOffered-len(s.Offered)) {
+		c.Tools = append(c.Tools, ledger.OfferedTool{Server: g.text(), Tool: g.id("tool"), Def: g.text(), Name: g.id("name"), Unknown: g.unknown()})
 	}
 	return c
 }
 
-func (g *generator) ofModel(s *record.State) record.Change {
+func (g *generator) ofModel(s *ledger.State) ledger.Change {
 	switch {
 	case s.Status == run.StatusWaiting:
-		return &record.Woken{}
+		return &ledger.Woken{}
 	case g.IntN(8) == 0:
-		return &record.Compacted{Replaced: g.IntN(len(s.History) + 1), Messages: g.messages(), Usage: g.spent()}
+		return &ledger.Compacted{Replaced: g.IntN(len(s.History) + 1), Messages: g.messages(), Usage: g.spent()}
 	case s.Model == nil || g.IntN(5) == 0:
-		return &record.Called{Reserved: g.amount(), Lost: s.Model != nil && g.IntN(2) == 0, Final: g.text()}
+		return &ledger.Called{Reserved: g.amount(), Lost: s.Model != nil && g.IntN(2) == 0, Final: g.text()}
 	}
-	c := &record.Responded{Message: g.message(), Finish: g.text(), Endpoint: g.text(), Usage: g.spent(), Size: g.Int64N(2), Estimated: g.IntN(2) == 0, Unknown: g.unknown()}
+	c := &ledger.Responded{Message: g.message(), Finish: g.text(), Endpoint: g.text(), Usage: g.spent(), Size: g.Int64N(2), Estimated: g.IntN(2) == 0, Unknown: g.unknown()}
 	for range g.IntN(4) {
-		c.Calls = append(c.Calls, record.Call{
-			ID: g.id("call"), Key: g.text(), Name: g.text(), At: record.CallProposed, Asked: g.text(), Wrapped: g.IntN(2) == 0, Unknown: g.unknown(),
+		c.Calls = append(c.Calls, ledger.Call{
+			ID: g.id("call"), Key: g.text(), Name: g.text(), At: ledger.CallProposed, Asked: g.text(), Wrapped: g.IntN(2) == 0, Unknown: g.unknown(),
 		})
 	}
 	return c
 }
 
-func (g *generator) ofCalls(s *record.State, depth int) record.Change {
+func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 	c := pick(g, s.Calls...)
-	if c.At == record.CallDone {
+	if c.At == ledger.CallDone {
 		for _, o := range s.Calls {
-			if o.At != record.CallDone {
+			if o.At != ledger.CallDone {
 				c = o
 			}
 		}
 	}
 	id := c.ID
-	outcome := &record.Outcome{Call: id, Result: run.Part{
+	outcome := &ledger.Outcome{Call: id, Result: run.Part{
 		Type: run.PartResult, ID: id, Text: g.text(), Structured: g.raw(), IsError: g.IntN(2) == 0, Media: g.parts(1), Unknown: g.unknown(),
 	}}
 	if g.IntN(4) == 0 {
@@ -153,44 +153,44 @@ func (g *generator) ofCalls(s *record.State, depth int) record.Change {
 	if answer := g.text(); g.IntN(4) == 0 {
 		outcome.Stop = &answer
 	}
-	var to []record.Change
+	var to []ledger.Change
 	switch c.At {
-	case record.CallProposed:
-		to = append(to, &record.Decided{Call: id, Decision: record.Decision{Allow: g.IntN(3) > 0, Arguments: g.raw(), When: g.time()}, Args: g.raw()},
-			&record.Opened{Question: g.ask(run.QuestionApproval, id, "")})
-	case record.CallReady, record.CallOfChild:
+	case ledger.CallProposed:
+		to = append(to, &ledger.Decided{Call: id, Decision: ledger.Decision{Allow: g.IntN(3) > 0, Arguments: g.raw(), When: g.time()}, Args: g.raw()},
+			&ledger.Opened{Question: g.ask(run.QuestionApproval, id, "")})
+	case ledger.CallReady, ledger.CallOfChild:
 		if depth < 3 {
 			child := c.Child
 			if child == nil {
-				child = new(record.State)
+				child = new(ledger.State)
 			}
-			nested := &record.Nested{Call: id, Record: g.record(child, depth+1), Unknown: g.unknown()}
+			nested := &ledger.Nested{Call: id, Record: g.record(child, depth+1), Unknown: g.unknown()}
 			to = append(to, nested, nested, nested)
 		}
-	case record.CallSent:
-		to = append(to, &record.Paused{Call: id, Round: pick(g, json.RawMessage(`{}`), json.RawMessage(`{"requestState":"<"}`)), Replies: g.raws()},
-			&record.Detached{Call: id, Task: record.Task{ID: g.text(), Expires: g.time()}}, &record.Opened{Question: g.ask(run.QuestionDoubt, id, "")},
-			&record.Opened{Question: g.ask(run.QuestionForm, id, "")}, &record.Opened{Question: g.ask(run.QuestionSignIn, id, "")}, &record.Opened{Question: g.parked(id)})
-	case record.CallInRound:
-		to = append(to, &record.Opened{Question: g.ask(pick(g, run.QuestionForm, run.QuestionURL, run.QuestionSampling), id, g.id("key"))},
-			&record.Detached{Call: id, Task: record.Task{ID: g.text()}}, &record.Opened{Question: g.ask(run.QuestionSignIn, id, "")})
+	case ledger.CallSent:
+		to = append(to, &ledger.Paused{Call: id, Round: pick(g, json.RawMessage(`{}`), json.RawMessage(`{"requestState":"<"}`)), Replies: g.raws()},
+			&ledger.Detached{Call: id, Task: ledger.Task{ID: g.text(), Expires: g.time()}}, &ledger.Opened{Question: g.ask(run.QuestionDoubt, id, "")},
+			&ledger.Opened{Question: g.ask(run.QuestionForm, id, "")}, &ledger.Opened{Question: g.ask(run.QuestionSignIn, id, "")}, &ledger.Opened{Question: g.parked(id)})
+	case ledger.CallInRound:
+		to = append(to, &ledger.Opened{Question: g.ask(pick(g, run.QuestionForm, run.QuestionURL, run.QuestionSampling), id, g.id("key"))},
+			&ledger.Detached{Call: id, Task: ledger.Task{ID: g.text()}}, &ledger.Opened{Question: g.ask(run.QuestionSignIn, id, "")})
 		for _, key := range slices.Sorted(maps.Keys(c.Reviews)) {
 			if c.Reviews[key].Reply.Action == run.ActionAllow {
-				to = append(to, &record.Sampled{Call: id, Key: key, Value: g.raw()})
+				to = append(to, &ledger.Sampled{Call: id, Key: key, Value: g.raw()})
 			}
 		}
-	case record.CallParked:
-		to = append(to, &record.Opened{Question: g.parked(id)})
-	case record.CallAtSignIn:
-		to = append(to, &record.Paused{Call: id, Round: json.RawMessage(`{}`)})
-	case record.CallTasked:
-		to = append(to, &record.Paused{Call: id, Round: json.RawMessage(`[]`)}, &record.Opened{Question: g.ask(run.QuestionSignIn, id, "")})
-	case record.CallDone:
-		return &record.TurnEnded{Unknown: g.unknown()}
+	case ledger.CallParked:
+		to = append(to, &ledger.Opened{Question: g.parked(id)})
+	case ledger.CallAtSignIn:
+		to = append(to, &ledger.Paused{Call: id, Round: json.RawMessage(`{}`)})
+	case ledger.CallTasked:
+		to = append(to, &ledger.Paused{Call: id, Round: json.RawMessage(`[]`)}, &ledger.Opened{Question: g.ask(run.QuestionSignIn, id, "")})
+	case ledger.CallDone:
+		return &ledger.TurnEnded{Unknown: g.unknown()}
 	}
-	sends := c.At == record.CallReady || c.At == record.CallSent || c.At == record.CallInRound || c.At == record.CallParked || (c.At == record.CallInDoubt || c.At == record.CallAtSignIn) && c.Reply != nil
+	sends := c.At == ledger.CallReady || c.At == ledger.CallSent || c.At == ledger.CallInRound || c.At == ledger.CallParked || (c.At == ledger.CallInDoubt || c.At == ledger.CallAtSignIn) && c.Reply != nil
 	if sends && s.Status == run.StatusRunning && (c.Approved == nil || c.Approved.Allow) {
-		to = append(to, &record.Intent{Call: id, Args: g.raw()}, &record.Intent{Call: id})
+		to = append(to, &ledger.Intent{Call: id, Args: g.raw()}, &ledger.Intent{Call: id})
 	}
 	if len(to) == 0 || g.IntN(6) == 0 {
 		return outcome
@@ -258,8 +258,8 @@ func (g *generator) id(of string) string {
 	return fmt.Sprint(of, "_", g.ids)
 }
 
-func (g *generator) amount() record.Amount {
-	return record.Amount{Tokens: int64(g.IntN(5)), Cost: g.cost(), Unknown: g.unknown()}
+func (g *generator) amount() ledger.Amount {
+	return ledger.Amount{Tokens: int64(g.IntN(5)), Cost: g.cost(), Unknown: g.unknown()}
 }
 
 func (g *generator) text() string {

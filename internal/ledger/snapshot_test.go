@@ -1,10 +1,10 @@
-package record_test
+package ledger_test
 
 import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // TestSnapshotDue has a snapshot wait for as many records as it is large, also if the history has few messages
@@ -23,11 +23,11 @@ func TestSnapshotDue(t *testing.T) {
 		{2, 100, 399, false},
 		{2, 100, 400, true},
 	} {
-		s := &record.State{Seq: 1000 + tc.records, Snapshot: 1000}
+		s := &ledger.State{Seq: 1000 + tc.records, Snapshot: 1000}
 		for range tc.messages {
 			s.History = append(s.History, run.Message{Parts: make([]run.Part, tc.parts)})
 		}
-		if got := record.SnapshotDue(s); got != tc.want {
+		if got := ledger.SnapshotDue(s); got != tc.want {
 			t.Errorf("%d messages of %d parts, %d records: got %v, want %v", tc.messages, tc.parts, tc.records, got, tc.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package record
+package ledger
 
 import (
 	"github.com/go-json-experiment/json/jsontext"

@@ -1,4 +1,4 @@
-package record_test
+package ledger_test
 
 import (
 	"encoding/json"
@@ -10,41 +10,41 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 // records numbers changes, a second apart.
-func records(changes ...record.Change) []record.Entry {
-	out := make([]record.Entry, len(changes))
+func records(changes ...ledger.Change) []ledger.Entry {
+	out := make([]ledger.Entry, len(changes))
 	for i, c := range changes {
-		out[i] = record.Entry{Seq: uint64(i + 1), At: start.Add(time.Duration(i) * time.Second), Change: c}
+		out[i] = ledger.Entry{Seq: uint64(i + 1), At: start.Add(time.Duration(i) * time.Second), Change: c}
 	}
 	return out
 }
 
 // turn is a run with one tool call, which a person allows.
-func turn() []record.Entry {
+func turn() []ledger.Entry {
 	return records(
-		&record.Begun{V: record.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}},
-		&record.Called{},
-		&record.Responded{
+		&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}},
+		&ledger.Called{},
+		&ledger.Responded{
 			Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "1", Name: "echo", Arguments: `{"x":1}`}}},
-			Calls:   []record.Call{{ID: "1", Key: "k", Name: "echo", At: record.CallProposed, Asked: `{"x":1}`}},
+			Calls:   []ledger.Call{{ID: "1", Key: "k", Name: "echo", At: ledger.CallProposed, Asked: `{"x":1}`}},
 			Usage:   run.Spent{Turns: 1, Input: 10, Output: 2, Total: 12},
 		},
-		&record.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionApproval, Call: "1", Survives: true}},
-		&record.Suspended{},
-		&record.Replied{Reply: run.Reply{Question: "ask_1", Action: run.ActionAllow}},
-		&record.Woken{},
-		&record.Decided{Call: "1", Decision: record.Decision{Allow: true}, Args: json.RawMessage(`{"x":1}`)},
-		&record.Intent{Call: "1"},
-		&record.Outcome{Call: "1", Result: run.Part{Type: run.PartResult, ID: "1", Name: "echo", Text: "1"}},
-		&record.TurnEnded{},
-		&record.Called{},
-		&record.Responded{Message: run.Text(run.RoleAssistant, "done"), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 3}},
-		&record.Ended{Status: run.StatusFinished, Stop: "answer", Output: "done"},
+		&ledger.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionApproval, Call: "1", Survives: true}},
+		&ledger.Suspended{},
+		&ledger.Replied{Reply: run.Reply{Question: "ask_1", Action: run.ActionAllow}},
+		&ledger.Woken{},
+		&ledger.Decided{Call: "1", Decision: ledger.Decision{Allow: true}, Args: json.RawMessage(`{"x":1}`)},
+		&ledger.Intent{Call: "1"},
+		&ledger.Outcome{Call: "1", Result: run.Part{Type: run.PartResult, ID: "1", Name: "echo", Text: "1"}},
+		&ledger.TurnEnded{},
+		&ledger.Called{},
+		&ledger.Responded{Message: run.Text(run.RoleAssistant, "done"), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 3}},
+		&ledger.Ended{Status: run.StatusFinished, Stop: "answer", Output: "done"},
 	)
 }
 
@@ -54,11 +54,11 @@ func TestFoldOfATurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read []record.Entry
+	var read []ledger.Entry
 	if err := json.Unmarshal(data, &read); err != nil {
 		t.Fatal(err)
 	}
-	s, err := record.Fold(read)
+	s, err := ledger.Fold(read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestLaterVersion(t *testing.T) {
 		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"said","data":{"messages":[{"role":"user","parts":[{"type":"text","text":"hi","tone":1}],"mood":"good"}]}}`,
 		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"nested","data":{"call":"1","record":{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"dreamt","data":{}}}}`,
 	} {
-		var r record.Entry
+		var r ledger.Entry
 		if err := json.Unmarshal([]byte(text), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -90,8 +90,8 @@ func TestLaterVersion(t *testing.T) {
 			t.Errorf("got %s, %v, want %s", got, err, text)
 		}
 	}
-	later := append(turn()[:1], record.Entry{Seq: 2, Change: &record.Unknown{Kind: "dreamt"}})
-	if _, err := record.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): its kind is unknown") {
+	later := append(turn()[:1], ledger.Entry{Seq: 2, Change: &ledger.Unknown{Kind: "dreamt"}})
+	if _, err := ledger.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): its kind is unknown") {
 		t.Errorf("got %v, want the kind named", err)
 	}
 	answer := run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
@@ -109,17 +109,17 @@ func TestLaterVersion(t *testing.T) {
 // or a compaction.
 func TestLastCall(t *testing.T) {
 	counted := run.Spent{Turns: 1, Input: 90, Output: 20, Total: 110, Reasoning: 5}
-	replied := with(called, &record.Responded{Usage: counted, Size: 300})
+	replied := with(called, &ledger.Responded{Usage: counted, Size: 300})
 	for name, tt := range map[string]struct {
-		changes []record.Change
-		want    record.LastCall
+		changes []ledger.Change
+		want    ledger.LastCall
 	}{
-		"counted":          {replied, record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
-		"estimated":        {with(called, &record.Responded{Usage: counted, Estimated: true}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Estimated: true, Messages: 2}},
-		"during the next":  {with(replied, &record.Called{}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
-		"not counted":      {with(replied, &record.Called{}, &record.Responded{Size: 400}), record.LastCall{}},
-		"compacted":        {with(replied, &record.Compacted{Replaced: 1}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300}},
-		"with a new input": {with(replied, &record.Ended{Status: run.StatusFinished}, &record.Said{}), record.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
+		"counted":          {replied, ledger.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
+		"estimated":        {with(called, &ledger.Responded{Usage: counted, Estimated: true}), ledger.LastCall{Input: 90, Output: 20, Reasoning: 5, Estimated: true, Messages: 2}},
+		"during the next":  {with(replied, &ledger.Called{}), ledger.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
+		"not counted":      {with(replied, &ledger.Called{}, &ledger.Responded{Size: 400}), ledger.LastCall{}},
+		"compacted":        {with(replied, &ledger.Compacted{Replaced: 1}), ledger.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300}},
+		"with a new input": {with(replied, &ledger.Ended{Status: run.StatusFinished}, &ledger.Said{}), ledger.LastCall{Input: 90, Output: 20, Reasoning: 5, Size: 300, Messages: 2}},
 	} {
 		if d := cmp.Diff(tt.want, fold(t, tt.changes).Last); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)

@@ -1,4 +1,4 @@
-package record_test
+package ledger_test
 
 import (
 	"bytes"
@@ -15,16 +15,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // The folders of testdata have what each version writes: v1, then v1.1 with members that were added to version 1, and
 // so on. The files of a released version never change: this program must always be able to read them. Who raises
-// [record.Version], or adds members, names the next folder here and writes it:
+// [ledger.Version], or adds members, names the next folder here and writes it:
 //
 //	go test ./agent/run -run TestReleased -add
-const present = "../testdata/v1.3"
+const present = "../../agent/run/testdata/v1.3"
 
 var add = flag.Bool("add", false, "write testdata of the present version, if it has none")
 
@@ -34,14 +34,14 @@ func TestReleasedVersions(t *testing.T) {
 	if *add {
 		addVersion(t)
 	}
-	folders, err := filepath.Glob("../testdata/v*")
+	folders, err := filepath.Glob("../../agent/run/testdata/v*")
 	slices.SortFunc(folders, byVersion)
 	if err != nil || len(folders) == 0 || folders[len(folders)-1] != present {
 		t.Fatalf("got the folders %v, %v, want %s as the last one", folders, err, present)
 	}
 	for _, folder := range folders {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			folded, err := record.Fold(readLog(t, filepath.Join(folder, "run.log")))
+			folded, err := ledger.Fold(readLog(t, filepath.Join(folder, "run.log")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func addVersion(t *testing.T) {
 	if err := os.Mkdir(present, 0o755); err != nil {
 		t.Fatalf("the files of a version never change: %v", err)
 	}
-	members := new(record.State)
+	members := new(ledger.State)
 	new(filler).fill(reflect.ValueOf(members).Elem(), 0)
 	log := records(everything...)
 	for name, data := range map[string][]byte{
@@ -162,82 +162,82 @@ func addVersion(t *testing.T) {
 
 // everything is a run through every feature, up to some open questions.
 var everything = with(begun[:0],
-	&record.Begun{V: record.Version, ID: "run_1", Tenant: "acme", Agent: record.AgentName{Name: "helper", Rev: "r1"},
+	&ledger.Begun{V: ledger.Version, ID: "run_1", Tenant: "acme", Agent: ledger.AgentName{Name: "helper", Rev: "r1"},
 		Messages: []run.Message{run.Text(run.RoleSystem, "Be brief."), run.Text(run.RoleUser, "Book a trip.")},
 		Limits:   run.Limits{Turns: 20, Cost: map[string]int64{"USD": 500_000}}, Vars: map[string]json.RawMessage{"lang": json.RawMessage(`"de"`)}, Schema: json.RawMessage(`{"type":"object"}`)},
-	&record.Noted{Vars: map[string]json.RawMessage{"step": json.RawMessage(`{}`)}, Trace: map[string]string{"traceparent": "00-1-2-01"}},
-	&record.Offered{Discovery: record.DiscoveryNative, Directory: "- files (2 tools)", Tools: []record.OfferedTool{{Server: "files", Tool: "read", Def: "d1", Name: "files__read"}}},
-	&record.Called{Reserved: record.Amount{Tokens: 1000, Cost: map[string]int64{"USD": 900}}},
-	&record.Called{Reserved: record.Amount{Tokens: 1000}, Lost: true},
-	&record.Responded{
+	&ledger.Noted{Vars: map[string]json.RawMessage{"step": json.RawMessage(`{}`)}, Trace: map[string]string{"traceparent": "00-1-2-01"}},
+	&ledger.Offered{Discovery: ledger.DiscoveryNative, Directory: "- files (2 tools)", Tools: []ledger.OfferedTool{{Server: "files", Tool: "read", Def: "d1", Name: "files__read"}}},
+	&ledger.Called{Reserved: ledger.Amount{Tokens: 1000, Cost: map[string]int64{"USD": 900}}},
+	&ledger.Called{Reserved: ledger.Amount{Tokens: 1000}, Lost: true},
+	&ledger.Responded{
 		Message: run.Message{Role: run.RoleAssistant, Model: "m", At: start, Parts: []run.Part{
 			{Type: run.PartReasoning, Text: "hm", Provider: map[string]json.RawMessage{"p": json.RawMessage(`{"signature":"s"}`)}},
 			{Type: run.PartCall, ID: "1", Name: "files__read", Arguments: `{}`}, {Type: run.PartCall, ID: "2", Name: "trips__book", Arguments: `{"to":"x"}`},
 			{Type: run.PartCall, ID: "3", Name: "reports__make", Arguments: `{}`}, {Type: run.PartCall, ID: "4", Name: "researcher", Arguments: `{}`},
 			{Type: run.PartCall, ID: "5", Name: "mail__send", Arguments: `{}`},
 		}},
-		Calls: []record.Call{call("1"), call("2"), call("3"), call("4"), call("5")}, Finish: "tool_calls",
+		Calls: []ledger.Call{call("1"), call("2"), call("3"), call("4"), call("5")}, Finish: "tool_calls",
 		Usage: run.Spent{Turns: 1, Input: 90, Output: 20, Total: 110, Cached: 10, Reasoning: 5, Cost: map[string]int64{"USD": 230}},
 	},
-	&record.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionApproval, Call: "1", Server: "files", Tool: "files__read", Arguments: json.RawMessage(`{}`),
+	&ledger.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionApproval, Call: "1", Server: "files", Tool: "files__read", Arguments: json.RawMessage(`{}`),
 		Definition: &mcp.Tool{Name: "read", InputSchema: json.RawMessage(`{"type":"object"}`)}, Survives: true, Created: start, Expires: start.Add(time.Hour)}},
-	&record.Suspended{Wake: start.Add(time.Hour)},
-	&record.Replied{Reply: run.Reply{Question: "ask_1", Action: run.ActionAllow, Arguments: json.RawMessage(`{"path":"/a"}`), Scope: "tool", By: "alice", At: start}},
-	&record.Woken{},
-	&record.Decided{Call: "1", Decision: record.Decision{Allow: true, Arguments: json.RawMessage(`{"path":"/a"}`), By: "alice"}, Args: json.RawMessage(`{"path":"/a"}`)},
-	&record.Decided{Call: "2", Decision: record.Decision{Allow: true}, Args: json.RawMessage(`{"to":"x"}`)},
-	&record.Intent{Call: "1"}, &record.Intent{Call: "2"}, &record.Intent{Call: "3"}, &record.Intent{Call: "5"},
-	&record.Offered{Tools: []record.OfferedTool{{Server: "files", Tool: "read", Def: "d1", Name: "files__read"}, {Server: "trips", Tool: "book", Name: "trips__book"}}},
-	&record.Outcome{Call: "1", Result: run.Part{Type: run.PartResult, ID: "1", Name: "files__read", Text: "text", Structured: json.RawMessage(`{"n":1.50}`),
+	&ledger.Suspended{Wake: start.Add(time.Hour)},
+	&ledger.Replied{Reply: run.Reply{Question: "ask_1", Action: run.ActionAllow, Arguments: json.RawMessage(`{"path":"/a"}`), Scope: "tool", By: "alice", At: start}},
+	&ledger.Woken{},
+	&ledger.Decided{Call: "1", Decision: ledger.Decision{Allow: true, Arguments: json.RawMessage(`{"path":"/a"}`), By: "alice"}, Args: json.RawMessage(`{"path":"/a"}`)},
+	&ledger.Decided{Call: "2", Decision: ledger.Decision{Allow: true}, Args: json.RawMessage(`{"to":"x"}`)},
+	&ledger.Intent{Call: "1"}, &ledger.Intent{Call: "2"}, &ledger.Intent{Call: "3"}, &ledger.Intent{Call: "5"},
+	&ledger.Offered{Tools: []ledger.OfferedTool{{Server: "files", Tool: "read", Def: "d1", Name: "files__read"}, {Server: "trips", Tool: "book", Name: "trips__book"}}},
+	&ledger.Outcome{Call: "1", Result: run.Part{Type: run.PartResult, ID: "1", Name: "files__read", Text: "text", Structured: json.RawMessage(`{"n":1.50}`),
 		Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte{0, 255}}},
 		Kept:  &run.Kept{Handle: "r0123456789abcdef", Tool: "files__read", Kind: "json", Shape: "{}", Size: 9, Digest: "d"}}},
-	&record.Paused{Call: "2", Round: json.RawMessage(`{"requestState":"<secret>"}`), Replies: map[string]json.RawMessage{"roots": json.RawMessage(`{}`)}},
-	&record.Opened{Question: run.Question{ID: "ask_2", Kind: run.QuestionForm, Call: "2", Key: "city", Elicit: form(), Survives: true}},
-	&record.Opened{Question: run.Question{ID: "ask_3", Kind: run.QuestionURL, Call: "2", Key: "pay", Elicit: &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com"}}},
-	&record.Replied{Reply: run.Reply{Question: "ask_2", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"Köln"}`)},
+	&ledger.Paused{Call: "2", Round: json.RawMessage(`{"requestState":"<secret>"}`), Replies: map[string]json.RawMessage{"roots": json.RawMessage(`{}`)}},
+	&ledger.Opened{Question: run.Question{ID: "ask_2", Kind: run.QuestionForm, Call: "2", Key: "city", Elicit: form(), Survives: true}},
+	&ledger.Opened{Question: run.Question{ID: "ask_3", Kind: run.QuestionURL, Call: "2", Key: "pay", Elicit: &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com"}}},
+	&ledger.Replied{Reply: run.Reply{Question: "ask_2", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"Köln"}`)},
 		Value: json.RawMessage(`{"action":"accept","content":{"city":"Köln","n":3}}`)},
-	&record.Detached{Call: "3", Task: record.Task{ID: "task_1", Expires: start.Add(time.Hour)}},
-	nestedIn("4", 1, &record.Begun{V: record.Version, ID: "run_1/4", Messages: []run.Message{run.Text(run.RoleUser, "look")}}),
-	nestedIn("4", 2, &record.Called{}),
-	nestedIn("4", 3, &record.Responded{Calls: []record.Call{call("1")}, Usage: run.Spent{Turns: 1, Total: 10}}),
-	nestedIn("4", 4, &record.Opened{Question: run.Question{ID: "ask_4", Kind: run.QuestionApproval, Call: "1", Path: []string{"researcher"}, Survives: true}}),
-	&record.Opened{Question: run.Question{ID: "ask_5", Kind: run.QuestionDoubt, Call: "5", Arguments: json.RawMessage(`{}`), Tries: 1, Sent: start, Survives: true}},
-	&record.Replied{Reply: run.Reply{Question: "ask_5", Action: run.ActionKnown, Reason: "sent"}},
-	&record.Opened{Question: run.Question{ID: "ask_6", Kind: run.QuestionSampling, Call: "2", Key: "ask", Sampling: &mcp.CreateMessageParams{MaxTokens: 9,
+	&ledger.Detached{Call: "3", Task: ledger.Task{ID: "task_1", Expires: start.Add(time.Hour)}},
+	nestedIn("4", 1, &ledger.Begun{V: ledger.Version, ID: "run_1/4", Messages: []run.Message{run.Text(run.RoleUser, "look")}}),
+	nestedIn("4", 2, &ledger.Called{}),
+	nestedIn("4", 3, &ledger.Responded{Calls: []ledger.Call{call("1")}, Usage: run.Spent{Turns: 1, Total: 10}}),
+	nestedIn("4", 4, &ledger.Opened{Question: run.Question{ID: "ask_4", Kind: run.QuestionApproval, Call: "1", Path: []string{"researcher"}, Survives: true}}),
+	&ledger.Opened{Question: run.Question{ID: "ask_5", Kind: run.QuestionDoubt, Call: "5", Arguments: json.RawMessage(`{}`), Tries: 1, Sent: start, Survives: true}},
+	&ledger.Replied{Reply: run.Reply{Question: "ask_5", Action: run.ActionKnown, Reason: "sent"}},
+	&ledger.Opened{Question: run.Question{ID: "ask_6", Kind: run.QuestionSampling, Call: "2", Key: "ask", Sampling: &mcp.CreateMessageParams{MaxTokens: 9,
 		Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "hi"}}}}}}},
-	&record.Replied{Reply: run.Reply{Question: "ask_6", Action: run.ActionAllow, By: "alice"}},
-	&record.Sampled{Call: "2", Key: "ask", Value: json.RawMessage(`{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}`)},
-	&record.Reserved{Key: "a", Amount: record.Amount{Tokens: 30}}, &record.Reserved{Key: "b", Amount: record.Amount{Tokens: 40}},
-	&record.Charged{Spent: run.Spent{Total: 9, Sampling: run.Sampling{Requests: 1, Tokens: 9}, Active: time.Second}, Settles: new("a")},
-	&record.Opened{Question: run.Question{ID: "ask_7", Kind: run.QuestionSignIn, Server: "drive", Survives: true}},
-	&record.Outcome{Call: "2", Result: result("2")}, &record.Outcome{Call: "3", Result: result("3")},
-	&record.Outcome{Call: "4", Result: result("4")}, &record.Outcome{Call: "5", Result: result("5")},
-	&record.TurnEnded{},
-	&record.Compacted{Replaced: 2, Messages: []run.Message{{Role: run.RoleSystem, Parts: []run.Part{{Type: run.PartSummary, Text: "A trip."}}}}, Usage: run.Spent{Total: 3}},
-	&record.Called{Final: "max_turns"},
-	&record.Responded{Message: run.Text(run.RoleAssistant, "Booked."), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 5}},
-	&record.Ended{Status: run.StatusFinished, Stop: "max_turns", Output: "Booked.", Structured: json.RawMessage(`{"ok":true}`)},
-	&record.Said{Messages: []run.Message{run.Text(run.RoleUser, "And back?")}, Limits: run.Limits{Turns: 5}, Schema: json.RawMessage(`{"type":"object"}`)},
-	&record.Called{},
-	&record.Responded{Calls: []record.Call{call("1"), call("2")}, Usage: run.Spent{Turns: 1, Input: 40, Output: 10, Total: 50, Reasoning: 3}, Size: 120, Estimated: true},
-	&record.Intent{Call: "1"},
-	&record.Paused{Call: "1", Round: json.RawMessage(`{"requestState":"s"}`)},
-	&record.Opened{Question: run.Question{ID: "ask_8", Kind: run.QuestionForm, Call: "1", Key: "city", Elicit: form(), Survives: true}},
-	nestedIn("2", 1, &record.Begun{V: record.Version, ID: "run_1/2"}),
-	nestedIn("2", 2, &record.Opened{Question: run.Question{ID: "ask_9", Kind: run.QuestionSignIn, Server: "drive"}}),
-	&record.Suspended{},
+	&ledger.Replied{Reply: run.Reply{Question: "ask_6", Action: run.ActionAllow, By: "alice"}},
+	&ledger.Sampled{Call: "2", Key: "ask", Value: json.RawMessage(`{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}`)},
+	&ledger.Reserved{Key: "a", Amount: ledger.Amount{Tokens: 30}}, &ledger.Reserved{Key: "b", Amount: ledger.Amount{Tokens: 40}},
+	&ledger.Charged{Spent: run.Spent{Total: 9, Sampling: run.Sampling{Requests: 1, Tokens: 9}, Active: time.Second}, Settles: new("a")},
+	&ledger.Opened{Question: run.Question{ID: "ask_7", Kind: run.QuestionSignIn, Server: "drive", Survives: true}},
+	&ledger.Outcome{Call: "2", Result: result("2")}, &ledger.Outcome{Call: "3", Result: result("3")},
+	&ledger.Outcome{Call: "4", Result: result("4")}, &ledger.Outcome{Call: "5", Result: result("5")},
+	&ledger.TurnEnded{},
+	&ledger.Compacted{Replaced: 2, Messages: []run.Message{{Role: run.RoleSystem, Parts: []run.Part{{Type: run.PartSummary, Text: "A trip."}}}}, Usage: run.Spent{Total: 3}},
+	&ledger.Called{Final: "max_turns"},
+	&ledger.Responded{Message: run.Text(run.RoleAssistant, "Booked."), Finish: "stop", Usage: run.Spent{Turns: 1, Total: 5}},
+	&ledger.Ended{Status: run.StatusFinished, Stop: "max_turns", Output: "Booked.", Structured: json.RawMessage(`{"ok":true}`)},
+	&ledger.Said{Messages: []run.Message{run.Text(run.RoleUser, "And back?")}, Limits: run.Limits{Turns: 5}, Schema: json.RawMessage(`{"type":"object"}`)},
+	&ledger.Called{},
+	&ledger.Responded{Calls: []ledger.Call{call("1"), call("2")}, Usage: run.Spent{Turns: 1, Input: 40, Output: 10, Total: 50, Reasoning: 3}, Size: 120, Estimated: true},
+	&ledger.Intent{Call: "1"},
+	&ledger.Paused{Call: "1", Round: json.RawMessage(`{"requestState":"s"}`)},
+	&ledger.Opened{Question: run.Question{ID: "ask_8", Kind: run.QuestionForm, Call: "1", Key: "city", Elicit: form(), Survives: true}},
+	nestedIn("2", 1, &ledger.Begun{V: ledger.Version, ID: "run_1/2"}),
+	nestedIn("2", 2, &ledger.Opened{Question: run.Question{ID: "ask_9", Kind: run.QuestionSignIn, Server: "drive"}}),
+	&ledger.Suspended{},
 )
 
-func nestedIn(call string, seq uint64, c record.Change) record.Change {
-	return &record.Nested{Call: call, Record: record.Entry{Seq: seq, At: start, Change: c}}
+func nestedIn(call string, seq uint64, c ledger.Change) ledger.Change {
+	return &ledger.Nested{Call: call, Record: ledger.Entry{Seq: seq, At: start, Change: c}}
 }
 
 // everyMember has a record of each kind, with a value in each member.
-func everyMember() []record.Entry {
-	changes := []record.Change{
-		new(record.Begun), new(record.Said), new(record.Called), new(record.Responded), new(record.Decided), new(record.Intent), new(record.Paused), new(record.Sampled),
-		new(record.Detached), new(record.Outcome), new(record.TurnEnded), new(record.Offered), new(record.Opened), new(record.Replied), new(record.Compacted),
-		new(record.Reserved), new(record.Charged), new(record.Nested), new(record.Noted), new(record.Suspended), new(record.Woken), new(record.Ended),
+func everyMember() []ledger.Entry {
+	changes := []ledger.Change{
+		new(ledger.Begun), new(ledger.Said), new(ledger.Called), new(ledger.Responded), new(ledger.Decided), new(ledger.Intent), new(ledger.Paused), new(ledger.Sampled),
+		new(ledger.Detached), new(ledger.Outcome), new(ledger.TurnEnded), new(ledger.Offered), new(ledger.Opened), new(ledger.Replied), new(ledger.Compacted),
+		new(ledger.Reserved), new(ledger.Charged), new(ledger.Nested), new(ledger.Noted), new(ledger.Suspended), new(ledger.Woken), new(ledger.Ended),
 	}
 	f := new(filler)
 	for _, c := range changes {
@@ -264,8 +264,8 @@ func (f *filler) fill(v reflect.Value, depth int) {
 	case *run.Status:
 		*to = run.StatusWaiting
 		return
-	case *record.Entry:
-		*to = records(&record.Woken{Unknown: jsontext.Value(`{"later":1}`)})[0]
+	case *ledger.Entry:
+		*to = records(&ledger.Woken{Unknown: jsontext.Value(`{"later":1}`)})[0]
 		return
 	case *mcp.CreateMessageParams:
 		*to = mcp.CreateMessageParams{MaxTokens: 1}
@@ -306,7 +306,7 @@ func (f *filler) fill(v reflect.Value, depth int) {
 	}
 }
 
-func logOf(t *testing.T, records []record.Entry) []byte {
+func logOf(t *testing.T, records []ledger.Entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	for _, r := range records {
@@ -319,7 +319,7 @@ func logOf(t *testing.T, records []record.Entry) []byte {
 	return b.Bytes()
 }
 
-func stateOf(t *testing.T, s *record.State) []byte {
+func stateOf(t *testing.T, s *ledger.State) []byte {
 	t.Helper()
 	data, err := s.MarshalJSON()
 	if err != nil {
@@ -337,10 +337,10 @@ func read(t testing.TB, file string) []byte {
 	return data
 }
 
-func readLog(t testing.TB, file string) (records []record.Entry) {
+func readLog(t testing.TB, file string) (records []ledger.Entry) {
 	t.Helper()
 	for line := range bytes.Lines(read(t, file)) {
-		var r record.Entry
+		var r ledger.Entry
 		if err := json.Unmarshal(line, &r); err != nil {
 			t.Fatal(err)
 		}
@@ -349,9 +349,9 @@ func readLog(t testing.TB, file string) (records []record.Entry) {
 	return records
 }
 
-func readState(t testing.TB, file string) *record.State {
+func readState(t testing.TB, file string) *ledger.State {
 	t.Helper()
-	s := new(record.State)
+	s := new(ledger.State)
 	if err := json.Unmarshal(read(t, file), s); err != nil {
 		t.Fatal(err)
 	}

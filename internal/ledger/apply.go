@@ -1,4 +1,4 @@
-package record
+package ledger
 
 import (
 	"errors"
@@ -62,8 +62,8 @@ func Fold(records []Entry) (*State, error) {
 }
 
 // Add applies changes to the state, one after the other, and returns their records.
-func (s *State) Add(at time.Time, changes ...Change) ([]Record, error) {
-	records := make([]Record, len(changes))
+func (s *State) Add(at time.Time, changes ...Change) ([]run.Record, error) {
+	records := make([]run.Record, len(changes))
 	for i, c := range changes {
 		e := Entry{Seq: s.Seq + 1, At: at, Change: c}
 		err := Apply(s, e)

@@ -1,4 +1,4 @@
-package record
+package ledger
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // Entry is a [run.Record] as it was read: a change of a run. It never changes.
@@ -50,7 +52,7 @@ var kinds = map[string]func() Change{
 	"suspended":  func() Change { return new(Suspended) },
 	"woken":      func() Change { return new(Woken) },
 	"ended":      func() Change { return new(Ended) },
-	"sealed":     func() Change { return new(Boxed) },
+	"sealed":     func() Change { return new(Sealed) },
 }
 
 // Unknown is a change of a later version, which a store keeps and no state takes.
@@ -168,14 +170,14 @@ var (
 )
 
 // Encode writes the entry. Equal entries have equal records.
-func (r Entry) Encode() (Record, error) {
+func (r Entry) Encode() (run.Record, error) {
 	data, err := r.MarshalJSON()
-	return Record{Seq: r.Seq, At: r.At, JSON: data}, err
+	return run.Record{Seq: r.Seq, At: r.At, JSON: data}, err
 }
 
 // Encode writes entries.
-func Encode(entries ...Entry) ([]Record, error) {
-	records := make([]Record, len(entries))
+func Encode(entries ...Entry) ([]run.Record, error) {
+	records := make([]run.Record, len(entries))
 	for i, e := range entries {
 		var err error
 		if records[i], err = e.Encode(); err != nil {
@@ -186,14 +188,14 @@ func Encode(entries ...Entry) ([]Record, error) {
 }
 
 // Decode reads a record. One of a later version, or of an unknown kind, has the change [Unknown].
-func Decode(r Record) (Entry, error) {
+func Decode(r run.Record) (Entry, error) {
 	var e Entry
 	err := e.UnmarshalJSON(r.JSON)
 	return e, err
 }
 
 // EndsTurn reports whether a record ends a turn, an input or the work on the run, or begins another input.
-func EndsTurn(r Record) bool {
+func EndsTurn(r run.Record) bool {
 	var e struct {
 		Kind string `json:"kind"`
 	}
@@ -208,7 +210,7 @@ func EndsTurn(r Record) bool {
 }
 
 // ChangeOf is the change of a record, nil if it cannot be read.
-func ChangeOf(r Record) Change {
+func ChangeOf(r run.Record) Change {
 	e, err := Decode(r)
 	if err != nil {
 		return nil
@@ -217,7 +219,7 @@ func ChangeOf(r Record) Change {
 }
 
 // Entries reads records.
-func Entries(records []Record) ([]Entry, error) {
+func Entries(records []run.Record) ([]Entry, error) {
 	entries := make([]Entry, len(records))
 	for i, r := range records {
 		var err error
@@ -229,7 +231,7 @@ func Entries(records []Record) ([]Entry, error) {
 }
 
 // StateOf is [Fold] of records as they are kept.
-func StateOf(records []Record) (*State, error) {
+func StateOf(records []run.Record) (*State, error) {
 	s := new(State)
 	for _, r := range records {
 		e, err := Decode(r)

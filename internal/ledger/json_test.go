@@ -1,4 +1,4 @@
-package record_test
+package ledger_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // TestUnknownMembers keeps members of a later version at every level of a state, also
@@ -20,15 +20,15 @@ func TestUnknownMembers(t *testing.T) {
 		`"child":{"v":1,"id":"c","seq":1,"status":"waiting","asks":[{"id":"a","kind":"form","survives":true,"q":1}],"s":2},"result":` + part + `,"c":1}],` +
 		`"asks":[{"id":"b","kind":"approval","call":"1","survives":true,"q":1}],"limits":{"turns":2,"l":1},` +
 		`"spent":{"turns":1,"sampling":{"requests":1,"r":1},"s":1},"before":{"s":1},"s":1}`
-	exact(t, state, new(record.State))
+	exact(t, state, new(ledger.State))
 	exact(t, part, new(run.Part))
 	exact(t, `{"ask":"1","action":"allow","a":1}`, new(run.Reply))
 	exact(t, `{"tokens":7,"l":1}`, new(run.Limits))
 	exact(t, `{"sampling":{"tokens":7,"r":1},"s":1}`, new(run.Spent))
-	exact(t, `{"allow":true,"d":1}`, new(record.Decision))
-	exact(t, `{"id":"1","t":1}`, new(record.Task))
-	for _, v := range []any{run.Part{}, run.Message{}, record.Call{}, run.Question{}, run.Reply{}, run.Limits{}, run.Spent{}, run.Sampling{},
-		record.Decision{}, record.Task{}, record.AgentName{}, record.Request{}, record.Amount{}, &record.State{}, record.Entry{Seq: 1, Change: new(record.Woken)}} {
+	exact(t, `{"allow":true,"d":1}`, new(ledger.Decision))
+	exact(t, `{"id":"1","t":1}`, new(ledger.Task))
+	for _, v := range []any{run.Part{}, run.Message{}, ledger.Call{}, run.Question{}, run.Reply{}, run.Limits{}, run.Spent{}, run.Sampling{},
+		ledger.Decision{}, ledger.Task{}, ledger.AgentName{}, ledger.Request{}, ledger.Amount{}, &ledger.State{}, ledger.Entry{Seq: 1, Change: new(ledger.Woken)}} {
 		if data, err := json.Marshal(v); err != nil || strings.Contains(string(data), "Unknown") {
 			t.Errorf("%T: got %s, %v, want no member Unknown", v, data, err)
 		}
@@ -45,7 +45,7 @@ func TestForeignJSON(t *testing.T) {
 			`"kind":"answered","data":{"answer":{"ask":"1","action":"accept"},"value":` + raw,
 			`"kind":"ended","data":{"status":"done","output":` + raw,
 		} {
-			exact(t, `{"seq":1,"at":"2026-11-01T12:00:00Z",`+data+`}}`, new(record.Entry))
+			exact(t, `{"seq":1,"at":"2026-11-01T12:00:00Z",`+data+`}}`, new(ledger.Entry))
 		}
 	}
 }
@@ -77,11 +77,11 @@ func TestDepthOfJSON(t *testing.T) {
 		open := strings.Repeat(`{"v":1,"id":"1","seq":0,"status":"running","calls":[{"id":"1","key":"","name":"","asked":"","at":"child","child":`, n)
 		return open + `{"v":1,"id":"1","seq":0,"status":"running"}` + strings.Repeat("}]}", n)
 	}
-	exact(t, rec(record.MaxDepth), new(record.Entry))
-	exact(t, state(record.MaxDepth), new(record.State))
-	want := fmt.Sprintf("nested more than %d deep", record.MaxDepth)
-	for _, n := range []int{record.MaxDepth + 1, 3000} {
-		for text, v := range map[string]any{rec(n): new(record.Entry), state(n): new(record.State)} {
+	exact(t, rec(ledger.MaxDepth), new(ledger.Entry))
+	exact(t, state(ledger.MaxDepth), new(ledger.State))
+	want := fmt.Sprintf("nested more than %d deep", ledger.MaxDepth)
+	for _, n := range []int{ledger.MaxDepth + 1, 3000} {
+		for text, v := range map[string]any{rec(n): new(ledger.Entry), state(n): new(ledger.State)} {
 			if err := json.Unmarshal([]byte(text), v); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%T, depth %d: got %v, want %s", v, n, err, want)
 			}
@@ -91,7 +91,7 @@ func TestDepthOfJSON(t *testing.T) {
 
 // TestLaterVersions refuses what a later version has written, and names both versions.
 func TestLaterVersions(t *testing.T) {
-	err := json.Unmarshal([]byte(`{"v":2,"id":"run_1","status":["in","another","shape"]}`), new(record.State))
+	err := json.Unmarshal([]byte(`{"v":2,"id":"run_1","status":["in","another","shape"]}`), new(ledger.State))
 	if want := "it has version 2, and this program reads versions up to 1"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -102,13 +102,13 @@ func TestLaterVersions(t *testing.T) {
 		`"v":2,"kind":"dreamt","data":{}`:                                   "version 2, and this program reads versions up to 1",
 		`"kind":"dreamt","data":{}`:                                         "later version than 1",
 	} {
-		var r record.Entry
+		var r ledger.Entry
 		if err := json.Unmarshal([]byte(`{"seq":1,"at":"2026-11-01T12:00:00Z",`+change+`}`), &r); err != nil {
 			t.Fatal(err)
 		}
-		if err := record.Apply(new(record.State), r); err == nil || !strings.Contains(err.Error(), want) {
+		if err := ledger.Apply(new(ledger.State), r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", change, err, want)
 		}
 	}
-	exact(t, `{"v":2,"seq":1,"at":"2026-11-01T12:00:00Z","kind":"woken","data":{"by":"a bell"}}`, new(record.Entry))
+	exact(t, `{"v":2,"seq":1,"at":"2026-11-01T12:00:00Z","kind":"woken","data":{"by":"a bell"}}`, new(ledger.Entry))
 }

@@ -1,4 +1,4 @@
-package record_test
+package ledger_test
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/agent/internal/soak"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
 // TestFold makes random runs. After each record the state is the same if the records
@@ -33,23 +33,23 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 	if seed%20 == 0 {
 		n = 60
 	}
-	records, written := make([]record.Entry, 0, n), make([][]byte, 0, n)
-	read := new(record.State)
-	err := g.run(n, func(live *record.State, r record.Entry) error {
+	records, written := make([]ledger.Entry, 0, n), make([][]byte, 0, n)
+	read := new(ledger.State)
+	err := g.run(n, func(live *ledger.State, r ledger.Entry) error {
 		data, err := r.MarshalJSON()
 		if err != nil {
 			return err
 		}
 		records, written = append(records, r), append(written, data)
 		kinds[fmt.Sprintf("%T", r.Change)]++
-		if err := record.Apply(live, r); err != nil {
+		if err := ledger.Apply(live, r); err != nil {
 			return err
 		}
-		r = record.Entry{}
+		r = ledger.Entry{}
 		if err := r.UnmarshalJSON(data); err != nil {
 			return err
 		}
-		if err := record.Apply(read, r); err != nil {
+		if err := ledger.Apply(read, r); err != nil {
 			return fmt.Errorf("as read from JSON: %w", err)
 		}
 		if err := same(live, read); err != nil {
@@ -63,7 +63,7 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 	if err != nil {
 		return err
 	}
-	folded, err := record.Fold(records)
+	folded, err := ledger.Fold(records)
 	if err != nil {
 		return err
 	}
@@ -73,15 +73,15 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 		}
 	}
 	if at := folded.Snapshot; at > 0 {
-		var behind []record.Entry
+		var behind []ledger.Entry
 		for _, data := range written[at-1:] {
-			var r record.Entry
+			var r ledger.Entry
 			if err := r.UnmarshalJSON(data); err != nil {
 				return err
 			}
 			behind = append(behind, r)
 		}
-		current, err := record.Fold(behind)
+		current, err := ledger.Fold(behind)
 		if err == nil {
 			err = same(folded, current)
 		}
@@ -95,35 +95,35 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 // TestSnapshot has a state begin at its snapshot, and refuses one of another place.
 func TestSnapshot(t *testing.T) {
 	records := records(everything...)
-	s, err := record.Fold(records)
+	s, err := ledger.Fold(records)
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshot, err := record.NewSnapshot(s)
+	snapshot, err := ledger.NewSnapshot(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := record.Entry{Seq: s.Seq + 1, At: start, Change: snapshot}
-	if err := record.Apply(s, r); err != nil {
+	r := ledger.Entry{Seq: s.Seq + 1, At: start, Change: snapshot}
+	if err := ledger.Apply(s, r); err != nil {
 		t.Fatal(err)
 	}
-	got, err := record.Fold([]record.Entry{r})
+	got, err := ledger.Fold([]ledger.Entry{r})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := same(s, got); err != nil || got.Snapshot != r.Seq || record.HeadOf(got).Snapshot != r.Seq {
+	if err := same(s, got); err != nil || got.Snapshot != r.Seq || ledger.HeadOf(got).Snapshot != r.Seq {
 		t.Errorf("got the snapshot %d, want %d: %v", got.Snapshot, r.Seq, err)
 	}
 	r.Seq++
-	if _, err := record.Fold([]record.Entry{r}); err == nil || !strings.Contains(err.Error(), "is of record") {
+	if _, err := ledger.Fold([]ledger.Entry{r}); err == nil || !strings.Contains(err.Error(), "is of record") {
 		t.Errorf("a snapshot of another place: got %v", err)
 	}
-	if _, err := record.Fold([]record.Entry{{Seq: 7, Change: &record.Noted{Snapshot: []byte(`{"v":1}`)}}}); err == nil {
+	if _, err := ledger.Fold([]ledger.Entry{{Seq: 7, Change: &ledger.Noted{Snapshot: []byte(`{"v":1}`)}}}); err == nil {
 		t.Error("a snapshot that no records make: got no error")
 	}
 }
 
-func same(a, b *record.State) error {
+func same(a, b *ledger.State) error {
 	one, err := a.MarshalJSON()
 	if err != nil {
 		return err
@@ -139,12 +139,12 @@ func same(a, b *record.State) error {
 }
 
 // reread returns a state as it is after JSON.
-func reread(s *record.State) (*record.State, error) {
+func reread(s *ledger.State) (*ledger.State, error) {
 	data, err := s.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	read := new(record.State)
+	read := new(ledger.State)
 	if err := json.Unmarshal(data, read); err != nil {
 		return nil, err
 	}
@@ -155,22 +155,22 @@ func reread(s *record.State) (*record.State, error) {
 // finds writes.
 func TestFoldsShareRecords(t *testing.T) {
 	for seed := range uint64(50) {
-		var records []record.Entry
+		var records []ledger.Entry
 		g := newGenerator(seed)
-		if err := g.run(40, func(s *record.State, r record.Entry) error {
+		if err := g.run(40, func(s *ledger.State, r ledger.Entry) error {
 			records = append(records, r)
-			return record.Apply(s, r)
+			return ledger.Apply(s, r)
 		}); err != nil {
 			t.Fatal(err)
 		}
-		want, err := record.Fold(records)
+		want, err := ledger.Fold(records)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {
-				got, err := record.Fold(records)
+				got, err := ledger.Fold(records)
 				if err == nil {
 					err = same(want, got)
 				}

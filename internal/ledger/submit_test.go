@@ -1,4 +1,4 @@
-package record_test
+package ledger_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -22,30 +22,30 @@ func form() *mcp.ElicitParams {
 
 // questions has a question of each kind, by its kind. The form is one of a sub-agent of a
 // sub-agent.
-func questions(t testing.TB) *record.State {
+func questions(t testing.TB) *ledger.State {
 	site := &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com/pay"}
-	two := []record.Call{call("1"), call("2")}
+	two := []ledger.Call{call("1"), call("2")}
 	return fold(t, with(called,
-		&record.Responded{Calls: append(two, call("3"))},
-		&record.Opened{Question: run.Question{ID: "approval", Kind: run.QuestionApproval, Call: "3", Expires: start.Add(time.Hour),
+		&ledger.Responded{Calls: append(two, call("3"))},
+		&ledger.Opened{Question: run.Question{ID: "approval", Kind: run.QuestionApproval, Call: "3", Expires: start.Add(time.Hour),
 			Definition: &mcp.Tool{Name: "count", InputSchema: raw(`{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}`)}}},
-		&record.Intent{Call: "2"},
-		&record.Opened{Question: run.Question{ID: "doubt", Kind: run.QuestionDoubt, Call: "2"}},
-		&record.Opened{Question: run.Question{ID: "sign_in", Kind: run.QuestionSignIn, Server: "files"}},
-		&record.Opened{Question: run.Question{ID: "url", Kind: run.QuestionURL, Elicit: site}},
-		&record.Opened{Question: run.Question{ID: "later", Kind: "of a later version"}},
-		nested(1, &record.Begun{V: record.Version, ID: "run_2"}),
-		nested(2, &record.Called{}),
-		nested(3, &record.Responded{Calls: two}),
-		nested(4, &record.Opened{Question: run.Question{ID: "sampling", Kind: run.QuestionSampling}}),
-		nested(5, nested(1, &record.Begun{V: record.Version, ID: "run_3"})),
-		nested(6, nested(2, &record.Opened{Question: run.Question{ID: "form", Kind: run.QuestionForm, Elicit: form(), Path: []string{"run_2", "run_3"}}})),
+		&ledger.Intent{Call: "2"},
+		&ledger.Opened{Question: run.Question{ID: "doubt", Kind: run.QuestionDoubt, Call: "2"}},
+		&ledger.Opened{Question: run.Question{ID: "sign_in", Kind: run.QuestionSignIn, Server: "files"}},
+		&ledger.Opened{Question: run.Question{ID: "url", Kind: run.QuestionURL, Elicit: site}},
+		&ledger.Opened{Question: run.Question{ID: "later", Kind: "of a later version"}},
+		nested(1, &ledger.Begun{V: ledger.Version, ID: "run_2"}),
+		nested(2, &ledger.Called{}),
+		nested(3, &ledger.Responded{Calls: two}),
+		nested(4, &ledger.Opened{Question: run.Question{ID: "sampling", Kind: run.QuestionSampling}}),
+		nested(5, nested(1, &ledger.Begun{V: ledger.Version, ID: "run_3"})),
+		nested(6, nested(2, &ledger.Opened{Question: run.Question{ID: "form", Kind: run.QuestionForm, Elicit: form(), Path: []string{"run_2", "run_3"}}})),
 	))
 }
 
-func question(t testing.TB, s *record.State, id string) *run.Question {
+func question(t testing.TB, s *ledger.State, id string) *run.Question {
 	t.Helper()
-	for _, q := range record.Open(s) {
+	for _, q := range ledger.Open(s) {
 		if q.ID == id {
 			return q
 		}
@@ -58,12 +58,12 @@ func question(t testing.TB, s *record.State, id string) *run.Question {
 func TestOpen(t *testing.T) {
 	s := questions(t)
 	var got []string
-	for _, q := range record.Open(s) {
+	for _, q := range ledger.Open(s) {
 		got = append(got, q.ID)
 	}
 	want := []string{"approval", "doubt", "sign_in", "url", "later", "sampling", "form"}
-	if !cmp.Equal(got, want) || !cmp.Equal(got, record.HeadOf(s).Questions) {
-		t.Errorf("got %v, and %v in the head, want %v", got, record.HeadOf(s).Questions, want)
+	if !cmp.Equal(got, want) || !cmp.Equal(got, ledger.HeadOf(s).Questions) {
+		t.Errorf("got %v, and %v in the head, want %v", got, ledger.HeadOf(s).Questions, want)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestAnswers(t *testing.T) {
 		if got, err := tt.got.MarshalJSON(); err != nil || string(got) != tt.want {
 			t.Errorf("got %s, %v, want %s", got, err, tt.want)
 		}
-		if err := record.CheckReply(s, tt.got, start); err != nil {
+		if err := ledger.CheckReply(s, tt.got, start); err != nil {
 			t.Errorf("%s: %v", tt.want, err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestCheckAnswer(t *testing.T) {
 		{run.Reply{Question: "form", Action: run.ActionDecline, Content: raw(`{"city":"x"}`)}, start, run.ErrUnfit, "a form that is accepted"},
 		{run.Reply{Question: "url", Action: run.ActionAccept, Content: raw(`{}`)}, start, run.ErrUnfit, "a form that is accepted"},
 	} {
-		err := record.CheckReply(s, tt.answer, tt.now)
+		err := ledger.CheckReply(s, tt.answer, tt.now)
 		if !errors.Is(err, tt.is) || tt.is != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.200v: got %v, want %v with %s", tt.answer, err, tt.is, tt.want)
 		}

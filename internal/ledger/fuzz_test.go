@@ -1,4 +1,4 @@
-package record_test
+package ledger_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // FuzzRecord reads a record, writes it and reads it again. A state takes it or refuses it.
@@ -20,7 +20,7 @@ func FuzzRecord(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var r, again record.Entry
+		var r, again ledger.Entry
 		if json.Unmarshal(data, &r) != nil {
 			return
 		}
@@ -34,9 +34,9 @@ func FuzzRecord(f *testing.F) {
 		if two, err := again.MarshalJSON(); err != nil || !bytes.Equal(one, two) {
 			t.Fatalf("got %s, %v, want %s", two, err, one)
 		}
-		s := new(record.State)
+		s := new(ledger.State)
 		r.Seq = 1
-		if record.Apply(s, r) == nil {
+		if ledger.Apply(s, r) == nil {
 			if _, err := reread(s); err != nil {
 				t.Fatal(err)
 			}
@@ -53,27 +53,27 @@ func FuzzState(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data, answer []byte, next uint) {
-		s := new(record.State)
+		s := new(ledger.State)
 		if json.Unmarshal(data, s) != nil {
 			return
 		}
 		if _, err := reread(s); err != nil {
 			t.Fatal(err)
 		}
-		if asks := record.Open(s); len(asks) != len(record.HeadOf(s).Questions) {
-			t.Fatalf("got %d questions, and %d in the head", len(asks), len(record.HeadOf(s).Questions))
+		if asks := ledger.Open(s); len(asks) != len(ledger.HeadOf(s).Questions) {
+			t.Fatalf("got %d questions, and %d in the head", len(asks), len(ledger.HeadOf(s).Questions))
 		}
 		var a run.Reply
 		if json.Unmarshal(answer, &a) == nil {
-			_ = record.CheckReply(s, a, start)
-			for _, q := range record.Open(s) {
+			_ = ledger.CheckReply(s, a, start)
+			for _, q := range ledger.Open(s) {
 				a.Question = q.ID
 				_ = run.Check(q, a, start)
 			}
 		}
 		r := all[next%uint(len(all))]
 		r.Seq = s.Seq + 1
-		if record.Apply(s, r) == nil {
+		if ledger.Apply(s, r) == nil {
 			if _, err := reread(s); err != nil {
 				t.Fatalf("after %T: %v", r.Change, err)
 			}
@@ -103,16 +103,16 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-func foldLines(log []byte) (*record.State, error) {
-	var records []record.Entry
+func foldLines(log []byte) (*ledger.State, error) {
+	var records []ledger.Entry
 	for line := range bytes.Lines(log) {
-		var r record.Entry
+		var r ledger.Entry
 		if err := json.Unmarshal(line, &r); err != nil {
 			return nil, err
 		}
 		records = append(records, r)
 	}
-	s, err := record.Fold(records)
+	s, err := ledger.Fold(records)
 	if s == nil && err == nil {
 		return nil, errors.New("no state and no error")
 	}
@@ -126,13 +126,13 @@ func TestFlippedBytes(t *testing.T) {
 	for i, line := range bytes.Split(bytes.TrimSpace(read(t, present+"/run.log")), []byte("\n")) {
 		for at := range line {
 			for _, changed := range [][]byte{flip(line, at), append(bytes.Clone(line[:at]), line[at+1:]...)} {
-				var r record.Entry
+				var r ledger.Entry
 				if json.Unmarshal(changed, &r) != nil {
 					continue
 				}
-				records := append([]record.Entry(nil), good...)
+				records := append([]ledger.Entry(nil), good...)
 				records[i] = r
-				s, err := record.Fold(records)
+				s, err := ledger.Fold(records)
 				if err != nil {
 					continue
 				}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // journal makes the records of a run durable. If it also has a method
@@ -18,24 +18,24 @@ import (
 type journal interface {
 	// Append keeps records, with the head of the state after them. When it returns nil
 	// they are durable. An error ends the step.
-	Append(ctx context.Context, head record.Head, records []record.Record) error
+	Append(ctx context.Context, head run.Head, records []run.Record) error
 
 	// Replies returns answers to open questions that no record has yet.
 	Replies(ctx context.Context) ([]run.Reply, error)
 }
 
-// ledger has the state of a run with its sub-agents, the records that are not durable
+// writer has the state of a run with its sub-agents, the records that are not durable
 // yet, and the events that wait for them. An event comes out when its record is
 // durable.
-type ledger struct {
+type writer struct {
 	ctx     context.Context   // of the run
 	journal journal           // nil: nothing is kept
 	observe AppendObserver    // nil: nobody measures
 	out     func(Event) error // nil: events are not wanted
 
 	mu      sync.Mutex // guards the fields below, and the state
-	root    *record.State
-	records []record.Entry
+	root    *ledger.State
+	records []ledger.Entry
 	size    int   // of the results in the records since the last cut, in bytes
 	cuts    []cut // in the records
 	events  []Event
@@ -61,8 +61,8 @@ type ledger struct {
 	settled chan struct{} // closed when one is over
 }
 
-func newLedger(ctx context.Context, s *record.State, j journal, out func(Event) error) *ledger {
-	l := &ledger{ctx: ctx, journal: j, out: out, root: s, done: s.Seq, durable: s.Status, settled: make(chan struct{})}
+func newWriter(ctx context.Context, s *ledger.State, j journal, out func(Event) error) *writer {
+	l := &writer{ctx: ctx, journal: j, out: out, root: s, done: s.Seq, durable: s.Status, settled: make(chan struct{})}
 	l.wrote.L = &l.mu
 	return l
 }
@@ -70,21 +70,21 @@ func newLedger(ctx context.Context, s *record.State, j journal, out func(Event) 
 // cut is a place in the records that are written next: those before it are a write of their own.
 type cut struct {
 	at   int
-	head record.Head
+	head run.Head
 }
 
 // maxCommit bounds the results of calls in one write, as far as a single one is smaller: stores bound what they keep at once.
 const maxCommit = 16 << 20
 
 // add applies a change to the state. The events come out with it.
-func (l *ledger) add(r record.Entry, events []Event) error {
-	if err := record.Apply(l.root, r); err != nil {
+func (l *writer) add(r ledger.Entry, events []Event) error {
+	if err := ledger.Apply(l.root, r); err != nil {
 		return err
 	}
 	if l.journal != nil {
 		l.records = append(l.records, r)
 		if l.size += resultSize(r.Change); l.size > maxCommit {
-			l.cuts, l.size = append(l.cuts, cut{len(l.records), record.HeadOf(l.root)}), 0
+			l.cuts, l.size = append(l.cuts, cut{len(l.records), ledger.HeadOf(l.root)}), 0
 		}
 	}
 	l.events = append(l.events, events...)
@@ -92,7 +92,7 @@ func (l *ledger) add(r record.Entry, events []Event) error {
 }
 
 // failed is why nothing can be written any more.
-func (l *ledger) failed() error {
+func (l *writer) failed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
@@ -100,7 +100,7 @@ func (l *ledger) failed() error {
 
 // commit returns when all records are durable and their events are out. Records of
 // others that come meanwhile go with the next write.
-func (l *ledger) commit() error {
+func (l *writer) commit() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for target := l.root.Seq; l.err == nil && (l.done < target || len(l.events) > 0 && !l.writing); {
@@ -110,7 +110,7 @@ func (l *ledger) commit() error {
 		}
 		l.write()
 	}
-	if l.err == nil && !l.writing && l.journal != nil && record.SnapshotDue(l.root) && l.root.Seq >= l.unsized {
+	if l.err == nil && !l.writing && l.journal != nil && ledger.SnapshotDue(l.root) && l.root.Seq >= l.unsized {
 		l.snapshot()
 	}
 	return l.err
@@ -120,13 +120,13 @@ func (l *ledger) commit() error {
 const maxSnapshot = 16 << 20
 
 // snapshot keeps the state, so that whoever takes the run up reads what has come since.
-func (l *ledger) snapshot() {
-	c, err := record.NewSnapshot(l.root)
+func (l *writer) snapshot() {
+	c, err := ledger.NewSnapshot(l.root)
 	if err != nil || len(c.Snapshot) > maxSnapshot {
 		l.unsized = 2 * l.root.Seq // it may be shorter by then
 		return
 	}
-	if err := l.add(record.Entry{Seq: l.root.Seq + 1, At: l.root.Updated, Change: c}, nil); err != nil {
+	if err := l.add(ledger.Entry{Seq: l.root.Seq + 1, At: l.root.Updated, Change: c}, nil); err != nil {
 		l.err = err
 		return
 	}
@@ -134,12 +134,12 @@ func (l *ledger) snapshot() {
 }
 
 // write writes what was recorded, without the lock.
-func (l *ledger) write() {
+func (l *writer) write() {
 	records, cuts, events, seq := l.records, l.cuts, l.events, l.root.Seq
 	l.records, l.cuts, l.size, l.events, l.spare, l.writing = nil, nil, 0, l.spare, nil, true
-	var head record.Head
+	var head run.Head
 	if len(records) > 0 {
-		head = record.HeadOf(l.root)
+		head = ledger.HeadOf(l.root)
 	}
 	l.mu.Unlock()
 	err := guarded("the journal", func() error { return l.put(head, records, cuts, events) })
@@ -152,7 +152,7 @@ func (l *ledger) write() {
 	l.wrote.Broadcast()
 }
 
-func (l *ledger) put(head record.Head, records []record.Entry, cuts []cut, events []Event) error {
+func (l *writer) put(head run.Head, records []ledger.Entry, cuts []cut, events []Event) error {
 	if err := l.keepAll(head, records, cuts); err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (l *ledger) put(head record.Head, records []record.Entry, cuts []cut, event
 }
 
 // tell lets an event out.
-func (l *ledger) tell(e Event) error {
+func (l *writer) tell(e Event) error {
 	if l.out == nil {
 		return context.Cause(l.ctx)
 	}
@@ -173,28 +173,28 @@ func (l *ledger) tell(e Event) error {
 }
 
 // used notes what filled the window of the last model call.
-func (l *ledger) used(u *WindowUse) {
+func (l *writer) used(u *WindowUse) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.window = u
 }
 
 // usedLast is what filled the window of the last model call, nil if there was none.
-func (l *ledger) usedLast() *WindowUse {
+func (l *writer) usedLast() *WindowUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.window
 }
 
 // warned are the warnings that were shown.
-func (l *ledger) warned() []*Warning {
+func (l *writer) warned() []*Warning {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.warnings
 }
 
 // now is the time for the duration of an event, zero if events are not wanted: calls are many.
-func (l *ledger) now() (t time.Time) {
+func (l *writer) now() (t time.Time) {
 	if l.out != nil {
 		t = time.Now()
 	}
@@ -202,7 +202,7 @@ func (l *ledger) now() (t time.Time) {
 }
 
 // since is the time that has passed since now.
-func (l *ledger) since(t time.Time) (d time.Duration) {
+func (l *writer) since(t time.Time) (d time.Duration) {
 	if l.out != nil {
 		d = time.Since(t)
 	}
@@ -211,7 +211,7 @@ func (l *ledger) since(t time.Time) (d time.Duration) {
 
 // confirm returns an error if another process may have taken the run. Nothing is sent then,
 // and nothing is written any more.
-func (l *ledger) confirm(ctx context.Context) error {
+func (l *writer) confirm(ctx context.Context) error {
 	j, ok := l.journal.(interface{ Confirm(context.Context) error })
 	if !ok {
 		return nil
@@ -234,8 +234,8 @@ func (l *ledger) confirm(ctx context.Context) error {
 const lastWrite = 5 * time.Second
 
 // keepAll makes records durable, in as many writes as they are cut into.
-func (l *ledger) keepAll(head record.Head, entries []record.Entry, cuts []cut) error {
-	records, err := record.Encode(entries...)
+func (l *writer) keepAll(head run.Head, entries []ledger.Entry, cuts []cut) error {
+	records, err := ledger.Encode(entries...)
 	if err != nil {
 		return l.refuse(err)
 	}
@@ -255,7 +255,7 @@ func (l *ledger) keepAll(head record.Head, entries []record.Entry, cuts []cut) e
 }
 
 // keep makes records durable.
-func (l *ledger) keep(head record.Head, records []record.Record) error {
+func (l *writer) keep(head run.Head, records []run.Record) error {
 	ctx := l.ctx
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -280,7 +280,7 @@ func (l *ledger) keep(head record.Head, records []record.Record) error {
 }
 
 // refuse notes that records cannot be kept.
-func (l *ledger) refuse(err error) error {
+func (l *writer) refuse(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refused = true
@@ -288,7 +288,7 @@ func (l *ledger) refuse(err error) error {
 }
 
 // unkept is the status of the run in its journal if that differs from the state, "" otherwise.
-func (l *ledger) unkept() run.Status {
+func (l *writer) unkept() run.Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.journal == nil || l.durable == l.root.Status {
@@ -298,12 +298,12 @@ func (l *ledger) unkept() run.Status {
 }
 
 // save makes durable what was recorded last, also if its events are not taken any more.
-func (l *ledger) save() error {
+func (l *writer) save() error {
 	l.mu.Lock()
 	for l.writing {
 		l.wrote.Wait()
 	}
-	records, cuts, head := l.records, l.cuts, record.HeadOf(l.root)
+	records, cuts, head := l.records, l.cuts, ledger.HeadOf(l.root)
 	l.records, l.cuts, l.size = nil, nil, 0
 	refused := l.refused
 	l.mu.Unlock()
@@ -314,11 +314,11 @@ func (l *ledger) save() error {
 }
 
 // resultSize is about how many bytes the result in a change takes, 0 for other changes.
-func resultSize(c record.Change) int {
-	for n, ok := c.(*record.Nested); ok; n, ok = c.(*record.Nested) {
+func resultSize(c ledger.Change) int {
+	for n, ok := c.(*ledger.Nested); ok; n, ok = c.(*ledger.Nested) {
 		c = n.Record.Change
 	}
-	if o, ok := c.(*record.Outcome); ok {
+	if o, ok := c.(*ledger.Outcome); ok {
 		return partSize(&o.Result)
 	}
 	return 0

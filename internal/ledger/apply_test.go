@@ -1,0 +1,340 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+)
+
+// call is a proposed tool call.
+func call(id string) ledger.Call {
+	return ledger.Call{ID: id, Key: "key_" + id, Name: "echo", At: ledger.CallProposed, Asked: `{}`}
+}
+
+func result(id string) run.Part {
+	return run.Part{Type: run.PartResult, ID: id, Name: "echo", Text: "ok"}
+}
+
+// changes are the ways to some states.
+var (
+	begun    = []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}}}
+	called   = with(begun, &ledger.Called{})
+	two      = with(called, &ledger.Responded{Calls: []ledger.Call{call("1"), call("2")}})
+	asked    = with(two, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1"}})
+	ready    = with(two, &ledger.Decided{Call: "1", Decision: ledger.Decision{Allow: true}})
+	sent     = with(ready, &ledger.Intent{Call: "1"})
+	paused   = with(sent, &ledger.Paused{Call: "1", Round: json.RawMessage(`{}`)})
+	tasked   = with(sent, &ledger.Detached{Call: "1", Task: ledger.Task{ID: "t"}})
+	reviewed = with(paused, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionSampling, Call: "1", Key: "k"}})
+	done     = with(sent, &ledger.Outcome{Call: "1", Result: result("1")})
+	child    = with(ready, nested(1, &ledger.Begun{V: ledger.Version, ID: "run_2"}))
+	ended    = with(called, &ledger.Responded{}, &ledger.Ended{Status: run.StatusFinished})
+)
+
+func with(changes []ledger.Change, more ...ledger.Change) []ledger.Change {
+	return append(changes[:len(changes):len(changes)], more...)
+}
+
+// nested is a record of the sub-agent that works on call 1.
+func nested(seq uint64, c ledger.Change) ledger.Change {
+	return &ledger.Nested{Call: "1", Record: ledger.Entry{Seq: seq, At: start, Change: c}}
+}
+
+// TestContradictions refuses every record that does not fit the state.
+func TestContradictions(t *testing.T) {
+	var none *ledger.Called
+	tooDeep := ledger.Change(&ledger.Woken{})
+	for range ledger.MaxDepth + 1 {
+		tooDeep = nested(1, tooDeep)
+	}
+	for _, tt := range []struct {
+		name   string
+		after  []ledger.Change
+		change ledger.Change
+		want   string
+	}{
+		{"no change", begun, nil, "no change"},
+		{"a nil change", begun, none, "no change"},
+		{"a nil change of a sub-agent", child, nested(2, none), "no change"},
+		{"a second beginning", begun, begun[0], "1 records"},
+		{"another beginning", nil, &ledger.Called{}, "0 records"},
+		{"an unknown kind", begun, &ledger.Unknown{Kind: "dreamt"}, "later version"},
+
+		{"an input to a run that runs", begun, &ledger.Said{}, "running"},
+		{"a call of the model in a turn of calls", two, &ledger.Called{}, `phase "calls"`},
+		{"a call of the model that waits", with(begun, &ledger.Suspended{}), &ledger.Called{}, "waiting"},
+		{"less than no tokens", begun, &ledger.Called{Reserved: ledger.Amount{Tokens: -1}}, "less than nothing"},
+		{"a reservation with a key that is taken", with(begun, &ledger.Reserved{Key: "k"}), &ledger.Reserved{Key: "k"}, "taken"},
+		{"a reservation of less than nothing", begun, &ledger.Reserved{Amount: ledger.Amount{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
+		{"a reservation after the end", with(begun, &ledger.Ended{Status: run.StatusFailed}), &ledger.Reserved{}, "failed"},
+		{"the loss of a reply that nobody waits for", begun, &ledger.Called{Lost: true}, "not made"},
+		{"a reply without a call", begun, &ledger.Responded{}, "not called"},
+		{"a second reply", with(called, &ledger.Responded{}), &ledger.Responded{}, "not called"},
+		{"negative usage", called, &ledger.Responded{Usage: run.Spent{Sampling: run.Sampling{Tokens: -1}}}, "less than nothing"},
+		{"negative cost", called, &ledger.Responded{Usage: run.Spent{Cost: map[string]int64{"USD": -1}}}, "less than nothing"},
+		{"a call of less than no bytes", called, &ledger.Responded{Size: -1}, "less than no bytes"},
+		{"calls with one id", called, &ledger.Responded{Calls: []ledger.Call{call("1"), call("1")}}, `two calls have the id "1"`},
+		{"a call without an id", called, &ledger.Responded{Calls: []ledger.Call{call("")}}, "call 1 has no id"},
+		{"an id that is not text", called, &ledger.Responded{Calls: []ledger.Call{call("\xff")}}, "call 1 has no id"},
+		{"a call that is done", called, &ledger.Responded{Calls: []ledger.Call{{ID: "1", At: ledger.CallDone}}}, "not proposed"},
+		{"a call with a child", called, &ledger.Responded{Calls: []ledger.Call{{ID: "1", At: ledger.CallProposed, Child: &ledger.State{}}}}, "not proposed"},
+
+		{"a decision on no call", two, &ledger.Decided{Call: "3"}, `no call "3"`},
+		{"a decision on a call that was sent", sent, &ledger.Decided{Call: "1", Decision: ledger.Decision{Allow: true}}, `call "1" is "sent"`},
+		{"a decision on a call that is done", done, &ledger.Decided{Call: "1", Decision: ledger.Decision{Allow: true}}, `call "1" is "done"`},
+		{"sending what a person is asked about", asked, &ledger.Intent{Call: "1"}, `call "1" is "asked"`},
+		{"sending what was denied", with(two, &ledger.Decided{Call: "1"}), &ledger.Intent{Call: "1"}, "denied"},
+		{"sending what is in doubt", with(sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionDoubt, Call: "1"}}), &ledger.Intent{Call: "1"}, "a person is asked"},
+		{"sending what is done", done, &ledger.Intent{Call: "1"}, `call "1" is "done"`},
+		{"sending what is a task", tasked, &ledger.Intent{Call: "1"}, `call "1" is "task"`},
+		{"sending in a run that waits", with(ready, &ledger.Suspended{}), &ledger.Intent{Call: "1"}, "waiting"},
+		{"a round of a call that was not sent", ready, &ledger.Paused{Call: "1"}, `call "1" is "ready"`},
+		{"a task of a call that was not sent", ready, &ledger.Detached{Call: "1"}, `call "1" is "ready"`},
+		{"a second outcome", done, &ledger.Outcome{Call: "1", Result: result("1")}, "done already"},
+		{"the result of another call", sent, &ledger.Outcome{Call: "1", Result: result("2")}, `of call "2"`},
+		{"a part that is not a result", sent, &ledger.Outcome{Call: "1", Result: run.Part{ID: "1"}}, "as its result"},
+		{"the end of a turn with a call under way", done, &ledger.TurnEnded{}, `call "2" is proposed and not done`},
+		{"the end of no turn", called, &ledger.TurnEnded{}, `phase "model"`},
+
+		{"a question without an id", two, &ledger.Opened{Question: run.Question{Kind: run.QuestionForm}}, "no id"},
+		{"a question without a kind", two, &ledger.Opened{Question: run.Question{ID: "a"}}, "no kind"},
+		{"a question with the id of another", asked, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}, "open already"},
+		{"a question with the id of a sub-agent's", with(child, nested(2, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}})),
+			&ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}, "open already"},
+		{"a sub-agent's question with the id of another", with(child, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}),
+			nested(2, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}), "open already"},
+		{"a sign-in for a call that was not sent", ready, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionSignIn, Call: "1"}}, `call "1" is "ready"`},
+		{"sending what waits for a sign-in", with(sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionSignIn, Call: "1"}}), &ledger.Intent{Call: "1"}, "a person is asked"},
+		{"a parked question of a call that was not sent", ready, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1", Parked: true}}, `call "1" is "ready"`},
+		{"a completion that nobody has allowed", paused, &ledger.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
+		{"a completion that is denied", with(reviewed, &ledger.Replied{Reply: run.Reply{Question: "a", Action: run.ActionDeny}}), &ledger.Sampled{Call: "1", Key: "k"}, `no sampling request "k"`},
+		{"a completion of no round", sent, &ledger.Sampled{Call: "1", Key: "k"}, `call "1" is "sent"`},
+		{"a question about no call", two, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "3"}}, `no call "3"`},
+		{"a question of no round", sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1", Key: "k"}}, `call "1" is "sent"`},
+		{"a question of the round of no call", paused, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Key: "k"}}, `no call ""`},
+		{"an approval of no call", two, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval}}, `no call ""`},
+		{"an approval of a call that was sent", sent, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1"}}, `call "1" is "sent"`},
+		{"a second approval", asked, &ledger.Opened{Question: run.Question{ID: "b", Kind: run.QuestionApproval, Call: "1"}}, `call "1" is "asked"`},
+		{"a doubt about a call that was not sent", ready, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionDoubt, Call: "1"}}, `call "1" is "ready"`},
+		{"a question about a call that is done", done, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm, Call: "1"}}, `call "1" is "done"`},
+		{"an answer to no question", two, &ledger.Replied{Reply: run.Reply{Question: "a"}}, `no question "a"`},
+		{"a second answer", with(asked, &ledger.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAllow}}), &ledger.Replied{Reply: run.Reply{Question: "a"}}, `no question "a"`},
+
+		{"more messages replaced than there are", begun, &ledger.Compacted{Replaced: 2}, "2 messages"},
+		{"less than no messages replaced", begun, &ledger.Compacted{Replaced: -1}, "-1 messages"},
+		{"calls without their results", two, &ledger.Compacted{Replaced: 2}, "no results yet"},
+		{"a negative charge", begun, &ledger.Charged{Spent: run.Spent{Active: -1}}, "less than nothing"},
+		{"a negative charge of a sub-agent", child, nested(2, &ledger.Charged{Spent: run.Spent{Input: -1}}), "less than nothing"},
+
+		{"a sub-agent for no call", two, &ledger.Nested{Call: "3", Record: ledger.Entry{Seq: 1, Change: begun[0]}}, `no call "3"`},
+		{"a sub-agent for a call that is done", done, nested(1, begun[0]), `call "1" is "done"`},
+		{"a sub-agent that has not begun", ready, nested(1, &ledger.Woken{}), "0 records"},
+		{"a sub-agent that begins again", child, nested(2, begun[0]), "1 records"},
+		{"a gap in the records of a sub-agent", child, nested(3, &ledger.Woken{}), "at record 1"},
+		{"sub-agents below each other", child, tooDeep, "nested more than 32 deep"},
+		{"sending what a sub-agent works on", child, &ledger.Intent{Call: "1"}, `call "1" is "child"`},
+
+		{"waking a run that runs", begun, &ledger.Woken{}, "running"},
+		{"a status that is not an end", begun, &ledger.Ended{Status: run.StatusWaiting}, `"waiting" is not`},
+		{"a second end", ended, &ledger.Ended{Status: run.StatusFailed}, "the run is done"},
+		{"a call of the model after the end", ended, &ledger.Called{}, "the run is done"},
+		{"a question after the end", ended, &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}}, "the run is done"},
+		{"a wait after the end", ended, &ledger.Suspended{}, "the run is done"},
+	} {
+		s := fold(t, tt.after)
+		err := ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, At: start, Change: tt.change})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
+		}
+	}
+	if _, err := ledger.Fold(nil); err == nil {
+		t.Error("got no error for no records")
+	}
+	if err := ledger.Apply(fold(t, begun), ledger.Entry{Seq: 3, Change: &ledger.Woken{}}); err == nil || !strings.Contains(err.Error(), "at record 1") {
+		t.Errorf("got %v for a gap in the records", err)
+	}
+}
+
+func fold(t testing.TB, changes []ledger.Change) *ledger.State {
+	t.Helper()
+	s := new(ledger.State)
+	for _, r := range records(changes...) {
+		if err := ledger.Apply(s, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// TestUnfitStates refuses states that no records make.
+func TestUnfitStates(t *testing.T) {
+	for text, want := range map[string]string{
+		`"status":"dreaming"`:                                 `the status "dreaming"`,
+		`"status":"running","calls":[null]`:                   "a call without an id",
+		`"status":"running","calls":[{"id":""}]`:              "a call without an id",
+		`"status":"running","calls":[{"id":"1"},{"id":"1"}]`:  "a call without an id of its own",
+		`"status":"running","calls":[{"id":"1","at":"done"}]`: "done without a result",
+		`"status":"running","asks":[null]`:                    "a question without an id",
+		`"status":"running","asks":[{"id":"1"},{"id":"1"}]`:   "a question without an id of its own",
+		`"status":"running","turn":-1`:                        "a count below 0",
+		`"status":"running","spent":{"cost":{"USD":-1}}`:      "a count below 0",
+		`"status":"running","last":{"size":-1}`:               "a count below 0",
+		`"status":"running","asks":[{"id":"1"}],"calls":[{"id":"1","child":{"status":"running","asks":[{"id":"1"}]}}]`: "a question without an id of its own",
+	} {
+		err := json.Unmarshal([]byte(`{"v":1,"id":"1",`+text+`}`), new(ledger.State))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestSpentNeverOverflows adds what a wrong provider says.
+func TestSpentNeverOverflows(t *testing.T) {
+	huge := run.Spent{Turns: math.MaxInt, Total: math.MaxInt64, Cost: map[string]int64{"USD": math.MaxInt64}, Active: math.MaxInt64}
+	s := fold(t, with(called, &ledger.Charged{Spent: huge}, &ledger.Charged{Spent: huge}, &ledger.Charged{Spent: run.Spent{Turns: 1, Active: 1}}))
+	if got := s.Spent; got.Turns != math.MaxInt || got.Total != math.MaxInt64 || got.Cost["USD"] != math.MaxInt64 || got.Active != math.MaxInt64 {
+		t.Errorf("got %+v, want the largest numbers", got)
+	}
+}
+
+// TestSpentOfSubagents counts what a sub-agent uses once for itself and once for the
+// run, and no more.
+func TestSpentOfSubagents(t *testing.T) {
+	s := fold(t, with(child,
+		nested(2, &ledger.Called{}),
+		nested(3, &ledger.Responded{Calls: []ledger.Call{call("1")}, Usage: run.Spent{Turns: 1, Total: 5, Cost: map[string]int64{"USD": 7}}}),
+		nested(4, nested(1, &ledger.Begun{V: ledger.Version, ID: "run_3"})),
+		nested(5, nested(2, &ledger.Charged{Spent: run.Spent{Total: 11, Cost: map[string]int64{"USD": 1, "EUR": 2}}})),
+		nested(6, &ledger.Outcome{Call: "1", Result: result("1")}),
+		nested(7, &ledger.TurnEnded{}),
+	))
+	for _, got := range []run.Spent{s.Spent, s.Calls[0].Child.Spent} {
+		if got.Turns != 1 || got.Calls != 1 || got.Total != 16 || got.Cost["USD"] != 8 || got.Cost["EUR"] != 2 {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+// TestSpentWithoutGarbage adds without memory if there are no costs.
+func TestSpentWithoutGarbage(t *testing.T) {
+	s := run.Spent{Cost: map[string]int64{"USD": 1}}
+	if n := testing.AllocsPerRun(100, func() { s.Add(run.Spent{Turns: 1, Total: 5}) }); n != 0 {
+		t.Errorf("got %v allocations, want none", n)
+	}
+}
+
+// TestAnswerToADoubt does not take an earlier answer for the one to a doubt.
+func TestAnswerToADoubt(t *testing.T) {
+	doubt := &ledger.Opened{Question: run.Question{ID: "b", Kind: run.QuestionDoubt, Call: "1"}}
+	again := &ledger.Opened{Question: run.Question{ID: "c", Kind: run.QuestionDoubt, Call: "1"}}
+	changes := with(asked,
+		&ledger.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAllow}},
+		&ledger.Decided{Call: "1", Decision: ledger.Decision{Allow: true}},
+		&ledger.Intent{Call: "1"}, doubt)
+	answered := with(changes, &ledger.Replied{Reply: run.Reply{Question: "b", Action: run.ActionNotRun}})
+	for _, tt := range []struct {
+		changes []ledger.Change
+		want    run.Action
+	}{
+		{changes, ""}, {answered, run.ActionNotRun}, {with(answered, &ledger.Intent{Call: "1"}, again), ""},
+	} {
+		var got run.Action
+		if c := fold(t, tt.changes).Call("1"); c.Reply != nil {
+			got = c.Reply.Action
+		}
+		if got != tt.want {
+			t.Errorf("after %d records: got the answer %q, want %q", len(tt.changes), got, tt.want)
+		}
+	}
+}
+
+// TestListsInOtherHands leaves lists that a caller has taken from the state as they are.
+func TestListsInOtherHands(t *testing.T) {
+	ask := func(id string) ledger.Change {
+		return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Call: "1", Key: id}}
+	}
+	answer := func(id string) ledger.Change {
+		return &ledger.Replied{Reply: run.Reply{Question: id, Action: run.ActionDecline}, Value: json.RawMessage(`{}`)}
+	}
+	s := fold(t, with(paused, ask("a"), ask("b"), ask("c"), answer("a")))
+	asks, answers, history := s.Questions, s.Call("1").Replies, s.History
+	for _, c := range []ledger.Change{answer("b"), ask("d"), ask("e"), answer("c")} {
+		if err := ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, Change: c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(asks) != 2 || asks[0].ID != "b" || asks[1].ID != "c" || len(answers) != 1 || len(history) != 2 {
+		t.Errorf("got %d questions, %d answers and %d messages, want 2, 1 and 2 as before", len(asks), len(answers), len(history))
+	}
+}
+
+// TestApplyCopiesNoHistory applies records to a run with many messages. What they
+// allocate does not grow with it.
+func TestApplyCopiesNoHistory(t *testing.T) {
+	history := make([]run.Message, 20_000)
+	s := fold(t, []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: history}})
+	ask := &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1"}}
+	turn := []ledger.Change{
+		&ledger.Called{}, &ledger.Responded{Calls: []ledger.Call{call("1")}}, ask, &ledger.Suspended{},
+		&ledger.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAllow}}, &ledger.Woken{}, &ledger.Decided{Call: "1", Decision: ledger.Decision{Allow: true}},
+		&ledger.Intent{Call: "1"}, &ledger.Outcome{Call: "1", Result: result("1")}, &ledger.TurnEnded{}, &ledger.Charged{},
+	}
+	apply := func() {
+		for _, c := range turn {
+			if err := ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, Change: c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 10 {
+		apply() // makes room for more messages, once
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 100 {
+		apply()
+	}
+	runtime.ReadMemStats(&after)
+	if got := (after.TotalAlloc - before.TotalAlloc) / 100; got > 8<<10 {
+		t.Errorf("got %d bytes a turn, want at most 8 KiB", got)
+	}
+}
+
+// TestSignInOfOthers settles the calls that wait for the same sign-in once it is accepted, but
+// not a call with an answer of its own.
+func TestSignInOfOthers(t *testing.T) {
+	asks := func(id, call string) ledger.Change {
+		return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionSignIn, Call: call, Server: "drive"}}
+	}
+	answer := func(ask string, action run.Action) ledger.Change {
+		return &ledger.Replied{Reply: run.Reply{Question: ask, Action: action}}
+	}
+	waiting := with(sent, &ledger.Decided{Call: "2", Decision: ledger.Decision{Allow: true}}, &ledger.Intent{Call: "2"}, asks("a", "1"), asks("b", "2"))
+	for _, tt := range []struct {
+		name string
+		then []ledger.Change
+		want []run.Action // of the calls
+		open int
+	}{
+		{"accepted", []ledger.Change{answer("a", run.ActionAccept)}, []run.Action{run.ActionAccept, run.ActionAccept}, 0},
+		{"declined", []ledger.Change{answer("a", run.ActionDecline)}, []run.Action{run.ActionDecline, ""}, 1},
+		{"cancelled", []ledger.Change{answer("a", run.ActionCancel)}, []run.Action{run.ActionCancel, ""}, 1},
+		{"asked twice", []ledger.Change{asks("c", "1"), answer("a", run.ActionDecline), answer("b", run.ActionAccept)}, []run.Action{run.ActionDecline, run.ActionAccept}, 0},
+	} {
+		s := fold(t, with(waiting, tt.then...))
+		for i, want := range tt.want {
+			var got run.Action
+			if a := s.Calls[i].Reply; a != nil {
+				got = a.Action
+			}
+			if got != want || len(s.Questions) != tt.open {
+				t.Errorf("%s: call %d has the answer %q and %d questions are open, want %q and %d", tt.name, i+1, got, len(s.Questions), want, tt.open)
+			}
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package ledger
+
+import (
+	"errors"
+	"time"
+)
+
+// Sealed is a change that is sealed: a store with its keys opens it.
+type Sealed struct {
+	Box []byte `json:"box"`
+}
+
+func (*Sealed) kind() string { return "sealed" }
+
+func (*Sealed) apply(*State, time.Time) error {
+	return errors.New("it is sealed: load the run from a sealed store, with its keys")
+}

@@ -1,0 +1,48 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// CheckReply checks an answer to a question of a run or its sub-agents, before
+// [Store.Reply] keeps it. The error matches [ErrNotAsked] if the question is not open;
+// see [Check] for others.
+func CheckReply(s *State, a run.Reply, now time.Time) error {
+	q, _ := s.find(a.Question)
+	if q == nil {
+		return fmt.Errorf("answer question %.100q of run %q: %w", a.Question, s.ID, run.ErrNotAsked)
+	}
+	return run.Check(q, a, now)
+}
+
+// CheckOpen checks answers by the questions of a run whose last state is s, and returns the ones
+// to open questions, with the present time if they have none. Answers to other questions are left to the
+// store, which knows the answers to questions that are closed. The error matches [ErrExpired] or [ErrUnfit].
+func CheckOpen(s *State, answers []run.Reply) (open []run.Reply, err error) {
+	now := time.Now()
+	for _, a := range Dated(answers) {
+		switch err := CheckReply(s, a, now); {
+		case err == nil:
+			open = append(open, a)
+		case !errors.Is(err, run.ErrNotAsked):
+			return nil, err
+		}
+	}
+	return open, nil
+}
+
+// Dated gives answers without a time the present one.
+func Dated(answers []run.Reply) []run.Reply {
+	answers = slices.Clone(answers)
+	for i := range answers {
+		if answers[i].At.IsZero() {
+			answers[i].At = time.Now().UTC().Truncate(time.Millisecond)
+		}
+	}
+	return answers
+}
