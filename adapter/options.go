@@ -35,8 +35,8 @@ type Options struct {
 	Parallelism int
 
 	// Spill keeps results that are longer than Policy.MaxResult, up to so many bytes
-	// in all, the latest ones. The model is given a tool, read_result, to page
-	// through them. Default 0, as negative: what was cut is gone.
+	// in all, the latest ones. The model is given a tool, read_result, to read
+	// in them. Default 0, as negative: what was cut is gone.
 	Spill int
 
 	// Prefix has all tools carry the name of their server, as in "files__read": names then do not depend on which other

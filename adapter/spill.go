@@ -5,22 +5,14 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
-	"strconv"
+	"reflect"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/internal/kept"
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/toolschema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// readResult is the tool by which a model pages through a result that is too
-// long for it.
-const readResult = "read_result"
-
-const readResultSchema = `{"type":"object","properties":{` +
-	`"handle":{"type":"string","description":"The handle that the shortened result names."},` +
-	`"offset":{"type":"integer","minimum":0,"default":0,"description":"The byte to begin with."}},` +
-	`"required":["handle"],"additionalProperties":false}`
 
 // spill keeps long results.
 type spill struct {
@@ -36,11 +28,13 @@ type spill struct {
 
 func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, error)) *spill {
 	p := &spill{limit: o.Spill, current: current, texts: map[string]string{}}
+	input, err := toolschema.OfType(reflect.TypeFor[kept.Query]())
+	if err != nil {
+		panic(err) // the type is ours
+	}
 	yes := true
 	def := &mcp.Tool{
-		Name:        readResult,
-		Description: "Reads more of a tool's result that was shortened.",
-		InputSchema: json.RawMessage(readResultSchema),
+		Name: kept.Reader, Description: kept.Description, InputSchema: input,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes},
 	}
 	tool, err := newTool(newPolicy(o, &Server{}), nil, def, schemas)
@@ -75,38 +69,27 @@ func (p *spill) keep(text string) string {
 
 // read answers a call of the tool.
 func (p *spill) read(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	var in struct {
-		Handle string      `json:"handle"`
-		Offset json.Number `json:"offset"`
-	}
-	if err := json.Unmarshal(args, &in); err != nil {
+	var q kept.Query
+	if err := json.Unmarshal(args, &q); err != nil {
 		return toolFailure("arguments: " + err.Error()), nil
 	}
 	p.mu.Lock()
-	text, ok := p.texts[in.Handle]
+	text, ok := p.texts[q.Handle]
 	p.mu.Unlock()
 	if !ok {
 		return toolFailure("there is no result with that handle, or it is not kept any more: call the tool that made it again"), nil
 	}
-	offset := len(text)
-	if f, err := in.Offset.Float64(); in.Offset == "" || err == nil && f < float64(len(text)) {
-		offset = boundaryAfter(text, int(f))
+	found, err := kept.Read([]byte(text), q, p.tool.policy.MaxResult)
+	if err != nil {
+		return toolFailure(err.Error()), nil
 	}
-	if offset == len(text) {
-		return toolFailure("the offset is beyond the result, which has " + strconv.Itoa(len(text)) + " bytes"), nil
-	}
-	const notice = 128
-	end := boundary(text, min(len(text), offset+p.tool.policy.MaxResult-notice))
-	more := "the result ends here"
-	if end < len(text) {
-		more = fmt.Sprintf("continue with offset %d", end)
-	}
-	head := fmt.Sprintf("[bytes %d to %d of %d; %s]\n", offset, end, len(text), more)
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: head + text[offset:end]}}}, nil
+	return textResult(found), nil
 }
 
 func toolFailure(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	res := textResult(text)
+	res.IsError = true
+	return res
 }
 
 // name is the name by which models know the tool.
@@ -114,7 +97,7 @@ func (p *spill) name() string {
 	if now, err := p.current(p.tool); err == nil {
 		return now.name
 	}
-	return readResult
+	return kept.Reader
 }
 
 // fit brings the text of a tool's result within its bound and keeps what is cut.
@@ -127,8 +110,12 @@ func (p *spill) fit(text string, t *Tool) string {
 	if handle == "" {
 		return shorten(text, limit)
 	}
-	return Shorten(text, limit, func(from, missing int) string {
-		return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them …]\n",
-			missing, len(text), cmp.Or(t.reader, p.name()), handle, from)
-	})
+	kind, shape := "", ""
+	if limit >= roomForShape {
+		kind, shape = kept.Describe([]byte(text))
+	}
+	return kept.Shorten(text, limit, cmp.Or(t.reader, p.name()), handle, kind, shape)
 }
+
+// roomForShape is the least bound of a shortened text that says what the whole is, in bytes.
+const roomForShape = 1 << 10

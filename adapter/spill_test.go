@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var cutNotice = regexp.MustCompile(`\[… \d+ of \d+ bytes were cut here; call (\S+) with (\{"handle":"(\w+)","offset":\d+\}) to read them …\]`)
+var cutNotice = regexp.MustCompile(`\[… \d+ of \d+ bytes were cut here; call (\S+) with (\{"handle":"(\w+)","offset":\d+\}) to read them(?:; the whole is [^…]+)? …\]`)
 
 func TestSpill(t *testing.T) {
 	var all strings.Builder
@@ -40,7 +40,7 @@ func TestSpill(t *testing.T) {
 		got += text
 		var from, to, size, next int
 		if n, _ := fmt.Sscanf(notice, "[bytes %d to %d of %d; continue with offset %d]", &from, &to, &size, &next); n < 4 {
-			if !strings.HasSuffix(notice, "; the result ends here]") {
+			if !strings.HasSuffix(notice, "; the text ends here]") {
 				t.Fatalf("got the notice %q, want the end", notice)
 			}
 			break
@@ -50,8 +50,11 @@ func TestSpill(t *testing.T) {
 	if diff := cmp.Diff(got, all.String()); diff != "" {
 		t.Errorf("got (-) want (+) the whole result page by page:\n%s", diff)
 	}
+	if page := ts.Catalog(ProfilePlain).Call(t.Context(), call("2", found[1], fmt.Sprintf(`{"handle":%q,"pattern":"^line 250 "}`, found[3]))); !strings.HasPrefix(page.Text, "[1 matches]\n[match 1 at byte ") {
+		t.Errorf("got %q, want a match", page.Text)
+	}
 	for args, want := range map[string]string{
-		fmt.Sprintf(`{"handle":%q,"offset":1e9}`, found[3]): "beyond the result",
+		fmt.Sprintf(`{"handle":%q,"offset":1000000000}`, found[3]): "beyond the text",
 		`{"handle":"guess"}`: "no result with that handle",
 		`{}`:                 "missing required property",
 	} {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/internal/kept"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -121,7 +122,7 @@ func (t *Tool) id() toolID { return toolID{t.policy, t.def.Name} }
 
 // reads reports whether the tool reads the long results of its toolset.
 func (t *Tool) reads() bool {
-	return t.client == nil && t.def.Name == readResult && t.policy.label == ""
+	return t.client == nil && t.def.Name == kept.Reader && t.policy.label == ""
 }
 
 // shownAs is the tool as it is offered to a model, with or without the wrapper.

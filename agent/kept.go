@@ -12,10 +12,11 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent/internal/kept"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/kept"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -24,7 +25,7 @@ import (
 // call that is made again after a kill keeps its result under the same one.
 
 const (
-	readResult = "read_result"
+	readResult = kept.Reader
 
 	// keptServer stands for the server of read_result.
 	keptServer = "run"
@@ -45,7 +46,7 @@ type reader struct {
 }
 
 func newReader(p adapter.Profile) *reader {
-	source := adapter.Func(readResult, "Reads in a result of a tool that was shortened: from a byte or a line, the matches of a pattern, or a value of JSON. "+
+	source := adapter.Func(readResult, kept.Description+" "+
 		"In the arguments of other tools {\"$result\": handle} stands for the text of a result, and {\"$result\": handle, \"pointer\": \"/a/0\"} for a value of its JSON: "+
 		"so it need not be read to be passed on.",
 		func(ctx context.Context, q kept.Query) (string, error) {
@@ -172,10 +173,7 @@ func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) 
 	l.kept = run.Kept{
 		Handle: handleOf(call.Key), Tool: j.about.Name, Kind: kind, Shape: shape, Size: len(text), Digest: record.DigestOf(l.data),
 	}
-	l.text = adapter.Shorten(text, limit, func(from, missing int) string {
-		return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them; the whole is %s: %s …]\n",
-			missing, len(text), name, l.kept.Handle, from, kind, shape)
-	})
+	l.text = kept.Shorten(text, limit, name, l.kept.Handle, kind, shape)
 	short := *r
 	short.Text = l.text
 	return &short, l
@@ -212,7 +210,7 @@ func (k *results) keep(l *long, part *run.Part) (more []ledger.Change) {
 		}
 		return more
 	}
-	part.Text = adapter.Shorten(string(l.data), len(l.text), nil)
+	part.Text = excerpt.Shorten(string(l.data), len(l.text), nil)
 	k.rec.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
 	return nil
 }

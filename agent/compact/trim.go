@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // trimMessage trims the results of a message. It makes a copy where it changes something.
@@ -99,23 +99,7 @@ func shorten(text string, limit int) string {
 		c = cutText{head: text, tail: text, total: len(text)} // a mark that a server has forged
 	}
 	room := max(limit-len(c.mark(c.total, c.total)), 0)
-	head := c.head[:boundary(c.head, min(len(c.head), room*3/4))]
-	tail := c.tail[boundaryAfter(c.tail, max(0, len(c.tail)-(room-len(head)))):]
+	head := c.head[:excerpt.Before(c.head, room*3/4)]
+	tail := c.tail[excerpt.After(c.tail, len(c.tail)-(room-len(head))):]
 	return head + c.mark(len(head), c.total-len(head)-len(tail)) + tail
-}
-
-// boundary is the last start of a rune at or before i.
-func boundary(text string, i int) int {
-	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
-		i--
-	}
-	return i
-}
-
-// boundaryAfter is the first start of a rune at or after i.
-func boundaryAfter(text string, i int) int {
-	for i < len(text) && !utf8.RuneStart(text[i]) {
-		i++
-	}
-	return i
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Query says what is read in a result. Pointer and Fields choose a part of JSON; what else is given is of that part.
@@ -61,8 +63,8 @@ func Read(data []byte, q Query, most int) (string, error) {
 	if q.Offset >= len(text) && len(text) > 0 {
 		return "", fmt.Errorf("the offset is beyond the text, which has %d bytes", len(text))
 	}
-	from := after(text, q.Offset)
-	return span(text, from, before(text, from+limit)), nil
+	from := excerpt.After(text, q.Offset)
+	return span(text, from, excerpt.Before(text, from+limit)), nil
 }
 
 // span is a piece of a text under a line that says which.
@@ -72,7 +74,7 @@ func span(text string, from, to int) string {
 	}
 	more := "the text ends here"
 	if to < len(text) {
-		more = fmt.Sprintf("go on with offset %d", to)
+		more = fmt.Sprintf("continue with offset %d", to)
 	}
 	return fmt.Sprintf("[bytes %d to %d of %d; %s]\n%s", from, to, len(text), more, text[from:to])
 }
@@ -102,7 +104,7 @@ func lines(text string, q Query, limit int) (string, error) {
 		to, last = next, last+1
 	}
 	if last < first { // one line that is too long
-		return span(text, from, before(text, from+limit)), nil
+		return span(text, from, excerpt.Before(text, from+limit)), nil
 	}
 	return fmt.Sprintf("[lines %d to %d of %d]\n%s", first, last, all, text[from:to]), nil
 }
@@ -119,7 +121,7 @@ func search(text, base string, q Query, limit int) (string, error) {
 	if q.Offset > len(text) {
 		return "", fmt.Errorf("the offset is beyond the text, which has %d bytes", len(text))
 	}
-	start := after(text, q.Offset)
+	start := excerpt.After(text, q.Offset)
 	found := re.FindAllStringIndex(text[start:], maxMatches)
 	if len(found) == 0 {
 		return "[no match]", nil
@@ -137,7 +139,7 @@ func search(text, base string, q Query, limit int) (string, error) {
 	var b strings.Builder
 	shown := 0
 	for i, m := range found {
-		piece := text[before(text, m[0]-around):after(text, min(m[1], m[0]+limit)+around)]
+		piece := text[excerpt.Before(text, m[0]-around):excerpt.After(text, min(m[1], m[0]+limit)+around)]
 		in := ""
 		if i < len(where) && (len(where) > 0) && len(q.Fields) == 0 {
 			in = fmt.Sprintf(" in %q", base+where[i])
@@ -154,7 +156,7 @@ func search(text, base string, q Query, limit int) (string, error) {
 		about = fmt.Sprintf("[%d matches or more", maxMatches)
 	}
 	if shown < len(found) {
-		about += fmt.Sprintf(", %d are shown; go on with offset %d", shown, found[shown][0])
+		about += fmt.Sprintf(", %d are shown; continue with offset %d", shown, found[shown][0])
 	}
 	return about + "]\n" + b.String(), nil
 }

@@ -6,10 +6,30 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
+
+// Reader is the name of the tool by which a model reads kept results, and Description is what the model is told of it.
+const (
+	Reader      = "read_result"
+	Description = "Reads in a result of a tool that was shortened: from a byte or a line, the matches of a pattern, or a value of JSON."
+)
+
+// Shorten shortens a result to limit bytes. Between head and tail it says by which call the rest is read: reader is the name of
+// the tool for the model. With a kind and a shape it also says what the whole is.
+func Shorten(text string, limit int, reader, handle, kind, shape string) string {
+	whole := ""
+	if kind != "" {
+		whole = "; the whole is " + kind + ": " + shape
+	}
+	return excerpt.Shorten(text, limit, func(from, missing int) string {
+		return fmt.Sprintf("\n[… %d of %d bytes were cut here; call %s with {\"handle\":%q,\"offset\":%d} to read them%s …]\n",
+			missing, len(text), reader, handle, from, whole)
+	})
+}
 
 // The kinds of results.
 const (
@@ -111,22 +131,5 @@ func short(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	return text[:before(text, n)]
-}
-
-// before is the last start of a rune at or before i, and after the first one at or after it.
-func before(text string, i int) int {
-	i = min(max(i, 0), len(text))
-	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
-		i--
-	}
-	return i
-}
-
-func after(text string, i int) int {
-	i = min(max(i, 0), len(text))
-	for i < len(text) && !utf8.RuneStart(text[i]) {
-		i++
-	}
-	return i
+	return text[:excerpt.Before(text, n)]
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/agent/internal/kept"
+	"github.com/mcpchain/mcpchain/internal/kept"
 )
 
 func TestDescribe(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/agent/internal/kept"
+	"github.com/mcpchain/mcpchain/internal/kept"
 )
 
 const one, two = "r0000000000000001", "r0000000000000002"
