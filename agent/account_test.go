@@ -17,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/cost"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -119,7 +118,7 @@ func TestReservationsOfAnotherProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s := got.Spent; s.Lost != 1 || !tt.tokens(s.LostTokens) || got.State.Taken().Tokens != s.Total+s.LostTokens {
+			if s := got.Spent; s.Lost != 1 || !tt.tokens(s.LostTokens) || agent.Inside(got.State).Taken().Tokens != s.Total+s.LostTokens {
 				t.Errorf("got %+v, want the reservation of the first process as lost", s)
 			}
 		})
@@ -202,8 +201,8 @@ func TestCompactionCounts(t *testing.T) {
 		"failure beyond":   {20_000, 50_000, true, agent.ErrLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			compacts := func(_ context.Context, history []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
-				change := &ledger.Compacted{Usage: run.Spent{Turns: 1, Input: tt.used, Total: tt.used}}
+			compacts := func(_ context.Context, history []run.Message, _ compact.Budget) (*compact.Result, error) {
+				change := &compact.Result{Usage: run.Spent{Turns: 1, Input: tt.used, Total: tt.used}}
 				if tt.fails {
 					return change, errors.New("the summary is empty")
 				}

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Begin keeps a run, and Advance moves it on, turn by turn and in any process, until it
@@ -60,9 +59,9 @@ func TestAdvance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := ledger.StateOf(log.Records)
-		if err != nil || agent.ResultOf(s).Output != "done" || !log.Head.Held.IsZero() {
-			t.Errorf("got %+v, %v, held until %v, want an answer and no holder", s, err, log.Head.Held)
+		got, err := agent.ResultOf(log.Records)
+		if err != nil || got.Output != "done" || !log.Head.Held.IsZero() {
+			t.Errorf("got %+v, %v, held until %v, want an answer and no holder", got, err, log.Head.Held)
 		}
 	})
 }

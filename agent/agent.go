@@ -9,7 +9,7 @@
 //
 // # Runs
 //
-// A run is data, and an agent is a recipe: the [ledger.State] of a run is the fold of its records, and the agent
+// A run is data, and an agent is a recipe: the state of a run is the fold of its records, and the agent
 // advances it, turn by turn. [Agent.Events] is the loop: call the model, run the tools that it asks for, give it the
 // results, and repeat. Everything that happens comes out of it as an [Event]; [Agent.Run] is for callers who want the
 // outcome only. With [Durable.Store] each step is durable before the next, so that a run that ends with its process

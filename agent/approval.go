@@ -125,7 +125,7 @@ func decisionOf(a *run.Reply) approval.Decision {
 	return d
 }
 
-// scopeNames are the scopes of a decision as a run has them, see [ledger.Decision].
+// scopeNames are the scopes of a decision as a run has them.
 var scopeNames = map[approval.Scope]string{
 	approval.ScopeCall: "", approval.ScopeArguments: run.ScopeArguments, approval.ScopeTool: run.ScopeTool, approval.ScopeServer: run.ScopeServer,
 }

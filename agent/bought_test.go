@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // A reply is durable before anything that takes time: a hook, or what decides on its calls.
@@ -23,7 +22,7 @@ func TestReplyIsKeptFirst(t *testing.T) {
 			}
 		},
 		"hook": func(o *agent.Options, look func()) {
-			o.Hooks = []agent.Hook{{BeforeTool: func(context.Context, *ledger.State, *agent.ToolCall) error { look(); return nil }}}
+			o.Hooks = []agent.Hook{{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { look(); return nil }}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -48,10 +47,10 @@ func TestReplyIsKeptFirst(t *testing.T) {
 // What a reply took counts although a hook refuses the reply.
 func TestRefusedReplyCounts(t *testing.T) {
 	no := errors.New("no")
-	hook := agent.Hook{AfterModel: func(context.Context, *ledger.State, *run.Message) error { return no }}
+	hook := agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return no }}
 	for _, limits := range []run.Limits{{}, {Tokens: 100_000}} {
 		got, err := newAgent(t, play(counted(says("secret"))), &agent.Options{Hooks: []agent.Hook{hook}, Limits: limits}).Run(t.Context(), human("go"))
-		if taken := got.State.Taken().Tokens; !errors.Is(err, no) || taken < 150 || limits.Tokens == 0 && got.Spent.Total != 150 {
+		if taken := agent.Inside(got.State).Taken().Tokens; !errors.Is(err, no) || taken < 150 || limits.Tokens == 0 && got.Spent.Total != 150 {
 			t.Errorf("got %v and %d tokens, %+v", err, taken, got.Spent)
 		}
 	}

@@ -28,11 +28,11 @@ type Discover struct {
 	// at least 1,000 tokens; negative: the model never searches.
 	Above float64
 
-	// By says how the model gets what it finds. Default: [ledger.DiscoveryNative], or [ledger.DiscoveryCall] for
+	// By says how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall] for
 	// models whose hosts lose their cache of a conversation when a tool is added, see model.Info.ToolsFirst.
-	// [ledger.DiscoveryHost] has OpenAI and Anthropic put what was found into the conversation, by their own
-	// support of such searches; models without it have the tools as by [ledger.DiscoveryNative].
-	By ledger.Discovery
+	// [DiscoveryHost] has OpenAI and Anthropic put what was found into the conversation, by their own
+	// support of such searches; models without it have the tools as by [DiscoveryNative].
+	By Discovery
 
 	// Always reports which tools the model has from the beginning. Default: functions that say so
 	// ([adapter.FuncOptions].Listed), as those of a skillset do. The tool of a structured answer is always there.
@@ -44,12 +44,22 @@ type Discover struct {
 	Rank func(ctx context.Context, query string, tools []*adapter.Tool) ([]*adapter.Tool, error)
 }
 
+// Discovery says how a model gets at tools that it searches.
+type Discovery string
+
+// The ways in which a model gets what a search finds.
+const (
+	DiscoveryNative = Discovery(ledger.DiscoveryNative) // as tools of its own
+	DiscoveryCall   = Discovery(ledger.DiscoveryCall)   // as definitions, and calls it by one tool
+	DiscoveryHost   = Discovery(ledger.DiscoveryHost)   // as native, from its host in the results of searches, if the host takes that
+)
+
 func (o *Discover) check() error {
 	switch {
 	case !(o.Above <= 1): // not a number, too
 		return fmt.Errorf("options: Discover.Above is %v; give a share of the window up to 1, 0 for 0.05, or a negative number for never", o.Above)
-	case !slices.Contains([]ledger.Discovery{ledger.DiscoveryNone, ledger.DiscoveryNative, ledger.DiscoveryCall, ledger.DiscoveryHost}, o.By):
-		return fmt.Errorf("options: Discover.By is %q; want %q, %q or %q", o.By, ledger.DiscoveryNative, ledger.DiscoveryCall, ledger.DiscoveryHost)
+	case !slices.Contains([]Discovery{"", DiscoveryNative, DiscoveryCall, DiscoveryHost}, o.By):
+		return fmt.Errorf("options: Discover.By is %q; want %q, %q or %q", o.By, DiscoveryNative, DiscoveryCall, DiscoveryHost)
 	}
 	return nil
 }
@@ -68,7 +78,7 @@ func (d *dialog) discover() error {
 	change := &ledger.Offered{}
 	switch {
 	case s.Discovery == ledger.DiscoveryNone && begins && d.tooMany():
-		change.Discovery = cmp.Or(d.agent.opts.Discover.By, d.agent.discovery())
+		change.Discovery = cmp.Or(ledger.Discovery(d.agent.opts.Discover.By), d.agent.discovery())
 		change.Directory = directory(d.catalog, change.Discovery)
 	case s.Discovery == ledger.DiscoveryNone || d.settledFor == d.catalog:
 		return nil

@@ -23,7 +23,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
@@ -115,8 +114,8 @@ func claudeHost(t *testing.T, name string, moves []move) *host {
 }
 
 // calling is a call of a tool that was found.
-func calling(by ledger.Discovery, name, arguments string) move {
-	if by == ledger.DiscoveryCall {
+func calling(by agent.Discovery, name, arguments string) move {
+	if by == agent.DiscoveryCall {
 		return move{"call_tool", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments), ""}
 	}
 	return move{name, arguments, ""}
@@ -143,8 +142,8 @@ func member(t *testing.T, body []byte, name string) string {
 // Claude's cache looks at before the messages. If the host takes what was found in a conversation, it is there, and nothing else costs less.
 func TestPrefixOfDiscovery(t *testing.T) {
 	for name, open := range dialects {
-		prices := map[ledger.Discovery]float64{}
-		for _, by := range []ledger.Discovery{ledger.DiscoveryNative, ledger.DiscoveryCall, ledger.DiscoveryHost} {
+		prices := map[agent.Discovery]float64{}
+		for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
 				var moves []move
 				for i := range 19 {
@@ -163,7 +162,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 					t.Fatalf("got %d calls and %d requests; refused: %q", len(calls), len(h.bodies), h.invalid())
 				}
 				grown, grows := 0, 5
-				if by == ledger.DiscoveryCall || by == ledger.DiscoveryHost && name == "responses" {
+				if by == agent.DiscoveryCall || by == agent.DiscoveryHost && name == "responses" {
 					grows = 0
 				}
 				for i, body := range h.bodies[1:] {
@@ -190,7 +189,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 				}
 			})
 		}
-		if called, native, host := prices[ledger.DiscoveryCall], prices[ledger.DiscoveryNative], prices[ledger.DiscoveryHost]; called > 0 {
+		if called, native, host := prices[agent.DiscoveryCall], prices[agent.DiscoveryNative], prices[agent.DiscoveryHost]; called > 0 {
 			t.Logf("%s: the input costs %.0f by one tool, %.0f with tools that are added, %.0f with tools in the conversation", name, called, native, host)
 			if called >= native || host >= native {
 				t.Errorf("%s: nothing is saved at a host that reads tools first", name)
@@ -202,11 +201,11 @@ func TestPrefixOfDiscovery(t *testing.T) {
 // TestRequestsOfDiscovery holds the whole request after two searches, in each dialect as it is by default, and with tools in the
 // conversation.
 func TestRequestsOfDiscovery(t *testing.T) {
-	for name, by := range map[string]ledger.Discovery{"chat": "", "responses": "", "messages": "", "host_responses": ledger.DiscoveryHost, "host_messages": ledger.DiscoveryHost} {
+	for name, by := range map[string]agent.Discovery{"chat": "", "responses": "", "messages": "", "host_responses": agent.DiscoveryHost, "host_messages": agent.DiscoveryHost} {
 		t.Run(name, func(t *testing.T) {
 			dialect, how := strings.TrimPrefix(name, "host_"), by
 			if name == "messages" {
-				how = ledger.DiscoveryCall
+				how = agent.DiscoveryCall
 			}
 			h := dialects[dialect](t, []move{
 				{"search_tools", `{"query":"weather"}`, ""}, calling(how, "forecast", `{"text":"Rome"}`),
@@ -245,11 +244,11 @@ func TestRequestsOfDiscovery(t *testing.T) {
 // TestToolsOutsideTheConversation holds that what was found is listed before the conversation if its model takes it there alone, and
 // if the result of the search is compacted away.
 func TestToolsOutsideTheConversation(t *testing.T) {
-	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
+	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*compact.Result, error) {
 		if len(messages) != 5 {
 			return nil, nil
 		}
-		return &ledger.Compacted{Replaced: 5, Messages: []run.Message{run.Text(run.RoleUser, "The weather of Rome was told.")}}, nil
+		return &compact.Result{Replaced: 5, Messages: []run.Message{run.Text(run.RoleUser, "The weather of Rome was told.")}}, nil
 	}
 	for name, tt := range map[string]struct {
 		open    func(*testing.T, []move) *host
@@ -263,7 +262,7 @@ func TestToolsOutsideTheConversation(t *testing.T) {
 		h := tt.open(t, []move{{"search_tools", `{"query":"weather"}`, ""}, {"forecast", `{"text":"Rome"}`, ""}, {text: "done"}})
 		var calls []string
 		opts := tt.compact
-		opts.Tools, opts.Discover = []adapter.Source{function(tasks[2], &calls), function(tasks[3], &calls)}, agent.Discover{Above: 1e-6, By: ledger.DiscoveryHost}
+		opts.Tools, opts.Discover = []adapter.Source{function(tasks[2], &calls), function(tasks[3], &calls)}, agent.Discover{Above: 1e-6, By: agent.DiscoveryHost}
 		mustRun(t, newAgent(t, h.model, &opts), human("go"))
 		last := string(h.bodies[2])
 		if len(h.invalid()) > 0 || !strings.Contains(member(t, h.bodies[2], "tools"), "forecast") || strings.Contains(last, "additional_tools") || strings.Contains(last, "defer_loading") {

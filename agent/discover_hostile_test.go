@@ -17,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // errands are tasks in the words of a person, and the tools that do them.
@@ -36,7 +35,7 @@ var errands = []struct{ asked, tool, about string }{
 
 // hunt has a model play all errands, one after the other: it searches by query, calls the tool that pick picks of the names that
 // the search has told, and the errand counts if its tool has run.
-func hunt(t *testing.T, by ledger.Discovery, query func(string) string, pick func(told []string) string) (passed int) {
+func hunt(t *testing.T, by agent.Discovery, query func(string) string, pick func(told []string) string) (passed int) {
 	t.Helper()
 	for _, e := range errands {
 		var calls []string
@@ -73,7 +72,7 @@ func TestErrandsAmongDistractors(t *testing.T) {
 	first := func(told []string) string { return append(told, "")[0] }
 	asked := func(q string) string { return q }
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, by := range []ledger.Discovery{ledger.DiscoveryNative, ledger.DiscoveryCall} {
+	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall} {
 		if got := hunt(t, by, asked, first); got != len(errands) {
 			t.Errorf("%s: the searcher passes %d errands of %d", by, got, len(errands))
 		}
@@ -143,7 +142,7 @@ func TestHostileDescriptions(t *testing.T) {
 	toolset := openAll(t, nil, servers...)
 	queries := []string{`{"query":"wipe the disk","limit":10}`, `{"query":"wipe_disk","limit":10}`, `{"query":"select:wipe_disk,files__wipe_disk,WIPE_DISK"}`,
 		`{"query":"wipe","server":"files"}`, `{"server":"files"}`, `{"server":"liar0"}`, `{"query":"select:wipe_disk","server":"files"}`}
-	for _, by := range []ledger.Discovery{ledger.DiscoveryNative, ledger.DiscoveryCall, ledger.DiscoveryHost} {
+	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 		var searches, guesses []run.Part
 		for i, q := range queries {
 			searches = append(searches, toolCall(fmt.Sprint("s", i), "search_tools", q))
@@ -176,7 +175,7 @@ func TestHostileDescriptions(t *testing.T) {
 				}
 			}
 		}
-		for _, o := range result.State.Offered {
+		for _, o := range agent.Inside(result.State).Offered {
 			if strings.EqualFold(o.Tool, "wipe_disk") || strings.EqualFold(o.Name, "search_tools") || strings.EqualFold(o.Name, "call_tool") || o.Server == "files" {
 				t.Errorf("%s: the run has %+v", by, o)
 			}

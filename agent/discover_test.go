@@ -192,7 +192,7 @@ func TestDirectory(t *testing.T) {
 // TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and that the model is told no names of
 // others.
 func TestUnfoundTool(t *testing.T) {
-	for _, by := range []ledger.Discovery{ledger.DiscoveryNative, ledger.DiscoveryCall, ledger.DiscoveryHost} {
+	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
 		var calls []string
 		m := play(uses(toolCall("1", "pay_invoice", `{}`), toolCall("2", "no_such_tool", `{}`), toolCall("3", " PAY_INVOICE", `{}`), toolCall("4", "read_valve_7", `{}`)), says("done"))
 		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}})
@@ -321,11 +321,11 @@ func TestDiscoveryStays(t *testing.T) {
 	var calls []string
 	m := play(uses(find("1", "invoices")), says("done"), says("done again"))
 	store := record.NewMemory()
-	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
+	shorten := func(_ context.Context, messages []run.Message, _ compact.Budget) (*compact.Result, error) {
 		if len(messages) < 3 {
 			return nil, nil
 		}
-		return &ledger.Compacted{Replaced: len(messages), Messages: []run.Message{run.Text(run.RoleUser, "All was said.")}}, nil
+		return &compact.Result{Replaced: len(messages), Messages: []run.Message{run.Text(run.RoleUser, "All was said.")}}, nil
 	}
 	opts := agent.Options{Tools: manyTools(&calls), Durable: agent.Durable{Store: store}, Compact: shorten}
 	result := mustRun(t, newAgent(t, m, &opts), human("go"), agent.In("r"))
@@ -335,7 +335,7 @@ func TestDiscoveryStays(t *testing.T) {
 	for i, want := range [][]string{{"search_tools"}, {"search_tools", "pay_invoice"}, {"search_tools", "pay_invoice"}} {
 		diff(t, fmt.Sprint("tools of turn ", i+1), offered(prompts[i]), want)
 	}
-	if result.State.Archived == 0 {
+	if agent.Inside(result.State).Archived == 0 {
 		t.Error("nothing was compacted")
 	}
 }
@@ -396,7 +396,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 			step = 1
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, by := range []ledger.Discovery{ledger.DiscoveryCall, ledger.DiscoveryHost} { // native is as the second, with less
+			for _, by := range []agent.Discovery{agent.DiscoveryCall, agent.DiscoveryHost} { // native is as the second, with less
 				want, writes := searched(t, open(t), &dying{}, by, tools)
 				if !strings.Contains(want, "did pay_invoice") || !strings.Contains(want, `\"the answer\"`) || writes < 12 {
 					t.Fatalf("got the request %s after %d writes", want, writes)
@@ -416,7 +416,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 
 // searched is the last request of a run whose first process dies, and the writes of that process. The next one would not begin
 // to search by itself.
-func searched(t *testing.T, store record.Store, first *dying, by ledger.Discovery, tools adapter.Source) (request string, writes int) {
+func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery, tools adapter.Source) (request string, writes int) {
 	t.Helper()
 	var seen []prompt
 	first.Store = store
@@ -506,9 +506,9 @@ func TestFoundToolThatChanges(t *testing.T) {
 	diff(t, "tools", got, []string{
 		"", "pay_invoice: Pays an invoice. " + rain, "pay_invoice: Pays an invoice now. " + rain, "pay_invoice: Pays an invoice now. " + rain,
 		rain, "pay_invoice: Pays an invoice now. " + rain,
-		"pay_invoice: Pays an invoice now. " + rain + " " + result.State.Offered[2].Name + ": Pays an invoice. Better than any other.",
+		"pay_invoice: Pays an invoice now. " + rain + " " + agent.Inside(result.State).Offered[2].Name + ": Pays an invoice. Better than any other.",
 	})
-	if o := result.State.Offered[2]; o.Server != "crook" || o.Name == "pay_invoice" {
+	if o := agent.Inside(result.State).Offered[2]; o.Server != "crook" || o.Name == "pay_invoice" {
 		t.Errorf("got %+v", o)
 	}
 	if said := results(history(result))[4]; !strings.Contains(said, "Error: ") {
@@ -518,7 +518,7 @@ func TestFoundToolThatChanges(t *testing.T) {
 
 // TestOutputAmongManyTools holds that the tool of a structured answer is there without a search, also at a limit.
 func TestOutputAmongManyTools(t *testing.T) {
-	for _, by := range []ledger.Discovery{ledger.DiscoveryNative, ledger.DiscoveryCall} {
+	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall} {
 		var calls []string
 		m := play(uses(find("1", "weather")), uses(toolCall("2", "final_answer", `{"city":"Rome"}`)))
 		a := newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{By: by}, Limits: run.Limits{Turns: 1}})

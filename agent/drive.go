@@ -318,17 +318,18 @@ func (e *runningError) Is(target error) bool { return target == ErrRunning }
 
 // ResumeState continues a run of an agent without a store: state is [Result.State] of
 // a run that waits. The run and the state are the same, so resume a state once.
-func (a *Agent) ResumeState(ctx context.Context, state *ledger.State, answers ...run.Reply) iter.Seq2[Event, error] {
+func (a *Agent) ResumeState(ctx context.Context, state *State, answers ...run.Reply) iter.Seq2[Event, error] {
 	s := &session{agent: a, load: func(context.Context) (*loaded, error) {
-		if state == nil || state.Seq == 0 {
+		in := state.inner()
+		if in.Seq == 0 {
 			return nil, errors.New("there is no state")
 		}
 		for _, answer := range answers {
-			if err := ledger.CheckReply(state, answer, time.Now()); err != nil {
+			if err := ledger.CheckReply(in, answer, time.Now()); err != nil {
 				return nil, err
 			}
 		}
-		return &loaded{state: state, answers: answers}, nil
+		return &loaded{state: in, answers: answers}, nil
 	}}
 	return s.events(ctx)
 }

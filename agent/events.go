@@ -186,7 +186,7 @@ type ApprovalDecided struct {
 	Meta
 	Call
 	Approval *approval.Request `json:"-"`
-	Decision approval.Decision `json:"-"` // in JSON a [ledger.Decision]
+	Decision approval.Decision `json:"-"` // in JSON as records have it
 	Duration time.Duration     `json:"duration_ns,omitempty"`
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/price"
 )
 
@@ -206,7 +205,7 @@ func ExampleHook() {
 	model := play(uses(toolCall("1", "pay", `{"number":666}`)), says("I may not pay bill 666."))
 
 	guard := agent.Hook{
-		BeforeTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall) error {
+		BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 			if strings.Contains(string(c.Arguments), "666") {
 				return agent.Deny("bill 666 is a fraud")
 			}
@@ -227,14 +226,14 @@ func ExampleStop() {
 	model := play(uses(toolCall("1", "pay", `{"number":17}`)))
 
 	stop := agent.Hook{
-		AfterTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall, result *run.Part) error {
+		AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, result *run.Part) error {
 			if c.Name == "pay" && !result.IsError {
 				return agent.Stop(result.Text) // the result is the answer
 			}
 			return nil
 		},
-		BeforeModel: func(_ context.Context, s *ledger.State, _ *agent.ModelCall) error {
-			if s.Failures >= 2 { // turns in which every call failed
+		BeforeModel: func(_ context.Context, s *agent.State, _ *agent.ModelCall) error {
+			if s.Failures() >= 2 { // turns in which every call failed
 				return agent.Stop("I get no further. Please call us.")
 			}
 			return nil
@@ -251,8 +250,9 @@ func ExampleHook_input() {
 	model := play(says("never called"))
 
 	guard := agent.Hook{
-		BeforeModel: func(_ context.Context, s *ledger.State, _ *agent.ModelCall) error {
-			if strings.Contains(s.History[len(s.History)-1].Text(), "666") {
+		BeforeModel: func(_ context.Context, s *agent.State, _ *agent.ModelCall) error {
+			history := s.History()
+			if strings.Contains(history[len(history)-1].Text(), "666") {
 				return agent.Stop("I do not talk about bill 666.")
 			}
 			return nil
@@ -269,7 +269,7 @@ func ExampleHook_output() {
 	model := play(says("Your card is 4111 1111 1111 1111."))
 
 	redact := agent.Hook{
-		AfterModel: func(_ context.Context, _ *ledger.State, reply *run.Message) error {
+		AfterModel: func(_ context.Context, _ *agent.State, reply *run.Message) error {
 			for i := range reply.Parts {
 				reply.Parts[i].Text = strings.ReplaceAll(reply.Parts[i].Text, "4111 1111 1111 ", "**** ")
 			}

@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -431,7 +430,7 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 		time.Sleep(time.Minute)
 		return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})
-	slow := agent.Hook{AfterTool: func(context.Context, *ledger.State, *agent.ToolCall, *run.Part) error {
+	slow := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error {
 		time.Sleep(time.Second)
 		return nil
 	}}

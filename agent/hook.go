@@ -25,20 +25,20 @@ import (
 type Hook struct {
 	// BeforeModel may change the request of one model call: its fields, not what its messages and
 	// tools have. The history stays.
-	BeforeModel func(ctx context.Context, s *ledger.State, c *ModelCall) error
+	BeforeModel func(ctx context.Context, s *State, c *ModelCall) error
 
 	// AfterModel may change the reply before it is recorded. The run fails if it changes a
 	// call: that is for BeforeTool.
-	AfterModel func(ctx context.Context, s *ledger.State, reply *run.Message) error
+	AfterModel func(ctx context.Context, s *State, reply *run.Message) error
 
 	// BeforeTool may change the arguments, which are checked again: the run fails if they do not
 	// fit. It is called once for a call, also if an approval is answered in another process.
-	BeforeTool func(ctx context.Context, s *ledger.State, c *ToolCall) error
+	BeforeTool func(ctx context.Context, s *State, c *ToolCall) error
 
 	// AfterTool may change the result before it is recorded. With an error the run fails, and
 	// neither the history nor an event has the result: the model of a later input reads that it
 	// is withheld.
-	AfterTool func(ctx context.Context, s *ledger.State, c *ToolCall, result *run.Part) error
+	AfterTool func(ctx context.Context, s *State, c *ToolCall, result *run.Part) error
 }
 
 // ModelCall is a call of the model.
@@ -71,7 +71,7 @@ func (all hooks) beforeModel(ctx context.Context, s *ledger.State, c *ModelCall)
 		if h.BeforeModel == nil {
 			continue
 		}
-		if err := guarded("BeforeModel hook", func() error { return h.BeforeModel(ctx, s, c) }); err != nil {
+		if err := guarded("BeforeModel hook", func() error { return h.BeforeModel(ctx, &State{s}, c) }); err != nil {
 			return fmt.Errorf("hook %d, before the model: %w", i, err)
 		}
 		if c.Request == nil {
@@ -90,7 +90,7 @@ func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) erro
 		if h.AfterModel == nil {
 			continue
 		}
-		if err := guarded("AfterModel hook", func() error { return h.AfterModel(ctx, s, &r.message) }); err != nil {
+		if err := guarded("AfterModel hook", func() error { return h.AfterModel(ctx, &State{s}, &r.message) }); err != nil {
 			return fmt.Errorf("hook %d, after the model: %w", i, err)
 		}
 		if err := r.sameCalls(); err != nil {
@@ -132,7 +132,7 @@ func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
 		if h.BeforeTool == nil {
 			continue
 		}
-		if err := guarded("BeforeTool hook", func() error { return h.BeforeTool(ctx, rec.view(), c) }); err != nil {
+		if err := guarded("BeforeTool hook", func() error { return h.BeforeTool(ctx, &State{rec.view()}, c) }); err != nil {
 			return fmt.Errorf("hook %d, before tool %q: %w", i, j.about.Name, err)
 		}
 		if string(c.Arguments) == j.about.Arguments {
@@ -164,7 +164,7 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 			continue
 		}
 		c := &ToolCall{Call: j.about, Arguments: json.RawMessage(j.about.Arguments)}
-		err := guarded("AfterTool hook", func() error { return h.AfterTool(late, rec.view(), c, result) })
+		err := guarded("AfterTool hook", func() error { return h.AfterTool(late, &State{rec.view()}, c, result) })
 		switch answer := stopOf(err); {
 		case answer == nil && err != nil:
 			return nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.about.Name, err)

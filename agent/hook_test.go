@@ -17,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func TestHooks(t *testing.T) {
@@ -28,17 +27,17 @@ func TestHooks(t *testing.T) {
 	)
 	asked := false
 	hook := agent.Hook{
-		BeforeModel: func(_ context.Context, _ *ledger.State, c *agent.ModelCall) error {
+		BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error {
 			c.Request.Messages = append(c.Request.Messages, run.Text(run.RoleUser, "(be kind)"))
 			return nil
 		},
-		AfterModel: func(_ context.Context, _ *ledger.State, reply *run.Message) error {
+		AfterModel: func(_ context.Context, _ *agent.State, reply *run.Message) error {
 			for i := range reply.Parts {
 				reply.Parts[i].Text = strings.ReplaceAll(reply.Parts[i].Text, "4111 1111", "****")
 			}
 			return nil
 		},
-		BeforeTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall) error {
+		BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 			if c.Name == "sleep" {
 				return agent.Deny("no time")
 			}
@@ -47,7 +46,7 @@ func TestHooks(t *testing.T) {
 			}
 			return nil
 		},
-		AfterTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall, result *run.Part) error {
+		AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, result *run.Part) error {
 			result.Text = strings.ReplaceAll(result.Text, "disk", "d***")
 			return nil
 		},
@@ -74,10 +73,10 @@ func TestHooks(t *testing.T) {
 func TestHookStopsTheRun(t *testing.T) {
 	stop := errors.New("too risky")
 	for name, hook := range map[string]agent.Hook{
-		"before the model": {BeforeModel: func(context.Context, *ledger.State, *agent.ModelCall) error { return stop }},
-		"after the model":  {AfterModel: func(context.Context, *ledger.State, *run.Message) error { return stop }},
-		"before tool":      {BeforeTool: func(context.Context, *ledger.State, *agent.ToolCall) error { return stop }},
-		"after tool":       {AfterTool: func(context.Context, *ledger.State, *agent.ToolCall, *run.Part) error { return stop }},
+		"before the model": {BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return stop }},
+		"after the model":  {AfterModel: func(context.Context, *agent.State, *run.Message) error { return stop }},
+		"before tool":      {BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return stop }},
+		"after tool":       {AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return stop }},
 	} {
 		toolset, _ := open(t, nil)
 		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{hook}})
@@ -90,7 +89,7 @@ func TestHookStopsTheRun(t *testing.T) {
 
 // A hook that takes the request away fails the run.
 func TestHookLeavesNoRequest(t *testing.T) {
-	hook := agent.Hook{BeforeModel: func(_ context.Context, _ *ledger.State, c *agent.ModelCall) error { c.Request = nil; return nil }}
+	hook := agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error { c.Request = nil; return nil }}
 	_, err := newAgent(t, play(says("x")), &agent.Options{Hooks: []agent.Hook{hook}}).Run(t.Context(), human("go"))
 	if err == nil || !strings.Contains(err.Error(), "hook 0, before the model: it left no request") {
 		t.Errorf("got %v", err)
@@ -174,7 +173,7 @@ func TestCompaction(t *testing.T) {
 func TestHookBeforeALateApproval(t *testing.T) {
 	store := record.NewMemory()
 	opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}, Hooks: []agent.Hook{{
-		BeforeTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall) error {
+		BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 			c.Arguments = json.RawMessage(`{"x":2}`)
 			return nil
 		},
@@ -199,13 +198,9 @@ func TestHookReadsTheState(t *testing.T) {
 	for i := range calls {
 		calls[i] = toolCall(string(rune('a'+i)), "echo", `{}`)
 	}
-	hook := agent.Hook{AfterTool: func(_ context.Context, s *ledger.State, _ *agent.ToolCall, _ *run.Part) error {
-		for _, c := range s.Calls {
-			if c.At == "" {
-				return errors.New("a call without a stage")
-			}
-		}
-		return nil
+	hook := agent.Hook{AfterTool: func(_ context.Context, s *agent.State, _ *agent.ToolCall, _ *run.Part) error {
+		_, err := s.MarshalJSON() // reads all of it, while other calls come to their ends
+		return err
 	}}
 	mustRun(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Hooks: []agent.Hook{hook}}), human("go"))
 }
@@ -224,7 +219,7 @@ func TestHookChangesCallsAfterTheModel(t *testing.T) {
 		"added":     {func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }, "it added a call of echo"},
 	} {
 		toolset, _ := open(t, nil)
-		hook := agent.Hook{AfterModel: func(_ context.Context, _ *ledger.State, m *run.Message) error {
+		hook := agent.Hook{AfterModel: func(_ context.Context, _ *agent.State, m *run.Message) error {
 			tt.change(m)
 			return nil
 		}}
@@ -244,7 +239,7 @@ func TestHookWritesBadArguments(t *testing.T) {
 		paid = true
 		return "paid", nil
 	}, nil)
-	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall) error {
+	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 		c.Arguments = json.RawMessage(`{"Number":"all"}`)
 		return nil
 	}}
@@ -262,7 +257,7 @@ func TestHookFailsAfterTool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, kill := context.WithCancel(t.Context())
 			defer kill()
-			guard := agent.Hook{AfterTool: func(ctx context.Context, _ *ledger.State, _ *agent.ToolCall, result *run.Part) error {
+			guard := agent.Hook{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall, result *run.Part) error {
 				if ends {
 					kill()
 				}
@@ -307,7 +302,7 @@ func TestHookAtTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, kill := context.WithCancel(t.Context())
-				guard := agent.Hook{AfterTool: func(ctx context.Context, _ *ledger.State, _ *agent.ToolCall, _ *run.Part) error {
+				guard := agent.Hook{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall, _ *run.Part) error {
 					kill()
 					select {
 					case <-ctx.Done():

@@ -21,7 +21,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // hostile is a run among hostile tools, servers, models and stores.
@@ -152,10 +151,10 @@ var hostiles = map[string]hostile{
 		return nil, ctx.Err()
 	}, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
 
-	"a hook that panics before the model": {opts: agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *ledger.State, _ *agent.ModelCall) error { return panics(ctx) }}}}, err: "BeforeModel hook panicked: hostile"},
-	"a hook that panics after the model":  {opts: agent.Options{Hooks: []agent.Hook{{AfterModel: func(ctx context.Context, _ *ledger.State, _ *run.Message) error { return panics(ctx) }}}}, err: "AfterModel hook panicked: hostile"},
-	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *ledger.State, _ *agent.ToolCall) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
-	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *ledger.State, _ *agent.ToolCall, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
+	"a hook that panics before the model": {opts: agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *agent.State, _ *agent.ModelCall) error { return panics(ctx) }}}}, err: "BeforeModel hook panicked: hostile"},
+	"a hook that panics after the model":  {opts: agent.Options{Hooks: []agent.Hook{{AfterModel: func(ctx context.Context, _ *agent.State, _ *run.Message) error { return panics(ctx) }}}}, err: "AfterModel hook panicked: hostile"},
+	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
+	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
 
 	"a store that fails":  {store: func(s record.Store) record.Store { return &faulty{Store: s, after: 3} }, err: "disk full"},
 	"a store that hangs":  {store: func(s record.Store) record.Store { return &faulty{Store: s, after: 3, hang: true} }, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
@@ -247,12 +246,12 @@ func TestRoundsOfARun(t *testing.T) {
 			h := &hostile{tool: asking(1, strings.Repeat("s", 1000))}
 			model := play(uses(toolCall("", "x", "{}")), says("done"))
 			got := mustRun(t, h.agent(t, model, agent.Options{}), human("go"))
-			kept := got.State.Spent.Rounds
+			kept := agent.Inside(got.State).Spent.Rounds
 			if got.Status != run.StatusWaiting || kept < 1000 {
 				t.Fatalf("got a run that is %s with %d bytes kept", got.Status, kept)
 			}
 			if name == "over" {
-				got.State.Spent.Rounds = bound - kept + 1
+				agent.Inside(got.State).Spent.Rounds = bound - kept + 1
 			}
 			answer, err := got.Questions[0].Accept(map[string]any{})
 			if err != nil {
@@ -264,8 +263,8 @@ func TestRoundsOfARun(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if said := last(state.History[:len(state.History)-1]); !strings.Contains(said, told) || state.Spent.Rounds > bound {
-				t.Errorf("the model is told %.300q, and %d bytes are kept", said, state.Spent.Rounds)
+			if said := last(state.History()[:len(state.History())-1]); !strings.Contains(said, told) || state.Spent().Rounds > bound {
+				t.Errorf("the model is told %.300q, and %d bytes are kept", said, state.Spent().Rounds)
 			}
 		})
 	}

@@ -49,7 +49,7 @@ func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Ten
 func WithLimits(l run.Limits) RunOption { return func(o *runOptions) { o.limits = &l } }
 
 // WithVar gives the run a variable of the host, which is kept with it: hooks read it in
-// [ledger.State].Vars, in every process. It counts when a run begins: an input for a run that
+// [State.Vars], in every process. It counts when a run begins: an input for a run that
 // there is leaves the variables as they are.
 func WithVar(name string, value json.RawMessage) RunOption {
 	return func(o *runOptions) {

@@ -92,7 +92,7 @@ func TestKeptResult(t *testing.T) {
 			if err != nil || got.Output != foundNote {
 				t.Fatalf("got %q, %v", got.Output, err)
 			}
-			said := results(got.State.History)
+			said := results(agent.Inside(got.State).History)
 			if n := len(said[1]) + len(said[2]); len(said) != 3 || n > 4<<10 {
 				t.Errorf("got %d results, and %d bytes for the field", len(said), n)
 			}
@@ -105,8 +105,8 @@ func TestKeptResult(t *testing.T) {
 			prompts := m.Prompts()
 			diff(t, "tools before", prompts[0].Tools(), []string{"export"})
 			diff(t, "tools after", prompts[1].Tools(), []string{"export", "read_result"})
-			if len(got.State.Kept) != 1 || got.State.Kept[0].Handle != handleIn(said[0]) {
-				t.Errorf("got the kept results %+v", got.State.Kept)
+			if len(agent.Inside(got.State).Kept) != 1 || agent.Inside(got.State).Kept[0].Handle != handleIn(said[0]) {
+				t.Errorf("got the kept results %+v", agent.Inside(got.State).Kept)
 			}
 			for _, err := range record.Verify(t.Context(), store, record.Query{AllTenants: true}) {
 				t.Error(err)
@@ -121,7 +121,7 @@ func TestNotKept(t *testing.T) {
 		"without a store":       {},
 		"negative":              {Durable: agent.Durable{Store: record.NewMemory(), ResultTokens: -1}},
 		"a store without blobs": {Durable: agent.Durable{Store: plainStore{record.NewMemory()}}},
-		"a hook that withholds": {Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *ledger.State, _ *agent.ToolCall, r *run.Part) error {
+		"a hook that withholds": {Durable: agent.Durable{Store: record.NewMemory()}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.ToolCall, r *run.Part) error {
 			r.Text = "withheld"
 			return nil
 		}}}},
@@ -133,10 +133,10 @@ func TestNotKept(t *testing.T) {
 			in = append(in, agent.In("r"))
 		}
 		got, err := newAgent(t, m, opts).Run(t.Context(), human("go"), in...)
-		if err != nil || got.Output != "done" || len(got.State.Kept) > 0 {
-			t.Errorf("%s: got %q, %v, kept %v", name, got.Output, err, got.State.Kept)
+		if err != nil || got.Output != "done" || len(agent.Inside(got.State).Kept) > 0 {
+			t.Errorf("%s: got %q, %v, kept %v", name, got.Output, err, agent.Inside(got.State).Kept)
 		}
-		if said := results(got.State.History)[0]; len(said) > 64<<10 || strings.Contains(said, "read_result") {
+		if said := results(agent.Inside(got.State).History)[0]; len(said) > 64<<10 || strings.Contains(said, "read_result") {
 			t.Errorf("%s: got a result of %d bytes, or one with a handle", name, len(said))
 		}
 		if opts.Durable.Store != nil && record.BlobsOf(opts.Durable.Store) != nil {
@@ -155,10 +155,10 @@ func TestKeptResultRefused(t *testing.T) {
 	store := &fullStore{dying{Store: record.NewMemory()}}
 	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
 	got, err := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
-	if err != nil || got.Output != "done" || len(got.State.Kept) > 0 || len(got.Warnings) != 1 {
-		t.Fatalf("got %q, %v, kept %v, warnings %v", got.Output, err, got.State.Kept, got.Warnings)
+	if err != nil || got.Output != "done" || len(agent.Inside(got.State).Kept) > 0 || len(got.Warnings) != 1 {
+		t.Fatalf("got %q, %v, kept %v, warnings %v", got.Output, err, agent.Inside(got.State).Kept, got.Warnings)
 	}
-	if said := results(got.State.History)[0]; strings.Contains(said, "handle") || len(said) > 64<<10 {
+	if said := results(agent.Inside(got.State).History)[0]; strings.Contains(said, "handle") || len(said) > 64<<10 {
 		t.Errorf("got a result of %d bytes, or one with a handle", len(said))
 	}
 }
@@ -180,7 +180,7 @@ func TestReadResultMistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := results(got.State.History)
+	said := results(agent.Inside(got.State).History)
 	if want := fmt.Sprintf("Error: there is no result with the handle \"nothing\": the handles are [%q]", handleIn(said[0])); said[1] != want {
 		t.Errorf("got %q, want %q", said[1], want)
 	}
@@ -201,13 +201,13 @@ func TestReadResultMistakes(t *testing.T) {
 // TestSummaryNamesKeptResults replaces all that was said with a summary: the model still knows the handle.
 func TestSummaryNamesKeptResults(t *testing.T) {
 	summarized := false
-	summary := func(_ context.Context, messages []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
+	summary := func(_ context.Context, messages []run.Message, _ compact.Budget) (*compact.Result, error) {
 		if len(messages) < 3 || summarized {
 			return nil, nil
 		}
 		summarized = true
 		said := run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: "The user wants the note of x-answer."}}}
-		return &ledger.Compacted{Replaced: len(messages), Messages: []run.Message{said}}, nil
+		return &compact.Result{Replaced: len(messages), Messages: []run.Message{said}}, nil
 	}
 	var told string
 	m := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "export", Arguments: `{}`}),
@@ -222,9 +222,9 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := got.State.Kept[0]
+	k := agent.Inside(got.State).Kept[0]
 	diff(t, "summary", told, fmt.Sprintf("The user wants the note of x-answer.\n\nResults that are kept, for read_result:\n- %s: %d bytes of export, json %s", k.Handle, k.Size, k.Shape))
-	if said := results(got.State.History); len(said) != 1 || said[0] != `"the answer"` {
+	if said := results(agent.Inside(got.State).History); len(said) != 1 || said[0] != `"the answer"` {
 		t.Errorf("got %q", said)
 	}
 }
@@ -240,8 +240,8 @@ func TestTrimKeepsHandles(t *testing.T) {
 	if err != nil || got.Output != foundNote {
 		t.Fatalf("got %q, %v", got.Output, err)
 	}
-	said := results(got.State.History)[0]
-	if k := got.State.Kept[0]; len(said) > 600 || handleIn(said) != k.Handle || !strings.Contains(said, "the whole is json: "+k.Shape) {
+	said := results(agent.Inside(got.State).History)[0]
+	if k := agent.Inside(got.State).Kept[0]; len(said) > 600 || handleIn(said) != k.Handle || !strings.Contains(said, "the whole is json: "+k.Shape) {
 		t.Errorf("got %d bytes: %s", len(said), said)
 	}
 }

@@ -56,7 +56,7 @@ func TestResultTooLargeToKeep(t *testing.T) {
 		if err != nil || got.Output != "so much" {
 			t.Fatalf("got %q, %v", got.Output, err)
 		}
-		kept := results(got.State.History)[0]
+		kept := results(agent.Inside(got.State).History)[0]
 		if left := strings.Contains(kept, "is left out: it has 36 MiB, and at most 32 are kept with a run"); left != (store != nil) {
 			t.Errorf("with a store %v: got a result of %d bytes: %.200q", store != nil, len(kept), kept)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
@@ -55,12 +54,12 @@ func (r *reader) step(turns int, tools ...string) step {
 }
 
 // compact leaves out the first turn once the model has counted enough.
-func (r *reader) compact(_ context.Context, h []run.Message, b compact.Budget) (*ledger.Compacted, error) {
+func (r *reader) compact(_ context.Context, h []run.Message, b compact.Budget) (*compact.Result, error) {
 	r.notes = append(r.notes, fmt.Sprintf("%d tokens for %d messages", b.Tokens, b.Messages))
 	if b.Tokens < 6000 || len(h) < 3 {
 		return nil, nil
 	}
-	return &ledger.Compacted{Replaced: 3, Messages: h[:1]}, nil
+	return &compact.Result{Replaced: 3, Messages: h[:1]}, nil
 }
 
 // A run ends at the same limit, at the same turn, and is compacted at the same turns, if each
@@ -111,11 +110,11 @@ func TestLimitsInOtherProcesses(t *testing.T) {
 // nothing that the agent has estimated of its calls.
 func TestBudgetOfAnUncountedModel(t *testing.T) {
 	var told, want []compact.Budget
-	note := func(_ context.Context, history []run.Message, b compact.Budget) (*ledger.Compacted, error) {
+	note := func(_ context.Context, history []run.Message, b compact.Budget) (*compact.Result, error) {
 		told = append(told, b)
 		want = append(want, compact.Budget{Estimate: compact.Estimate(history)})
 		if len(told) == 2 {
-			return &ledger.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, strings.Repeat("go ", 100))}}, nil
+			return &compact.Result{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, strings.Repeat("go ", 100))}}, nil
 		}
 		return nil, nil
 	}

@@ -404,7 +404,7 @@ func stopping(ctx context.Context, p prompt) (*model.Response, error) {
 	return uses(toolCall("s1", "write", `{"n":"s1"}`), toolCall("s2", "write", `{"n":"s2"}`))(ctx, p)
 }
 
-func stopAfter(_ context.Context, _ *ledger.State, c *agent.ToolCall, result *run.Part) error {
+func stopAfter(_ context.Context, _ *agent.State, c *agent.ToolCall, result *run.Part) error {
 	return agent.Stop("stopped: " + result.Text)
 }
 
@@ -441,7 +441,7 @@ func after(messages []run.Message) (next int) {
 
 // shorten replaces all but two turns with a summary. It has all that was said, so that the last history has all that
 // was done.
-func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
+func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*compact.Result, error) {
 	if len(h) < 9 {
 		return nil, nil
 	}
@@ -453,5 +453,5 @@ func shorten(_ context.Context, h []run.Message, _ compact.Budget) (*ledger.Comp
 		}
 	}
 	summary := run.Part{Type: run.PartSummary, Text: said.String()}
-	return &ledger.Compacted{Replaced: left, Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{summary}}}}, nil
+	return &compact.Result{Replaced: left, Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{summary}}}}, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // observer keeps what it sees, and answers instead of work that fails.
@@ -69,14 +68,14 @@ func TestObserver(t *testing.T) {
 	store := record.NewMemory()
 	a := newAgent(t, play(wrap(uses(toolCall("1", "tool", `{}`))), wrap(says("done"))).as(model.Info{Name: "m", Provider: "acme", Whole: true}), &agent.Options{
 		Name: "boss", Version: "v7", System: "Be brief.", Durable: agent.Durable{Store: store}, Observe: o, Tools: []adapter.Source{tool},
-		Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *ledger.State, _ *agent.ToolCall) error { where(ctx); return nil }}},
+		Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall) error { where(ctx); return nil }}},
 	})
 	result, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
 	diff(t, "contexts", contexts, []string{"/invoke/infer", "/invoke", "/invoke/execute", "/invoke/infer"})
-	diff(t, "the run's trace and revision", []any{result.State.Trace, result.State.Agent.Rev}, []any{o.trace, "v7"})
+	diff(t, "the run's trace and revision", []any{agent.Inside(result.State).Trace, agent.Inside(result.State).Agent.Rev}, []any{o.trace, "v7"})
 	if len(o.invocations) != 1 || len(o.inferences) != 2 || len(o.executions) != 1 || len(o.errs) != 4 {
 		t.Fatalf("got %+v", o)
 	}
@@ -97,18 +96,18 @@ func TestObserver(t *testing.T) {
 
 // An observer gets a reply as the AfterModel hooks leave it, and none that a hook refuses.
 func TestObserverGetsTheReplyOfHooks(t *testing.T) {
-	redact := func(_ context.Context, _ *ledger.State, reply *run.Message) error {
+	redact := func(_ context.Context, _ *agent.State, reply *run.Message) error {
 		reply.Parts[0].Text = "redacted"
 		return nil
 	}
 	for name, tt := range map[string]struct {
-		hook  func(context.Context, *ledger.State, *run.Message) error
+		hook  func(context.Context, *agent.State, *run.Message) error
 		want  string
 		fails bool
 	}{
 		"changed": {redact, "redacted", false},
-		"stopped": {func(context.Context, *ledger.State, *run.Message) error { return agent.Stop("enough") }, "enough", false},
-		"failed":  {func(context.Context, *ledger.State, *run.Message) error { return errors.New("no") }, "", true},
+		"stopped": {func(context.Context, *agent.State, *run.Message) error { return agent.Stop("enough") }, "enough", false},
+		"failed":  {func(context.Context, *agent.State, *run.Message) error { return errors.New("no") }, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &observer{}

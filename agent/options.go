@@ -23,7 +23,7 @@ type Options struct {
 	// Name is kept with each run: [Recover] finds the agent of a run by it. Default "agent".
 	Name string
 
-	// Version is kept with runs as [ledger.AgentName].Rev, and given to Observe. Default: none.
+	// Version is kept with runs, and given to Observe. Default: none.
 	Version string
 
 	// System is the system prompt. It goes before the messages of every model

@@ -41,11 +41,11 @@ var ErrNoOutput = errors.New("the model gave no answer in the form that it was a
 //
 // If the run waits for a person, the error matches [ErrWaiting], and [ResumeAs] continues it. The
 // schema is kept with the run, so that [Recover] and [Agent.Resume] bring it to the same
-// end: the answer is [ledger.State].Output then, checked by the schema alone.
+// end: the answer is [Result].Output then, checked by the schema alone.
 func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
-		return *new(T), ResultOf(new(ledger.State)), err
+		return *new(T), resultOf(new(ledger.State)), err
 	}
 	result, err := a.Run(ctx, in, append(slices.Clip(opts), func(o *runOptions) { o.output = wanted })...)
 	return as[T](result, err)
@@ -57,7 +57,7 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.Reply) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
-		return *new(T), ResultOf(new(ledger.State)), err
+		return *new(T), resultOf(new(ledger.State)), err
 	}
 	d := a.resume(key, answers)
 	d.output = wanted
@@ -120,7 +120,7 @@ func undescribed(v any) any {
 func as[T any](result *Result, err error) (T, *Result, error) {
 	var out T
 	if err == nil && result.Status == run.StatusFinished {
-		err = json.Unmarshal(result.State.Structured, &out)
+		err = json.Unmarshal(result.State.of.Structured, &out)
 	}
 	if err == nil && result.Status == run.StatusWaiting {
 		err = ErrWaiting

@@ -131,9 +131,9 @@ func (d *dialog) compact() error {
 
 // shorten asks a compactor, and records what it changes; nil is nothing.
 func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.Compacted, error) {
-	change, err := by(d.ctx, d.rec.state.History, budget)
-	if err != nil && change != nil {
-		if err := d.rec.record(nil, &ledger.Charged{Spent: change.Usage}); err != nil {
+	short, err := by(d.ctx, d.rec.state.History, budget)
+	if err != nil && short != nil {
+		if err := d.rec.record(nil, &ledger.Charged{Spent: short.Usage}); err != nil {
 			return nil, err
 		}
 	}
@@ -143,9 +143,10 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 	case err != nil:
 		d.rec.show(&Warning{Text: fmt.Sprintf("the history is not made shorter: %v", err)})
 		return nil, nil
-	case change == nil:
+	case short == nil:
 		return nil, nil
 	}
+	change := &ledger.Compacted{Replaced: short.Replaced, Messages: short.Messages, Usage: short.Usage}
 	d.nameKept(change)
 	d.estimate, d.ids, d.truncation = estimate{}, callIDs{}, truncation{told: d.truncation.told}
 	d.window.messages, d.window.history, d.window.results = 0, 0, 0

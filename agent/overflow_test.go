@@ -17,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // A window is a host whose model has few tokens, of four bytes each. To each question it first asks for
@@ -128,7 +127,7 @@ func TestOverflowWithoutSummary(t *testing.T) {
 	w := &window{tokens: theWindow, refusal: refusals["llamacpp"]}
 	a := newAgent(t, at(t, "llamacpp", "m", w), &agent.Options{
 		Durable: agent.Durable{Store: inFiles(t, filestore.SyncNever)}, Tools: []adapter.Source{aLibrary()},
-		Compact: func(context.Context, []run.Message, compact.Budget) (*ledger.Compacted, error) {
+		Compact: func(context.Context, []run.Message, compact.Budget) (*compact.Result, error) {
 			return nil, errors.New("no model")
 		},
 	})

@@ -75,7 +75,7 @@ func TestPassedResult(t *testing.T) {
 			if err != nil || got.Status != run.StatusWaiting {
 				t.Fatalf("got %v, %v", got.Status, err)
 			}
-			k := got.State.Kept[0]
+			k := agent.Inside(got.State).Kept[0]
 			want := fmt.Sprintf(`{"path":"copy","content":{"$result":%q,"size":%d,"kind":"text","shape":"3 lines","sha256":%q}}`, k.Handle, k.Size, k.Digest)
 			if asked := string(got.Questions[0].Arguments); asked != want {
 				t.Errorf("the person was asked about\n%s\nwant\n%s", asked, want)

@@ -152,8 +152,8 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 			t.Fatalf("the next process after write %d, kept %v: %v", first.at, first.keep, err)
 		}
 	}
-	if invalid := host.Invalid(); len(invalid) > 0 || got.State.Endpoint != "responses" && got.Status == run.StatusFinished {
-		t.Errorf("got a run at %q; the host refused %q", got.State.Endpoint, invalid)
+	if invalid := host.Invalid(); len(invalid) > 0 || agent.Inside(got.State).Endpoint != "responses" && got.Status == run.StatusFinished {
+		t.Errorf("got a run at %q; the host refused %q", agent.Inside(got.State).Endpoint, invalid)
 	}
 	all := host.Requests()
 	data, err := json.Marshal(all[len(all)-1].Input)

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
@@ -165,7 +164,7 @@ func TestWhatGoesBackCounts(t *testing.T) {
 			a := newAgent(t, at(t, tt.host, "m", w), &agent.Options{
 				Tools: []adapter.Source{pay}, Limits: run.Limits{Tokens: limit},
 				Model: agent.ModelSettings{MaxTokens: limit},
-				Compact: func(_ context.Context, _ []run.Message, b compact.Budget) (*ledger.Compacted, error) {
+				Compact: func(_ context.Context, _ []run.Message, b compact.Budget) (*compact.Result, error) {
 					told = append(told, b)
 					return nil, nil
 				},

@@ -291,7 +291,7 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 		return nil
 	}()
 	if r.opts.OnEnd != nil && l != nil {
-		result := ResultOf(l.state)
+		result := resultOf(l.state)
 		result.Warnings, result.Window = d.warnings, d.window
 		r.opts.OnEnd(key, result, err)
 	}

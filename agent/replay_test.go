@@ -17,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // replayable are the types of events that have a record.
@@ -96,11 +95,11 @@ func TestReplay(t *testing.T) {
 		}, agent.Sub, agent.Options{}},
 		"handoff": {[]step{uses(toolCall("a", "helper", `{"task":"take it"}`))}, agent.Handoff, agent.Options{}},
 		"compaction": {[]step{uses(toolCall("a", "ask", `{}`)), says("done")}, agent.Sub, agent.Options{
-			Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
+			Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*compact.Result, error) {
 				if len(history) != 1 {
 					return nil, nil
 				}
-				return &ledger.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, "go on"), run.Text(run.RoleUser, "please")}}, nil
+				return &compact.Result{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, "go on"), run.Text(run.RoleUser, "please")}}, nil
 			},
 		}},
 		"limit": {[]step{uses(toolCall("a", "ask", `{}`)), says("done")}, agent.Sub, agent.Options{Limits: run.Limits{Turns: 1}}},
@@ -159,7 +158,7 @@ func TestReplayOfDenials(t *testing.T) {
 	deny := func(context.Context, *approval.Request) (approval.Decision, error) {
 		return approval.Decision{Reason: "no"}, nil
 	}
-	hook := agent.Hook{BeforeTool: func(context.Context, *ledger.State, *agent.ToolCall) error { return agent.Deny("no") }}
+	hook := agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.Deny("no") }}
 	for name, opts := range map[string]agent.Options{
 		"approval": {Person: agent.Person{Approve: deny}}, "hook": {Hooks: []agent.Hook{hook}}, "limit": {Limits: run.Limits{Calls: -1, Turns: 1}},
 		"person": {Person: agent.Person{Approve: agent.AskPerson}}, "allowed": {},
@@ -196,14 +195,14 @@ func TestReplayOfStop(t *testing.T) {
 		hook agent.Hook
 		says step
 	}{
-		"before the model": {agent.Hook{BeforeModel: func(context.Context, *ledger.State, *agent.ModelCall) error {
+		"before the model": {agent.Hook{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error {
 			if stop {
 				return agent.Stop("")
 			}
 			return nil
 		}}, says("hi")},
-		"after the model": {agent.Hook{AfterModel: func(context.Context, *ledger.State, *run.Message) error { return agent.Stop("") }}, says(secret)},
-		"before a tool":   {agent.Hook{BeforeTool: func(context.Context, *ledger.State, *agent.ToolCall) error { return agent.Stop("no") }}, uses(toolCall("1", "echo", `{"x":"7"}`))},
+		"after the model": {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return agent.Stop("") }}, says(secret)},
+		"before a tool":   {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return agent.Stop("no") }}, uses(toolCall("1", "echo", `{"x":"7"}`))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stop = false
@@ -283,7 +282,7 @@ func TestReplayBehindTheEnd(t *testing.T) {
 	}
 	for behind := range uint64(2) {
 		var failed error
-		for e, err := range a.Replay(t.Context(), theRun, agent.Position{Seq: got.State.Seq + behind}) {
+		for e, err := range a.Replay(t.Context(), theRun, agent.Position{Seq: agent.Inside(got.State).Seq + behind}) {
 			if failed = err; e != nil {
 				t.Errorf("got %s, want no event", agent.TypeOf(e))
 			}

@@ -31,6 +31,7 @@ type Result struct {
 	Spent        run.Spent  // since the run began, its sub-agents included
 	StopReason   StopReason // of a run that is over: why it ended, or the limit at which it failed
 	FinishReason string     // the provider's own word for why the last message ended
+	Failure      string     // why a run has failed or was cancelled
 
 	// Warnings say what went wrong in this process, here or in sub-agents, without ending the run: the
 	// first 100, the text of each cut to 1 KiB. A run does not keep them.
@@ -40,23 +41,31 @@ type Result struct {
 	Window *WindowUse
 
 	// State is the run. Without [Durable.Store], [Agent.ResumeState] continues it.
-	State *ledger.State
+	State *State
 }
 
-// ResultOf is the result of a run that another process drives: give it the fold of the run's
-// records.
-func ResultOf(s *ledger.State) *Result {
+// ResultOf is the result of a run that another process drives, from its records: those of [record.Log]. The error is for
+// records that are damaged or of a later version.
+func ResultOf(records []run.Record) (*Result, error) {
+	s, err := ledger.StateOf(records)
+	if err != nil {
+		return nil, err
+	}
+	return resultOf(s), nil
+}
+
+func resultOf(s *ledger.State) *Result {
 	messages := s.History
 	if s.Phase == ledger.PhaseCalls { // its calls have no results yet
 		messages = messages[:len(messages)-1]
 	}
 	return &Result{
 		Status: s.Status, Output: s.Output, Questions: ledger.Open(s), Messages: slices.Clip(messages), Spent: s.Spent,
-		StopReason: StopReason(s.Stop), FinishReason: s.Finish, State: s,
+		StopReason: StopReason(s.Stop), FinishReason: s.Finish, Failure: s.Error, State: &State{s},
 	}
 }
 
-// The errors of a run that is over without an answer. [ledger.State].Error says why.
+// The errors of a run that is over without an answer. [Result].Failure says why.
 var (
 	ErrFailed    = errors.New("the run has failed")
 	ErrCancelled = errors.New("the run was cancelled")
@@ -99,10 +108,10 @@ func (d *session) outcome(ctx context.Context) (*Result, error) {
 	if s == nil {
 		s = new(ledger.State)
 	}
-	r := ResultOf(s)
+	r := resultOf(s)
 	r.Warnings, r.Window = d.warnings, d.window
 	if d.unkept != "" {
-		r.Status, r.StopReason, r.Output = d.unkept, "", ""
+		r.Status, r.StopReason, r.Output, r.Failure = d.unkept, "", "", ""
 	}
 	return r, err
 }

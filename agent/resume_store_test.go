@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // listed notes the methods of a store that are called.
@@ -84,11 +83,11 @@ func TestResumeKeepsDenialFirst(t *testing.T) {
 	}
 	a := worker(t, turnsOf{turns: 1}, func() { t.Error("the call ran") }, agent.Options{
 		Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson},
-		Compact: func(context.Context, []run.Message, compact.Budget) (*ledger.Compacted, error) {
+		Compact: func(context.Context, []run.Message, compact.Budget) (*compact.Result, error) {
 			note("Compact")
 			return nil, nil
 		},
-		Hooks: []agent.Hook{{BeforeModel: func(context.Context, *ledger.State, *agent.ModelCall) error {
+		Hooks: []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error {
 			note("BeforeModel")
 			return nil
 		}}},

@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // process is an agent with a toolset of its own, as another process would have it.
@@ -156,12 +155,12 @@ func TestMessagesAreOfTheCaller(t *testing.T) {
 	pay := adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
 	a := newAgent(t, play(uses(toolCall("1", "pay", `{}`))), &agent.Options{Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}})
 	got, err := a.Run(t.Context(), human("go"))
-	if err != nil || got.Status != run.StatusWaiting || len(got.Messages) != 1 || len(got.State.History) != 2 {
+	if err != nil || got.Status != run.StatusWaiting || len(got.Messages) != 1 || len(agent.Inside(got.State).History) != 2 {
 		t.Fatalf("got %+v, %v, want a run that waits", got, err)
 	}
 	one := append(got.Messages, run.Text(run.RoleUser, "one"))
 	_ = append(got.Messages, run.Text(run.RoleUser, "two"))
-	if last := got.State.History[1]; last.Role != run.RoleAssistant || one[1].Parts[0].Text != "one" {
+	if last := agent.Inside(got.State).History[1]; last.Role != run.RoleAssistant || one[1].Parts[0].Text != "one" {
 		t.Errorf("got %v in the run and %v in a history", last, one[1])
 	}
 }
@@ -185,7 +184,7 @@ func TestResumeState(t *testing.T) {
 		t.Fatal(err)
 	}
 	resume := func(answers ...run.Reply) (*agent.Result, error) {
-		state := new(ledger.State)
+		state := new(agent.State)
 		if err := json.Unmarshal(data, state); err != nil {
 			t.Fatal(err)
 		}

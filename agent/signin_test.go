@@ -19,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -337,7 +336,7 @@ func TestSettledQuestionIsWithdrawn(t *testing.T) {
 					time.Sleep(time.Second) // until the sign-in is asked for
 					return "ok", nil
 				}, nil)
-				stop := agent.Hook{AfterTool: func(context.Context, *ledger.State, *agent.ToolCall, *run.Part) error { return agent.Stop("enough") }}
+				stop := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return agent.Stop("enough") }}
 				answer := func(ctx context.Context, q *run.Question) (run.Reply, error) {
 					<-ctx.Done()
 					return late(q)

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // A hook ends the run with an answer, at each of the four points, and the history stays
@@ -24,21 +23,21 @@ func TestStop(t *testing.T) {
 		hook agent.Hook
 		want []string // the history
 	}{
-		"before the model": {agent.Hook{BeforeModel: func(_ context.Context, s *ledger.State, _ *agent.ModelCall) error {
-			if s.Turn < 2 {
+		"before the model": {agent.Hook{BeforeModel: func(_ context.Context, s *agent.State, _ *agent.ModelCall) error {
+			if s.Turn() < 2 {
 				return nil
 			}
 			return stop
 		}}, []string{
 			`human: "go"`, `ai: 1=echo({"x":1}) 2=echo({"x":2})`, `tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"{\"x\":2}"`, `ai: "enough"`,
 		}},
-		"after the model": {agent.Hook{AfterModel: func(context.Context, *ledger.State, *run.Message) error { return stop }},
+		"after the model": {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return stop }},
 			[]string{`human: "go"`, `ai: "enough"`}},
-		"before a tool": {agent.Hook{BeforeTool: func(context.Context, *ledger.State, *agent.ToolCall) error { return stop }}, []string{
+		"before a tool": {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return stop }}, []string{
 			`human: "go"`, `ai: 1=echo({"x":1}) 2=echo({"x":2})`,
 			`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/echo→"The call was not made: the run was stopped."`, `ai: "enough"`,
 		}},
-		"after a tool": {agent.Hook{AfterTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall, _ *run.Part) error {
+		"after a tool": {agent.Hook{AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, _ *run.Part) error {
 			if c.ID == "1" {
 				return stop
 			}
@@ -59,7 +58,7 @@ func TestStop(t *testing.T) {
 			}
 			diff(t, "history", lines(history(got)), tt.want)
 			again := &agent.Result{Messages: human("go")}
-			for e, err := range a.Replay(t.Context(), run.Key{ID: got.State.ID}, agent.Position{}) {
+			for e, err := range a.Replay(t.Context(), run.Key{ID: agent.Inside(got.State).ID}, agent.Position{}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -82,7 +81,7 @@ func TestStopIsKept(t *testing.T) {
 		return approval.Allow(), nil
 	}}}
 	stopping := opts
-	stopping.Hooks = []agent.Hook{{AfterTool: func(_ context.Context, _ *ledger.State, _ *agent.ToolCall, r *run.Part) error {
+	stopping.Hooks = []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.ToolCall, r *run.Part) error {
 		return agent.Stop(r.Text)
 	}}}
 	model := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`), toolCall("3", "echo", `{"x":2}`)))
@@ -115,7 +114,7 @@ func TestStopEndsSignIn(t *testing.T) {
 					time.Sleep(time.Second) // until the sign-in is asked for
 					return "ok", nil
 				}, nil)
-				opts := agent.Options{Tools: []adapter.Source{local}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall, _ *run.Part) error {
+				opts := agent.Options{Tools: []adapter.Source{local}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, _ *run.Part) error {
 					return agent.Stop("enough")
 				}}}}
 				if prompted {
@@ -140,9 +139,9 @@ func TestStopEndsSignIn(t *testing.T) {
 // The answer of a hook to As is its JSON.
 func TestStopWithOutput(t *testing.T) {
 	for answer, want := range map[string]error{`{"city":"Oslo","degree":7}`: nil, "Oslo": agent.ErrNoOutput} {
-		hooks := []agent.Hook{{BeforeModel: func(context.Context, *ledger.State, *agent.ModelCall) error { return agent.Stop(answer) }}}
+		hooks := []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return agent.Stop(answer) }}}
 		got, result, err := agent.As[weatherReport](t.Context(), newAgent(t, play(says("no")), &agent.Options{Hooks: hooks}), human("go"))
-		if want == nil && (err != nil || got != (weatherReport{"Oslo", 7}) || !json.Valid(result.State.Structured)) {
+		if want == nil && (err != nil || got != (weatherReport{"Oslo", 7}) || !json.Valid(agent.Inside(result.State).Structured)) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		if want != nil && err == nil {

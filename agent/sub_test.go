@@ -17,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // boss is an agent with a sub-agent named "helper".
@@ -251,7 +250,7 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	if got.Status != run.StatusWaiting || len(got.Questions) != 1 || got.Questions[0].Tool != "sleep" || s.most.Load() > 0 {
 		t.Errorf("got %+v, want a question about the helper's call", got)
 	}
-	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *ledger.State, c *agent.ToolCall) error {
+	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
 		if c.Name == "sleep" {
 			return agent.Deny("no")
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // serverTool is a function that stands for a tool of a server.
@@ -23,7 +22,7 @@ func serverTool(server, name, description string) adapter.Source {
 // TestWindowUse says what fills the window in each call of the model.
 func TestWindowUse(t *testing.T) {
 	for name, provider := range map[string]string{"openai": "", "anthropic": "anthropic"} {
-		for hook, hooks := range map[string][]agent.Hook{"": nil, " with a hook": {{BeforeModel: func(context.Context, *ledger.State, *agent.ModelCall) error { return nil }}}} {
+		for hook, hooks := range map[string][]agent.Hook{"": nil, " with a hook": {{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return nil }}}} {
 			t.Run(name+hook, func(t *testing.T) {
 				info := model.Info{Whole: true, Window: 50_000, Provider: provider}
 				m := agenttest.Play(

@@ -55,8 +55,8 @@ func meetTwice(t *testing.T, store record.Store) {
 		Tools:  []adapter.Source{adapter.Func("meet", "Meets another call.", meet, &adapter.FuncOptions{ReadOnly: true})},
 		Limits: run.Limits{Parallel: n, Calls: -1}, Durable: agent.Durable{Store: store},
 	}), human("go"))
-	if got.State.Spent.Calls != 2*n || got.Output != "done" {
-		t.Errorf("got %d calls and %q, want %d and done", got.State.Spent.Calls, got.Output, 2*n)
+	if agent.Inside(got.State).Spent.Calls != 2*n || got.Output != "done" {
+		t.Errorf("got %d calls and %q, want %d and done", agent.Inside(got.State).Spent.Calls, got.Output, 2*n)
 	}
 }
 

@@ -31,14 +31,20 @@ import (
 	"context"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Compactor returns what makes a history shorter, nil if it is short enough. The history is
 // at the beginning of a turn. The compactor does not change it, and may be called
 // concurrently. With an error the history stays as it is: what is returned then has the
 // Usage at most.
-type Compactor func(ctx context.Context, messages []run.Message, b Budget) (*ledger.Compacted, error)
+type Compactor func(ctx context.Context, messages []run.Message, b Budget) (*Result, error)
+
+// Result replaces the oldest messages of a history with others.
+type Result struct {
+	Replaced int // how many
+	Messages []run.Message
+	Usage    run.Spent // of the model that has summarised them
+}
 
 // Budget says what is known about the size of a history. The zero value is valid.
 type Budget struct {
@@ -122,7 +128,7 @@ func (o *Options) withDefaults() Options {
 // turns if that is not enough. It never returns an error.
 func Trim(o *Options) Compactor {
 	opts := o.withDefaults()
-	return func(_ context.Context, messages []run.Message, b Budget) (*ledger.Compacted, error) {
+	return func(_ context.Context, messages []run.Message, b Budget) (*Result, error) {
 		p := newPlan(messages, b, opts)
 		if p == nil {
 			return nil, nil

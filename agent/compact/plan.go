@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // unit is a stretch of the history that stays or goes as a whole: one message, or a
@@ -191,7 +190,7 @@ func (p *plan) trim(u unit) (saved int64) {
 
 // compacted carries the plan out. inPlace makes the message for each gap, if any, unless a
 // summary stands before it.
-func (p *plan) compacted(inPlace func() (run.Message, bool)) *ledger.Compacted {
+func (p *plan) compacted(inPlace func() (run.Message, bool)) *Result {
 	end := p.end()
 	if end == 0 {
 		return nil
@@ -216,7 +215,7 @@ func (p *plan) compacted(inPlace func() (run.Message, bool)) *ledger.Compacted {
 			}
 		}
 	}
-	return &ledger.Compacted{Replaced: end, Messages: slices.Clip(out)}
+	return &Result{Replaced: end, Messages: slices.Clip(out)}
 }
 
 // end is the end of the history that changes.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Summarizer returns a summary of messages, and what it has used. Among the messages are
@@ -27,7 +26,7 @@ const summaryHead = "[Summary of older messages]\n"
 // summary, with a summary. A summary has at most 16 KiB; a longer one is cut.
 func Summarize(s Summarizer, o *Options) Compactor {
 	opts := o.withDefaults()
-	return func(ctx context.Context, messages []run.Message, b Budget) (*ledger.Compacted, error) {
+	return func(ctx context.Context, messages []run.Message, b Budget) (*Result, error) {
 		p := newPlan(messages, b, opts)
 		if p == nil {
 			return nil, nil
@@ -44,7 +43,7 @@ func Summarize(s Summarizer, o *Options) Compactor {
 			err = errors.New("the summary is empty")
 		}
 		if err != nil {
-			return &ledger.Compacted{Usage: used}, fmt.Errorf("summarize %d messages: %w", len(old), err)
+			return &Result{Usage: used}, fmt.Errorf("summarize %d messages: %w", len(old), err)
 		}
 		c := p.compacted(once(summaryOf(text)))
 		c.Usage = used

@@ -7,10 +7,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // A run waits for a person. Another process, which has the same directory, gives the answer.
@@ -25,20 +27,14 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	state := new(ledger.State)
-	records, err := state.Add(time.Now(),
-		&ledger.Begun{V: ledger.Version, ID: "run_1"},
-		&ledger.Opened{Question: run.Question{ID: "ask_1", Kind: run.QuestionForm, Survives: true}},
-		&ledger.Suspended{},
-	)
+	pay := adapter.Func("pay", "Pays a bill.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
+	clerk, err := agent.New(agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "pay"})), &agent.Options{
+		Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: store},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	lease, err := store.Create(ctx, record.Holder{Name: "worker", TTL: time.Minute}, ledger.HeadOf(state), records)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := store.Release(ctx, lease); err != nil {
+	if _, err := clerk.Run(ctx, agent.Text("Pay the bill."), agent.In("run_1")); err != nil {
 		log.Fatal(err)
 	}
 
@@ -46,20 +42,19 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for head, err := range other.List(ctx, record.Query{Status: run.StatusWaiting}) {
+	for open, err := range record.OpenQuestions(ctx, other, record.Query{}) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(head.Key.ID, "asks", head.Questions)
-		err = other.Reply(ctx, head.Key, []run.Reply{{Question: head.Questions[0], Action: run.ActionAccept, Content: []byte(`{"city":"Oslo"}`)}})
-		if err != nil {
+		fmt.Println(open.Key.ID, "asks for", open.Question.Tool)
+		if err := record.Submit(ctx, other, open.Key, open.Question.Allow()); err != nil {
 			log.Fatal(err)
 		}
 	}
-	for head := range store.List(ctx, record.Query{DueAt: time.Now()}) {
+	for head := range store.List(ctx, record.Query{Status: run.StatusWaiting, DueAt: time.Now()}) {
 		fmt.Println(head.Key.ID, "continues with answers:", head.Replies)
 	}
 	// Output:
-	// run_1 asks [ask_1]
+	// run_1 asks for pay
 	// run_1 continues with answers: 1
 }

@@ -17,7 +17,7 @@
 // A run that waits for a person, or whose process ends, continues in another span invoke_agent, mostly in another
 // process. That span has a link to the span before, and the same gen_ai.conversation.id, the id of the run. It is a
 // child of the span in the context of [agent.Agent.Resume] and the root of a trace if there is none. The context of
-// the span before is kept with the run, in [ledger.State].Trace.
+// the span before is kept with the run.
 //
 // # Content
 //

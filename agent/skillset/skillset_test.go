@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/skillset"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
@@ -136,7 +135,7 @@ func TestSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, by := range []ledger.Discovery{ledger.DiscoveryNative, ledger.DiscoveryCall} {
+	for _, by := range []agent.Discovery{agent.DiscoveryNative, agent.DiscoveryCall} {
 		m := agenttest.Play(
 			agenttest.Use(agenttest.Wanted{Tool: "search_tools", Arguments: `{"query":"a form to fill in"}`}),
 			agenttest.Use(agenttest.Wanted{Tool: "load_skill", Arguments: `{"skill":"pdf"}`}), agenttest.Say("done"),
@@ -149,7 +148,7 @@ func TestSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, loaded := got.State.History[2].Parts[0].Text, got.State.History[4].Parts[0].Text
+		found, loaded := got.State.History()[2].Parts[0].Text, got.State.History()[4].Parts[0].Text
 		if !strings.HasSuffix(found, "\nload_skill has these, by name:\n- pdf: \"Fills forms.\"") || !strings.Contains(loaded, "Fill forms.") {
 			t.Errorf("%s: found %q, and loaded %q", by, found, loaded)
 		}

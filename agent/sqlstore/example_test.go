@@ -11,10 +11,12 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // A run that waits for a person is rows of a table: any process may answer it.
@@ -35,24 +37,18 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	state := new(ledger.State)
-	records, err := state.Add(time.Now(),
-		&ledger.Begun{V: ledger.Version, ID: "trip"},
-		&ledger.Opened{Question: run.Question{ID: "city", Kind: run.QuestionForm, Survives: true}},
-		&ledger.Suspended{},
-	)
+	pay := adapter.Func("pay", "Pays a bill.", func(context.Context, struct{}) (string, error) { return "paid", nil }, nil)
+	clerk, err := agent.New(agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "pay"})), &agent.Options{
+		Tools: []adapter.Source{pay}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: store},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	lease, err := store.Create(ctx, record.Holder{Name: "worker", TTL: time.Minute}, ledger.HeadOf(state), records)
+	result, err := clerk.Run(ctx, agent.Text("Pay the bill."), agent.In("trip"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := store.Release(ctx, lease); err != nil {
-		log.Fatal(err)
-	}
-	answer := run.Reply{Question: "city", Action: run.ActionAccept, Content: []byte(`{"city":"Łódź"}`)}
-	if err := store.Reply(ctx, lease.Key, []run.Reply{answer}); err != nil {
+	if err := record.Submit(ctx, store, run.Key{ID: "trip"}, result.Questions[0].Allow()); err != nil {
 		log.Fatal(err)
 	}
 	for head, err := range store.List(ctx, record.Query{DueAt: time.Now()}) {

@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // ClientOptions configure a [Client]. Nil and the zero value are valid.
@@ -214,11 +213,11 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}
-	s, err := ledger.StateOf(log.Records)
+	result, err := agent.ResultOf(log.Records)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
 	}
-	return agent.ResultOf(s), nil
+	return result, nil
 }
 
 // State asks the workflow of a run what it knows.

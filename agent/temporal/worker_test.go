@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // steps takes steps without a workflow, in several environments of one worker.
@@ -123,7 +122,7 @@ func TestContextAndEvents(t *testing.T) {
 	type user struct{}
 	w := newWorld()
 	var seen []string
-	a := w.agent(t, script{{text: "done"}}, agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *ledger.State, _ *agent.ModelCall) error {
+	a := w.agent(t, script{{text: "done"}}, agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *agent.State, _ *agent.ModelCall) error {
 		seen = append(seen, fmt.Sprint(ctx.Value(user{})))
 		return nil
 	}}}})

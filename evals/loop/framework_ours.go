@@ -71,7 +71,7 @@ func (o *ours) run(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the run is %s", result.Status)
 	}
 	if o.store != nil { // runs would pile up in memory
-		err = o.store.Delete(ctx, run.Key{ID: result.State.ID})
+		err = o.store.Delete(ctx, result.State.Key())
 	}
 	return result.Output, err
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
@@ -212,7 +211,7 @@ func offer(t *testing.T, e endpoint, toolsets map[string]*adapter.Toolset) []map
 	for name, tools := range toolsets {
 		a, err := agent.New(model, &agent.Options{
 			System: "Be brief.", Tools: []adapter.Source{tools}, Limits: run.Limits{Turns: 1},
-			Hooks: []agent.Hook{{BeforeModel: func(_ context.Context, _ *ledger.State, c *agent.ModelCall) error {
+			Hooks: []agent.Hook{{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error {
 				c.Request.Stop = []string{"STOP"}
 				return nil
 			}}},

@@ -21,7 +21,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/keep"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
-	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -106,8 +105,8 @@ func TestMediaKeepTheirPlace(t *testing.T) {
 	w.painted(t, results, 1, 2)
 
 	compacting, err := agent.New(agenttest.Play(agenttest.Say("Short.")), &agent.Options{Name: "web", Durable: agent.Durable{Store: store},
-		Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*ledger.Compacted, error) {
-			return &ledger.Compacted{Replaced: len(history), Messages: []run.Message{run.Text(run.RoleUser, "go on")}}, nil
+		Compact: func(_ context.Context, history []run.Message, _ compact.Budget) (*compact.Result, error) {
+			return &compact.Result{Replaced: len(history), Messages: []run.Message{run.Text(run.RoleUser, "go on")}}, nil
 		}})
 	if err != nil {
 		t.Fatal(err)

@@ -289,11 +289,11 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 	}
 	var before []run.Message
 	if seq > 1 {
-		state, err := ledger.StateOf(log.Records[:seq-1])
+		result, err := agent.ResultOf(log.Records[:seq-1])
 		if err != nil {
 			return "", err
 		}
-		before = agent.ResultOf(state).Messages
+		before = result.Messages
 	}
 	said := inputOf(ledger.ChangeOf(log.Records[seq-1]))
 	if index < 0 || index >= len(said) || said[index].Role != run.RoleUser {

@@ -57,7 +57,7 @@ func resultOfPart(p *run.Part) *mcp.CallToolResult {
 
 // viewResult is what the call of a view has come to.
 func viewResult(records []run.Record) (*mcp.CallToolResult, error) {
-	state, err := ledger.StateOf(records)
+	result, err := agent.ResultOf(records)
 	if err != nil {
 		return nil, err
 	}
@@ -65,17 +65,17 @@ func viewResult(records []run.Record) (*mcp.CallToolResult, error) {
 		answered, ok := ledger.ChangeOf(r).(*ledger.Replied)
 		return ok && answered.Reply.Action == run.ActionDeny
 	})
-	if denied || state.Status == run.StatusCancelled {
+	if denied || result.Status == run.StatusCancelled {
 		return nil, apps.ErrDenied
 	}
-	for _, m := range slices.Backward(agent.ResultOf(state).Messages) {
+	for _, m := range slices.Backward(result.Messages) {
 		for i := range m.Parts {
 			if p := &m.Parts[i]; p.Type == run.PartResult {
 				return resultOfPart(p), nil
 			}
 		}
 	}
-	return nil, errors.New("the call has ended without a result: " + state.Error)
+	return nil, errors.New("the call has ended without a result: " + result.Failure)
 }
 
 // viewOf is what windows get of an event, with the view of a call's tool.
