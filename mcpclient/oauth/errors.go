@@ -17,6 +17,9 @@ var ErrUntrusted = errors.New("oauth: untrusted")
 // errClosed is the error of requests that need a token after [Transport.Close].
 var errClosed = errors.New("oauth: transport closed")
 
+// errSignedOut ends the flight of a [Transport.SignOut]. Nobody sees it: who waits for that flight begins another.
+var errSignedOut = errors.New("oauth: signed out")
+
 // ErrNoAuthorization marks a server that demands authorization without naming
 // an authorization server.
 var ErrNoAuthorization = errors.New("oauth: the server names no authorization server")

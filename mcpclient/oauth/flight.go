@@ -38,8 +38,9 @@ type flight struct {
 	session *session
 	err     error
 
-	waiters int         // guarded by the transport's mu
-	lonely  *time.Timer // ends the flight; guarded likewise
+	waiters   int         // guarded by the transport's mu
+	lonely    *time.Timer // ends the flight; guarded likewise
+	signedOut bool        // it ends because of a SignOut; guarded likewise
 }
 
 // renew returns another session than r.used: the current session, or the result
@@ -129,11 +130,37 @@ func (t *Transport) land(f *flight, s *session, err error) {
 	if f.lonely != nil {
 		f.lonely.Stop()
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		t.current = s
+	case f.signedOut:
+		err = fmt.Errorf("signed out of %s: %w", t.shown, err)
 	}
 	f.session, f.err, t.flight = s, err, nil
 	close(f.done)
+}
+
+// clear forgets the session once the running attempt has ended, and keeps new ones from beginning until release:
+// those who want a token wait for a flight that brings none, and then begin one of their own.
+func (t *Transport) clear(ctx context.Context) (release func(), err error) {
+	for {
+		t.mu.Lock()
+		running := t.flight
+		if running == nil {
+			f := &flight{key: "sign-out", cancel: func() {}, done: make(chan struct{})}
+			t.flight, t.current, t.loaded = f, nil, true
+			t.mu.Unlock()
+			return func() { t.land(f, nil, errSignedOut) }, nil
+		}
+		running.signedOut = true
+		t.mu.Unlock()
+		running.cancel()
+		select {
+		case <-running.done:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("sign out of %s: %w", t.shown, ctx.Err())
+		}
+	}
 }
 
 // now is the current session.

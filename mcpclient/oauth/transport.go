@@ -101,9 +101,9 @@ func (t *Transport) CloseIdleConnections() {
 // A request to another origin than the server's, or with an Authorization of its own, is
 // made as it is.
 //
-// The error matches [ErrUntrusted], [ErrNoAuthorization] or [errClosed], is a
-// [*ServerError] or an [*mcp.SignInError], or says what else has kept the
-// transport from a token; or it is that of Options.Transport.
+// The error matches [ErrUntrusted] or [ErrNoAuthorization], is a [*ServerError] or
+// an [*mcp.SignInError], says that the transport is closed or what else kept it from
+// a token, or is that of Options.Transport.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != origin(t.server) || req.Header.Get("Authorization") != "" {
 		return t.base.RoundTrip(req)
@@ -262,15 +262,18 @@ func (t *Transport) SignIn(ctx context.Context) error {
 }
 
 // SignOut forgets the token and the client's registration. It does not tell the
-// authorization server.
+// authorization server. A sign-in or renewal that is under way is cancelled; other
+// transports with the same store use their token until they need a new one.
 func (t *Transport) SignOut(ctx context.Context) error {
+	release, err := t.clear(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	s, err := t.stored(ctx)
 	if err != nil {
 		return err
 	}
-	t.mu.Lock()
-	t.current, t.loaded = nil, true
-	t.mu.Unlock()
 	errs := []error{save(ctx, t.opts.Store, t.linkKey(), nil)}
 	if s != nil {
 		errs = append(errs,

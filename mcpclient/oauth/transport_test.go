@@ -169,6 +169,40 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	})
 }
 
+// TestSignOutMeanwhile signs out while a sign-in waits for a person, who then signs in all the same.
+func TestSignOutMeanwhile(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		for name, deaf := range map[string]bool{"cancelled": false, "too late to cancel": true} {
+			opts, allowed := w.options(), make(chan struct{})
+			opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(ctx context.Context) error {
+				<-allowed
+				if deaf {
+					return nil
+				}
+				return ctx.Err()
+			}}}
+			auth := w.transport(opts)
+			got, out := make(chan error, 1), make(chan error, 1)
+			go func() { got <- call(t.Context(), auth) }()
+			synctest.Wait()
+			go func() { out <- auth.SignOut(t.Context()) }()
+			synctest.Wait()
+			close(allowed)
+			if err := <-out; err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := <-got; err == nil || !strings.Contains(err.Error(), "signed out of") {
+				t.Errorf("%s: got %v, want that it was signed out", name, err)
+			}
+			kept, err := auth.stored(t.Context())
+			if auth.now() != nil || kept != nil || err != nil {
+				t.Errorf("%s: got the session %v and %v, %v in the store after signing out, want none", name, auth.now(), kept, err)
+			}
+			w.mustCall(auth)
+		}
+	})
+}
+
 // TestTokenStaysHome: other origins, and requests with an Authorization of
 // their own, get no token.
 func TestTokenStaysHome(t *testing.T) {
