@@ -126,9 +126,9 @@ func (h *Host) Left() []adapter.ServerStatus {
 // Agent returns an agent with the tools of the servers, and those of the options. Without a model it uses that of the
 // environment, see [FromEnv].
 //
-// If the host has a terminal and the options have neither Answer nor Store, the person there answers the questions of runs, and
-// if they have no Approve, is asked about each call ([agent.AskPerson]). Otherwise calls are allowed as [agent.Options] says: without
-// an Approve, all. Servers may borrow the model of the first agent, if it is an
+// If the host has a terminal and the options have neither Person.Reply nor Durable.Store, the person there answers the questions of
+// runs, and if they have no Person.Approve, is asked about each call ([agent.AskPerson]). Otherwise calls are allowed as [agent.Options]
+// says: without a Person.Approve, all. Servers may borrow the model of the first agent, if it is an
 // [openaimodel.Model]; Sampling of [Options] says how.
 func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	if m == nil {

@@ -101,7 +101,7 @@ type Person struct {
 
 	// Legacy says what happens to a question that a server asks in an open call. Such a call cannot outlive the
 	// process. Default: if Reply gives no answer, the call of a run in a Store waits
-	// for 5 min for one from elsewhere; in other runs the server is told that the person declined.
+	// for 5 min for one from elsewhere; in other runs the server gets an error that says that the user was not asked ([adapter.ErrNotAsked]).
 	Legacy LegacyQuestions
 
 	// QuestionTTL is how long a question stays open. One that is not answered in time is denied, or cancelled. Default:
@@ -119,7 +119,7 @@ type Durable struct {
 	// ResultTokens is how many tokens of one result the model gets, if the Store keeps what is too long ([record.BlobStore], as the
 	// stores of this module do): the whole is kept with the run, and a tool read_result reads it by bytes, lines, pattern or JSON
 	// pointer. Default: a 20th of the model's window, between 1,000 and 8,000, and 4,000 if the window is unknown. Negative:
-	// results are not kept, and the bound is that of the tools' source ([adapter.Options].MaxResult).
+	// results are not kept, and the bound is that of the tools' source ([adapter.Policy].MaxResult).
 	ResultTokens int
 
 	// LeaseTTL is how long a process holds a run without a sign of life. Default 1 min.

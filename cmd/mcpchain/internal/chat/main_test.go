@@ -46,7 +46,7 @@ func waitTogether() {
 }
 
 // patience bounds every wait for the program.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // program runs the chatbot as a child process.
 type program struct {

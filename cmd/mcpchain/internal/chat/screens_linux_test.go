@@ -150,7 +150,11 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 	const columns, rows = 80, 400
 	resize(t, tty, columns, rows)
 	past := write(t, "history", quotedJSON("before "+typed+"\x1b[7777m")+"\n")
-	m, over := watchScreen(t, file, columns, rows), make(chan []string, 1)
+	type end struct {
+		said []string
+		err  error
+	}
+	m, over := watchScreen(t, file, columns, rows), make(chan end, 1)
 	go func() {
 		defer tty.Close()
 		s := terminal.Open(t.Context(), terminal.Options{In: tty, Out: tty, Interrupt: func() {}, History: past})
@@ -159,15 +163,9 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 			return screen.Completion{Items: []screen.Item{{Text: "x1", About: peer}, {Text: "x2", About: peer}}}
 		})
 		got, err := everything(t.Context(), s, peer)
-		if err != nil {
-			t.Error(err)
-		}
 		s.Link(screen.Faint, "linked "+peer, "http://127.0.0.1:1/")
-		question, err := s.Question(t.Context())
-		if err != nil {
-			t.Error(err)
-		}
-		over <- append(got, question)
+		question, err2 := s.Question(t.Context())
+		over <- end{append(got, question), errors.Join(err, err2)}
 	}()
 	said := pasted(typed + "\x1b[7777m")
 	m.enter("[y]es", "y")
@@ -202,7 +200,6 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 	m.typed(said)
 	m.until("the text is there", func(s string) bool { return !strings.HasSuffix(s, "you ›\n") })
 	m.typed("\r")
-	var got []string
 	for deadline := time.After(patience); m.shown != nil; {
 		select {
 		case piece, open := <-m.shown:
@@ -213,8 +210,11 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 			t.Fatalf("it does not end:\n%s", m.screen())
 		}
 	}
-	got = <-over
-	checkTyped(t, got)
+	got := <-over
+	if got.err != nil {
+		t.Error(got.err)
+	}
+	checkTyped(t, got.said)
 	if at := strange.FindIndex(m.whole); at != nil {
 		t.Errorf("the terminal got %q", m.whole[max(0, at[0]-60):min(len(m.whole), at[1]+40)])
 	}
