@@ -315,7 +315,7 @@ func otherProcess(dir, server string) error {
 	if err := callAs(ctx, auth, "POST", server); err != nil {
 		return err
 	}
-	fmt.Println("worked with", auth.now().token.Access)
+	fmt.Println("worked with", auth.sessions.now().token.Access)
 	return nil
 }
 

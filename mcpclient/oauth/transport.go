@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 )
 
@@ -27,26 +26,10 @@ type Transport struct {
 	registrar  registrar
 	dpop       *dpopState // nil without DPoP
 
-	ctx     context.Context // ends with Close
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup // flights; none begins once closed is set
-	loading chan struct{}  // has room for one reader of the store
-
-	mu      sync.Mutex
-	closed  bool
-	loaded  bool
-	current *session // nil without a token
-	flight  *flight  // nil without an attempt
-}
-
-// session is a token in use. It never changes.
-type session struct {
-	site  *site
-	token *token
-	fresh bool // acquired by this process, not stored or refreshed
-
-	// notBefore is the earliest time of the next early renewal.
-	notBefore time.Time
+	ctx      context.Context // ends with Close
+	cancel   context.CancelFunc
+	loading  chan struct{} // has room for one reader of the store
+	sessions sessions
 }
 
 // Client returns an HTTP client that authorizes its requests. It follows no
@@ -72,11 +55,9 @@ func (t *Transport) GoString() string { return t.String() }
 // Close ends running attempts: requests that wait for a token fail. It returns
 // when no goroutine of the transport runs.
 func (t *Transport) Close() error {
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
+	t.sessions.close()
 	t.cancel()
-	t.wg.Wait()
+	t.sessions.running.Wait()
 	for _, f := range []*fetcher{t.fetch, t.configured} {
 		if own, ok := f.base.(*http.Transport); ok && t.opts.AuthTransport == nil {
 			own.CloseIdleConnections()
@@ -232,7 +213,7 @@ func (e *attempts) stepUp(d *demand, s *session) (*session, error) {
 	}
 	if s != nil && covers(union(s.token.Granted, s.token.Requested), d.scopes) {
 		// Another request may have asked for them meanwhile.
-		if now := e.t.now(); now != nil && now != s && now.token.Access != s.token.Access && e.stepUps < maxStepUps {
+		if now := e.t.sessions.now(); now != nil && now != s && now.token.Access != s.token.Access && e.stepUps < maxStepUps {
 			e.stepUps++
 			return now, nil
 		}
@@ -265,7 +246,7 @@ func (t *Transport) SignIn(ctx context.Context) error {
 // authorization server. A sign-in or renewal that is under way is cancelled; other
 // transports with the same store use their token until they need a new one.
 func (t *Transport) SignOut(ctx context.Context) error {
-	release, err := t.clear(ctx)
+	release, err := t.sessions.clear(ctx)
 	if err != nil {
 		return err
 	}

@@ -195,8 +195,8 @@ func TestSignOutMeanwhile(t *testing.T) {
 				t.Errorf("%s: got %v, want that it was signed out", name, err)
 			}
 			kept, err := auth.stored(t.Context())
-			if auth.now() != nil || kept != nil || err != nil {
-				t.Errorf("%s: got the session %v and %v, %v in the store after signing out, want none", name, auth.now(), kept, err)
+			if auth.sessions.now() != nil || kept != nil || err != nil {
+				t.Errorf("%s: got the session %v and %v, %v in the store after signing out, want none", name, auth.sessions.now(), kept, err)
 			}
 			w.mustCall(auth)
 		}

@@ -1,0 +1,168 @@
+package oauth
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// session is a token in use. It never changes.
+type session struct {
+	site  *site
+	token *token
+	fresh bool // acquired by this process, not stored or refreshed
+
+	// notBefore is the earliest time of the next early renewal.
+	notBefore time.Time
+}
+
+// linger is how long an attempt to get a token continues without a waiting
+// caller. A cancelled call may be repeated meanwhile.
+const linger = 30 * time.Second
+
+// flight is an attempt that all callers without a token share.
+type flight struct {
+	key    string
+	cancel context.CancelFunc
+	done   chan struct{} // closed at the end; then the result may be read
+
+	session *session
+	err     error
+
+	waiters   int         // guarded by the mu of sessions
+	lonely    *time.Timer // ends the flight; guarded likewise
+	signedOut bool        // it ends because of a SignOut; guarded likewise
+}
+
+// sessions has the session of a transport, and the flight that brings the next one.
+type sessions struct {
+	server  string
+	running sync.WaitGroup // flights; none begins once closed is set
+
+	mu      sync.Mutex
+	closed  bool
+	loaded  bool     // from the store
+	current *session // nil without a token
+	flight  *flight  // nil without an attempt
+}
+
+// now is the current session.
+func (s *sessions) now() *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// join finds a session for a renewal, or a flight to wait for, which start begins if there is none.
+func (s *sessions) join(r *renewal, start func() *flight) (*flight, *session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, nil, errClosed
+	case s.current != nil && differs(s.current, r.used) && (!r.stepUp || covers(s.current.token.Granted, r.demand.scopes)):
+		return nil, s.current, nil
+	}
+	if s.flight == nil {
+		s.flight = start()
+	}
+	f := s.flight
+	f.waiters++
+	if f.lonely != nil {
+		f.lonely.Stop()
+		f.lonely = nil
+	}
+	return f, nil, nil
+}
+
+// differs reports whether a session has another token than the used one.
+func differs(s, used *session) bool {
+	return used == nil || s != used && s.token.Access != used.token.Access
+}
+
+// leave ends the wait of a caller. A flight without one is cancelled after a while.
+func (s *sessions) leave(f *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.waiters--; f.waiters == 0 && s.flight == f {
+		f.lonely = time.AfterFunc(linger, f.cancel)
+	}
+}
+
+// land ends a flight.
+func (s *sessions) land(f *flight, next *session, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.lonely != nil {
+		f.lonely.Stop()
+	}
+	switch {
+	case err == nil:
+		s.current = next
+	case f.signedOut:
+		err = fmt.Errorf("signed out of %s: %w", s.server, err)
+	}
+	f.session, f.err, s.flight = next, err, nil
+	close(f.done)
+}
+
+// clear forgets the session once the running flight has ended, and keeps new ones from beginning until release: callers
+// that want a token wait for a flight that brings none, and then begin one of their own.
+func (s *sessions) clear(ctx context.Context) (release func(), err error) {
+	for {
+		s.mu.Lock()
+		running := s.flight
+		if running == nil {
+			f := &flight{key: "sign-out", cancel: func() {}, done: make(chan struct{})}
+			s.flight, s.current, s.loaded = f, nil, true
+			s.mu.Unlock()
+			return func() { s.land(f, nil, errSignedOut) }, nil
+		}
+		running.signedOut = true
+		s.mu.Unlock()
+		running.cancel()
+		select {
+		case <-running.done:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("sign out of %s: %w", s.server, ctx.Err())
+		}
+	}
+}
+
+// pause begins an early renewal, unless it is too early or another one runs. Until it succeeds the next one waits for a while.
+func (s *sessions) pause(r *renewal, start func() *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if s.closed || s.flight != nil || s.current != r.used || now.Before(r.used.notBefore) {
+		return
+	}
+	paused := *r.used
+	paused.notBefore = now.Add(renewalPause)
+	s.current = &paused
+	r.used, r.quiet = &paused, true
+	s.flight = start()
+}
+
+func (s *sessions) isLoaded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded
+}
+
+// load takes the session of the store, nil for none, unless there is one already.
+func (s *sessions) load(stored *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loaded = true; s.current == nil {
+		s.current = stored
+	}
+}
+
+// close lets no flight begin any more.
+func (s *sessions) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
