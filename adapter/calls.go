@@ -169,7 +169,7 @@ func (r *Result) write(full, text string) {
 func (c *calls) breach(r *Result, err error, bad *mcpclient.OutputError, edited []byte) *Result {
 	p := r.Tool.policy
 	p.log.Warn("a result does not fit the output schema of its tool",
-		"server", p.label, "tool", cut(bad.Tool, 200), "error", cut(bad.Err.Error(), 1<<10))
+		"server", p.label, "tool", cut(r.Tool.def.Name, 200), "error", cut(bad.Err.Error(), 1<<10))
 	c.answer(r, bad.Result, edited)
 	about := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n", cut(bad.Err.Error(), 1<<10))
 	r.write(about+cmp.Or(r.Full, r.Text), shorten(about+r.Text, p.MaxResult))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -29,7 +29,7 @@ func (s *sending) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.Ca
 	if res != nil {
 		failed = res.Err()
 	}
-	if t.local != nil || s.round != nil || s.task != "" || !mcpclient.CannotAsk(failed) || !s.tool.calls.older(ctx, t, failed) {
+	if t.local != nil || s.round != nil || s.task != "" || inquiry.Advice(failed) != inquiry.CannotAskAdvice || !s.tool.calls.older(ctx, t, failed) {
 		return t, res, err
 	}
 	if !unchangedBy(t, res) {

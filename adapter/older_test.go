@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -163,7 +164,7 @@ func ended(p *peer) bool {
 func TestToolThatAsksOfAServerWithOneConnection(t *testing.T) {
 	ts := open(t, &Options{Client: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: newPeer().tool("asks", object, asks).tool("echo", object, echo).transport(t)})
 	for range 2 {
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "asks", "")); !strings.Contains(r.Text, "cannot be sent while serving") || mcpclient.Advice(r.Err) == "" || errors.Is(r.Err, errActedFirst) {
+		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "asks", "")); !strings.Contains(r.Text, "cannot be sent while serving") || inquiry.Advice(r.Err) == "" || errors.Is(r.Err, errActedFirst) {
 			t.Errorf("got %q, %v, want the refusal, with advice for the host alone", r.Text, r.Err)
 		}
 	}

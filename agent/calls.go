@@ -11,8 +11,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // job is a call as this process runs it.
@@ -185,7 +185,7 @@ func adviceOf(result *adapter.Result) string {
 	if err == nil && result.Raw != nil {
 		err = result.Raw.Err()
 	}
-	if advice := mcpclient.Advice(err); advice != "" {
+	if advice := inquiry.Advice(err); advice != "" {
 		return advice
 	}
 	said := result.Text

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -93,7 +93,7 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply,
 	if opened, err := p.openInCall(q, ledger.CallSent, ledger.CallTasked, ledger.CallInRound); err != nil || !opened {
 		return nil, err
 	}
-	defer mcpclient.PauseIdleTimeout(ctx)()
+	defer idle.From(ctx).Hold()()
 	answer, err := p.awaitAnswer(ctx, q)
 	switch {
 	case p.rec.ended() != nil:

@@ -4,14 +4,11 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// askAdvice is for tools of servers that send requests.
-const askAdvice = "the tool asks by a request of its server, which this revision of the protocol does not have: " +
-	"connect with " + mcp.Revision20251125 + ", by Options.Protocol.Revision, adapter.Server.Revision or \"revision\" in mcp.json"
 
 // refusedToAsk are texts of servers that may not send a request in the modern
 // era: of mcp-go 1.2, of go-sdk 1.8, and our own refusal, which other servers
@@ -40,33 +37,6 @@ func (p *peer) failedToAsk(text string) bool {
 	return false
 }
 
-// advisedError is the error of a call with advice for its caller.
-type advisedError struct {
-	error
-	advice string
-}
-
-func (e *advisedError) Error() string { return e.error.Error() + " (" + e.advice + ")" }
-func (e *advisedError) Unwrap() error { return e.error }
-
-// Advice returns advice for a host about the error of a tool call, or of its
-// result ([*mcp.ToolError]); "" if there is none. The error's text has the
-// advice, too.
-func Advice(err error) string {
-	if e, ok := errors.AsType[*advisedError](err); ok {
-		return e.advice
-	}
-	if e, ok := errors.AsType[*mcp.ToolError](err); ok {
-		return e.Result.Advice
-	}
-	return ""
-}
-
-// CannotAsk reports whether err, the error of a tool call or of its result ([*mcp.ToolError]),
-// says that the tool asks by a request of its server, which the revision in use does not have.
-// Such a tool works on a connection of an older revision.
-func CannotAsk(err error) bool { return Advice(err) == askAdvice }
-
 // advised adds advice to the error of a call: use another revision, so that the
 // tool can ask, or call it as a task. A server that wants a task answers
 // "MissingRequiredClientCapability" (code -32021) and names the extension, or
@@ -79,11 +49,11 @@ func (p *peer) advised(r *request, o *callOptions, err error) error {
 	tasks := p.server.Load().Capabilities.Tasks
 	switch {
 	case p.failedToAsk(rpc.Message):
-		return &advisedError{err, askAdvice}
+		return &inquiry.AdvisedError{Err: err, Advice: inquiry.CannotAskAdvice}
 	case rpc.Code == mcp.CodeMethodNotFound && tasks != nil && tasks.Requests.Tools.Call != nil:
-		return &advisedError{err, "if the tool has to be a task: " + p.taskAdvice(r, o.task)}
+		return &inquiry.AdvisedError{Err: err, Advice: "if the tool has to be a task: " + p.taskAdvice(r, o.task)}
 	case rpc.Code == mcp.CodeMissingCapability && jsonrpc.Lookup(rpc.Data, "requiredCapabilities", "extensions", metakey.Tasks) != nil:
-		return &advisedError{err, "the server runs the tool as a task only: " + p.taskAdvice(r, o.task)}
+		return &inquiry.AdvisedError{Err: err, Advice: "the server runs the tool as a task only: " + p.taskAdvice(r, o.task)}
 	}
 	return err
 }

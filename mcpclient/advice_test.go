@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -34,7 +35,7 @@ func TestToolThatMayNotAsk(t *testing.T) {
 							err = result.Err()
 						}
 						want := tt.known && era == "modern"
-						if got := mcpclient.Advice(err); strings.Contains(got, advice) != want || strings.Contains(fmt.Sprint(err), advice) != want {
+						if got := inquiry.Advice(err); strings.Contains(got, advice) != want || strings.Contains(fmt.Sprint(err), advice) != want {
 							t.Errorf("got %v and the advice %q, want one: %v", err, got, want)
 						}
 					})

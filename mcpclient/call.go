@@ -76,7 +76,7 @@ func (c *caller) call(ctx context.Context, by sender, r *request, result any, op
 		return err
 	}
 	if need := requirement(r.method); need != "" && !c.offered(need) {
-		return &CapabilityError{Method: r.method, Capability: need}
+		return &CapabilityError{Capability: need}
 	}
 	limits := o.limitsOrDefault()
 	if o.lasts {

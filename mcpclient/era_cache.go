@@ -43,9 +43,6 @@ func (c *EraCache) Remember(t Transport, revision string) {
 	}
 }
 
-// Clear forgets all servers.
-func (c *EraCache) Clear() { c.entries.Clear() }
-
 // MarshalJSON writes the entries, for [EraCache.UnmarshalJSON].
 func (c *EraCache) MarshalJSON() ([]byte, error) { return c.entries.MarshalJSON() }
 

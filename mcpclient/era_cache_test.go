@@ -113,7 +113,7 @@ func TestEraCache(t *testing.T) {
 		s.connects(t, v, initialize)
 		time.Sleep(2 * time.Hour)
 		s.connects(t, v, discover, initialize)
-		v.Clear()
+		*v = mcpclient.EraCache{}
 		s.connects(t, v, discover, initialize)
 	})
 }

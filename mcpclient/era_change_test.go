@@ -179,7 +179,7 @@ func TestRolledBackServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var eras mcpclient.EraCache
 			withChangingServer(t, mcp.Revision20260728, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
-				defer eras.Clear()
+				defer func() { eras = mcpclient.EraCache{} }()
 				a.refuses = refuses
 				wantUse(t, c, a, mcp.Revision20260728, 1)
 				a.become(mcp.Revision20251125)

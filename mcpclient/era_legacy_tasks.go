@@ -16,7 +16,7 @@ import (
 func (e *legacyEra) taskable(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabilities, undeclared bool) error {
 	tasks := server.Tasks
 	if !e.has(coreTasks) || !undeclared && (tasks == nil || tasks.Requests.Tools.Call == nil) {
-		return &CapabilityError{Method: "tools/call", Capability: "tasks"}
+		return &CapabilityError{Capability: "tasks"}
 	}
 	var execution struct {
 		TaskSupport string `json:"taskSupport"`
@@ -25,7 +25,7 @@ func (e *legacyEra) taskable(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabi
 		_ = json.Unmarshal(tool.Execution, &execution) // other values count as absent
 	}
 	if execution.TaskSupport != "optional" && execution.TaskSupport != "required" {
-		return &CapabilityError{Method: "tools/call", Capability: "this tool as a task"}
+		return &CapabilityError{Capability: "this tool as a task"}
 	}
 	return nil
 }

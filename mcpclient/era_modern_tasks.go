@@ -15,7 +15,7 @@ func (e modernEra) taskable(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabil
 		return errors.New("Options.Protocol.Capabilities does not declare the extension " + metakey.Tasks)
 	}
 	if _, ok := server.Extensions[metakey.Tasks]; !ok && !undeclared {
-		err := error(&CapabilityError{Method: "tools/call", Capability: "the extension " + metakey.Tasks})
+		err := error(&CapabilityError{Capability: "the extension " + metakey.Tasks})
 		if server.Tasks != nil {
 			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Protocol.Revision)", err, mcp.Revision20251125)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -119,7 +120,7 @@ func (r *request) declined(err error) bool {
 		}
 	}
 	status, ok := errors.AsType[*transport.HTTPError](err)
-	return r.refusal != 0 || ok && status.Method == http.MethodPost && !status.Transient()
+	return r.refusal != 0 || ok && status.Method == http.MethodPost && !wire.Transient(status.Status)
 }
 
 // askAgain finds out what the server speaks now, and has the client speak that.

@@ -40,7 +40,6 @@ var (
 // CapabilityError means that the server did not declare a capability for a
 // call. The call was not sent; [Protocol.AllowUndeclared] allows it.
 type CapabilityError struct {
-	Method     string
 	Capability string // such as "resources"
 }
 

@@ -55,7 +55,7 @@ func endlessStatus(status int) func(t *testing.T) {
 		opts := legacy()
 		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(),
-			Token: transport.TokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {
+			Token: tokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {
 				if refused != nil {
 					asked.Add(1)
 				}

@@ -130,7 +130,7 @@ func TestHTTPHooks(t *testing.T) {
 					return resp, err
 				})
 			},
-			Token: transport.TokenFunc(func(_ context.Context, r *transport.Refusal) (transport.Token, error) {
+			Token: tokenFunc(func(_ context.Context, r *transport.Refusal) (transport.Token, error) {
 				if r == nil {
 					return transport.Token{Value: "first"}, nil
 				}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
 const (
@@ -146,11 +146,6 @@ func TimeoutOf(opts ...CallOption) (d time.Duration, set bool) {
 	whole := callOptions{}.with(opts).whole
 	return whole.Duration, whole.set
 }
-
-// PauseIdleTimeout stops the idle timer of the call of ctx until resume
-// is called. It is for a [Middleware] or an [http.RoundTripper] in which a person is asked.
-// Handlers and HTTP.Token need not call it.
-func PauseIdleTimeout(ctx context.Context) (resume func()) { return idle.From(ctx).Hold() }
 
 // limit is a bound, and whether it is set. A bound that is set and not positive means none.
 type limit struct {

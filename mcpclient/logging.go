@@ -30,7 +30,7 @@ func (l *logLevels) set(ctx context.Context, by sender, level mcp.LogLevel) erro
 	const method = "logging/setLevel"
 	if !l.peer.current().has(sessionLevel) {
 		if level != "" && !l.peer.offered(requirement(method)) {
-			return &CapabilityError{Method: method, Capability: requirement(method)}
+			return &CapabilityError{Capability: requirement(method)}
 		}
 		l.level.Store(&level)
 		return nil

@@ -10,10 +10,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -134,7 +135,7 @@ func (n *negotiator) updated(ctx context.Context) error {
 // server outside the legacy era. An unreachable server proves nothing.
 func disproves(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
-		return !status.Transient() && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
+		return !wire.Transient(status.Status) && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
 	}
 	_, answered := errors.AsType[*mcp.RPCError](err)
 	_, mismatch := errors.AsType[*RevisionError](err)
@@ -333,7 +334,7 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 	var status *transport.HTTPError
 	switch {
 	case errors.As(probeErr, &status):
-		if status.Transient() || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+		if wire.Transient(status.Status) || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
 			return "", false, probeErr
 		}
 		return newest, false, nil

@@ -57,13 +57,14 @@ func (v *SchemaViolation) Error() string {
 // OutputError says that the structured content of a result does not fit what
 // its tool declared. The tool ran.
 type OutputError struct {
-	Tool   string
 	Result *mcp.CallToolResult
 	Err    error // a [*SchemaViolation], unless the validator could not tell
+
+	tool string
 }
 
 func (e *OutputError) Error() string {
-	return fmt.Sprintf("output of tool %q: %v", e.Tool, e.Err)
+	return fmt.Sprintf("output of tool %q: %v", e.tool, e.Err)
 }
 
 // Unwrap returns Err and [mcp.ErrInvalidResult].
@@ -73,24 +74,13 @@ func (e *OutputError) Unwrap() []error { return []error{e.Err, mcp.ErrInvalidRes
 var errNoValidator = errors.New("no Validator: set Options.Schemas.Validator, such as new(schemacheck.Validator) of package mcpclient/schemacheck")
 
 // WithOutputCheck holds the result of [Client.CallTool], [Continue] or
-// [Task.Wait] against the output schema of the tool, as [CheckOutput] does. v may be
+// [Task.Wait] against the output schema of the tool: the first violation by its structured
+// content is an [*OutputError]. A successful result without structured content violates every
+// schema; a tool without a schema and a result that is an error are not checked. v may be
 // nil for the Validator of [Schemas]. A schema that cannot be used fails the call
 // before it is sent. Other methods ignore the option.
 func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
 	return func(o *callOptions) { o.described, o.validator = tool, v }
-}
-
-// CheckOutput reports the first violation of the tool's output schema by the
-// structured content of a result, as an [*OutputError]. A successful result
-// without structured content violates every schema; a tool without a schema and
-// a result that is an error are not checked. An error that is not an OutputError is
-// about the schema.
-func CheckOutput(v Validator, tool *mcp.Tool, result *mcp.CallToolResult) error {
-	check, err := outputCheck(v, tool)
-	if err != nil || check == nil {
-		return err
-	}
-	return check(result)
 }
 
 // resultCheck is how the result of a tool is checked, nil for not at all: by the
@@ -131,7 +121,7 @@ func outputCheck(v Validator, tool *mcp.Tool) (func(*mcp.CallToolResult) error, 
 			err = check(r.StructuredContent)
 		}
 		if err != nil {
-			return &OutputError{Tool: tool.Name, Result: r, Err: err}
+			return &OutputError{Result: r, Err: err, tool: tool.Name}
 		}
 		return nil
 	}, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -93,7 +94,7 @@ func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok
 	later := wait
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	switch {
-	case ok && status.Transient() && status.Status != http.StatusNotImplemented:
+	case ok && wire.Transient(status.Status) && status.Status != http.StatusNotImplemented:
 		wait = max(wait, status.RetryAfter)
 		later = max(wait, backoff.Spread(status.RetryAfter))
 	case ok || !lost(err):

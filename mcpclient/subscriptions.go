@@ -17,7 +17,7 @@ import (
 var ErrSubscriptionEnded = errors.New("mcpclient: the server ended the subscription")
 
 // errNoNotices is the error where a server tells of nothing that it is asked for.
-var errNoNotices error = &CapabilityError{Method: "subscribe", Capability: "notices of what the filter asks for"}
+var errNoNotices error = &CapabilityError{Capability: "notices of what the filter asks for"}
 
 // The notices of tasks; each era has one.
 const (

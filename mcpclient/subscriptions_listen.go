@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/sse"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -100,7 +101,7 @@ func (s *Subscription) agreed() bool {
 // the server is permanent.
 func broken(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
-		return status.Transient()
+		return wire.Transient(status.Status)
 	}
 	_, answered := errors.AsType[*mcp.RPCError](err)
 	return !answered && !errors.Is(err, ErrSubscriptionEnded)

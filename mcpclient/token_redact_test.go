@@ -25,7 +25,7 @@ func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 			}
 			fmt.Fprint(jsonWriter(w), answerTo(m))
 		})
-		c := connectWith(t, s, transport.TokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
+		c := connectWith(t, s, tokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
 			user, _ := ctx.Value(tokenUser{}).(string)
 			return transport.Token{Value: "s3cret-of-" + user, Owner: user}, nil
 		}), modern())

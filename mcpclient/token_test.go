@@ -407,7 +407,7 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 		server := memhttp.New(s)
 		defer server.Close()
 		token := transport.Token{Value: "one", Owner: "first"}
-		c := connectWith(t, server, transport.TokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
+		c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
 			return token, nil
 		}), legacy())
 		token = transport.Token{Value: "two", Owner: "second"}
@@ -435,7 +435,7 @@ func TestTokenOfEverOtherUsers(t *testing.T) {
 				server := memhttp.New(&tokenServer{})
 				defer server.Close()
 				asked, changes := 0, false
-				c := connectWith(t, server, transport.TokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
+				c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
 					if changes {
 						asked++
 					}
@@ -523,7 +523,7 @@ func TestTokenSourceFails(t *testing.T) {
 		defer s.Close()
 		errSignedOut := errors.New("signed out")
 		out := false
-		c := connectWith(t, s, transport.TokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {
+		c := connectWith(t, s, tokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {
 			if out || refused != nil {
 				return transport.Token{}, errSignedOut
 			}
@@ -539,4 +539,11 @@ func TestTokenSourceFails(t *testing.T) {
 		}
 		_ = c.Close()
 	})
+}
+
+// tokenFunc is a function that is a source of tokens.
+type tokenFunc func(ctx context.Context, refused *transport.Refusal) (transport.Token, error)
+
+func (f tokenFunc) Token(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {
+	return f(ctx, refused)
 }

@@ -23,7 +23,7 @@ func TestTokenByTheContextOfACall(t *testing.T) {
 		s := &tokenServer{}
 		server := memhttp.New(s)
 		defer server.Close()
-		c := connectWith(t, server, transport.TokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
+		c := connectWith(t, server, tokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
 			user, _ := ctx.Value(tokenUser{}).(string)
 			return transport.Token{Value: "of-" + user, Owner: user}, nil
 		}), legacy())

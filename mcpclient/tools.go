@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -59,7 +60,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 		return nil, err
 	}
 	if result.IsError && c.failedToAsk(result.Text()) {
-		result.Advice = askAdvice
+		result.Advice = inquiry.CannotAskAdvice
 	}
 	if check != nil {
 		if err := check(result); err != nil {

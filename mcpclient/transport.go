@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"sync/atomic"
 
+	"github.com/mcpchain/mcpchain/mcpclient/internal/pipe"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/stdio"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -51,8 +52,13 @@ func (t *IO) Dial(ctx context.Context) (Conn, error) {
 }
 
 // Pipe returns two ends of a connection inside this process: a transport for a
-// client, which can be dialed once, and the server's end. See [transport.Pipe].
-func Pipe() (Transport, Conn) { return transport.Pipe() }
+// client, which can be dialed once, and the server's end.
+//
+// Messages are copied, not framed, and of any size. Send waits while 64 of them
+// are unread. When an end is closed, the other can still receive what was sent
+// before, then io.EOF. A pipe has no goroutines and no timers, and works in
+// bubbles of testing/synctest.
+func Pipe() (Transport, Conn) { return pipe.New() }
 
 // ErrClosed is the error of calls on a client that was closed, or whose
 // connection has ended.

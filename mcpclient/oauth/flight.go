@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
 // renewal is the purpose of an attempt to get a token.

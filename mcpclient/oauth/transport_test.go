@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
 func TestSignInOnDemand(t *testing.T) {

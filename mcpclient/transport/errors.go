@@ -68,47 +68,35 @@ func (e *ProcessError) with(more string) string {
 // read it.
 func onStderr(said string) string { return " wrote to stderr:\n" + said }
 
-// SilenceError is the error of a server that gave no answer, with what its connection knows.
-type SilenceError struct {
+// ServerError is an error with what the connection knows of the server, which gave no answer or came
+// to its end.
+type ServerError struct {
 	Err    error
-	Server string // such as its command or URL, without secrets; "" if it has no name
+	Server string // that gave no answer: its command or URL, without secrets; "" if it has no name, or has ended
 	Stderr string // the last lines of its standard error, as in a [ProcessError]
+
+	// Skipped is the last line of its output that is not a message, at most 1 KiB; "" for none. A program
+	// that is not a server, or writes its log there, is often the reason.
+	Skipped string
 }
 
-// Error is the text of Err with the server and what it wrote.
-func (e *SilenceError) Error() string { return e.with("") }
-
-// with is the text of the error with more about the silence.
-func (e *SilenceError) with(more string) string {
-	s := e.Err.Error()
+// Error is the text of Err with what is known of the server.
+func (e *ServerError) Error() string {
+	more := ""
 	if e.Server != "" {
-		s += " (" + e.Server + " gave no answer)"
+		more = " (" + e.Server + " gave no answer)"
 	}
-	if s += more; e.Stderr != "" {
-		s += "; the server" + onStderr(e.Stderr)
+	if e.Skipped != "" {
+		more += fmt.Sprintf("; it wrote a line that is not a JSON-RPC message, the last: %q", e.Skipped)
 	}
-	return s
+	if process, ok := e.Err.(*ProcessError); ok { // its text ends with what the server wrote
+		return process.with(more)
+	}
+	if e.Stderr != "" {
+		more += "; the server" + onStderr(e.Stderr)
+	}
+	return e.Err.Error() + more
 }
 
 // Unwrap returns Err.
-func (e *SilenceError) Unwrap() error { return e.Err }
-
-// SkippedError is the error of a connection on which the server wrote lines that are not
-// messages. A program that is not a server, or writes its log there, is often the reason.
-type SkippedError struct {
-	Err    error
-	Count  int    // of the lines
-	Latest string // the last of them, at most 1 KiB
-}
-
-// Error is the text of Err with the count and the last line.
-func (e *SkippedError) Error() string {
-	skipped := fmt.Sprintf("; lines skipped because they are not JSON-RPC messages: %d, the last: %q", e.Count, e.Latest)
-	if longer, ok := e.Err.(interface{ with(more string) string }); ok { // its text ends with what the server wrote
-		return longer.with(skipped)
-	}
-	return e.Err.Error() + skipped
-}
-
-// Unwrap returns Err.
-func (e *SkippedError) Unwrap() error { return e.Err }
+func (e *ServerError) Unwrap() error { return e.Err }

@@ -37,9 +37,3 @@ func (e *HTTPError) Error() string {
 	}
 	return b.String()
 }
-
-// Transient reports a status that is about the server's state and not about the request:
-// 408, 429 and 5xx.
-func (e *HTTPError) Transient() bool {
-	return e.Status >= 500 || e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests
-}

@@ -21,14 +21,6 @@ type TokenSource interface {
 	Token(ctx context.Context, refused *Refusal) (Token, error)
 }
 
-// TokenFunc is a function that is a [TokenSource].
-type TokenFunc func(ctx context.Context, refused *Refusal) (Token, error)
-
-// Token calls f.
-func (f TokenFunc) Token(ctx context.Context, refused *Refusal) (Token, error) {
-	return f(ctx, refused)
-}
-
 // Token is a bearer token, and for whom it was issued.
 type Token struct {
 	// Value goes into Authorization, behind "Bearer ". Empty: the request has the

@@ -3,8 +3,7 @@
 // that a host brings.
 //
 // A [Transport] is a recipe, and its Dial makes a [Conn]: whole messages as bytes,
-// any number of senders, one reader, and a Close that unblocks both. [Pipe] connects two ends in the
-// process.
+// any number of senders, one reader, and a Close that unblocks both.
 //
 // A transport of a host needs these two interfaces only. It may have more methods, and the client then does more:
 //
@@ -27,7 +26,7 @@
 // of the server could not be received, [*BrokenError] that it is not known if a request had an effect.
 //
 // A token that changes comes from a [TokenSource]: [Bearer] is one that the program sets,
-// [TokenFunc] is a function, and package oauth signs in. An [HTTPError] is a
+// package oauth signs in, and a host may bring a source of its own. An [HTTPError] is a
 // failure that the HTTP status tells.
 package transport
 

@@ -82,13 +82,6 @@ func (c *Cache) trimLocked() {
 	}
 }
 
-// Clear forgets all servers.
-func (c *Cache) Clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.known = nil
-}
-
 // MarshalJSON writes the entries. It names no server.
 func (c *Cache) MarshalJSON() ([]byte, error) {
 	c.mu.Lock()

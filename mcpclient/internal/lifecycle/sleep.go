@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
 // Sleep waits for d, and fails if ctx ends or the state changes before that. The silence

@@ -27,6 +27,7 @@ type received struct {
 }
 
 func receiveAll(l *lineReader) (r received) {
+	l.skipped.observe(func(string) { r.Skipped++ })
 	for {
 		message, err := l.next()
 		if e, ok := errors.AsType[*transport.MessageError](err); ok {
@@ -35,7 +36,6 @@ func receiveAll(l *lineReader) (r received) {
 		}
 		if err != nil {
 			r.End = err.Error()
-			r.Skipped = l.skipped.count
 			return r
 		}
 		r.Lines = append(r.Lines, string(message))

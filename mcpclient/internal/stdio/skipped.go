@@ -4,21 +4,18 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // skippedLines remembers the lines of a server that are not messages.
 type skippedLines struct {
 	mu     sync.Mutex
-	count  int
-	latest string
+	latest string            // "" for none
 	onSkip func(line string) // nil for none
 }
 
 func (s *skippedLines) add(line []byte) {
 	text := excerpt.Cut(string(line[:min(len(line), excerpt.Max+1)]))
 	s.mu.Lock()
-	s.count++
 	s.latest = text
 	onSkip := s.onSkip
 	s.mu.Unlock()
@@ -30,19 +27,16 @@ func (s *skippedLines) add(line []byte) {
 func (s *skippedLines) observe(onSkip func(line string)) {
 	s.mu.Lock()
 	s.onSkip = onSkip
-	count, latest := s.count, s.latest
+	latest := s.latest
 	s.mu.Unlock()
-	if count > 0 {
+	if latest != "" {
 		onSkip(latest)
 	}
 }
 
-// explain adds the skipped lines to err, if there are any.
-func (s *skippedLines) explain(err error) error {
+// last is the latest of them, "" for none.
+func (s *skippedLines) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.count == 0 {
-		return err
-	}
-	return &transport.SkippedError{Err: err, Count: s.count, Latest: s.latest}
+	return s.latest
 }

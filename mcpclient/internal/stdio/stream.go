@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 	"io"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // closingTime is how long Close waits for what is queued to be written, and for a
@@ -85,7 +86,11 @@ func (s *stream) end(op string, err error) error {
 	if ended := s.Err(); ended != nil {
 		return ended
 	}
-	return s.fail(s.lines.skipped.explain(s.cause(op, err)))
+	err = s.cause(op, err)
+	if skipped := s.lines.skipped.last(); skipped != "" {
+		err = &transport.ServerError{Err: err, Skipped: skipped}
+	}
+	return s.fail(err)
 }
 
 // Err implements [wire.Ender].
@@ -119,10 +124,8 @@ func (s *stream) Explain(err error) error {
 	if s.Err() != nil {
 		return err
 	}
-	silence := &transport.SilenceError{Err: err, Server: s.name()}
 	if _, told := errors.AsType[*transport.ProcessError](err); told {
-		return silence
+		return &transport.ServerError{Err: err, Server: s.name()}
 	}
-	silence.Stderr = s.stderr()
-	return s.lines.skipped.explain(silence)
+	return &transport.ServerError{Err: err, Server: s.name(), Stderr: s.stderr(), Skipped: s.lines.skipped.last()}
 }

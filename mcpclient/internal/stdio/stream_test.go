@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 	"io"
 	"os"
 	"strings"
@@ -13,6 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/pipe"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // newTestStream is a stream over a pair of io.Pipes: what is sent comes out of
@@ -198,7 +200,7 @@ func BenchmarkStream(b *testing.B) {
 func BenchmarkPipe(b *testing.B) {
 	for _, size := range []int{100, 1 << 20} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			recipe, server := transport.Pipe()
+			recipe, server := pipe.New()
 			client, err := recipe.Dial(b.Context())
 			if err != nil {
 				b.Fatal(err)

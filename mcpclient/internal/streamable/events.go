@@ -240,7 +240,7 @@ func askedWait(err error) time.Duration {
 // permanent reports whether there is no use in connecting again.
 func permanent(err error) bool {
 	status, ok := errors.AsType[*transport.HTTPError](err)
-	return ok && !status.Transient() || errors.Is(err, errNoStream)
+	return ok && !wire.Transient(status.Status) || errors.Is(err, errNoStream)
 }
 
 // Listen implements [wire.Exchanger]. The stream is opened again whenever it ends,

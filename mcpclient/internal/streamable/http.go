@@ -94,7 +94,7 @@ func (t *HTTP) conn() (*conn, error) {
 
 // Explain implements [wire.Explainer].
 func (c *conn) Explain(err error) error {
-	return &transport.SilenceError{Err: err, Server: c.shown()}
+	return &transport.ServerError{Err: err, Server: c.shown()}
 }
 
 // shown is the URL without secrets.

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -70,7 +71,7 @@ func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) boo
 	case ok && forgets(failure.Status, rpc):
 		failure.session = resp.Request.Header.Get(sessionHeader)
 	}
-	beyond := failure.Transient() || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
+	beyond := wire.Transient(failure.Status) || failure.Status == http.StatusUnauthorized || failure.Status == http.StatusForbidden ||
 		failure.session != "" || m.sent.Opens && failure.older()
 	m.sent.Refusal = failure.Status
 	if ok && (!beyond || results.OnlyModern(rpc)) && deliver(failure.raw) {

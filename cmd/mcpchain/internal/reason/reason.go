@@ -89,8 +89,8 @@ func (s Server) strange(err error) string {
 // ended is why a program came to its end.
 func ended(p *transport.ProcessError, err error) string {
 	text := fmt.Sprintf("the program %q came to its end: %s", p.Command, p.Status)
-	if skipped, ok := errors.AsType[*transport.SkippedError](err); ok {
-		text += fmt.Sprintf("; what it wrote to standard output is no message of a server: %q", skipped.Latest)
+	if server, ok := errors.AsType[*transport.ServerError](err); ok && server.Skipped != "" {
+		text += fmt.Sprintf("; what it wrote to standard output is no message of a server: %q", server.Skipped)
 	}
 	if p.Stderr == "" {
 		return text + "; it did not say why: run its command and args in a terminal"
@@ -106,19 +106,22 @@ func (s Server) silent(err error) string {
 		what = fmt.Sprintf("the program %q runs, but", c.Path)
 	}
 	text := fmt.Sprintf("%s gave no answer within %v (-connect-timeout)", what, s.Timeout)
-	skipped, writes := errors.AsType[*transport.SkippedError](err)
+	var skipped, said string
+	if server, ok := errors.AsType[*transport.ServerError](err); ok {
+		skipped, said = server.Skipped, server.Stderr
+	}
 	switch {
 	case started && installs(c.Path):
 		text += fmt.Sprintf("; the first start by %s installs the server: try -connect-timeout 3m", hosttext.Line(filepath.Base(c.Path), 100))
-	case writes:
-		text += fmt.Sprintf("; what it writes to standard output is no message of a server: %q: does it need another argument to speak MCP there?", skipped.Latest)
+	case skipped != "":
+		text += fmt.Sprintf("; what it writes to standard output is no message of a server: %q: does it need another argument to speak MCP there?", skipped)
 	case started:
 		text += "; is it an MCP server, and one that speaks over standard input and output?"
 	default:
 		text += "; " + checkURL
 	}
-	if silence, ok := errors.AsType[*transport.SilenceError](err); ok && silence.Stderr != "" {
-		text += "; it wrote to stderr:\n" + silence.Stderr
+	if said != "" {
+		text += "; it wrote to stderr:\n" + said
 	}
 	return text
 }

@@ -184,7 +184,7 @@ func TestExplain(t *testing.T) {
 		"there is no host a.test: check the URL":                                                                                     &net.OpError{Op: "dial", Err: &net.DNSError{Name: "a.test", IsNotFound: true}},
 		"the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY (proxyconnect tcp: refused)":                                  &net.OpError{Op: "proxyconnect", Net: "tcp", Err: errors.New("refused")},
 		"the server cannot be reached: is the server running? check the URL (dial tcp: unreachable)":                                 &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("unreachable")},
-		"the server gave no answer within 0s (-connect-timeout); is the server running? check the URL; it wrote to stderr:\nloading": &transport.SilenceError{Err: context.DeadlineExceeded, Stderr: "loading"},
+		"the server gave no answer within 0s (-connect-timeout); is the server running? check the URL; it wrote to stderr:\nloading": &transport.ServerError{Err: context.DeadlineExceeded, Stderr: "loading"},
 		"the server broke off its answer: try again (cut: EOF)":                                                                      &transport.BrokenError{Err: fmt.Errorf("cut: %w", io.EOF), Begun: true},
 		hangsUp + " (server closed)": &transport.BrokenError{Err: errors.New("server closed")},
 		"other":                      errors.New("other"),

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
 func TestLimits(t *testing.T) {

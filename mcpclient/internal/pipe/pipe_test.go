@@ -1,4 +1,4 @@
-package transport
+package pipe
 
 import (
 	"context"
@@ -9,11 +9,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-func dialPipe(t *testing.T) (client, server Conn) {
+func dialPipe(t *testing.T) (client, server transport.Conn) {
 	t.Helper()
-	recipe, server := Pipe()
+	recipe, server := New()
 	client, err := recipe.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +49,7 @@ func TestPipe(t *testing.T) {
 }
 
 func TestPipeDial(t *testing.T) {
-	recipe, _ := Pipe()
+	recipe, _ := New()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := recipe.Dial(ended); !errors.Is(err, context.Canceled) {
@@ -107,8 +109,8 @@ func TestPipeCloseUnblocks(t *testing.T) {
 		client.Close()
 		own <- client.Send(t.Context(), []byte("{}"))
 		for range 3 {
-			if err := <-own; !errors.Is(err, ErrClosed) {
-				t.Errorf("got %v, want %v", err, ErrClosed)
+			if err := <-own; !errors.Is(err, transport.ErrClosed) {
+				t.Errorf("got %v, want %v", err, transport.ErrClosed)
 			}
 		}
 		go func() {
@@ -127,7 +129,7 @@ func TestPipeCloseUnblocks(t *testing.T) {
 
 // A scripted server, for a test of something that uses a client.
 func ExamplePipe() {
-	recipe, server := Pipe()
+	recipe, server := New()
 	go func() {
 		defer server.Close()
 		request, err := server.Recv()

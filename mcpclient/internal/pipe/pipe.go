@@ -1,4 +1,5 @@
-package transport
+// Package pipe connects two ends in the process.
+package pipe
 
 import (
 	"bytes"
@@ -7,19 +8,15 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // pipeQueue is how many messages one end of a pipe can be ahead of the other.
 const pipeQueue = 64
 
-// Pipe returns two ends of a connection inside this process: a transport for a
-// client, which can be dialed once, and the server's end.
-//
-// Messages are copied, not framed, and of any size. Send waits while 64 of them
-// are unread. When an end is closed, the other can still receive what was sent
-// before, then io.EOF. A pipe has no goroutines and no timers, and works in
-// bubbles of testing/synctest.
-func Pipe() (Transport, Conn) {
+// New is mcpclient.Pipe.
+func New() (transport.Transport, transport.Conn) {
 	there, back := make(chan []byte, pipeQueue), make(chan []byte, pipeQueue)
 	clientClosed, serverClosed := make(chan struct{}), make(chan struct{})
 	client := &pipeEnd{in: back, out: there, closed: clientClosed, peerClosed: serverClosed}
@@ -32,17 +29,17 @@ type pipeTransport struct {
 	dialed atomic.Bool
 }
 
-func (t *pipeTransport) Dial(ctx context.Context) (Conn, error) {
+func (t *pipeTransport) Dial(ctx context.Context) (transport.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if t.dialed.Swap(true) {
-		return nil, fmt.Errorf("dial a pipe: %w: make a new one", ErrDialedOnce)
+		return nil, fmt.Errorf("dial a pipe: %w: make a new one", transport.ErrDialedOnce)
 	}
 	return t.end, nil
 }
 
-// pipeEnd is a Conn.
+// pipeEnd is a [transport.Conn].
 type pipeEnd struct {
 	in         <-chan []byte
 	out        chan<- []byte
@@ -57,7 +54,7 @@ func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
 	}
 	select { // an end that is closed refuses, also when there is room
 	case <-e.closed:
-		return ErrClosed
+		return transport.ErrClosed
 	case <-e.peerClosed:
 		return fmt.Errorf("send to the other end of a pipe: %w", io.ErrClosedPipe)
 	default:
@@ -66,7 +63,7 @@ func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
 	case e.out <- bytes.Clone(message):
 		return nil
 	case <-e.closed:
-		return ErrClosed
+		return transport.ErrClosed
 	case <-e.peerClosed:
 		return fmt.Errorf("send to the other end of a pipe: %w", io.ErrClosedPipe)
 	case <-ctx.Done():
@@ -78,7 +75,7 @@ func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
 func (e *pipeEnd) Err() error {
 	select {
 	case <-e.closed:
-		return ErrClosed
+		return transport.ErrClosed
 	case <-e.peerClosed:
 		return io.EOF
 	default:
@@ -92,14 +89,14 @@ func (e *pipeEnd) Acknowledged() bool { return false }
 func (e *pipeEnd) Recv() ([]byte, error) {
 	select {
 	case <-e.closed:
-		return nil, ErrClosed
+		return nil, transport.ErrClosed
 	default:
 	}
 	select {
 	case message := <-e.in:
 		return message, nil
 	case <-e.closed:
-		return nil, ErrClosed
+		return nil, transport.ErrClosed
 	case <-e.peerClosed:
 	}
 	select { // what it sent before it closed

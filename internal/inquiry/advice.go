@@ -1,0 +1,32 @@
+package inquiry
+
+import (
+	"errors"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// CannotAskAdvice is for tools that ask by a request of their server, where the revision in use has none.
+// Such a tool works on a connection of an older revision.
+const CannotAskAdvice = "the tool asks by a request of its server, which this revision of the protocol does not have: " +
+	"connect with " + mcp.Revision20251125 + ", by Options.Protocol.Revision, adapter.Server.Revision or \"revision\" in mcp.json"
+
+// AdvisedError is the error of a call with advice for its caller, which its text has, too.
+type AdvisedError struct {
+	Err    error
+	Advice string
+}
+
+func (e *AdvisedError) Error() string { return e.Err.Error() + " (" + e.Advice + ")" }
+func (e *AdvisedError) Unwrap() error { return e.Err }
+
+// Advice is the advice of an error of a tool call, or of its result ([*mcp.ToolError]); "" if there is none.
+func Advice(err error) string {
+	if e, ok := errors.AsType[*AdvisedError](err); ok {
+		return e.Advice
+	}
+	if e, ok := errors.AsType[*mcp.ToolError](err); ok {
+		return e.Result.Advice
+	}
+	return ""
+}
