@@ -63,7 +63,12 @@ func (a account) short(stop StopReason, tight *engine, input int64) error {
 }
 
 // account is what a run, with the runs that it works for, has left and has to pay.
-type account struct{ *engine }
+type account struct {
+	engine *engine
+	rec    *recorder // of the engine
+}
+
+func (e *engine) account() account { return account{e, e.rec} }
 
 // limited reports whether a limit of this run, or of one that it works for, is as want says.
 func (e *engine) limited(want func(run.Limits) bool) bool {
@@ -82,7 +87,7 @@ func limitsSpending(l run.Limits) bool { return l.Tokens > 0 || len(l.Cost) > 0 
 // fewer than usual, with the run that has it. A call after which the run may go on leaves as much as it takes, and
 // a sub-agent leaves the run that it works for what its last answer takes.
 func (a account) room(input int64, final bool) (output int64, stop StopReason, tight *engine) {
-	output, stop, tight = a.agent.maxOutput(), StopOutput, a.engine
+	output, stop, tight = a.engine.agent.maxOutput(), StopOutput, a.engine
 	keep, share := int64(lastAnswer), int64(2)
 	if final {
 		keep, share = 0, 1
@@ -98,7 +103,7 @@ func (a account) room(input int64, final bool) (output int64, stop StopReason, t
 		}
 		limit, ok := limits.Cost[p.Currency]
 		left := limit - taken.Cost[p.Currency]
-		if kept := cost.Most((account{at}).price(), keep, 0); kept.Currency == p.Currency {
+		if kept := cost.Most(at.account().price(), keep, 0); kept.Currency == p.Currency {
 			left -= kept.Micro
 		}
 		if n := cost.Affords(p, left/share, input); ok && n < output {
@@ -120,24 +125,24 @@ func (a account) roomBeside(input int64, final bool) (output int64, stop StopRea
 		l.mu.Unlock()
 		select {
 		case <-settled:
-		case <-a.ctx.Done():
+		case <-a.engine.ctx.Done():
 		}
 		l.mu.Lock()
-		if a.ctx.Err() != nil {
-			return 0, stop, tight, a.ended()
+		if a.engine.ctx.Err() != nil {
+			return 0, stop, tight, a.engine.ended()
 		}
 	}
 }
 
 // lacks names the limit for which a call has to be the last one, or is [StopOutput].
 func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
-	if !d.limited(limitsSpending) {
+	if !d.engine.limited(limitsSpending) {
 		return StopOutput, nil
 	}
 	input := d.inputOf(c)
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
-	output, stop, _, err := d.roomBeside(input, false)
+	output, stop, _, err := d.account.roomBeside(input, false)
 	if output >= leastOutput {
 		stop = StopOutput
 	}
@@ -148,23 +153,23 @@ func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 // bound of the output, 0 for none.
 func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
 	change := &ledger.Called{Final: finalOf(stop), Lost: d.rec.state.Model != nil && !d.here}
-	if !d.limited(limitsSpending) {
+	if !d.engine.limited(limitsSpending) {
 		return 0, d.rec.record([]Event{start}, change)
 	}
 	input := d.inputOf(c)
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
-	output, limit, tight, err := d.roomBeside(input, stop != StopOutput)
+	output, limit, tight, err := d.account.roomBeside(input, stop != StopOutput)
 	if err != nil {
 		return 0, err
 	}
 	if limit != StopOutput && output < leastOutput {
-		output, limit, tight = d.room(input, true) // a hook has made the call longer
+		output, limit, tight = d.account.room(input, true) // a hook has made the call longer
 	}
 	if limit != StopOutput && output < leastOutput {
-		return 0, d.short(limit, tight, input)
+		return 0, d.account.short(limit, tight, input)
 	}
-	change.Reserved = d.most(input, output)
+	change.Reserved = d.account.most(input, output)
 	if err := d.rec.recordLocked([]Event{start}, change); err != nil {
 		return 0, err
 	}
@@ -176,13 +181,13 @@ func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (outpu
 // again records that a call of the model is made again whose end is unknown: it may be paid
 // for twice.
 func (d *dialog) again() error {
-	if !d.limited(limitsSpending) {
+	if !d.engine.limited(limitsSpending) {
 		return nil
 	}
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
 	reserved := d.rec.state.Model.Reserved
-	if err := d.refuses(reserved, 1); err != nil {
+	if err := d.account.refuses(reserved, 1); err != nil {
 		return err
 	}
 	return d.rec.recordLocked(nil, &ledger.Called{Reserved: reserved, Final: d.rec.state.Final, Lost: true})
@@ -236,10 +241,10 @@ func (a account) refuses(amount ledger.Amount, share int64) error {
 // meter counts a reply whose model does not: an estimate keeps Limits.Tokens, and nothing
 // keeps Limits.Cost.
 func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
-	if r.usage.Total > 0 || !d.limited(limitsSpending) {
+	if r.usage.Total > 0 || !d.engine.limited(limitsSpending) {
 		return nil
 	}
-	if d.limited(limitsCost) && cost.Most(d.price(), 1, 1).Micro > 0 {
+	if d.engine.limited(limitsCost) && cost.Most(d.account.price(), 1, 1).Micro > 0 {
 		return ErrUncounted
 	}
 	r.estimated = true
@@ -254,8 +259,8 @@ func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 
 // price is what the model costs, zero if that is unknown; of several models, what the dearest one costs.
 func (a account) price() (dearest price.Price) {
-	for _, name := range a.agent.names {
-		if p, _ := cost.PriceOf(a.agent.opts.Model.Prices, name); dearest.Currency == "" || cost.Most(p, 1000, 1000).Micro > cost.Most(dearest, 1000, 1000).Micro {
+	for _, name := range a.engine.agent.names {
+		if p, _ := cost.PriceOf(a.engine.agent.opts.Model.Prices, name); dearest.Currency == "" || cost.Most(p, 1000, 1000).Micro > cost.Most(dearest, 1000, 1000).Micro {
 			dearest = p
 		}
 	}
@@ -277,7 +282,7 @@ func (d *dialog) inputOf(c *ModelCall) int64 {
 	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
 		return last.Input + (size-last.Size)/tokenBytes
 	}
-	estimate := model.Tokens(c.Request, &d.agent.info)
+	estimate := model.Tokens(c.Request, &d.engine.agent.info)
 	return estimate + estimate*15/100
 }
 
@@ -309,7 +314,7 @@ func (d *dialog) sizeOfPart(p *run.Part) (size int64) {
 		size = int64(len(p.ID) + len(p.Name) + len(p.Text) + len(p.Arguments))
 	}
 	for i := range p.Media {
-		if d.agent.info.Takes(p.Media[i].MIMEType) {
+		if d.engine.agent.info.Takes(p.Media[i].MIMEType) {
 			size += d.sizeOfPart(&p.Media[i])
 		}
 	}

@@ -24,15 +24,15 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 	defer end()
 	defer func() { _ = e.rec.writer.save() }() // a later process finds what is missing in doubt
 	err := guarded("the step", func() error {
-		if err := e.shape(d.output); err != nil {
+		if err := e.engine.shape(d.output); err != nil {
 			return err
 		}
-		e.tally = l.counted
-		defer func() { l.counted = e.tally }()
+		e.dialog.counted = l.counted
+		defer func() { l.counted = e.dialog.counted }()
 		if err := l.wake(e); err != nil || !e.goes() {
 			return err
 		}
-		return e.observe(func() error {
+		return e.engine.observe(func() error {
 			if err := e.step(); err != nil {
 				return err
 			}

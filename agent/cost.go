@@ -12,7 +12,7 @@ import (
 // priced refuses a model whose cost is limited and cannot be told.
 func (a account) priced() error {
 	for p := a.engine; p != nil; p = p.parent {
-		if err := a.agent.priced(p.rec.state.Limits.Cost); err != nil {
+		if err := a.engine.agent.priced(p.rec.state.Limits.Cost); err != nil {
 			return err
 		}
 	}
@@ -49,11 +49,11 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 	tokens := cost.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
 	}
-	prices := a.agent.opts.Model.Prices
+	prices := a.engine.agent.opts.Model.Prices
 	amount, ok := cost.Of(prices, model, tokens)
 	if !ok { // providers answer with the dated name of a model
-		asked := a.agent.modelName()
-		for _, name := range a.agent.names {
+		asked := a.engine.agent.modelName()
+		for _, name := range a.engine.agent.names {
 			if name != "" && strings.HasPrefix(model, name) {
 				asked = name
 			}
@@ -69,7 +69,7 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 // Reserve refuses a completion that may take more than half of what is left of the run's
 // limits: the model needs the rest to answer. A reservation is durable before the model is asked.
 func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error) {
-	if !a.limited(limitsSpending) {
+	if !a.engine.limited(limitsSpending) {
 		return func(took cost.Charge) { a.charge(took, nil) }, nil
 	}
 	amount := ledger.Amount{Tokens: most.Tokens.Input + most.Tokens.Output}

@@ -78,15 +78,15 @@ func (d *dialog) discover() error {
 	change := &ledger.Offered{}
 	switch {
 	case s.Discovery == ledger.DiscoveryNone && begins && d.tooMany():
-		change.Discovery = cmp.Or(ledger.Discovery(d.agent.opts.Discover.By), d.agent.discovery())
-		change.Directory = directory(d.catalog, change.Discovery)
-	case s.Discovery == ledger.DiscoveryNone || d.settledFor == d.catalog:
+		change.Discovery = cmp.Or(ledger.Discovery(d.engine.agent.opts.Discover.By), d.engine.agent.discovery())
+		change.Directory = directory(d.engine.catalog, change.Discovery)
+	case s.Discovery == ledger.DiscoveryNone || d.settledFor == d.engine.catalog:
 		return nil
 	}
 	if err := d.always(change); err != nil {
 		return err
 	}
-	d.settledFor = d.catalog
+	d.settledFor = d.engine.catalog
 	if change.Discovery == ledger.DiscoveryNone && len(change.Tools) == 0 {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (r *recipe) discovery() ledger.Discovery {
 
 // tooMany reports whether the definitions of all tools take too much of the window.
 func (d *dialog) tooMany() bool {
-	share, window := d.agent.opts.Discover.Above, float64(cmp.Or(d.agent.window.Load(), defaultWindow))
+	share, window := d.engine.agent.opts.Discover.Above, float64(cmp.Or(d.engine.agent.window.Load(), defaultWindow))
 	limit := share * window
 	switch {
 	case share < 0:
@@ -111,10 +111,10 @@ func (d *dialog) tooMany() bool {
 	case share == 0:
 		limit = max(defaultShare*window, leastTokens)
 	}
-	w := d.agent.weighed.Load()
-	if w == nil || w.catalog != d.catalog {
-		w = &weight{d.catalog, model.Tokens(&model.Request{Tools: d.offer.all(d.catalog)}, &d.agent.info)}
-		d.agent.weighed.Store(w)
+	w := d.engine.agent.weighed.Load()
+	if w == nil || w.catalog != d.engine.catalog {
+		w = &weight{d.engine.catalog, model.Tokens(&model.Request{Tools: d.offer.all(d.engine.catalog)}, &d.engine.agent.info)}
+		d.engine.agent.weighed.Store(w)
 	}
 	return float64(w.tokens) > limit
 }
@@ -127,13 +127,13 @@ type weight struct {
 
 // always adds the tools that the model has without a search.
 func (d *dialog) always(to *ledger.Offered) error {
-	wanted := d.agent.opts.Discover.Always
+	wanted := d.engine.agent.opts.Discover.Always
 	if wanted == nil {
 		wanted = (*adapter.Tool).Listed
 	}
 	return guarded("Discover.Always", func() error {
 		n := newNamer(d.rec.state)
-		for _, tool := range d.catalog.Tools() {
+		for _, tool := range d.engine.catalog.Tools() {
 			if !isAnswer(tool) && wanted(tool) {
 				added, err := n.add(to, tool)
 				if err != nil {
@@ -197,9 +197,9 @@ const maxToolName = 64
 // present finds a tool that the run has added, as it is now.
 func (d *dialog) present(t *ledger.OfferedTool) (*adapter.Tool, error) {
 	if reads(t) {
-		return d.agent.reader.source.Tool(), nil
+		return d.engine.agent.reader.source.Tool(), nil
 	}
-	c := d.catalog
+	c := d.engine.catalog
 	tool, err := c.Find(t.Server, t.Tool, t.Def)
 	if errors.Is(err, adapter.ErrStale) { // it may have changed
 		tool, err = c.Find(t.Server, t.Tool, "")
@@ -229,16 +229,16 @@ func (o *offer) all(c *adapter.Catalog) []model.Tool {
 // tools are the tools of a request: those that the run has added stand behind all others, in their order.
 func (d *dialog) tools() []model.Tool {
 	s, o := d.rec.state, &d.offer
-	all := o.all(d.catalog)
+	all := o.all(d.engine.catalog)
 	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {
 		return all
 	}
-	if o.of == d.catalog && o.by == s.Discovery && o.added == len(s.Offered) {
+	if o.of == d.engine.catalog && o.by == s.Discovery && o.added == len(s.Offered) {
 		return slices.Clip(o.shown)
 	}
 	index := map[*adapter.Tool]int{}
 	added := map[*adapter.Tool]bool{}
-	catalog := d.catalog.Tools()
+	catalog := d.engine.catalog.Tools()
 	for i, t := range catalog {
 		index[t] = i
 	}
@@ -250,7 +250,7 @@ func (d *dialog) tools() []model.Tool {
 		}
 		added[tool] = true
 		if s.Discovery != ledger.DiscoveryCall || s.Offered[i].Listed {
-			named := d.agent.reader.offered // which is in no catalog
+			named := d.engine.agent.reader.offered // which is in no catalog
 			if at, ok := index[tool]; ok {
 				named = all[at]
 			}
@@ -267,14 +267,14 @@ func (d *dialog) tools() []model.Tool {
 			}
 		}
 	default:
-		shown = d.agent.finder.definitions(s.Discovery)
+		shown = d.engine.agent.finder.definitions(s.Discovery)
 		for i, t := range catalog {
 			if isAnswer(t) {
 				shown = append(shown, all[i])
 			}
 		}
 	}
-	o.of, o.by, o.added, o.shown = d.catalog, s.Discovery, len(s.Offered), append(shown, last...)
+	o.of, o.by, o.added, o.shown = d.engine.catalog, s.Discovery, len(s.Offered), append(shown, last...)
 	return slices.Clip(o.shown)
 }
 
@@ -370,11 +370,11 @@ func (d *dialog) proposed(asked []run.Part) []ledger.Call {
 func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
 	s := d.rec.state
 	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {
-		tool, _ := d.catalog.Lookup(name)
+		tool, _ := d.engine.catalog.Lookup(name)
 		return tool, name, arguments
 	}
 	if s.Discovery != ledger.DiscoveryNone && is(name, searchTool) {
-		return d.agent.finder.search.Tool(), searchTool, arguments
+		return d.engine.agent.finder.search.Tool(), searchTool, arguments
 	}
 	if s.Discovery == ledger.DiscoveryCall && is(name, callTool) {
 		if inner, given, err := calledBy(arguments); err == nil {
@@ -388,7 +388,7 @@ func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
 			}
 		}
 	}
-	tool, ok := d.catalog.Lookup(name)
+	tool, ok := d.engine.catalog.Lookup(name)
 	if !ok || s.Discovery != ledger.DiscoveryNone && !isAnswer(tool) {
 		return nil, name, arguments
 	}

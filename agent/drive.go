@@ -361,11 +361,11 @@ func (l *loaded) wake(e *driver) error {
 	l.answers = nil
 	if len(answers) == 0 && l.journal != nil && len(ledger.Open(e.rec.state)) > 0 {
 		var err error
-		if answers, err = l.journal.Replies(e.ctx); err != nil {
+		if answers, err = l.journal.Replies(e.engine.ctx); err != nil {
 			return err
 		}
 	}
-	if err := e.desk.wake(answers); err != nil || e.goes() {
+	if err := e.engine.desk.wake(answers); err != nil || e.goes() {
 		return err
 	}
 	return e.rec.commit()
@@ -381,17 +381,17 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 			return err
 		}
 	}
-	if err := e.shape(d.output); err != nil {
+	if err := e.engine.shape(d.output); err != nil {
 		return err
 	}
 	if depth, limit := depthOf(ctx), e.rec.state.Limits.Depth; depth > limit {
-		return e.failed(fmt.Errorf("the run is in a tool call of %d others, and may be in %d (Limits.Depth)", depth, limit))
+		return e.engine.failed(fmt.Errorf("the run is in a tool call of %d others, and may be in %d (Limits.Depth)", depth, limit))
 	}
 	if err := l.wake(e); err != nil {
 		return err
 	}
 	if e.goes() {
-		return e.observe(func() error { return l.proceed(e) })
+		return e.engine.observe(func() error { return l.proceed(e) })
 	}
 	switch s := e.rec.state; s.Status {
 	case run.StatusWaiting:

@@ -9,23 +9,28 @@ import (
 
 // driver moves a run on: by calls of the model, and by the calls of tools that it asks for.
 type driver struct {
-	dialog
-	swept bool // reservations of another process are settled
+	engine  *engine
+	rec     *recorder // of the engine
+	account account
+	dialog  dialog
+	swept   bool // reservations of another process are settled
 }
 
-func newDriver(e *engine) *driver { return &driver{dialog: dialog{account: account{e}}} }
+func newDriver(e *engine) *driver {
+	return &driver{engine: e, rec: e.rec, account: e.account(), dialog: dialog{engine: e, rec: e.rec, account: e.account()}}
+}
 
 // step moves the run on by a turn, or as far as it can go. What it leaves is recorded,
 // and not yet committed.
 func (d *driver) step() error {
 	if !d.swept {
 		d.swept = true
-		if err := d.forget(); err != nil {
+		if err := d.account.forget(); err != nil {
 			return err
 		}
 	}
 	if d.goes() && d.rec.state.Phase == ledger.PhaseModel {
-		if err := d.turn(); err != nil {
+		if err := d.dialog.turn(); err != nil {
 			return err
 		}
 	}
@@ -40,7 +45,7 @@ func (d *driver) goes() bool { return d.rec.state.Status == run.StatusRunning }
 
 // proceed moves the run of a sub-agent on until it does not go on any more.
 func (d *driver) proceed() error {
-	limit := d.root().rec.state.Limits.Depth
+	limit := d.engine.root().rec.state.Limits.Depth
 	if depth := len(d.rec.path); depth > limit {
 		return fmt.Errorf("sub-agents are %d deep, and %d may be (Limits.Depth)", depth, limit)
 	}

@@ -22,14 +22,14 @@ const maxWait = 30 * time.Second
 // reply was shown.
 func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streamed) (*model.Response, error) {
 	for n := 0; ; n++ {
-		reply, err := receive(ctx, d.agent.model, q, stream)
+		reply, err := receive(ctx, d.engine.agent.model, q, stream)
 		failed, ok := errors.AsType[*model.Error](err)
 		switch {
-		case d.ctx.Err() != nil:
-			return nil, d.ended()
+		case d.engine.ctx.Err() != nil:
+			return nil, d.engine.ended()
 		case err == nil:
 			return reply, nil
-		case n >= d.agent.opts.Model.Retries || !ok || !passing(failed) || stream.shown():
+		case n >= d.engine.agent.opts.Model.Retries || !ok || !passing(failed) || stream.shown():
 			return nil, fmt.Errorf("call model: %w", err)
 		}
 		if failed.Kind == model.ErrorTimeout {
@@ -38,8 +38,8 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 			}
 		}
 		d.rec.show(&Warning{Text: fmt.Sprintf("the model call failed and is made again: %v", err)})
-		if err := backoff.Sleep(d.ctx, max(retryPolicy.Delay(n), failed.RetryAfter)); err != nil {
-			return nil, d.ended()
+		if err := backoff.Sleep(d.engine.ctx, max(retryPolicy.Delay(n), failed.RetryAfter)); err != nil {
+			return nil, d.engine.ended()
 		}
 	}
 }
@@ -81,15 +81,15 @@ func passing(e *model.Error) bool {
 // infer does the work of a call of the model, observed. The observer gets the reply as the
 // hooks leave it.
 func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context) (*reply, error)) (r *reply, err error) {
-	o := d.agent.opts.Observe
+	o := d.engine.agent.opts.Observe
 	if o == nil {
-		return work(d.ctx)
+		return work(d.engine.ctx)
 	}
 	v := &Inference{
-		Turn: c.Turn, Model: d.agent.modelName(), Provider: cmp.Or(d.agent.info.Provider, "unknown"), Request: c.Request,
+		Turn: c.Turn, Model: d.engine.agent.modelName(), Provider: cmp.Or(d.engine.agent.info.Provider, "unknown"), Request: c.Request,
 	}
 	began := time.Now()
-	ctx, done := o.Infer(d.ctx, v)
+	ctx, done := o.Infer(d.engine.ctx, v)
 	err = errGoexit
 	defer func() {
 		if r != nil {

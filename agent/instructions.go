@@ -18,17 +18,17 @@ const (
 
 // system is the system prompt of the next model call.
 func (d *dialog) system() string {
-	accept, directory := d.agent.opts.ServerInstructions, d.rec.state.Directory
+	accept, directory := d.engine.agent.opts.ServerInstructions, d.rec.state.Directory
 	if accept == nil && directory == "" {
-		return d.agent.opts.System
+		return d.engine.agent.opts.System
 	}
-	if d.instructed != d.catalog {
-		said := []string{d.agent.opts.System, directory}
+	if d.instructed != d.engine.catalog {
+		said := []string{d.engine.agent.opts.System, directory}
 		if accept != nil {
-			said = append(said, instructionsOf(d.catalog, accept))
+			said = append(said, instructionsOf(d.engine.catalog, accept))
 		}
 		said = slices.DeleteFunc(said, func(s string) bool { return s == "" })
-		d.instructed, d.prompt = d.catalog, strings.TrimSpace(strings.Join(said, "\n\n"))
+		d.instructed, d.prompt = d.engine.catalog, strings.TrimSpace(strings.Join(said, "\n\n"))
 	}
 	return d.prompt
 }

@@ -85,7 +85,7 @@ func (a *account) limit() StopReason {
 // limitAbove names a limit that the run has reached for which a sub-agent works.
 func (a *account) limitAbove() (stop StopReason) {
 	stop = StopOutput
-	for p := a.parent; p != nil && stop == StopOutput; p = p.parent {
+	for p := a.engine.parent; p != nil && stop == StopOutput; p = p.parent {
 		p.rec.read(func(s *ledger.State) {
 			if spent := s.Spent.Since(s.Before); s.Limits.Calls >= 0 && spent.Calls > s.Limits.Calls {
 				stop = StopMaxToolCalls

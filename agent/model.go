@@ -41,10 +41,13 @@ type tally struct {
 
 // dialog is what a run says to its model, and what the model replies.
 type dialog struct {
-	account
-	kept  any // by the model, of what it was asked
-	offer offer
-	tally
+	engine  *engine
+	rec     *recorder // of the engine
+	account account
+
+	kept       any // by the model, of what it was asked
+	offer      offer
+	counted    tally
 	truncation truncation
 	notes      map[string]bool  // of the model, that were shown
 	key        string           // see cacheKey
@@ -63,7 +66,7 @@ func (d *dialog) turn() error {
 		return err
 	}
 	if err := d.compact(); err != nil {
-		return d.failed(err)
+		return d.engine.failed(err)
 	}
 	reply, stop, err := d.ask(d.account.limit())
 	if long, ok := errors.AsType[*overflow](err); ok {
@@ -76,10 +79,10 @@ func (d *dialog) turn() error {
 	}
 	if answer := stopOf(err); answer != nil {
 		defer d.settle()
-		return d.finishFor(*answer, StopHook)
+		return d.engine.finishFor(*answer, StopHook)
 	}
 	if err != nil {
-		err = d.failedAt(stop, err)
+		err = d.engine.failedAt(stop, err)
 		d.settle()
 		return err
 	}
@@ -90,11 +93,11 @@ func (d *dialog) turn() error {
 	case len(reply.calls) > 0 || reply.repair:
 		return nil // the run continues: with the calls, or by asking again
 	case strings.TrimSpace(reply.text) == "" && reply.stop == nil:
-		return d.failedAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswer(stop)))
-	case d.agent.output != nil && reply.output == nil:
-		return d.failedAt(stop, d.noOutput(reply.text))
+		return d.engine.failedAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswer(stop)))
+	case d.engine.agent.output != nil && reply.output == nil:
+		return d.engine.failedAt(stop, d.engine.noOutput(reply.text))
 	}
-	d.visits.end()
+	d.engine.visits.end()
 	return d.rec.record([]Event{
 		&TurnEnd{Turn: d.rec.state.Turn, Messages: d.rec.state.History[len(d.rec.state.History)-1:]},
 		&Output{Text: reply.text, StopReason: stop, FinishReason: reply.finish},
@@ -131,7 +134,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	if err != nil {
 		return nil, stop, err
 	}
-	a, final := d.agent, stop != StopOutput
+	a, final := d.engine.agent, stop != StopOutput
 	start := &ModelStart{Turn: d.rec.state.Turn, Model: a.modelName(), Final: final, Messages: len(d.rec.state.History)}
 	output, err := d.called(c, stop, start)
 	if err != nil {
@@ -150,7 +153,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return d.generated(ctx, c, stream, output)
 	})
 	if err != nil {
-		if r != nil && !d.limited(limitsSpending) { // with limits, what was reserved counts
+		if r != nil && !d.engine.limited(limitsSpending) { // with limits, what was reserved counts
 			if failure := d.rec.record(nil, &ledger.Charged{Spent: r.usage}); failure != nil {
 				return nil, stop, failure
 			}
@@ -158,7 +161,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, d.overflowed(c, stream, err)
 	}
 	if final {
-		r.keepCalls(d.answerTool()) // the model may make no other
+		r.keepCalls(d.engine.answerTool()) // the model may make no other
 	}
 	end := r.event(d.rec.state.Turn, stream.has(r.text), time.Since(began))
 	end.Window = use
@@ -194,7 +197,7 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 	if d.rec.state.Limits.Active > 0 {
 		r.usage.Active = time.Since(began)
 	}
-	err = hooks(d.agent.opts.Hooks).afterModel(d.ctx, d.rec.state, r)
+	err = hooks(d.engine.agent.opts.Hooks).afterModel(d.engine.ctx, d.rec.state, r)
 	if answer := stopOf(err); answer != nil {
 		r.stopAt(*answer)
 		return r, nil
@@ -216,12 +219,12 @@ func (d *dialog) warnOnce(text string) {
 
 // prepare makes a call of the model.
 func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
-	a := d.agent
-	d.catalog = a.tools.Catalog(a.profile)
+	a := d.engine.agent
+	d.engine.catalog = a.tools.Catalog(a.profile)
 	if err := d.discover(); err != nil {
 		return nil, stop, err
 	}
-	if err := d.priced(); err != nil {
+	if err := d.account.priced(); err != nil {
 		return nil, stop, err
 	}
 	call := func() *ModelCall {
@@ -239,12 +242,12 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 			c = call()
 		}
 	}
-	return c, stop, hooks(d.agent.opts.Hooks).beforeModel(d.ctx, d.rec.state, c)
+	return c, stop, hooks(d.engine.agent.opts.Hooks).beforeModel(d.engine.ctx, d.rec.state, c)
 }
 
 // request is what the model is asked, before a limit or a hook changes it.
 func (d *dialog) request() *model.Request {
-	a, settings := d.agent, &d.agent.opts.Model
+	a, settings := d.engine.agent, &d.engine.agent.opts.Model
 	return &model.Request{
 		System: d.system(), Messages: slices.Clip(d.rec.state.History), Tools: d.tools(), Format: a.format,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
@@ -279,14 +282,14 @@ func definitions(c *adapter.Catalog) []model.Tool {
 // replied records a reply.
 func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) error {
 	defer d.settle()
-	if d.agent.format != nil && len(r.calls) == 0 || d.agent.output != nil && r.stop != nil {
-		r.output, _ = d.written(r.text) // see complaint
+	if d.engine.agent.format != nil && len(r.calls) == 0 || d.engine.agent.output != nil && r.stop != nil {
+		r.output, _ = d.engine.written(r.text) // see complaint
 	}
 	r.repair = !final && r.stop == nil && d.engine.repairs(r)
 	change := &ledger.Responded{
 		Message: r.message, Calls: d.proposed(r.calls), Finish: r.finish, Endpoint: r.asked, Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
-	if d.limited(limitsSpending) {
+	if d.engine.limited(limitsSpending) {
 		change.Size = d.sizeOf(c)
 	}
 	return d.rec.record([]Event{end}, change)
@@ -295,7 +298,7 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 // lastTurn makes of a request one in which the model has to answer: without calls, or by the
 // tool of a structured answer.
 func (d *dialog) lastTurn(q *model.Request, final bool) {
-	tool := d.answerTool()
+	tool := d.engine.answerTool()
 	last := ""
 	switch {
 	case tool != nil && (final || d.rec.state.Repairs > 0):
@@ -303,7 +306,7 @@ func (d *dialog) lastTurn(q *model.Request, final bool) {
 	case final:
 		last = reminder.Last
 	}
-	if d.agent.format != nil {
+	if d.engine.agent.format != nil {
 		last = strings.TrimSpace(last + "\n" + d.engine.complaint())
 	}
 	if last != "" {
@@ -365,13 +368,13 @@ func (s *streamed) has(text string) bool { return text != "" && s.text.String() 
 func (d *dialog) reply(got *model.Response) *reply {
 	m := got.Message
 	m.Role = run.RoleAssistant
-	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.agent.modelName()), maxWord)
+	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.engine.agent.modelName()), maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
-	m.Parts = d.ids.name(m.Parts, d.rec.state.History)
+	m.Parts = d.counted.ids.name(m.Parts, d.rec.state.History)
 	r := &reply{message: m, id: excerpt.CutAt(got.ID, maxWord), text: m.Text(), finish: excerpt.CutAt(got.Finish, maxWord), usage: counted(got.Usage)}
-	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.agent.info.Endpoint), maxWord)
+	r.asked = excerpt.CutAt(cmp.Or(got.Endpoint, d.engine.agent.info.Endpoint), maxWord)
 	r.usage.Turns = 1
-	r.usage.Cost = d.cost(m.Model, r.usage)
+	r.usage.Cost = d.account.cost(m.Model, r.usage)
 	r.calls = callsOf(m.Parts)
 	return r
 }

@@ -40,7 +40,7 @@ func (d *dialog) refit(o *overflow) error {
 	history, sent := compact.Estimate(d.rec.state.History), max(o.size/backBytes, 1)
 	fits := history // some of it: a compactor leaves less than the window
 	if window > 0 {
-		d.agent.window.Store(window)
+		d.engine.agent.window.Store(window)
 		if prompt == 0 {
 			prompt = sent
 		}
@@ -52,7 +52,7 @@ func (d *dialog) refit(o *overflow) error {
 	}
 	d.settle()
 	budget := compact.Budget{Window: fits, Estimate: history}
-	change, err := d.shorten(d.agent.opts.Compact, budget)
+	change, err := d.shorten(d.engine.agent.opts.Compact, budget)
 	if err != nil {
 		return err
 	}
@@ -118,28 +118,28 @@ func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
 // compact makes the history shorter if it is too long for the model. A failure leaves it
 // as it is, and what it has used counts.
 func (d *dialog) compact() error {
-	budget := compact.Budget{Window: d.agent.window.Load()}
+	budget := compact.Budget{Window: d.engine.agent.window.Load()}
 	if last := d.rec.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.rec.state.History) {
 		back := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / backBytes
 		budget.Tokens, budget.Messages = last.Tokens()-max(last.Reasoning-back, 0), last.Messages
 	} else {
-		budget.Estimate = d.estimate.of(d.rec.state.History)
+		budget.Estimate = d.counted.estimate.of(d.rec.state.History)
 	}
-	_, err := d.shorten(d.agent.opts.Compact, budget)
+	_, err := d.shorten(d.engine.agent.opts.Compact, budget)
 	return err
 }
 
 // shorten asks a compactor, and records what it changes; nil is nothing.
 func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.Compacted, error) {
-	short, err := by(d.ctx, d.rec.state.History, budget)
+	short, err := by(d.engine.ctx, d.rec.state.History, budget)
 	if err != nil && short != nil {
 		if err := d.rec.record(nil, &ledger.Charged{Spent: short.Usage}); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case d.ctx.Err() != nil:
-		return nil, d.ended()
+	case d.engine.ctx.Err() != nil:
+		return nil, d.engine.ended()
 	case err != nil:
 		d.rec.show(&Warning{Text: fmt.Sprintf("the history is not made shorter: %v", err)})
 		return nil, nil
@@ -148,7 +148,7 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 	}
 	change := &ledger.Compacted{Replaced: short.Replaced, Messages: short.Messages, Usage: short.Usage}
 	d.nameKept(change)
-	d.estimate, d.ids, d.truncation = estimate{}, callIDs{}, truncation{told: d.truncation.told}
-	d.window.messages, d.window.history, d.window.results = 0, 0, 0
+	d.counted.estimate, d.counted.ids, d.truncation = estimate{}, callIDs{}, truncation{told: d.truncation.told}
+	d.counted.window.messages, d.counted.window.history, d.counted.window.results = 0, 0, 0
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }

@@ -54,7 +54,7 @@ func newTurn(e *engine) *turn {
 		results: kept, finding: &finding{rec: e.rec, agent: e.agent, offered: e.offered},
 	}
 	ctx := context.WithValue(e.ctx, depthKey{}, depthOf(e.ctx)+1)
-	ctx = cost.WithAccount(ctx, account{e})
+	ctx = cost.WithAccount(ctx, e.account())
 	t.scope.ctx, t.scope.cancel = context.WithCancelCause(t.servers.asCaller(ctx))
 	return t
 }

@@ -47,13 +47,13 @@ type window struct {
 
 // fills says what fills the window in a call.
 func (d *dialog) fills(q *model.Request) *WindowUse {
-	w, info := &d.window, &d.agent.info
-	use := &WindowUse{Size: d.agent.window.Load(), Estimated: true}
+	w, info := &d.counted.window, &d.engine.agent.info
+	use := &WindowUse{Size: d.engine.agent.window.Load(), Estimated: true}
 	if q.System != w.system {
 		w.system, w.said = q.System, model.Tokens(&model.Request{System: q.System}, info)
 	}
 	use.Instructions = w.said
-	if slices.ContainsFunc(d.agent.opts.Hooks, func(h Hook) bool { return h.BeforeModel != nil }) {
+	if slices.ContainsFunc(d.engine.agent.opts.Hooks, func(h Hook) bool { return h.BeforeModel != nil }) {
 		*w = window{system: w.system, said: w.said} // it may have changed anything
 	}
 	kept := min(len(q.Messages), len(d.rec.state.History))
@@ -64,8 +64,8 @@ func (d *dialog) fills(q *model.Request) *WindowUse {
 	w.messages, w.history, w.results = kept, w.history+history, w.results+results
 	history, results = tokensOf(q.Messages[kept:], info) // reminders, which do not stay
 	use.History, use.Results = w.history+history, w.results+results
-	if s := d.rec.state; w.servers == nil || w.catalog != d.catalog || w.by != s.Discovery || w.offered != len(s.Offered) || w.tools != len(q.Tools) {
-		w.catalog, w.by, w.offered, w.tools, w.servers = d.catalog, s.Discovery, len(s.Offered), len(q.Tools), nil
+	if s := d.rec.state; w.servers == nil || w.catalog != d.engine.catalog || w.by != s.Discovery || w.offered != len(s.Offered) || w.tools != len(q.Tools) {
+		w.catalog, w.by, w.offered, w.tools, w.servers = d.engine.catalog, s.Discovery, len(s.Offered), len(q.Tools), nil
 		w.servers, w.about = d.serverTools(q.Tools)
 	}
 	use.Instructions += w.about
@@ -92,7 +92,9 @@ func tokensOf(messages []run.Message, info *model.Info) (history, results int64)
 
 // serverTools estimates the tools of a request by their servers, in the order of their first tools. about is what the host adds once.
 func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, about int64) {
-	tokens := func(tools ...model.Tool) int64 { return model.Tokens(&model.Request{Tools: tools}, &d.agent.info) }
+	tokens := func(tools ...model.Tool) int64 {
+		return model.Tokens(&model.Request{Tools: tools}, &d.engine.agent.info)
+	}
 	servers = []ServerTools{}
 	if len(tools) > 0 {
 		about = max(0, 2*tokens(tools[0])-tokens(tools[0], tools[0]))
