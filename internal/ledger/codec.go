@@ -14,23 +14,16 @@ import (
 // encoding/json does it right. Inside of each other they are written as plain
 // structures, in one pass.
 type (
-	plainState     State
-	plainMessage   run.Message
-	plainPart      run.Part
-	plainCall      Call
-	plainOffered   OfferedTool
-	plainAsk       run.Question
-	plainAnswer    run.Reply
-	plainAgentName AgentName
-	plainRequest   Request
-	plainLastCall  LastCall
-	plainLimits    run.Limits
-	plainSpent     run.Spent
-	plainSampling  run.Sampling
-	plainDecision  Decision
-	plainTask      Task
-	plainKept      run.Kept
-	plainAmount    Amount
+	plainState    State
+	plainMessage  run.Message
+	plainPart     run.Part
+	plainAsk      run.Question
+	plainAnswer   run.Reply
+	plainLimits   run.Limits
+	plainSpent    run.Spent
+	plainSampling run.Sampling
+	plainDecision Decision
+	plainKept     run.Kept
 )
 
 // options make the JSON of a run's values: equal values have equal bytes. Text and JSON of
@@ -45,42 +38,28 @@ var marshalers = jsonv2.JoinMarshalers(
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *State) error { return jsonv2.MarshalEncode(e, (*plainState)(s)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, m *run.Message) error { return jsonv2.MarshalEncode(e, (*plainMessage)(m)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, p *run.Part) error { return jsonv2.MarshalEncode(e, (*plainPart)(p)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, c *Call) error { return jsonv2.MarshalEncode(e, (*plainCall)(c)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, t *OfferedTool) error { return jsonv2.MarshalEncode(e, (*plainOffered)(t)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, q *run.Question) error { return jsonv2.MarshalEncode(e, (*plainAsk)(q)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *run.Reply) error { return jsonv2.MarshalEncode(e, (*plainAnswer)(a)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, n *AgentName) error { return jsonv2.MarshalEncode(e, (*plainAgentName)(n)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Request) error { return jsonv2.MarshalEncode(e, (*plainRequest)(r)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, c *LastCall) error { return jsonv2.MarshalEncode(e, (*plainLastCall)(c)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, l *run.Limits) error { return jsonv2.MarshalEncode(e, (*plainLimits)(l)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *run.Spent) error { return jsonv2.MarshalEncode(e, (*plainSpent)(s)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *run.Sampling) error { return jsonv2.MarshalEncode(e, (*plainSampling)(s)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, d *Decision) error { return jsonv2.MarshalEncode(e, (*plainDecision)(d)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, t *Task) error { return jsonv2.MarshalEncode(e, (*plainTask)(t)) }),
 	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, k *run.Kept) error { return jsonv2.MarshalEncode(e, (*plainKept)(k)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *Amount) error { return jsonv2.MarshalEncode(e, (*plainAmount)(a)) }),
 )
 
 var unmarshalers = jsonv2.JoinUnmarshalers(
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *State) error { return s.read(d) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, m *run.Message) error { return jsonv2.UnmarshalDecode(d, (*plainMessage)(m)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, p *run.Part) error { return jsonv2.UnmarshalDecode(d, (*plainPart)(p)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, c *Call) error { return jsonv2.UnmarshalDecode(d, (*plainCall)(c)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, t *OfferedTool) error { return jsonv2.UnmarshalDecode(d, (*plainOffered)(t)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, q *run.Question) error { return jsonv2.UnmarshalDecode(d, (*plainAsk)(q)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *run.Reply) error { return jsonv2.UnmarshalDecode(d, (*plainAnswer)(a)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, n *AgentName) error { return jsonv2.UnmarshalDecode(d, (*plainAgentName)(n)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, r *Request) error { return jsonv2.UnmarshalDecode(d, (*plainRequest)(r)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, c *LastCall) error { return jsonv2.UnmarshalDecode(d, (*plainLastCall)(c)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, l *run.Limits) error { return jsonv2.UnmarshalDecode(d, (*plainLimits)(l)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *run.Spent) error { return jsonv2.UnmarshalDecode(d, (*plainSpent)(s)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *run.Sampling) error {
 		return jsonv2.UnmarshalDecode(d, (*plainSampling)(s))
 	}),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, o *Decision) error { return jsonv2.UnmarshalDecode(d, (*plainDecision)(o)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, t *Task) error { return jsonv2.UnmarshalDecode(d, (*plainTask)(t)) }),
 	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, k *run.Kept) error { return jsonv2.UnmarshalDecode(d, (*plainKept)(k)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Amount) error { return jsonv2.UnmarshalDecode(d, (*plainAmount)(a)) }),
 )
 
 func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, options) }
@@ -132,50 +111,8 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON implements [encoding/json.Marshaler]. Equal calls have equal bytes.
-func (c Call) MarshalJSON() ([]byte, error) { return marshal(&c) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (c *Call) UnmarshalJSON(data []byte) error { return read("call", data, c) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (t OfferedTool) MarshalJSON() ([]byte, error) { return marshal(&t) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (t *OfferedTool) UnmarshalJSON(data []byte) error { return read("an offered tool", data, t) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (n AgentName) MarshalJSON() ([]byte, error) { return marshal(&n) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (n *AgentName) UnmarshalJSON(data []byte) error { return read("the name of an agent", data, n) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (r Request) MarshalJSON() ([]byte, error) { return marshal(&r) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (r *Request) UnmarshalJSON(data []byte) error { return read("the model call", data, r) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (c LastCall) MarshalJSON() ([]byte, error) { return marshal(&c) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (c *LastCall) UnmarshalJSON(data []byte) error { return read("the last model call", data, c) }
-
 // MarshalJSON implements [encoding/json.Marshaler].
 func (d Decision) MarshalJSON() ([]byte, error) { return marshal(&d) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (d *Decision) UnmarshalJSON(data []byte) error { return read("a decision", data, d) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (t Task) MarshalJSON() ([]byte, error) { return marshal(&t) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (t *Task) UnmarshalJSON(data []byte) error { return read("a task", data, t) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (a Amount) MarshalJSON() ([]byte, error) { return marshal(&a) }
-
-// UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (a *Amount) UnmarshalJSON(data []byte) error { return read("an amount", data, a) }

@@ -26,9 +26,8 @@ func TestUnknownMembers(t *testing.T) {
 	exact(t, `{"tokens":7,"l":1}`, new(run.Limits))
 	exact(t, `{"sampling":{"tokens":7,"r":1},"s":1}`, new(run.Spent))
 	exact(t, `{"allow":true,"d":1}`, new(ledger.Decision))
-	exact(t, `{"id":"1","t":1}`, new(ledger.Task))
-	for _, v := range []any{run.Part{}, run.Message{}, ledger.Call{}, run.Question{}, run.Reply{}, run.Limits{}, run.Spent{}, run.Sampling{},
-		ledger.Decision{}, ledger.Task{}, ledger.AgentName{}, ledger.Request{}, ledger.Amount{}, &ledger.State{}, ledger.Entry{Seq: 1, Change: new(ledger.Woken)}} {
+	for _, v := range []any{run.Part{}, run.Message{}, run.Question{}, run.Reply{}, run.Limits{}, run.Spent{}, run.Sampling{},
+		ledger.Decision{}, &ledger.State{}, ledger.Entry{Seq: 1, Change: new(ledger.Woken)}} {
 		if data, err := json.Marshal(v); err != nil || strings.Contains(string(data), "Unknown") {
 			t.Errorf("%T: got %s, %v, want no member Unknown", v, data, err)
 		}
