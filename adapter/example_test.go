@@ -109,7 +109,7 @@ func ExampleCatalog_Changes() {
 		fmt.Printf("%s of %s: %s (%s)\n", c.Path, c.Tool, c.Note, c.Effect)
 	}
 	// Output:
-	// /properties/unit of forecast: null stands for not given (same)
+	// /properties/unit of forecast: null stands for a missing property (same)
 }
 
 func ExampleOptions_approve() {

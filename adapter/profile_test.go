@@ -231,7 +231,7 @@ func checkArguments(t *testing.T, tool *Tool, p Profile, root map[string]any, ch
 
 // What a provider can take as it is stays as it is.
 func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
-	needed := regexp.MustCompile(`at the root|merged into|from the root|is spelled out`)
+	needed := regexp.MustCompile(`at the root|merged into|from the root|keyword is added`)
 	for name, raw := range publishedSchemas(t) {
 		tool := toolWith(t, string(raw))
 		for _, p := range []Profile{ProfilePlain, ProfileOpenAI, ProfileAnthropic} {
@@ -303,7 +303,7 @@ func TestCatalogForAProvider(t *testing.T) {
 	if diff := cmp.Diff(strict, []string{"open", "search"}); diff != "" {
 		t.Errorf("got (-) want (+) strict:\n%s", diff)
 	}
-	want := SchemaChange{Tool: "search", Path: "/properties/n", Keyword: "required", Effect: "same", Note: "null stands for not given"}
+	want := SchemaChange{Tool: "search", Path: "/properties/n", Keyword: "required", Effect: "same", Note: "null stands for a missing property"}
 	if !slices.Contains(changes, want) {
 		t.Errorf("got %v, want %v among them", changes, want)
 	}

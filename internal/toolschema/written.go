@@ -11,21 +11,21 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Written is the schema for a model.
+// Written is a schema rewritten for a provider.
 type Written struct {
 	Parameters json.RawMessage
 	Root       map[string]any // the same, decoded; nil for [rewrite.Plain]
 	Strict     bool           // within the subset of [rewrite.OpenAIStrict]
-	Wrapped    bool           // all arguments belong into the wrapper
-	TurnBack   bool           // [Schema.Arguments] may have to turn the model's arguments back
+	Wrapped    bool           // all arguments are in the property Schema.Wrapper
+	TurnBack   bool           // [Schema.Arguments] may have to undo the rewriting in the model's arguments
 	Changes    []rewrite.Change
 }
 
-// For writes the schema in the dialect of a provider. A schema without a need
-// for changes stays the same, byte for byte. Room is what the schemas of one peer share.
+// For rewrites the schema for a provider. A schema that needs no changes stays the same, byte for byte. room bounds the
+// schemas of one peer together; see [rewrite.For].
 func (s *Schema) For(target rewrite.Target, room *rewrite.Room) *Written {
 	w := &Written{Parameters: s.Parameters}
-	w.complete(s.Root(), target)
+	w.noteCompletion(s.Root(), target)
 	if target == rewrite.Plain {
 		return w
 	}
@@ -43,16 +43,16 @@ func (s *Schema) For(target rewrite.Target, room *rewrite.Room) *Written {
 	return w
 }
 
-// complete notes what a schema was completed by. Null is noted where it is taken
-// out by the rewriting, too, which [rewrite.Plain] has none of.
-func (w *Written) complete(root map[string]any, target rewrite.Target) {
+// noteCompletion reports what [New] added to the schema. For [rewrite.Plain] it also reports null values that were removed;
+// for other targets the rewriting reports them.
+func (w *Written) noteCompletion(root map[string]any, target rewrite.Target) {
 	for _, key := range []string{"type", "properties", "required"} {
 		_, there := root[key]
 		switch {
 		case there && target == rewrite.Plain && isNull(root, key):
 			w.Changes = append(w.Changes, rewrite.Change{Keyword: key, Note: "null was removed"})
 		case !there && key != "required":
-			c := rewrite.Change{Keyword: key, Note: "what is missing is spelled out"}
+			c := rewrite.Change{Keyword: key, Note: "the missing keyword is added"}
 			references := target != rewrite.Gemini && target != rewrite.GoogleAI // these have no references
 			if key == "type" && references && tree.RefersToRoot(root) {
 				c.Effect = rewrite.Narrower

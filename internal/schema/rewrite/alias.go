@@ -9,22 +9,21 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// maxPropertyName is the longest name of a property that Anthropic takes.
+// maxPropertyName is the longest name of a property that Anthropic accepts.
 const maxPropertyName = 64
 
 var plainName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
-// Aliases gives a plain name to every property whose own name not all providers
-// take, wherever a schema mentions it. It returns the names by alias: a name has one
-// alias, which no property has.
+// Aliases returns an alias for every property whose name some provider refuses, wherever a schema mentions it. The result
+// maps aliases to names. No alias is the name of a property.
 func Aliases(root any) map[string]string {
 	c := collector{names: map[string]bool{}, taken: map[string]bool{}}
 	for s := range tree.All(root) {
 		eachDescribed(s, func(name string) { c.names[name] = true })
 		for _, value := range Enumerated(s) {
-			c.value(value)
+			c.addValue(value)
 		}
 		for says := range tree.All(s["propertyNames"]) {
 			for _, name := range tree.Strings(Enumerated(says)) {
@@ -35,21 +34,21 @@ func Aliases(root any) map[string]string {
 	return c.aliases()
 }
 
-// collector has the names of properties that a schema mentions, and the names in its
-// enumerated values.
+// collector collects the names of properties that a schema mentions, and the names in its enumerated values, which no
+// alias may have.
 type collector struct{ names, taken map[string]bool }
 
-// value takes the names in an enumerated value.
-func (c *collector) value(v any) {
+// addValue collects the names in an enumerated value.
+func (c *collector) addValue(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
-			c.value(item)
+			c.addValue(item)
 		}
 	case map[string]any:
 		for name, member := range v {
 			c.taken[name] = true
-			c.value(member)
+			c.addValue(member)
 		}
 	}
 }
@@ -63,8 +62,8 @@ func Enumerated(s map[string]any) []any {
 	return values
 }
 
-// eachDescribed visits the names of properties that the keywords of a subschema
-// mention, some of them more than once.
+// eachDescribed visits the names of properties that the keywords of a subschema mention. It may visit a name more than
+// once.
 func eachDescribed(s map[string]any, visit func(name string)) {
 	for _, key := range []string{"properties", "dependentRequired", "dependentSchemas", "dependencies"} {
 		for name, says := range tree.Object(s[key]) {
@@ -79,8 +78,8 @@ func eachDescribed(s map[string]any, visit func(name string)) {
 	}
 }
 
-// EachName visits the names of properties that a subschema mentions itself, in its
-// enumerated values, too, some of them more than once.
+// EachName visits the names of properties that a subschema mentions, also in its enumerated values. It may visit a name
+// more than once.
 func EachName(s map[string]any, visit func(name string)) {
 	eachDescribed(s, visit)
 	for _, value := range Enumerated(s) {
@@ -90,8 +89,7 @@ func EachName(s map[string]any, visit func(name string)) {
 	}
 }
 
-// aliases gives plain names, by alias. No alias is the name of a property, or the alias
-// of another.
+// aliases maps aliases to names. No alias is the name of a property or the alias of another name.
 func (c *collector) aliases() map[string]string {
 	var odd []string
 	for name := range c.names {

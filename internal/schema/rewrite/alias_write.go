@@ -8,14 +8,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// names write the names of properties as plain ones, wherever they are mentioned.
+// names replaces the names of properties by their aliases.
 type names struct {
 	doc    *tree.Document
-	byName map[string]string
-	odd    []string // the names that have one, in order
+	byName map[string]string // aliases
+	odd    []string          // the names that have an alias, sorted
 }
 
-// newNames returns nil if a document has only plain names.
+// newNames returns nil if no name in the document needs an alias.
 func newNames(doc *tree.Document) *names {
 	a := &names{doc: doc, byName: map[string]string{}}
 	for alias, name := range Aliases(doc.Root) {
@@ -27,7 +27,7 @@ func newNames(doc *tree.Document) *names {
 	return a
 }
 
-// alias is the plain name of a property, if it has one.
+// alias returns the alias of a property, if it has one.
 func (a *names) alias(name string) (alias string, ok bool) {
 	if a == nil {
 		return "", false
@@ -36,11 +36,11 @@ func (a *names) alias(name string) (alias string, ok bool) {
 	return alias, ok
 }
 
-// write writes the names that a subschema mentions itself.
+// write replaces the names that a subschema mentions, but not those of its subschemas.
 func (a *names) write(out map[string]any, at string, r *Report) {
 	described := map[string]bool{}
 	eachDescribed(out, func(name string) { described[name] = true })
-	a.byPatterns(out)
+	a.describeMatches(out)
 	for _, key := range []string{"properties", "dependentSchemas", "dependentRequired"} {
 		if named := tree.Object(out[key]); named != nil {
 			out[key] = a.members(named, tree.Join(at, key), r)
@@ -51,9 +51,9 @@ func (a *names) write(out map[string]any, at string, r *Report) {
 	}
 	for _, key := range []string{"enum", "const"} {
 		value, ok := out[key]
-		if called, changed := a.value(value); ok && changed {
-			out[key] = called
-			r.Note(at, key, Same, "properties are called as they are where they are described")
+		if renamed, changed := a.value(value); ok && changed {
+			out[key] = renamed
+			r.Note(at, key, Same, "the properties have the names of their descriptions")
 		}
 	}
 	if says, ok := out["propertyNames"]; ok {
@@ -90,9 +90,9 @@ func (a *names) list(all []any) []any {
 	return out
 }
 
-// byPatterns describes properties that only patterns of names describe, which their
-// aliases may not match.
-func (a *names) byPatterns(out map[string]any) {
+// describeMatches describes the properties that only patterns describe, because their aliases may not match the
+// patterns.
+func (a *names) describeMatches(out map[string]any) {
 	patterns := tree.Object(out["patternProperties"])
 	properties := maps.Clone(tree.Object(out["properties"]))
 	for _, pattern := range tree.Keys(patterns) {
@@ -116,7 +116,7 @@ func (a *names) byPatterns(out map[string]any) {
 }
 
 // value gives the members of an enumerated value their aliases.
-func (a *names) value(v any) (called any, changed bool) {
+func (a *names) value(v any) (renamed any, changed bool) {
 	switch v := v.(type) {
 	case []any:
 		out := slices.Clone(v)
@@ -142,8 +142,7 @@ func (a *names) value(v any) (called any, changed bool) {
 	return v, false
 }
 
-// propertyNames allows the aliases of the names that an object allows, and no other
-// alias of a described property.
+// propertyNames allows the aliases of the allowed names, and refuses the aliases of other described properties.
 func (a *names) propertyNames(out map[string]any, says any, described map[string]bool, at string, r *Report) {
 	var allowed, refused []any
 	effect := Same
@@ -170,12 +169,12 @@ func (a *names) propertyNames(out map[string]any, says any, described map[string
 	if refused != nil {
 		says = allOf(says, map[string]any{"not": map[string]any{"enum": refused}})
 	}
-	if s := tree.Object(says); allowed != nil && s["enum"] != nil && tree.Only(s, "enum", "type") {
+	if s := tree.Object(says); allowed != nil && s["enum"] != nil && tree.HasOnly(s, "enum", "type") {
 		says = tree.Without(s, "enum")
 		tree.Object(says)["enum"] = a.list(tree.List(s["enum"]))
 	} else if allowed != nil {
 		says = map[string]any{"anyOf": []any{map[string]any{"enum": allowed}, says}}
 	}
 	out["propertyNames"] = says
-	r.Note(at, "propertyNames", effect, "the properties are called as they are where they are described")
+	r.Note(at, "propertyNames", effect, "the properties have the names of their descriptions")
 }

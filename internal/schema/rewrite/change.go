@@ -10,16 +10,16 @@ import (
 type Effect int
 
 const (
-	// Same means that the model is told the same: in other words, or in a form
-	// that is turned back before validation.
+	// Same means that the rewritten schema says the same, perhaps in a form that is
+	// decoded before validation.
 	Same Effect = iota
 
-	// Narrower means that the model is not told of some arguments that the
+	// Narrower means that the rewritten schema forbids some arguments that the
 	// original allows.
 	Narrower
 
-	// Wider means that the model is not held to something that the original
-	// demands. Validation holds it to that.
+	// Wider means that the rewritten schema allows some arguments that the original
+	// forbids. Validation still refuses them.
 	Wider
 )
 
@@ -37,7 +37,7 @@ func (e Effect) String() string {
 // Change is one difference between a schema and its rewritten form.
 type Change struct {
 	Path    string // a JSON pointer into the original schema, through its references and merged parts; "…" for names beyond 1 KiB
-	Keyword string // that the change is about, "" for the subschema as a whole
+	Keyword string // the changed keyword; "" for the whole subschema
 	Effect  Effect
 	Note    string
 }
@@ -45,13 +45,13 @@ type Change struct {
 // Report lists the changes of one result, each once.
 type Report struct {
 	Changes []Change
-	Silent  bool // something was changed that is not listed
-	Full    int  // changes that are listed one by one; of the others, the first of each keyword and effect is
+	Silent  bool // something was changed that matters to nobody, and is not listed
+	Full    int  // the number of changes that are listed one by one; of the rest, only the first of each keyword and effect
 
 	seen map[Change]bool
 }
 
-// Note records a
+// Note records a change.
 func (r *Report) Note(at, keyword string, effect Effect, text string) {
 	c := Change{Path: at, Keyword: keyword, Effect: effect, Note: text}
 	key := c
@@ -69,15 +69,15 @@ func (r *Report) Note(at, keyword string, effect Effect, text string) {
 	r.Changes = append(r.Changes, c)
 }
 
-// Reset drops all that was recorded.
+// Reset drops all changes.
 func (r *Report) Reset() { *r = Report{Full: r.Full} }
 
-// Clone is a copy to return to.
+// Clone returns a copy, from which an attempt can be undone.
 func (r *Report) Clone() Report {
 	return Report{slices.Clone(r.Changes), r.Silent, r.Full, maps.Clone(r.seen)}
 }
 
-// Unwrap makes paths below a prefix paths without it.
+// Unwrap removes a prefix from the paths of the changes below it.
 func (r *Report) Unwrap(prefix string) {
 	for i, c := range r.Changes {
 		if rest, ok := strings.CutPrefix(c.Path, prefix); ok && (rest == "" || rest[0] == '/') {

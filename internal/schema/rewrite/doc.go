@@ -1,10 +1,8 @@
-// Package rewrite puts a JSON Schema into the subset that a model provider takes, and
-// reports the changes.
+// Package rewrite rewrites a JSON Schema for the subset that a model provider accepts, and reports the changes.
 //
-// Validation uses the original, so arguments are still held to what a rewritten schema
-// cannot say. Descriptions tell the model what words can tell. If a provider cannot
-// express a value at all, the model writes it as JSON text, which package toolschema
-// decodes again.
+// Arguments are validated against the original schema, so what a rewritten schema cannot express is still checked. It is
+// added to the descriptions for the model. If a provider cannot express a value at all, the model writes it as JSON text,
+// which package toolschema decodes.
 package rewrite
 
 import (
@@ -22,7 +20,7 @@ const (
 	// providers need.
 	Plain Target = "plain"
 
-	// OpenAI takes JSON Schema, but wants an object without alternatives at the
+	// OpenAI accepts JSON Schema, but requires an object without alternatives at the
 	// root, and items for every array.
 	OpenAI Target = "openai"
 
@@ -30,19 +28,19 @@ const (
 	// no others are allowed, and few keywords are known.
 	OpenAIStrict Target = "openai-strict"
 
-	// Anthropic takes JSON Schema 2020-12, but wants an object without
-	// alternatives at the root, and plain names of properties.
+	// Anthropic accepts JSON Schema 2020-12, but requires an object without
+	// alternatives at the root, and property names of at most 64 letters, digits and "_.-".
 	Anthropic Target = "anthropic"
 
-	// Gemini takes a subset of OpenAPI 3.0: one type for each schema, no
-	// references, enumerations of strings.
+	// Gemini accepts a subset of OpenAPI 3.0: one type for each schema, no
+	// references, and only strings in enumerations.
 	Gemini Target = "gemini"
 
-	// LlamaCpp is what llama.cpp makes a grammar of: as OpenAI, without large bounds, and with the
-	// patterns that it reads.
+	// LlamaCpp is the subset that llama.cpp can turn into a grammar: as OpenAI, but without large bounds
+	// and with simple patterns only.
 	LlamaCpp Target = "llamacpp"
 
-	// GoogleAI is what langchaingo's googleai and vertex providers pass on to
+	// GoogleAI is the part that langchaingo's googleai and vertex providers forward to
 	// Gemini: types, descriptions, properties, items and required.
 	GoogleAI Target = "googleai"
 )
@@ -50,17 +48,16 @@ const (
 // Result is a rewritten schema. It shares nothing that is changed with the original.
 type Result struct {
 	Root    map[string]any
-	Changes []Change // those that tell somebody something
-	Changed bool     // Root is not the original
+	Changes []Change // without those that matter to nobody; see Report.Silent
+	Changed bool     // Root differs from the original
 	Strict  bool     // Root is within the subset of OpenAIStrict
 }
 
-// For rewrites a schema whose root is an object. The schema must have been compiled, so
-// that its keywords have the right shapes. Room is what it shares with other schemas;
-// nil for none.
+// For rewrites a schema whose root is an object. The schema must have been compiled, so that its keywords have values of
+// the right kind. room bounds it together with other schemas; nil bounds it alone.
 //
-// If a provider refuses alternatives and the like at the root, the schema becomes that
-// of one property, which [WrapperName] names.
+// If the provider refuses a keyword at the root, such as anyOf, the root becomes the schema of one property, which
+// [WrapperName] names.
 func For(target Target, root map[string]any, room *Room) Result {
 	if room == nil {
 		room = &Room{}
@@ -88,17 +85,17 @@ func For(target Target, root map[string]any, room *Room) Result {
 	return result
 }
 
-// writeStandard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic take.
+// writeStandard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic accept.
 func writeStandard(target Target, root map[string]any, r *Report) map[string]any {
 	name := WrapperName(root)
 	source := followRoot(root, r)
-	wraps := name != "" && tree.Says(source, refusedRoots[target])
+	wraps := name != "" && tree.HasAny(source, refusedRoots[target])
 	if wraps {
 		r.Reset()
 		r.Note("", "", Same, wrapNote(name))
 		source = wrapRoot(root, name)
 	}
-	doc := modernize(source, modernOptions{Items: target == OpenAI, PlainNames: target == Anthropic}, r)
+	doc := modernize(source, modernOptions{addItems: target == OpenAI, plainNames: target == Anthropic}, r)
 	out := doc.Root
 	if target == LlamaCpp {
 		out = tree.Object((&llama{r, doc.Document}).schema(out, ""))
@@ -121,14 +118,14 @@ var refusedRoots = map[Target][]string{
 	LlamaCpp:  {"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"},
 }
 
-// objectRoot completes a root, which is that of arguments.
+// objectRoot gives a root the type object, and properties. referred says that a reference leads to the root.
 func objectRoot(out map[string]any, referred bool, r *Report) {
 	if len(tree.Types(out)) > 1 {
 		effect := Same
 		if referred {
 			effect = Narrower
 		}
-		r.Note("", "type", effect, "arguments are an object always")
+		r.Note("", "type", effect, "arguments are always an object")
 	}
 	out["type"] = "object"
 	if tree.Object(out["properties"]) == nil {
@@ -137,10 +134,10 @@ func objectRoot(out map[string]any, referred bool, r *Report) {
 }
 
 func wrapNote(name string) string {
-	return "asked for as the property " + strconv.Quote(name) + ", because the root must be an object without alternatives"
+	return "moved into the property " + strconv.Quote(name) + ", because the root must be an object without alternatives"
 }
 
-// maxDescription bounds what is added to a description.
+// maxDescription bounds a sentence that is added to a description, in bytes.
 const maxDescription = 1000
 
 // describe adds a sentence to a description.
@@ -154,8 +151,8 @@ func describe(s map[string]any, sentence string) {
 	s["description"] = sentence
 }
 
-// tell adds to the description what keywords say that are not in out.
-func tell(out, in map[string]any, keywords ...string) {
+// tellDropped adds the keywords of in that out does not have to the description.
+func tellDropped(out, in map[string]any, keywords ...string) {
 	var facts []string
 	for _, key := range keywords {
 		if value, ok := in[key]; ok {

@@ -7,23 +7,22 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// maxCompared bounds how deeply alternatives are compared: required properties can refer
-// back to where they stand.
+// maxCompared bounds how deeply alternatives are compared, because required properties can refer to themselves.
 const maxCompared = 16
 
-// exclusive says how alternatives of a oneOf become ones that a value fits one of: by
-// the properties that each must not have. Objects are written without further
-// properties. It returns false if a value can fit two of them nevertheless.
+// exclusive lists for each alternative of a oneOf the properties that it must not have, so that a value matches only one
+// alternative of an anyOf. It assumes that objects are written without further properties. It returns false if a value
+// could still match two alternatives.
 func exclusive(doc *tree.Document, branches []map[string]any) (lacks [][]string, effect Effect, ok bool) {
 	lacks = make([][]string, len(branches))
 	for i, a := range branches {
 		for j, b := range branches[i+1:] {
 			j += i + 1
-			if apart(doc, a, b, maxCompared) {
+			if disjoint(doc, a, b, maxCompared) {
 				continue
 			}
 			more, less := difference(b, a), difference(a, b)
-			if !tree.IsObject(a) || !tree.IsObject(b) || len(more)*len(less) == 0 || !doc.Spend(breadth(a)+breadth(b)+len(lacks[i])+len(lacks[j])) {
+			if !tree.IsObject(a) || !tree.IsObject(b) || len(more)*len(less) == 0 || !doc.Spend(mergeCost(a)+mergeCost(b)+len(lacks[i])+len(lacks[j])) {
 				return nil, Wider, false
 			}
 			lacks[i], lacks[j] = append(lacks[i], more[0]), append(lacks[j], less[0])
@@ -45,9 +44,9 @@ func besideRequired(s map[string]any) map[string]any {
 	return tree.Without(s, "required", "title", "description")
 }
 
-// apart reports whether no value fits both subschemas, as far as types, enumerated
-// values and required properties tell.
-func apart(doc *tree.Document, a, b map[string]any, depth int) bool {
+// disjoint reports whether types, enumerated values and required properties show that no value matches both
+// subschemas.
+func disjoint(doc *tree.Document, a, b map[string]any, depth int) bool {
 	valuesA, valuesB := tree.Constants(a), tree.Constants(b)
 	typesA, typesB := tree.Types(a), tree.Types(b)
 	required := tree.Strings(a["required"])
@@ -67,11 +66,11 @@ func apart(doc *tree.Document, a, b map[string]any, depth int) bool {
 	also := tree.SetOf(tree.List(b["required"])...)
 	return refusesAny(b, required) || refusesAny(a, tree.Strings(b["required"])) || slices.ContainsFunc(required, func(name string) bool {
 		p, q := tree.Object(a["properties"])[name], tree.Object(b["properties"])[name]
-		return also.Has(name) && p != nil && q != nil && apart(doc, doc.Plain(p), doc.Plain(q), depth-1)
+		return also.Has(name) && p != nil && q != nil && disjoint(doc, doc.Plain(p), doc.Plain(q), depth-1)
 	})
 }
 
-// refusesAny reports whether an object allows no property of one of some names.
+// refusesAny reports whether an object must not have a property with one of the names.
 func refusesAny(s map[string]any, names []string) bool {
 	return s["additionalProperties"] == false && s["patternProperties"] == nil && slices.ContainsFunc(names, func(name string) bool {
 		_, described := tree.Object(s["properties"])[name]
@@ -79,7 +78,7 @@ func refusesAny(s map[string]any, names []string) bool {
 	})
 }
 
-// lacking is an object that must not have some properties.
+// lacking returns a schema of objects without the named properties.
 func lacking(names []string) map[string]any {
 	refused := make(map[string]any, len(names))
 	for _, name := range names {

@@ -16,15 +16,15 @@ const Placeholder = "no_parameters"
 // maxGeminiDepth bounds how deeply schemas nest; below, values are JSON text.
 const maxGeminiDepth = 32
 
-// unrolled are the levels to which what refers to itself is written. The first level
-// with at most maxUnrolled subschemas is taken. At none, it is JSON text.
+// unrolled are the numbers of levels to which a recursive schema is tried, in this order. The first one with at most
+// maxUnrolled subschemas is used. With 0 levels the recursive part is JSON text.
 var unrolled = []int{3, 2, 1, 0}
 
 const maxUnrolled = 500
 
 // writeGemini writes a root in Gemini's subset of OpenAPI.
 func writeGemini(target Target, root map[string]any, r *Report, room *Room) map[string]any {
-	d := modernize(root, modernOptions{Inline: true}, r)
+	d := modernize(root, modernOptions{inline: true}, r)
 	in := maps.Clone(d.Root) // references lead to the root as it was
 	objectRoot(in, false, r)
 	before := r.Clone()
@@ -39,18 +39,18 @@ func writeGemini(target Target, root map[string]any, r *Report, room *Room) map[
 		g := &gemini{forms{r, &b, target == GoogleAI}, d, levels}
 		out = g.schema(in, "", nil)
 		if out != nil && !b.over() || levels == 0 {
-			room.take(*whole, b, r)
+			room.spend(*whole, b, r)
 			break
 		}
 	}
 	return geminiRoot(out, WrapperName(root), target, r)
 }
 
-// geminiRoot makes an object with properties of what was written of a root.
+// geminiRoot turns a written root into an object with at least one property, which Gemini requires.
 func geminiRoot(out map[string]any, name string, target Target, r *Report) map[string]any {
 	switch {
 	case out == nil:
-		r.Note("", "", Wider, "left to validation, because no arguments fit")
+		r.Note("", "", Wider, "left to validation, because it allows no arguments")
 		out = map[string]any{"type": "object"}
 	case out["type"] != "object" && name != "":
 		r.Note("", "", Same, wrapNote(name))
@@ -71,47 +71,47 @@ func geminiRoot(out map[string]any, name string, target Target, r *Report) map[s
 	return out
 }
 
-// gemini writes subschemas. It returns nil if no value fits one, or none that can be
-// written. via are the references that led to a subschema.
+// gemini writes subschemas. Its methods return nil if a subschema allows no value that can be written. via are the
+// references that led to a subschema.
 type gemini struct {
 	forms
 	*document
-	levels int // to which what refers to itself is written
+	levels int // how often a reference to itself is followed
 }
 
-// hop is a reference that was followed: from the place of its target to its own.
+// hop is a reference that was followed: from is the path of its target, to the path of the reference.
 type hop struct{ ref, from, to string }
 
-// place is where a subschema stands in the original, through references.
-func (g *gemini) place(s map[string]any, otherwise string, via []hop) string {
-	place, ok := g.Places[tree.Address(s)]
+// path returns the path of a subschema in the original, through references; otherwise if it is unknown.
+func (g *gemini) path(s map[string]any, otherwise string, via []hop) string {
+	path, ok := g.places[tree.Address(s)]
 	if !ok {
 		return otherwise
 	}
 	for _, h := range slices.Backward(via) {
-		if below, ok := strings.CutPrefix(place, h.from); ok && (below == "" || below[0] == '/') {
+		if below, ok := strings.CutPrefix(path, h.from); ok && (below == "" || below[0] == '/') {
 			return h.to + below
 		}
 	}
-	return place
+	return path
 }
 
 // schema writes one subschema.
 func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 	s, ok := v.(map[string]any)
 	if ok {
-		at = g.place(s, at, via)
+		at = g.path(s, at, via)
 	}
 	switch {
 	case tree.Never(v):
-		g.Note(at, "", Same, "left out, because no value fits it")
+		g.Note(at, "", Same, "left out, because it allows no value")
 		return nil
 	case !ok:
 		return g.anything(at, nil)
 	case !g.node() && at != "", len(via) > maxGeminiDepth, strings.Count(at, "/") > 2*maxGeminiDepth:
 		return g.asText(at, "the value", s)
 	}
-	whole, via, ok := g.whole(s, at, via)
+	whole, via, ok := g.resolved(s, at, via)
 	switch {
 	case !ok:
 		return g.asText(at, "the value", s)
@@ -127,10 +127,10 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 	return g.kinds(whole, at, via)
 }
 
-// whole replaces references and merges allOf. What leads back to where it came from too
-// often is nothing. It returns false for a reference without a target, and for what
-// refers to itself if that is JSON text.
-func (g *gemini) whole(s map[string]any, at string, via []hop) (map[string]any, []hop, bool) {
+// resolved replaces references and merges allOf. A reference that leads to itself more than g.levels times becomes
+// tree.Nothing. It returns false if the subschema must be JSON text: a reference has no target, or is recursive and
+// g.levels is 0.
+func (g *gemini) resolved(s map[string]any, at string, via []hop) (map[string]any, []hop, bool) {
 	for {
 		parts := tree.List(s["allOf"])
 		ref, refers := s["$ref"].(string)
@@ -142,11 +142,11 @@ func (g *gemini) whole(s map[string]any, at string, via []hop) (map[string]any, 
 			case !found, g.levels == 0 && times > 0:
 				return nil, via, false
 			case g.levels > 0 && times >= g.levels:
-				g.Note(at, "$ref", Narrower, "left out: what refers to itself is written "+strconv.Itoa(g.levels)+" levels deep")
+				g.Note(at, "$ref", Narrower, "left out: a recursive schema is written "+strconv.Itoa(g.levels)+" levels deep")
 				return tree.Nothing, via, true
 			}
 			g.Note(at, "$ref", Same, "the reference is replaced by what it refers to")
-			via = append(slices.Clip(via), hop{ref, g.Places[tree.Address(tree.Object(target))], at})
+			via = append(slices.Clip(via), hop{ref, g.places[tree.Address(tree.Object(target))], at})
 			s, parts = tree.Without(s, "$ref"), []any{target}
 		case len(parts) > 0:
 			g.Note(at, "allOf", Same, "the parts are merged")
@@ -154,7 +154,7 @@ func (g *gemini) whole(s map[string]any, at string, via []hop) (map[string]any, 
 		default:
 			return s, via, true
 		}
-		seen := map[string]any{} // what sees the properties and items of all parts
+		seen := map[string]any{} // these apply to the properties and items of all parts
 		tree.CopyKeys(seen, s, "unevaluatedProperties", "unevaluatedItems")
 		s = tree.Without(s, "unevaluatedProperties", "unevaluatedItems")
 		for _, p := range parts {
@@ -163,22 +163,22 @@ func (g *gemini) whole(s map[string]any, at string, via []hop) (map[string]any, 
 			}
 			part, inner, ok := tree.Object(p), via, true
 			if !refers {
-				part, inner, ok = g.whole(part, g.place(part, at, via), via)
+				part, inner, ok = g.resolved(part, g.path(part, at, via), via)
 			}
-			if !ok || !g.work(breadth(s)+breadth(part)) {
+			if !ok || !g.work(mergeCost(s)+mergeCost(part)) {
 				return nil, via, false
 			}
 			if via = inner; tree.Never(part) {
 				return tree.Nothing, via, true
 			}
-			s = g.both(s, part, at)
+			s = g.mergeNoting(s, part, at)
 		}
 		maps.Copy(s, seen)
 	}
 }
 
-// both merges two subschemas that hold together.
-func (g *gemini) both(a, b map[string]any, at string) map[string]any {
+// mergeNoting merges two subschemas that both apply, and reports what is lost.
+func (g *gemini) mergeNoting(a, b map[string]any, at string) map[string]any {
 	out, lost := merge(a, b)
 	for _, key := range lost {
 		if contradicts(key) {
@@ -189,5 +189,5 @@ func (g *gemini) both(a, b map[string]any, at string) map[string]any {
 	return out
 }
 
-// contradicts reports whether two values of a keyword leave no value.
+// contradicts reports whether two different values of a keyword allow no value.
 func contradicts(key string) bool { return key == "const" || key == "enum" || key == "type" }

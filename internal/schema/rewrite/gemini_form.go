@@ -6,14 +6,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// forms writes what needs no other subschemas.
+// forms writes subschemas that have no subschemas of their own.
 type forms struct {
 	*Report
 	*budget
 	googleAI bool
 }
 
-// asText asks for a value as JSON text.
+// asText writes a string that holds the value as JSON text. what names the value for the model.
 func (f *forms) asText(at, what string, s map[string]any) map[string]any {
 	f.Note(at, "", Wider, what+" is asked for as JSON text")
 	out := map[string]any{"type": "string"}
@@ -25,13 +25,13 @@ func (f *forms) asText(at, what string, s map[string]any) map[string]any {
 	return out
 }
 
-// scalarForms are the forms of texts, numbers and booleans.
+// scalarForms returns subschemas of strings, numbers and booleans.
 func scalarForms() []any {
 	return []any{map[string]any{"type": "string"}, map[string]any{"type": "number"}, map[string]any{"type": "boolean"}}
 }
 
-// anything asks for a value without a type, in forms that need not be turned back: a
-// text alone does not tell whether it is meant as JSON.
+// anything writes a subschema without a type as alternatives that need no decoding: from a string alone one cannot
+// tell whether it is meant as JSON.
 func (f *forms) anything(at string, s map[string]any) map[string]any {
 	first := map[string]any{"type": "string"}
 	tree.CopyKeys(first, s, "description")
@@ -57,7 +57,7 @@ func setNullable(s map[string]any) {
 	s["nullable"] = true
 }
 
-// orNull lets a value be null, which may be all that it can be. GoogleAI cannot be told.
+// orNull allows null, too; if out is nil, only null. GoogleAI has no way to say so.
 func orNull(out map[string]any, googleAI bool) map[string]any {
 	if googleAI {
 		return out
@@ -69,9 +69,9 @@ func orNull(out map[string]any, googleAI bool) map[string]any {
 	return out
 }
 
-// joined makes one subschema of the forms of alternatives, nil for none.
-func joined(written []any) map[string]any {
-	all := formsOf(written)
+// anyOf joins alternatives to one subschema. It returns nil if there are none.
+func anyOf(written []any) map[string]any {
+	all := flattened(written)
 	switch len(all) {
 	case 0:
 		return nil
@@ -81,8 +81,8 @@ func joined(written []any) map[string]any {
 	return map[string]any{"anyOf": all}
 }
 
-// formsOf lists the forms of alternatives, which may be alternatives themselves.
-func formsOf(written []any) []any {
+// flattened lists alternatives and, instead of an anyOf among them, its branches.
+func flattened(written []any) []any {
 	var all []any
 	for _, one := range written {
 		if inner := tree.List(tree.Object(one)["anyOf"]); inner != nil {
@@ -94,30 +94,29 @@ func formsOf(written []any) []any {
 	return all
 }
 
-// withoutEntries leaves out lists of names and values, which stand for objects: beside
-// other lists they would stay lists.
+// withoutEntries removes lists of entries, which stand for objects: beside other lists they could not be told apart.
 func (f *forms) withoutEntries(written map[string]any, at string) map[string]any {
 	if written == nil {
 		return nil
 	}
-	all := formsOf([]any{written})
+	all := flattened([]any{written})
 	left := slices.DeleteFunc(slices.Clone(all), isEntries)
 	if len(left) == len(all) {
 		return written
 	}
 	f.Note(at, "type", Narrower, "objects are not offered beside lists")
-	return joined(left)
+	return anyOf(left)
 }
 
-// The properties of an item that stands for a property of an object: its name,
-// its value, or the value as JSON text.
+// The properties of an entry, which stands for a property of an object: its name, its value, or the value as JSON
+// text.
 const (
 	EntryName  = "key"
 	EntryValue = "value"
 	EntryJSON  = "json"
 )
 
-// isEntries reports whether a form is a list of names and values.
+// isEntries reports whether a written subschema is a list of entries.
 func isEntries(form any) bool {
 	properties := tree.Object(tree.Object(tree.Object(form)["items"])["properties"])
 	for name := range properties {
@@ -128,24 +127,24 @@ func isEntries(form any) bool {
 	return len(properties) > 1 && properties[EntryName] != nil
 }
 
-// onlyTexts leaves out of enumerated values all that are not texts, because beside texts
-// they would be taken for such.
-func (f *forms) onlyTexts(s map[string]any, at string) map[string]any {
+// onlyStrings removes the enumerated values that are not strings, because beside strings they would be taken for
+// strings.
+func (f *forms) onlyStrings(s map[string]any, at string) map[string]any {
 	values := tree.Constants(s)
 	left := slices.DeleteFunc(slices.Clone(values), func(v any) bool { _, ok := v.(string); return !ok && v != nil })
 	if len(left) == len(values) {
 		return s
 	}
-	f.Note(at, said(s, "enum"), Narrower, "values that are not strings are not offered beside strings")
+	f.Note(at, sourceKeyword(s, "enum"), Narrower, "values that are not strings are not offered beside strings")
 	s = tree.Without(s, "const")
 	s["enum"] = left
 	return s
 }
 
-// enumeration writes values as strings, which is what can be enumerated.
+// enumeration writes values as strings, because Gemini enumerates only strings.
 func (f *forms) enumeration(values []any, s map[string]any, at string) map[string]any {
 	if len(values) == 0 {
-		f.Note(at, "", Same, "left out, because no value fits it")
+		f.Note(at, "", Same, "left out, because it allows no value")
 		return nil
 	}
 	var spelled, kinds []any
@@ -166,8 +165,8 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	}
 	out := map[string]any{"type": "string", "format": "enum", "enum": union(spelled, nil)}
 	tree.CopyKeys(out, s, "title", "description")
-	switch kind := plainKind(union(kinds, nil)); {
-	case f.googleAI && kind != "": // its values are told in words only
+	switch kind := scalarKind(union(kinds, nil)); {
+	case f.googleAI && kind != "": // the description lists the values
 		out["type"] = kind
 	case odd:
 		f.Note(at, "enum", Same, "the values are written as strings")
@@ -176,7 +175,7 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	case empty && len(spelled) > 0:
 		f.Note(at, "enum", Narrower, "the empty value is not offered")
 	case empty:
-		f.Note(at, "enum", Same, "the empty text is asked for by its length")
+		f.Note(at, "enum", Same, "the empty string is written as a maximum length of 0")
 		out = map[string]any{"type": "string", "maxLength": number(0)}
 		tree.CopyKeys(out, s, "title", "description")
 	case len(spelled) == 0:
@@ -188,8 +187,8 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	return out
 }
 
-// plainKind is the type of numbers or booleans, "" for other values.
-func plainKind(kinds []any) string {
+// scalarKind returns the common type of numbers or booleans, "" for other values.
+func scalarKind(kinds []any) string {
 	switch {
 	case len(kinds) == 2 && slices.Contains(kinds, any("integer")) && slices.Contains(kinds, any("number")):
 		return "number"
@@ -199,8 +198,8 @@ func plainKind(kinds []any) string {
 	return ""
 }
 
-// loosely tells keywords that are left to validation in the description.
-func (f *forms) loosely(out, s map[string]any, at string, keywords ...string) {
+// tellUnwritable adds keywords that Gemini does not have to the description.
+func (f *forms) tellUnwritable(out, s map[string]any, at string, keywords ...string) {
 	for _, key := range keywords {
 		if value, ok := s[key]; ok && (key != "uniqueItems" || value == true) {
 			effect := Wider
@@ -213,7 +212,8 @@ func (f *forms) loosely(out, s map[string]any, at string, keywords ...string) {
 	}
 }
 
-// finish counts what was written of s and leaves the rest to GoogleAI's description.
+// finish takes what was written for s from the budget. For GoogleAI it moves the keywords that are not forwarded to the
+// description.
 func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 	n := 0
 	for key, v := range out {
@@ -231,7 +231,7 @@ func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 		return f.asText(at, "the value", nil)
 	}
 	if f.googleAI {
-		return f.carried(out, s, at)
+		return f.forwarded(out, s, at)
 	}
 	return out
 }

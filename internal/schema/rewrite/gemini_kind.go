@@ -8,12 +8,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// geminiKind is how Gemini's subset says a type.
+// geminiKind says which keywords Gemini has for a type.
 type geminiKind struct {
-	name  string
-	keeps []string // as they are, beside title, description and default
-	loose []string // that there are no keywords for
-	tells []string // keywords by which a subschema without a type is of this one
+	name    string
+	keeps   []string // copied unchanged, beside title, description and default
+	lacks   []string // left to validation
+	implies []string // a subschema without a type that has one of these gets this type
 }
 
 var geminiKinds = []geminiKind{
@@ -32,7 +32,7 @@ func geminiKindOf(name string) geminiKind {
 	return geminiKinds[max(i, 0)]
 }
 
-// kinds writes a subschema by its types, as alternatives if there are several.
+// kinds writes a subschema for each of its types, as alternatives if there are several.
 func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 	all := tree.Types(s)
 	nullable := slices.Contains(all, "null")
@@ -42,8 +42,8 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 		g.Note(at, "type", Same, "null is written as nullable")
 	case len(all) == 0:
 		for _, k := range geminiKinds {
-			if i := slices.IndexFunc(k.tells, func(key string) bool { _, ok := s[key]; return ok }); i >= 0 && all == nil {
-				g.Note(at, "type", Narrower, "the type is taken from "+k.tells[i])
+			if i := slices.IndexFunc(k.implies, func(key string) bool { _, ok := s[key]; return ok }); i >= 0 && all == nil {
+				g.Note(at, "type", Narrower, "the type is taken from "+k.implies[i])
 				all = []string{k.name}
 			}
 		}
@@ -70,7 +70,7 @@ func (g *gemini) kinds(s map[string]any, at string, via []hop) map[string]any {
 			}
 		}
 	}
-	out := joined(written)
+	out := anyOf(written)
 	if nullable {
 		return orNull(out, g.googleAI)
 	}
@@ -86,14 +86,14 @@ func (g *gemini) typed(k geminiKind, s map[string]any, at string, via []hop) map
 	switch k.name {
 	case "object":
 		if ok = g.object(out, s, at, via); ok && out["properties"] == nil && at != "" {
-			if out = g.bare(s, at, via); out == nil {
+			if out = g.entries(s, at, via); out == nil {
 				return nil
 			}
 		}
 	case "array":
 		s = g.contained(out, s, at)
 		ok = g.array(out, s, at, via)
-		g.loosely(out, s, at, "uniqueItems")
+		g.tellUnwritable(out, s, at, "uniqueItems")
 	case "string":
 		if format := tree.Text(s["format"]); format == "date-time" {
 			out["format"] = format
@@ -107,23 +107,22 @@ func (g *gemini) typed(k geminiKind, s map[string]any, at string, via []hop) map
 	if !ok {
 		return nil
 	}
-	for _, key := range append([]string{"not", "if"}, k.loose...) {
+	for _, key := range append([]string{"not", "if"}, k.lacks...) {
 		if _, ok := s[key]; ok {
 			g.Note(at, key, Wider, "left to validation")
 		}
 	}
 	for _, key := range tree.Keys(s) {
-		if _, kept := out[key]; !kept && (key == "discriminator" || slices.Contains(strings.Fields(annotationWords), key)) {
+		if _, kept := out[key]; !kept && (key == "discriminator" || slices.Contains(strings.Fields(annotations), key)) {
 			g.Note(at, key, Same, "left out")
 		}
 	}
 	return g.finish(out, s, at)
 }
 
-// array writes the items of a list. It returns false if no list can be written that
-// fits.
+// array writes the items of a list. It returns false if no list that is allowed can be written.
 func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
-	items, path := g.others(s, at)
+	items, path := g.otherItems(s, at)
 	tuple := tree.List(s["prefixItems"])
 	var all []any
 	seen := tree.Set{}
@@ -146,7 +145,7 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 		closed = !add(items, path)
 	}
 	switch {
-	case closed && !g.most(out, s, len(tuple), at):
+	case closed && !g.limitItems(out, s, len(tuple), at):
 		return false
 	case len(all) == 0:
 		out["items"] = map[string]any{"type": "string"}
@@ -163,15 +162,15 @@ func (g *gemini) array(out, s map[string]any, at string, via []hop) bool {
 	}
 	out["items"] = all[0]
 	if !g.googleAI {
-		out["items"] = joined(all)
+		out["items"] = anyOf(all)
 	}
 	return true
 }
 
-// contained writes a list that contains something, and nothing else, as one of such items.
+// contained writes contains as items if all items must match it.
 func (g *gemini) contained(out, s map[string]any, at string) map[string]any {
 	contains, ok := s["contains"]
-	if !ok || !tree.Never(s["unevaluatedItems"]) || tree.Says(s, []string{"items", "prefixItems", "minContains", "maxContains"}) {
+	if !ok || !tree.Never(s["unevaluatedItems"]) || tree.HasAny(s, []string{"items", "prefixItems", "minContains", "maxContains"}) {
 		return s
 	}
 	s = tree.Without(s, "contains", "unevaluatedItems")
@@ -183,9 +182,9 @@ func (g *gemini) contained(out, s map[string]any, at string) map[string]any {
 	return s
 }
 
-// most bounds a list. It returns false if the list must be longer, and for an empty one
-// that cannot be told.
-func (g *gemini) most(out, s map[string]any, n int, at string) bool {
+// limitItems bounds a list to n items. It returns false if the list must be longer, or is empty and GoogleAI cannot
+// express that.
+func (g *gemini) limitItems(out, s map[string]any, n int, at string) bool {
 	if least, _ := limitOf(s["minItems"]); least > n || n == 0 && g.googleAI {
 		return false
 	}
@@ -198,21 +197,20 @@ func (g *gemini) most(out, s map[string]any, n int, at string) bool {
 	return true
 }
 
-// others is what holds for the items that have no place of their own, and where that is
-// said.
-func (g *gemini) others(s map[string]any, at string) (items any, path string) {
+// otherItems returns the subschema of the items after prefixItems, and its path.
+func (g *gemini) otherItems(s map[string]any, at string) (items any, path string) {
 	items, ok := s["items"]
-	says, also := s["unevaluatedItems"]
+	unevaluated, also := s["unevaluatedItems"]
 	switch {
 	case ok && also:
-		g.Note(at, "unevaluatedItems", Same, "left out, because items speaks of all")
+		g.Note(at, "unevaluatedItems", Same, "left out, because items covers all items")
 	case also:
 		effect := Same
 		if s["contains"] != nil { // it evaluates items, too
 			effect = Narrower
 		}
 		g.Note(at, "unevaluatedItems", effect, "written as items")
-		return says, tree.Join(at, "unevaluatedItems")
+		return unevaluated, tree.Join(at, "unevaluatedItems")
 	case !ok:
 		items = true
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// numbers writes the bounds of a number. The multiples of 1 are integers.
+// numbers writes the bounds of a number. A multiple of an integer is an integer.
 func (f *forms) numbers(out, s map[string]any, at string) {
 	if step, ok := tree.Rational(s["multipleOf"]); ok && step.IsInt() {
 		out["type"] = "integer"
@@ -27,12 +27,12 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 			continue
 		}
 		if inclusive, ok := tree.Rational(s[b.to]); ok && inclusive.Cmp(limit)*b.sign > 0 {
-			f.Note(at, b.from, Same, "left out, because "+b.to+" says more")
+			f.Note(at, b.from, Same, "left out, because "+b.to+" is stricter")
 			continue
 		}
 		next, ok := beyond(limit, b.sign, out["type"] == "integer")
 		if !ok || f.googleAI {
-			f.loosely(out, s, at, b.from)
+			f.tellUnwritable(out, s, at, b.from)
 			continue
 		}
 		out[b.to] = next
@@ -41,12 +41,11 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 			describe(out, "("+b.from+": "+tree.Show(s[b.from])+")")
 		}
 	}
-	f.loosely(out, s, at, "multipleOf")
+	f.tellUnwritable(out, s, at, "multipleOf")
 }
 
-// beyond is the next number after a limit, up or down: the next integer, or the
-// next of the numbers of 64 bits, which is what providers compute with. Beyond
-// those there is none.
+// beyond returns the next number above or below a limit: the next integer, or the next float64, because providers
+// compute with float64. It returns false if there is no such float64.
 func beyond(limit *big.Rat, sign int, whole bool) (json.Number, bool) {
 	if whole {
 		n := new(big.Int).Div(limit.Num(), limit.Denom()) // rounded down
@@ -59,7 +58,7 @@ func beyond(limit *big.Rat, sign int, whole bool) (json.Number, bool) {
 		return json.Number(n.String()), true
 	}
 	f, _ := limit.Float64()
-	// What counts is the number as it is written, which is not f in full.
+	// Compare the number as it is written, which may differ from f.
 	for !math.IsInf(f, 0) {
 		spelled := strconv.FormatFloat(f, 'g', -1, 64)
 		if written, ok := new(big.Rat).SetString(spelled); ok && written.Cmp(limit)*sign > 0 {

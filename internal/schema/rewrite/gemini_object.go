@@ -7,8 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// object writes the properties of an object. It returns false if no object can be
-// written that fits.
+// object writes the properties of an object. It returns false if no object that is allowed can be written.
 func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	required := tree.Strings(s["required"])
 	demanded := tree.SetOf(tree.Anys(required)...)
@@ -21,9 +20,9 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	}
 	for _, name := range slices.Compact(described) {
 		if g.over() && (at != "" || g.levels > 0) {
-			return false // the whole is JSON text, or fewer levels are tried
+			return false // the caller writes JSON text, or tries fewer levels
 		}
-		says, path := g.saidOf(s, name, at)
+		says, path := g.property(s, name, at)
 		var written map[string]any
 		if g.allows(s, name, demanded.Has(name), at) {
 			written = g.schema(says, path, via)
@@ -54,8 +53,7 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	return true
 }
 
-// allows reports whether propertyNames allows a property to be written. Of an
-// optional one that must be known.
+// allows reports whether propertyNames allows a name. An optional property is only allowed if that is certain.
 func (g *gemini) allows(s map[string]any, name string, required bool, at string) bool {
 	fits, known := g.Named(s["propertyNames"], name)
 	switch {
@@ -72,8 +70,8 @@ func (g *gemini) allows(s map[string]any, name string, required bool, at string)
 	return false
 }
 
-// saidOf is what s says of the property of a name, and where.
-func (g *gemini) saidOf(s map[string]any, name, at string) (says any, path string) {
+// property returns the subschema of a property of s, and its path.
+func (g *gemini) property(s map[string]any, name, at string) (says any, path string) {
 	says, described := tree.Object(s["properties"])[name]
 	path = tree.Join(at, "properties", name)
 	patterns := tree.Object(s["patternProperties"])
@@ -103,9 +101,9 @@ func (g *gemini) saidOf(s map[string]any, name, at string) (says any, path strin
 	return says, tree.Join(at, key)
 }
 
-// bare writes an object whose properties are not described as a list of names and values,
-// which package toolschema makes an object of again.
-func (g *gemini) bare(s map[string]any, at string, via []hop) map[string]any {
+// entries writes an object without described properties as a list of entries, which package toolschema turns into an
+// object again.
+func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any {
 	value, key := tree.Rest(s)
 	patterns := tree.Object(s["patternProperties"])
 	switch {
@@ -149,13 +147,13 @@ func (g *gemini) bare(s map[string]any, at string, via []hop) map[string]any {
 		}
 	}
 	if least, _ := limitOf(s["minProperties"]); least > 1 {
-		g.Note(at, "minProperties", Wider, "left to validation for names that are there twice")
+		g.Note(at, "minProperties", Wider, "left to validation, because a name may occur twice")
 	}
 	g.Note(at, "", Same, "the object is asked for as a list of names and values")
 	return out
 }
 
-// anyValue are the properties of an item whose value may be any.
+// anyValue returns the properties of an entry that allows any value.
 func (g *gemini) anyValue() map[string]any {
 	value := map[string]any{"type": "string"}
 	about := "The value as JSON, instead of value, if it is a list or an object."
@@ -167,10 +165,10 @@ func (g *gemini) anyValue() map[string]any {
 	return map[string]any{EntryValue: value, EntryJSON: map[string]any{"type": "string", "description": about}}
 }
 
-// empty asks for an object that has no properties.
+// empty writes an object that must not have properties.
 func (g *gemini) empty(s map[string]any, at string) map[string]any {
 	if least, _ := limitOf(s["minProperties"]); least > 0 {
-		g.Note(at, "minProperties", Same, "left out, because no value fits it")
+		g.Note(at, "minProperties", Same, "left out, because it allows no value")
 		return nil
 	}
 	if g.googleAI {

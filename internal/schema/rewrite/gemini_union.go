@@ -8,15 +8,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// alternative is one branch of a union, with what stands beside the union.
+// alternative is one branch of a union, merged with the keywords beside the union.
 type alternative struct {
-	s    map[string]any // nil if it is JSON text
-	at   string
-	from map[string]any
+	s    map[string]any // nil if it is written as JSON text
+	at   string         // path of the branch
+	from map[string]any // the branch alone
 	via  []hop
 }
 
-// union writes alternatives, beside which nothing else may stand.
+// union writes alternatives. Gemini allows no other keywords beside them.
 func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]any {
 	all, nullable := g.alternatives(s, key, at, via)
 	if nullable {
@@ -37,20 +37,19 @@ func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]a
 	return written
 }
 
-// alternatives lists the alternatives that some value fits, and reports whether null is
-// another one.
+// alternatives lists the alternatives that allow some value, and reports whether null is another one.
 func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all []alternative, nullable bool) {
 	base := tree.Without(s, key, "unevaluatedProperties", "unevaluatedItems")
 	for i, b := range tree.List(s[key]) {
 		from := tree.Object(b)
-		path := g.place(from, tree.Join(at, key, strconv.Itoa(i)), via)
+		path := g.path(from, tree.Join(at, key, strconv.Itoa(i)), via)
 		if kinds := tree.Types(from); len(kinds) == 1 && kinds[0] == "null" {
 			kinds = tree.Types(s)
 			nullable = nullable || len(kinds) == 0 || slices.Contains(kinds, "null")
 			continue
 		}
-		part, inner, ok := g.whole(from, path, via)
-		if !ok || !g.work(breadth(part)+breadth(base)) {
+		part, inner, ok := g.resolved(from, path, via)
+		if !ok || !g.work(mergeCost(part)+mergeCost(base)) {
 			all = append(all, alternative{nil, path, from, via})
 			continue
 		}
@@ -67,8 +66,7 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 	return all, nullable
 }
 
-// exclusive makes alternatives of a oneOf such that a value fits one of them only, if
-// that can be said.
+// exclusive narrows the alternatives of a oneOf so that a value matches only one of them, if possible.
 func (g *gemini) exclusive(all []alternative, at string) []alternative {
 	branches := make([]map[string]any, len(all))
 	for i, a := range all {
@@ -81,8 +79,8 @@ func (g *gemini) exclusive(all []alternative, at string) []alternative {
 	}
 	what := "written as anyOf"
 	for i, names := range lacks {
-		if len(names) > 0 && g.work(len(names)+breadth(all[i].s)) {
-			what = "written as anyOf of what fits one alternative only"
+		if len(names) > 0 && g.work(len(names)+mergeCost(all[i].s)) {
+			what = "written as anyOf, each alternative without what others allow"
 			all[i].s, _ = merge(all[i].s, lacking(names))
 		}
 	}
@@ -90,16 +88,16 @@ func (g *gemini) exclusive(all []alternative, at string) []alternative {
 	return all
 }
 
-// branches writes alternatives that do not all enumerate values.
+// branches writes alternatives of which at least one does not enumerate values.
 func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 	texts := slices.ContainsFunc(all, func(a alternative) bool {
 		kinds := tree.Types(a.s)
 		return a.s != nil && tree.Constants(a.s) == nil && (len(kinds) == 0 || slices.Contains(kinds, "string"))
 	})
-	takers := 0 // of lists of names and values
+	acceptEntries := 0
 	for _, a := range all {
-		if g.takesEntries(a.s, maxCompared) {
-			takers++
+		if g.acceptsEntries(a.s, maxCompared) {
+			acceptEntries++
 		}
 	}
 	var out []any
@@ -113,10 +111,10 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 			continue
 		}
 		if texts {
-			a.s = g.onlyTexts(a.s, a.at)
+			a.s = g.onlyStrings(a.s, a.at)
 		}
 		written := g.schema(a.s, a.at, a.via)
-		if takers > 1 || takers == 1 && !g.takesEntries(a.s, maxCompared) {
+		if acceptEntries > 1 || acceptEntries == 1 && !g.acceptsEntries(a.s, maxCompared) {
 			written = g.withoutEntries(written, a.at)
 		}
 		if written != nil {
@@ -126,17 +124,17 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 			return g.asText(at, "the value", nil)
 		}
 	}
-	return joined(out)
+	return anyOf(out)
 }
 
-// takesEntries reports whether a list of names and values may fit s as it is.
-func (g *gemini) takesEntries(v any, depth int) bool {
+// acceptsEntries reports whether s may allow a list of entries as a list.
+func (g *gemini) acceptsEntries(v any, depth int) bool {
 	s := g.Plain(v)
 	if depth == 0 || s == nil || !g.Spend(8) {
 		return s != nil
 	}
 	if branches := slices.Concat(tree.List(s["anyOf"]), tree.List(s["oneOf"])); branches != nil {
-		return slices.ContainsFunc(branches, func(b any) bool { return g.takesEntries(b, depth-1) })
+		return slices.ContainsFunc(branches, func(b any) bool { return g.acceptsEntries(b, depth-1) })
 	}
 	if kinds := tree.Types(s); len(kinds) > 0 && !slices.Contains(kinds, "array") || tree.Constants(s) != nil {
 		return false
@@ -147,7 +145,7 @@ func (g *gemini) takesEntries(v any, depth int) bool {
 		slices.Contains(kinds, "object") || slices.Contains(kinds, "array")
 }
 
-// enumerations writes alternatives that all enumerate values, as one enumeration.
+// enumerations writes alternatives that all enumerate values as one enumeration.
 func (g *gemini) enumerations(all []alternative, s map[string]any, key, at string) map[string]any {
 	var values []any
 	times := map[any]int{}
@@ -155,7 +153,7 @@ func (g *gemini) enumerations(all []alternative, s map[string]any, key, at strin
 		if !g.work(len(tree.Constants(a.s))) {
 			return g.asText(at, "the value", s)
 		}
-		for _, v := range union(fitting(a.s), nil) {
+		for _, v := range union(satisfyingValues(a.s), nil) {
 			if times[tree.Identity(v)]++; times[tree.Identity(v)] == 1 {
 				values = append(values, v)
 			}
@@ -184,5 +182,5 @@ func (g *gemini) enum(s map[string]any, at string) map[string]any {
 			g.Note(at, key, Wider, "left to validation")
 		}
 	}
-	return g.enumeration(fitting(s), s, at)
+	return g.enumeration(satisfyingValues(s), s, at)
 }

@@ -8,39 +8,38 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// googleWords says what of Gemini's keywords langchaingo's googleai and vertex providers
-// pass on, and what of the others the description tells.
-var googleWords = words(map[treatment]string{
+// googleTreatments has the treatment of Gemini's keywords for langchaingo's googleai and vertex providers, which forward
+// only a few of them.
+var googleTreatments = treatments(map[treatment]string{
 	keep: "type description required properties items",
 	drop: "title nullable format",
 	told: "enum minimum maximum minLength maxLength pattern minItems maxItems minProperties maxProperties",
 })
 
-// carried reduces what was written of s to what is passed on. Values are held to nothing
-// else.
-func (f *forms) carried(out, s map[string]any, at string) map[string]any {
+// forwarded reduces out, which was written for s, to the keywords that langchaingo forwards.
+func (f *forms) forwarded(out, s map[string]any, at string) map[string]any {
 	var facts []string
 	for _, key := range tree.Keys(out) {
-		treatment := googleWords[key]
+		treatment := googleTreatments[key]
 		if treatment == keep {
 			continue
 		}
 		switch {
 		case key == "enum":
 			facts = append(facts, "one of: "+strings.Join(tree.Strings(out[key]), ", "))
-			for _, other := range ofScalars {
-				if _, ok := s[other]; ok && googleWords[other] == told {
-					f.Note(at, other, Wider, "told by the values that are left")
+			for _, other := range scalarKeywords {
+				if _, ok := s[other]; ok && googleTreatments[other] == told {
+					f.Note(at, other, Wider, "applied to the enumerated values")
 				}
 			}
 		case key == "format" && out[key] == "enum", key != "format" && treatment == drop:
 		case key == "maxLength" && tree.Constants(s) != nil:
-			facts = append(facts, "the empty text")
+			facts = append(facts, "the empty string")
 		default:
 			facts = append(facts, key+": "+tree.Show(out[key]))
 		}
 		if treatment == told {
-			f.Note(at, said(s, key), Wider, "told in the description")
+			f.Note(at, sourceKeyword(s, key), Wider, "told in the description")
 		}
 		delete(out, key)
 	}
@@ -50,8 +49,8 @@ func (f *forms) carried(out, s map[string]any, at string) map[string]any {
 	return out
 }
 
-// said is the keyword of s that was written as key.
-func said(s map[string]any, key string) string {
+// sourceKeyword returns the keyword of s that was written as key.
+func sourceKeyword(s map[string]any, key string) string {
 	for _, other := range append([]string{key}, map[string][]string{
 		"enum": {"const", "anyOf", "oneOf"}, "maxLength": {"const", "enum"},
 		"minItems": {"minProperties"}, "maxItems": {"maxProperties"},
@@ -65,5 +64,5 @@ func said(s map[string]any, key string) string {
 
 func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
-// quote writes a name for a note.
+// quote quotes a name for a note, cut to tree.MaxPath.
 func quote(name string) string { return strconv.Quote(name[:min(len(name), tree.MaxPath)]) }

@@ -9,14 +9,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// The bounds of llama.cpp's grammars. One schema over them has it refuse the tools of the whole request.
+// The bounds of llama.cpp's grammars. It refuses a request if one schema of its tools exceeds them.
 const (
-	maxLlamaLength = 1000    // of a text, exclusive
+	maxLlamaLength = 1000    // characters, exclusive
 	maxLlamaItems  = 100     // exclusive
-	maxLlamaNumber = 1 << 53 // of the bound of an integer
+	maxLlamaNumber = 1 << 53 // a bound of a number
 )
 
-// llama leaves out what llama.cpp cannot make a grammar of, and tells it in words.
+// llama removes what llama.cpp cannot turn into a grammar, and tells it in the description.
 type llama struct {
 	*Report
 	doc *tree.Document
@@ -47,11 +47,11 @@ func (l *llama) schema(v any, at string) any {
 		}
 	}
 	if expr, ok := in["pattern"].(string); ok {
-		if why := l.refuses(expr); why != "" {
+		if why := l.whyRefused(expr); why != "" {
 			l.drop(out, "pattern", at, why)
 		}
 	}
-	tell(out, in, "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern")
+	tellDropped(out, in, "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern")
 	return out
 }
 
@@ -63,19 +63,19 @@ func (l *llama) drop(out map[string]any, keyword, at, why string) {
 // manyTimes matches a repetition of four digits or more.
 var manyTimes = regexp.MustCompile(`\{[^}]*\d{4}`)
 
-// refuses is why llama.cpp refuses a pattern, "" if it takes it.
-func (l *llama) refuses(expr string) string {
+// whyRefused says why llama.cpp refuses a pattern, "" if it accepts it.
+func (l *llama) whyRefused(expr string) string {
 	switch {
 	case !strings.HasPrefix(expr, "^") || !strings.HasSuffix(expr, "$"):
 		return "a grammar needs a pattern from ^ to $"
 	case strings.Contains(expr, "(?") || manyTimes.MatchString(expr) || !l.doc.Readable(expr):
-		return "a grammar cannot have the pattern"
+		return "a grammar cannot express the pattern"
 	}
 	return ""
 }
 
-// tuple writes items that are told apart by their place: llama.cpp reads either them or the others, and
-// refuses false for the others.
+// tuple writes prefixItems beside items as one of the two keywords: llama.cpp reads only one of them, and refuses items
+// that are false.
 func (l *llama) tuple(out map[string]any, at string) {
 	first := tree.List(out["prefixItems"])
 	rest, ok := out["items"]
@@ -90,10 +90,10 @@ func (l *llama) tuple(out map[string]any, at string) {
 		if least != nil && least.IsInt() && least.Num().Int64() >= int64(len(first)) {
 			effect = Same
 		}
-		l.Note(at, "items", effect, "a list of all the items, and no others")
+		l.Note(at, "items", effect, "the list has exactly the prefix items")
 		return
 	}
 	delete(out, "prefixItems")
 	out["items"] = map[string]any{"anyOf": append(append([]any{}, first...), rest)}
-	l.Note(at, "prefixItems", Wider, "each item may be as any of them")
+	l.Note(at, "prefixItems", Wider, "each item may match any of them")
 }

@@ -10,30 +10,30 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// merge makes one subschema of two that hold together, and lists the keywords of b that
-// have no place beside a. If both have an annotation, it is a's.
+// merge returns one subschema for two that both apply, and lists the keywords of b that cannot be added to a. Of two
+// annotations, that of a is kept.
 func merge(a, b map[string]any) (out map[string]any, lost []string) {
 	out = maps.Clone(a)
 	if out == nil {
 		out = map[string]any{}
 	}
-	places := tree.Says(a, ofItems) && tree.Says(b, ofItems) && (tree.Says(a, byPlace) || tree.Says(b, byPlace))
+	places := tree.HasAny(a, itemKeywords) && tree.HasAny(b, itemKeywords) && (tree.HasAny(a, positional) || tree.HasAny(b, positional))
 	for _, key := range tree.Keys(b) {
 		old, both := a[key]
 		switch {
 		case key == "additionalProperties", key == "unevaluatedProperties":
 		case (key == "then" || key == "else") && a["if"] != nil: // lost with its if
-		case places && slices.Contains(ofItems, key):
+		case places && slices.Contains(itemKeywords, key):
 			lost = append(lost, key)
 		case !both:
 			out[key] = b[key]
 		case slices.Contains(tree.Remarks, key), key == "format", reflect.DeepEqual(old, b[key]):
 		default:
-			merged, ok := together(key, old, b[key])
+			merged, ok := mergeValues(key, old, b[key])
 			switch {
 			case ok:
 				out[key] = merged
-			case slices.Contains(single, key):
+			case slices.Contains(singular, key):
 				lost = append(lost, key)
 			}
 		}
@@ -43,21 +43,21 @@ func merge(a, b map[string]any) (out map[string]any, lost []string) {
 
 // The keywords about items, and the ones among them that depend on places.
 var (
-	ofItems = []string{"prefixItems", "items", "unevaluatedItems", "contains"}
-	byPlace = []string{"prefixItems", "unevaluatedItems"}
+	itemKeywords = []string{"prefixItems", "items", "unevaluatedItems", "contains"}
+	positional   = []string{"prefixItems", "unevaluatedItems"}
 )
 
-// single are the demands that a subschema makes once.
-var single = []string{"type", "enum", "const", "pattern", "multipleOf", "anyOf", "oneOf", "not", "if"}
+// singular are the keywords whose two values may be impossible to merge.
+var singular = []string{"type", "enum", "const", "pattern", "multipleOf", "anyOf", "oneOf", "not", "if"}
 
-// The tighter of two bounds holds: the larger one for 1, the smaller one for -1.
+// bounds says which of two bounds is tighter: the larger one for 1, the smaller one for -1.
 var bounds = map[string]int{
 	"minimum": 1, "exclusiveMinimum": 1, "minLength": 1, "minItems": 1, "minProperties": 1, "minContains": 1,
 	"maximum": -1, "exclusiveMaximum": -1, "maxLength": -1, "maxItems": -1, "maxProperties": -1, "maxContains": -1,
 }
 
-// together makes one value of two of a keyword. It returns false if there is none.
-func together(key string, a, b any) (any, bool) {
+// mergeValues returns one value for two of a keyword. It returns false if no value means both.
+func mergeValues(key string, a, b any) (any, bool) {
 	if sign := bounds[key]; sign != 0 {
 		x, okA := tree.Rational(a)
 		y, okB := tree.Rational(b)
@@ -68,11 +68,11 @@ func together(key string, a, b any) (any, bool) {
 	}
 	switch key {
 	case "properties", "patternProperties", "dependentSchemas":
-		return eachOf(tree.Object(a), tree.Object(b), allOf), true
+		return mergeMaps(tree.Object(a), tree.Object(b), allOf), true
 	case "dependentRequired":
-		return eachOf(tree.Object(a), tree.Object(b), func(a, b any) any { return union(tree.List(a), tree.List(b)) }), true
+		return mergeMaps(tree.Object(a), tree.Object(b), func(a, b any) any { return union(tree.List(a), tree.List(b)) }), true
 	case "$defs", "definitions":
-		return eachOf(tree.Object(a), tree.Object(b), func(a, _ any) any { return a }), true
+		return mergeMaps(tree.Object(a), tree.Object(b), func(a, _ any) any { return a }), true
 	case "required":
 		return union(tree.List(a), tree.List(b)), true
 	case "uniqueItems":
@@ -95,7 +95,7 @@ func together(key string, a, b any) (any, bool) {
 	return nil, false
 }
 
-// commonTypes lists the types of both lists: every integer is a number.
+// commonTypes lists the types that are in both lists. Every integer is a number.
 func commonTypes(a, b []string) []string {
 	var out []string
 	for _, name := range a {
@@ -109,13 +109,13 @@ func commonTypes(a, b []string) []string {
 	return out
 }
 
-// union lists the values of both lists, each once.
+// union lists the values that are in one of the lists, each once.
 func union(a, b []any) []any {
 	seen := tree.Set{}
 	return slices.DeleteFunc(slices.Concat(a, b), func(v any) bool { return !seen.Add(v) })
 }
 
-// allOf is what two subschemas demand together.
+// allOf returns a subschema for values that match both a and b.
 func allOf(a, b any) any {
 	switch {
 	case reflect.DeepEqual(a, b), a == false, b == true:
@@ -126,8 +126,8 @@ func allOf(a, b any) any {
 	return map[string]any{"allOf": []any{a, b}}
 }
 
-// eachOf merges two maps; join has the values that both have.
-func eachOf(a, b map[string]any, join func(a, b any) any) map[string]any {
+// mergeMaps merges two maps. For a key in both, join merges the values.
+func mergeMaps(a, b map[string]any, join func(a, b any) any) map[string]any {
 	out := maps.Clone(a)
 	if out == nil {
 		out = map[string]any{}
@@ -141,8 +141,8 @@ func eachOf(a, b map[string]any, join func(a, b any) any) map[string]any {
 	return out
 }
 
-// closeMerged holds the properties that only one of two subschemas describes to what the
-// other says of further properties. With patterns of names that is lost.
+// closeMerged applies what a or b says about further properties to the properties that only the other one describes.
+// Beside patternProperties that is not possible, and the keyword is lost.
 func closeMerged(out, a, b map[string]any) (lost []string) {
 	restA, keyA := tree.Rest(a)
 	restB, keyB := tree.Rest(b)
@@ -150,7 +150,8 @@ func closeMerged(out, a, b map[string]any) (lost []string) {
 		return nil
 	}
 	properties := maps.Clone(tree.Object(out["properties"]))
-	for name, p := range properties {
+	for _, name := range tree.Keys(properties) {
+		p := properties[name]
 		for _, side := range []map[string]any{a, b} {
 			says, key := tree.Rest(side)
 			_, described := tree.Object(side["properties"])[name]
@@ -179,25 +180,25 @@ func closeMerged(out, a, b map[string]any) (lost []string) {
 	return lost
 }
 
-// ofScalars lists the keywords that enumerated values can be held to one by one.
-var ofScalars = []string{
+// scalarKeywords are the keywords that can be checked for each enumerated value by itself.
+var scalarKeywords = []string{
 	"type", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 }
 
-// fitting lists the enumerated values that meet what s says of them besides.
-func fitting(s map[string]any) []any {
+// satisfyingValues lists the enumerated values that the other keywords of s allow.
+func satisfyingValues(s map[string]any) []any {
 	values := slices.Clone(tree.Constants(s))
 	if both := tree.List(s["enum"]); both != nil && s["const"] != nil {
 		there := tree.SetOf(both...)
 		values = slices.DeleteFunc(values, func(v any) bool { return !there.Has(v) })
 	}
 	demands := map[string]any{}
-	tree.CopyKeys(demands, s, ofScalars...)
-	if not := tree.Object(s["not"]); tree.Constants(not) != nil && tree.Only(not, "const", "enum") {
+	tree.CopyKeys(demands, s, scalarKeywords...)
+	if not := tree.Object(s["not"]); tree.Constants(not) != nil && tree.HasOnly(not, "const", "enum") {
 		refused := tree.SetOf(tree.Constants(not)...)
 		values = slices.DeleteFunc(values, refused.Has)
 	}
-	if len(demands) == 0 || tree.Only(demands, "type") {
+	if len(demands) == 0 || tree.HasOnly(demands, "type") {
 		all := tree.Types(s)
 		return slices.DeleteFunc(values, func(v any) bool {
 			kind := tree.TypeOf(v)
@@ -215,7 +216,7 @@ func fitting(s map[string]any) []any {
 	return slices.DeleteFunc(values, func(v any) bool { return compiled.ValidateValue(v) != nil })
 }
 
-// breadth is what merging a subschema costs, in steps.
-func breadth(s map[string]any) int {
+// mergeCost returns the cost of merging a subschema, in steps.
+func mergeCost(s map[string]any) int {
 	return 1 + len(s) + len(tree.Object(s["properties"])) + len(tree.List(s["required"])) + len(tree.List(s["enum"])) + len(tree.List(s["allOf"]))
 }

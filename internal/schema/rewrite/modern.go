@@ -9,81 +9,87 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// elsewhere is a reference that never has a target.
-const elsewhere = "elsewhere"
+// unresolvable is a reference that never has a target.
+const unresolvable = "elsewhere"
 
-// modernOptions say what a provider wants everywhere.
+// modernOptions are the additions that a provider needs in every subschema.
 type modernOptions struct {
-	Inline     bool // references are to be replaced by their targets
-	Items      bool // lists that say nothing of their items get items
-	PlainNames bool // of properties
+	inline     bool // references will be replaced by their targets
+	addItems   bool // arrays without items get items
+	plainNames bool // properties get names that Anthropic accepts
 }
 
-// document is a schema in the words of 2020-12.
+// document is a schema with the keywords of 2020-12.
 type document struct {
 	*tree.Document
-	Places map[uintptr]string // of its subschemas in the original, by address
+	places map[uintptr]string // paths of its subschemas in the original, by address
 }
 
-// modernize writes a schema in the words of 2020-12, which stays as it is.
+// modernize returns a copy of a schema with the keywords of 2020-12.
 func modernize(root map[string]any, o modernOptions, r *Report) *document {
-	doc := &tree.Document{Root: root, Left: maxSteps}
-	out := &document{&tree.Document{Left: maxSteps}, map[uintptr]string{}}
-	m := modernizer{Report: r, modernOptions: o, original: doc, out: out, early: early(root)}
-	if o.PlainNames {
-		m.names = newNames(doc)
+	m := modernizer{
+		Report:            r,
+		modernOptions:     o,
+		original:          &tree.Document{Root: root, Left: maxSteps},
+		out:               &document{&tree.Document{Left: maxSteps}, map[uintptr]string{}},
+		ignoresBesideRefs: ignoresBesideRefs(root),
 	}
-	out.Root = tree.Object(m.schema(root, ""))
-	return out
+	if o.plainNames {
+		m.names = newNames(m.original)
+	}
+	m.out.Root = tree.Object(m.schema(root, ""))
+	return m.out
 }
 
 type modernizer struct {
 	*Report
 	modernOptions
-	original *tree.Document
-	out      *document
-	names    *names
-	early    bool // it is of a draft in which a reference stands alone
-	foreign  bool // it is inside of another document
+	original          *tree.Document
+	out               *document
+	names             *names
+	ignoresBesideRefs bool // draft-07 or older: other keywords beside $ref are ignored
+	foreign           bool // inside a subschema with its own $id
 }
 
-// schema writes a subschema and all below it.
+// schema writes a subschema and all below it. The receiver is a copy: what it learns holds for this subschema only.
 func (m modernizer) schema(v any, at string) any {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return v
 	}
 	m.foreign = m.foreign || m.original.MovesBase(s)
-	if _, ok := s["$schema"]; ok && at != "" { // what is written is of one dialect
-		m.early, m.Silent = early(s), true
+	if _, ok := s["$schema"]; ok && at != "" { // the result has one dialect
+		m.ignoresBesideRefs, m.Silent = ignoresBesideRefs(s), true
 		s = tree.Without(s, "$schema")
 	}
-	out := tree.Map(m.alone(s, at), func(p tree.Place, sub any) any {
+	out := tree.Map(m.dropBesideRef(s, at), func(p tree.Place, sub any) any {
 		path := p.Join(at)
 		if p.Many {
-			sub = m.plainBool(sub, path)
+			sub = m.expandBool(sub, path)
 		}
 		return m.schema(sub, path)
 	})
-	m.reference(out)
-	m.words(out, at)
-	if m.wantsItems(out) {
-		m.anyItems(out, at)
+	m.updateReference(out)
+	m.upgradeKeywords(out, at)
+	if m.needsItems(out) {
+		m.writeItems(out, at)
 	}
 	if m.names != nil {
 		m.names.write(out, at, m.Report)
 	}
-	m.out.Places[tree.Address(out)] = at
+	m.out.places[tree.Address(out)] = at
 	return out
 }
 
-// early reports whether a schema declares a draft up to draft-07, which says of a
+// ignoresBesideRefs reports whether a schema declares a draft up to draft-07, which says of a
 // $ref: "All other properties in a "$ref" object MUST be ignored".
-func early(s map[string]any) bool { return strings.Contains(tree.Text(s["$schema"]), "/draft-0") }
+func ignoresBesideRefs(s map[string]any) bool {
+	return strings.Contains(tree.Text(s["$schema"]), "/draft-0")
+}
 
-// alone leaves out what an early draft ignores beside a reference.
-func (m *modernizer) alone(s map[string]any, at string) map[string]any {
-	if _, ok := s["$ref"].(string); !ok || !m.early {
+// dropBesideRef removes the keywords that an old draft ignores beside $ref.
+func (m *modernizer) dropBesideRef(s map[string]any, at string) map[string]any {
+	if _, ok := s["$ref"].(string); !ok || !m.ignoresBesideRefs {
 		return s
 	}
 	out := maps.Clone(s)
@@ -98,52 +104,53 @@ func (m *modernizer) alone(s map[string]any, at string) map[string]any {
 	return out
 }
 
-// reference writes where a reference leads now. If references are replaced by their
-// targets, one that leads out of the document has none.
-func (m *modernizer) reference(out map[string]any) {
+// updateReference points a reference to the new place of its target. If references will be replaced by their
+// targets, one that leads out of the document becomes unresolvable.
+func (m *modernizer) updateReference(out map[string]any) {
 	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
-		if _, ok := out[key]; ok && m.Inline {
+		if _, ok := out[key]; ok && m.inline {
 			delete(out, key)
-			out["$ref"] = elsewhere
+			out["$ref"] = unresolvable
 		}
 	}
 	ref, ok := out["$ref"].(string)
 	switch {
-	case ok && m.foreign && m.Inline:
-		out["$ref"] = elsewhere
+	case ok && m.foreign && m.inline:
+		out["$ref"] = unresolvable
 	case ok && !m.foreign:
-		out["$ref"] = m.moved(ref)
+		out["$ref"] = m.updated(ref)
 	}
 }
 
-// moved is a reference to a place that has another name now.
-func (m *modernizer) moved(ref string) string {
+// updated rewrites a local reference whose target has a new path. It returns other references unchanged.
+func (m *modernizer) updated(ref string) string {
 	place, ok := tree.Fragment(ref)
 	if !ok || !strings.HasPrefix(place, "/") {
 		return ref
 	}
 	var path []string
 	v, changed := any(m.original.Root), false
-	segments := strings.Split(place[1:], "/")
-	for i := 0; i < len(segments); i++ {
-		s, key := tree.Object(v), segments[i]
-		a, ok := tree.Lookup(key)
-		if !ok || s[key] == nil || m.original.MovesBase(s) {
+	for rest := strings.Split(place[1:], "/"); len(rest) > 0; {
+		s, keyword := tree.Object(v), rest[0]
+		rest = rest[1:]
+		a, ok := tree.Lookup(keyword)
+		if !ok || s[keyword] == nil || m.original.MovesBase(s) {
 			return ref
 		}
-		path = append(path, renamed(key, s))
-		changed = changed || renamed(key, s) != key
-		v = s[key]
-		if i++; i < len(segments) && (a.Named() || tree.List(v) != nil) {
-			name := tree.Unescape(segments[i])
-			v = member(v, name)
-			if alias, ok := m.names.alias(name); ok && key != "patternProperties" && a.Kind != tree.Definitions {
-				name, changed = alias, true
-			}
-			path = append(path, name)
+		modern := modernKeyword(keyword, s)
+		path = append(path, modern)
+		changed = changed || modern != keyword
+		v = s[keyword]
+		if len(rest) == 0 || !a.Named() && tree.List(v) == nil {
 			continue
 		}
-		i--
+		name := tree.Unescape(rest[0]) // or an index
+		rest = rest[1:]
+		v = member(v, name)
+		if alias, ok := m.names.alias(name); ok && keyword != "patternProperties" && a.Kind != tree.Definitions {
+			name, changed = alias, true
+		}
+		path = append(path, name)
 	}
 	if !changed {
 		return ref
@@ -151,8 +158,8 @@ func (m *modernizer) moved(ref string) string {
 	return "#" + tree.Join("", path...)
 }
 
-// renamed is a keyword of s in the words of 2020-12.
-func renamed(key string, s map[string]any) string {
+// modernKeyword returns the name that a keyword of s has in 2020-12.
+func modernKeyword(key string, s map[string]any) string {
 	tuple := tree.List(s["items"]) != nil
 	switch {
 	case key == "items" && tuple:
@@ -165,7 +172,7 @@ func renamed(key string, s map[string]any) string {
 	return key
 }
 
-// member is a member of an object, or an item of a list by its index.
+// member returns a member of an object, or an item of a list by its index.
 func member(v any, name string) any {
 	if named := tree.Object(v); named != nil {
 		return named[name]
@@ -176,8 +183,8 @@ func member(v any, name string) any {
 	return nil
 }
 
-// plainBool writes a schema that is a boolean as an object.
-func (m *modernizer) plainBool(v any, at string) any {
+// expandBool writes a boolean schema as an object.
+func (m *modernizer) expandBool(v any, at string) any {
 	allowed, ok := v.(bool)
 	if !ok {
 		return v
@@ -189,12 +196,18 @@ func (m *modernizer) plainBool(v any, at string) any {
 	return maps.Clone(tree.Nothing)
 }
 
-// words writes the keywords of older drafts as those that followed them.
-func (m *modernizer) words(out map[string]any, at string) {
+// exclusiveBounds are the keywords that were booleans in draft-04, with the bounds that they made exclusive.
+var exclusiveBounds = []struct{ exclusive, inclusive string }{
+	{"exclusiveMinimum", "minimum"},
+	{"exclusiveMaximum", "maximum"},
+}
+
+// upgradeKeywords replaces the keywords of older drafts by those of 2020-12.
+func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 	if values, ok := out["enum"].([]any); ok && len(values) == 0 {
 		delete(out, "enum")
 		out["not"] = map[string]any{}
-		m.Note(at, "enum", Same, "an enumeration of nothing is written as not")
+		m.Note(at, "enum", Same, "an empty enum is written as not")
 	}
 	if tuple, ok := out["items"].([]any); ok {
 		m.Note(at, "items", Same, "the list of items is written as prefixItems")
@@ -205,19 +218,19 @@ func (m *modernizer) words(out map[string]any, at string) {
 		}
 		delete(out, "additionalItems")
 	}
-	for exclusive, inclusive := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
-		on, ok := out[exclusive].(bool)
+	for _, bound := range exclusiveBounds {
+		exclusive, ok := out[bound.exclusive].(bool)
 		if !ok {
 			continue
 		}
-		delete(out, exclusive)
-		if limit, ok := out[inclusive]; ok && on {
-			out[exclusive] = limit
-			delete(out, inclusive)
+		delete(out, bound.exclusive)
+		if limit, ok := out[bound.inclusive]; ok && exclusive {
+			out[bound.exclusive] = limit
+			delete(out, bound.inclusive)
 		}
-		m.Note(at, exclusive, Same, "the boolean is written as a number")
+		m.Note(at, bound.exclusive, Same, "the boolean is written as a number")
 	}
-	m.dependencies(out, at)
+	m.splitDependencies(out, at)
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
 			delete(out, key)
@@ -226,53 +239,51 @@ func (m *modernizer) words(out map[string]any, at string) {
 	}
 }
 
-// dependencies writes the one keyword, up to draft-07, as the two that followed it.
-func (m *modernizer) dependencies(out map[string]any, at string) {
+// splitDependencies writes dependencies, a keyword up to draft-07, as the two keywords that replaced it.
+func (m *modernizer) splitDependencies(out map[string]any, at string) {
 	all, ok := out["dependencies"].(map[string]any)
 	if !ok {
 		return
 	}
 	delete(out, "dependencies")
 	split := map[string]map[string]any{"dependentRequired": {}, "dependentSchemas": {}}
-	for name, says := range all {
-		if _, ok := says.([]any); ok {
-			split["dependentRequired"][name] = says
+	for name, dependency := range all {
+		if _, ok := dependency.([]any); ok {
+			split["dependentRequired"][name] = dependency
 		} else {
-			split["dependentSchemas"][name] = says
+			split["dependentSchemas"][name] = dependency
 		}
 	}
-	for key, says := range split {
-		if len(says) > 0 {
-			merged, _ := together(key, tree.Object(out[key]), says)
-			out[key] = merged
+	for keyword, dependencies := range split {
+		if len(dependencies) > 0 {
+			out[keyword], _ = mergeValues(keyword, tree.Object(out[keyword]), dependencies)
 		}
 	}
 	m.Note(at, "dependencies", Same, "written as dependentRequired and dependentSchemas")
 }
 
-// wantsItems reports whether the items of a list are to be spelled out.
-func (m *modernizer) wantsItems(s map[string]any) bool {
-	_, there := s["items"]
-	return !there && m.Items && slices.Contains(tree.Types(s), "array")
+// needsItems reports whether a subschema is an array that must get items.
+func (m *modernizer) needsItems(s map[string]any) bool {
+	_, has := s["items"]
+	return m.addItems && !has && slices.Contains(tree.Types(s), "array")
 }
 
-// applies are the keywords that evaluate items, beside prefixItems.
-var applies = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "contains", "dependentSchemas", "$dynamicRef"}
+// itemApplicators are the keywords beside prefixItems that evaluate items.
+var itemApplicators = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "contains", "dependentSchemas", "$dynamicRef"}
 
-// anyItems spells out the items of a list that says nothing of them, or only of the
-// unevaluated ones.
-func (m *modernizer) anyItems(s map[string]any, at string) {
-	rest, ok := s["unevaluatedItems"]
+// writeItems gives an array the items that its unevaluatedItems describe; without them, items of any kind.
+func (m *modernizer) writeItems(s map[string]any, at string) {
+	unevaluated, ok := s["unevaluatedItems"]
 	if !ok {
 		s["items"] = map[string]any{}
-		m.Note(at, "items", Same, "items of any kind are spelled out")
+		m.Note(at, "items", Same, "items of any kind are allowed explicitly")
 		return
 	}
 	effect := Same
-	if tree.Says(s, applies) {
+	if tree.HasAny(s, itemApplicators) {
 		effect = Narrower
 	}
-	s["items"] = rest
+	s["items"] = unevaluated
 	delete(s, "unevaluatedItems")
 	m.Note(at, "unevaluatedItems", effect, "written as items")
 }

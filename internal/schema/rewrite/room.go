@@ -11,11 +11,11 @@ const (
 	maxNodes   = 10_000  // subschemas: references can multiply them
 	maxWritten = 4 << 20 // bytes of names, texts and values
 	maxChanges = 5_000
-	maxSteps   = 1 << 20 // of merging, comparing and references
+	maxSteps   = 1 << 20 // steps of merging, comparing and resolving
 )
 
-// Room bounds the rewritten schemas of one peer together, beside the bounds of each:
-// references can multiply what it lists. The zero value is the default bound.
+// Room bounds the rewritten schemas of one peer together, in addition to the bounds of each: references can make a small
+// schema large. The zero value has the default bound.
 type Room struct {
 	Limit int // bytes; default 8 MiB
 
@@ -28,12 +28,12 @@ const (
 	maxListed   = 20_000 // changes
 )
 
-// budget is what may still be written of one schema.
+// budget says how much may still be written for one schema.
 type budget struct {
 	nodes, bytes, steps int
 }
 
-// budget is the room for another schema. Another one is for a second try.
+// budget returns the budget of the next schema. Each attempt to write it starts with its own budget.
 func (r *Room) budget() *budget {
 	limit := cmp.Or(r.Limit, defaultRoom)
 	b := &budget{maxNodes, max(min(maxWritten, limit-r.written), 0), maxSteps}
@@ -41,18 +41,18 @@ func (r *Room) budget() *budget {
 	return b
 }
 
-// take counts what was written, and reports it if there was no room for all.
-func (r *Room) take(before, left budget, to *Report) {
+// spend counts what was written, and reports it if the room was too small.
+func (r *Room) spend(before, left budget, to *Report) {
 	r.written += before.bytes - left.bytes
 	if left.over() && before.bytes < maxWritten {
 		to.Note("", "", Wider, "the schemas of one server are too large together")
 	}
 }
 
-// nodeBytes are the fewest bytes of a subschema.
+// nodeBytes is the size of the smallest subschema.
 const nodeBytes = 16
 
-// node takes a subschema. If there is no room, it takes all and returns false.
+// node counts a subschema. If the budget is too small, it empties the budget and returns false.
 func (b *budget) node() bool {
 	if b.nodes--; b.nodes < 0 {
 		b.bytes = 0
@@ -61,10 +61,10 @@ func (b *budget) node() bool {
 	return b.write(nodeBytes)
 }
 
-// write takes bytes.
+// write counts bytes.
 func (b *budget) write(n int) bool { return take(&b.bytes, n) }
 
-// work takes steps: what is merged and compared.
+// work counts steps of merging and comparing. If the budget is too small, it empties the budget and returns false.
 func (b *budget) work(n int) bool {
 	if !take(&b.steps, n) {
 		b.bytes = 0
@@ -84,5 +84,5 @@ func take(left *int, n int) bool {
 	return true
 }
 
-// size is how many bytes a value has as JSON.
+// size returns the length of a value as JSON, in bytes.
 func size(v any) int { return len(tree.Show(v)) }

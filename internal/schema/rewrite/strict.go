@@ -15,12 +15,11 @@ const (
 	maxStrictDepth      = 10
 	maxStrictEnum       = 1000
 	maxStrictText       = 120_000 // bytes of all names and enumerated values
-	maxStrictLong       = 250     // values of one enumeration that may have any length
-	maxStrictLongText   = 15_000  // bytes of the values of a longer one
+	maxStrictLong       = 250     // values of one enumeration; more are allowed up to maxStrictLongText
+	maxStrictLongText   = 15_000  // bytes of the values of one enumeration
 )
 
-// strict writes subschemas in the strict subset. It returns nil, with a reason, if
-// that cannot be done.
+// strict writes subschemas in the strict subset. If that is impossible, its methods record why and return nil or false.
 type strict struct {
 	*Report
 	doc                    *tree.Document
@@ -30,7 +29,7 @@ type strict struct {
 
 // writeStrict writes a schema. If it returns false, the last change says why.
 func writeStrict(root map[string]any, r *Report, room *Room) (map[string]any, bool) {
-	d := modernize(followRoot(root, r), modernOptions{Items: true}, r)
+	d := modernize(followRoot(root, r), modernOptions{addItems: true}, r)
 	s := &strict{Report: r, doc: d.Document, budget: room.budget()}
 	defer func() { room.written += room.budget().bytes - s.budget.bytes }()
 	in := d.Root
@@ -55,7 +54,7 @@ func writeStrict(root map[string]any, r *Report, room *Room) (map[string]any, bo
 	return out, true
 }
 
-// fail records why a schema cannot be strict.
+// fail records why a schema cannot be strict, and returns false.
 func (s *strict) fail(at, keyword, why string) bool {
 	s.Note(at, keyword, Same, "not strict: "+why)
 	return false
@@ -72,13 +71,13 @@ func (s *strict) schema(in map[string]any, at string, depth int) map[string]any 
 		return nil
 	}
 	if branches != nil {
-		in = tree.Without(in, demands...)
+		in = tree.Without(in, assertions...)
 	}
 	out := map[string]any{}
 	if !s.listed(in, at) || !s.keywords(in, out, at) {
 		return nil
 	}
-	tell(out, in, "default", "format", "uniqueItems", "minLength", "maxLength", "minProperties", "maxProperties")
+	tellDropped(out, in, "default", "format", "uniqueItems", "minLength", "maxLength", "minProperties", "maxProperties")
 	switch ref, isRef := in["$ref"].(string); {
 	case !s.definitions(in, out, at):
 		return nil
@@ -95,12 +94,12 @@ func (s *strict) schema(in map[string]any, at string, depth int) map[string]any 
 	return out
 }
 
-// demands are the keywords that cannot stand beside alternatives.
-var demands = strings.Fields("type properties required additionalProperties unevaluatedProperties items anyOf oneOf enum const " +
+// assertions are the keywords that the strict subset does not allow beside alternatives.
+var assertions = strings.Fields("type properties required additionalProperties unevaluatedProperties items anyOf oneOf enum const " +
 	"pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems uniqueItems " +
 	"minLength maxLength minProperties maxProperties")
 
-// alternatives lists the alternatives of a subschema, each with what stands beside them.
+// alternatives lists the alternatives of a subschema, each merged with the keywords beside them.
 func (s *strict) alternatives(in map[string]any, at string) (branches []any, key string, ok bool) {
 	key = "anyOf"
 	if in[key] == nil {
@@ -111,18 +110,18 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 		return nil, "", true
 	}
 	base := map[string]any{}
-	tree.CopyKeys(base, in, demands...)
+	tree.CopyKeys(base, in, assertions...)
 	delete(base, key)
 	if len(base) == 0 && in["$ref"] == nil {
 		return all, key, true
 	}
 	for _, b := range all {
-		if kind := tree.Types(s.doc.Plain(b)); tree.Object(b)["$ref"] != nil && tree.Only(base, "type") && len(kind) > 0 && slices.Equal(kind, tree.Types(base)) {
+		if kind := tree.Types(s.doc.Plain(b)); tree.Object(b)["$ref"] != nil && tree.HasOnly(base, "type") && len(kind) > 0 && slices.Equal(kind, tree.Types(base)) {
 			branches = append(branches, b)
 			continue
 		}
-		if !s.budget.work(breadth(base)+breadth(tree.Object(b))) || !s.budget.write(size(base)) {
-			return nil, key, s.fail(at, key, "what stands beside the alternatives is too large to be written in each")
+		if !s.budget.work(mergeCost(base)+mergeCost(tree.Object(b))) || !s.budget.write(size(base)) {
+			return nil, key, s.fail(at, key, "the keywords beside the alternatives are too large to be copied into each")
 		}
 		merged, lost := merge(tree.Object(b), base)
 		if len(lost) > 0 || in["$ref"] != nil {
@@ -130,7 +129,7 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 		}
 		branches = append(branches, merged)
 	}
-	s.Note(at, key, Same, "what stands beside the alternatives is written in each")
+	s.Note(at, key, Same, "the keywords beside the alternatives are copied into each")
 	return branches, key, true
 }
 
@@ -163,13 +162,13 @@ func (s *strict) definitions(in, out map[string]any, at string) bool {
 	return true
 }
 
-// reference writes a $ref, which stands alone in the strict subset.
+// reference writes a $ref. The strict subset allows no keyword beside it.
 func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 	if ref != "#" {
 		place, ok := tree.Fragment(ref)
 		segments := strings.Split(place, "/")
 		if !ok || len(segments) != 3 || segments[0] != "" || segments[1] != "$defs" && segments[1] != "definitions" {
-			return s.fail(at, "$ref", "the reference leads elsewhere than to a definition")
+			return s.fail(at, "$ref", "the reference does not lead to a definition")
 		}
 		_, name, _ := strings.Cut(ref[2:], "/")
 		if plain := "#/$defs/" + name; ref != plain {
@@ -178,7 +177,7 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 		}
 	}
 	for _, key := range append(tree.Keys(out), tree.Keys(in)...) {
-		if slices.Contains(demands, key) || key != "description" && out[key] != nil {
+		if slices.Contains(assertions, key) || key != "description" && out[key] != nil {
 			return s.fail(at, "$ref", "the reference has "+key+" beside it")
 		}
 	}
@@ -187,11 +186,11 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 		return true
 	}
 	out["anyOf"] = []any{map[string]any{"$ref": ref}}
-	s.Note(at, "$ref", Same, "the reference is set apart from its description")
+	s.Note(at, "$ref", Same, "the reference is moved into anyOf, beside its description")
 	return true
 }
 
-// union writes alternatives as anyOf.
+// union writes alternatives as anyOf. at is the path of the subschema.
 func (s *strict) union(branches []any, out map[string]any, key, at string, depth int) bool {
 	lacks := make([][]string, len(branches))
 	if key == "oneOf" {
@@ -210,14 +209,13 @@ func (s *strict) union(branches []any, out map[string]any, key, at string, depth
 		all = append(all, written)
 	}
 	if len(all) == 0 {
-		return s.fail(at, key, "no value fits it")
+		return s.fail(at, key, "it allows no value")
 	}
 	out["anyOf"] = all
 	return true
 }
 
-// oneOf lists the properties that each alternative must not have, so that a value fits
-// one of them only.
+// oneOf lists for each alternative the properties that it must not have, so that a value matches only one of them.
 func (s *strict) oneOf(branches []any, at string) [][]string {
 	none := make([][]string, len(branches))
 	resolved := make([]map[string]any, len(branches))
@@ -234,7 +232,7 @@ func (s *strict) oneOf(branches []any, at string) [][]string {
 	case !changed:
 		s.Note(at, "oneOf", Same, "written as anyOf")
 	default:
-		s.Note(at, "oneOf", effect, "written as anyOf of what fits one alternative only")
+		s.Note(at, "oneOf", effect, "written as anyOf, each alternative without what others allow")
 	}
 	return lacks
 }

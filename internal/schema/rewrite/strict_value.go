@@ -16,9 +16,9 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 	if _, ok := in["const"]; ok {
 		s.Note(at, "const", Same, "the constant is written as an enumeration")
 	}
-	values := fitting(in)
+	values := satisfyingValues(in)
 	if len(values) == 0 {
-		return s.fail(at, "enum", "no value fits it")
+		return s.fail(at, "enum", "it allows no value")
 	}
 	s.enum += len(values)
 	length := 0
@@ -38,7 +38,7 @@ func (s *strict) values(in, out map[string]any, at string) bool {
 	out["enum"] = values
 	if len(tree.Types(in)) == 0 {
 		out["type"] = oneOrAll(kinds)
-		s.Note(at, "type", Same, "the type of the values is spelled out")
+		s.Note(at, "type", Same, "the type of the values is added")
 	}
 	return true
 }
@@ -50,7 +50,7 @@ func oneOrAll(all []any) any {
 	return all
 }
 
-// kind writes the type and what belongs to it.
+// kind writes the type, and the items or properties of that type.
 func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
 	all := tree.Types(in)
 	switch {
@@ -62,7 +62,7 @@ func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
 	case out["enum"] != nil:
 		return true
 	default:
-		return s.fail(at, "type", "any value is allowed")
+		return s.fail(at, "type", "it allows any value")
 	}
 	out["type"] = oneOrAll(tree.Anys(all))
 	if slices.Contains(all, "array") {
@@ -75,7 +75,7 @@ func (s *strict) kind(in, out map[string]any, at string, depth int) bool {
 	return !slices.Contains(all, "object") || s.object(in, out, at, depth)
 }
 
-// listed reports whether the names of an object's properties can be listed.
+// listed reports whether all properties of an object are known by name.
 func (s *strict) listed(in map[string]any, at string) bool {
 	rest, limited := in["additionalProperties"]
 	all := tree.Types(in)
@@ -84,7 +84,7 @@ func (s *strict) listed(in map[string]any, at string) bool {
 	case len(tree.Object(rest)) > 0:
 		return s.fail(at, "additionalProperties", "properties of any name are allowed")
 	case len(tree.Object(in["properties"])) == 0 && rest != false && (at != "" || limited):
-		return s.fail(at, "properties", "any object is allowed")
+		return s.fail(at, "properties", "it allows any object")
 	}
 	return true
 }
@@ -94,7 +94,7 @@ func (s *strict) object(in, out map[string]any, at string, depth int) bool {
 	switch rest, limited := in["additionalProperties"]; {
 	case limited && rest != false:
 		s.Note(at, "additionalProperties", Narrower, "other properties are not offered")
-	case !limited: // as all take it for granted
+	case !limited: // not reported: strict output always closes objects
 		s.Silent = true
 	}
 	if s.properties += len(properties); s.properties > maxStrictProperties {
@@ -113,7 +113,7 @@ func (s *strict) object(in, out map[string]any, at string, depth int) bool {
 		}
 		if !required.Has(name) {
 			p = s.optional(p)
-			s.Note(path, "required", Same, "null stands for not given")
+			s.Note(path, "required", Same, "null stands for a missing property")
 		}
 		written[name] = p
 		s.text += utf8.RuneCountInString(name)
@@ -130,7 +130,7 @@ func (s *strict) object(in, out map[string]any, at string, depth int) bool {
 	return true
 }
 
-// optional lets a property be null.
+// optional allows null for a property, which stands for a missing one.
 func (s *strict) optional(p map[string]any) map[string]any {
 	out := maps.Clone(p)
 	null := map[string]any{"type": "null"}

@@ -8,33 +8,35 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// treatment says what becomes of a keyword.
+// treatment says what is done with a keyword.
 type treatment int
 
 const (
-	refuse treatment = iota // the schema cannot be written
-	keep                    // as it is
-	form                    // by the form of the subschema
-	told                    // in the description
-	drop                    // it demands nothing
-	forget                  // a model makes nothing of it
+	refuse     treatment = iota // the schema cannot be strict
+	keep                        // copied unchanged
+	structural                  // written by the methods of strict
+	told                        // told in the description
+	drop                        // removed and reported: it does not restrict values
+	forget                      // removed without a report: it means nothing to a model
 )
 
-// strictWords says what the strict subset makes of each keyword.
-var strictWords = words(map[treatment]string{
-	keep: "description pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems",
-	form: "type properties required additionalProperties items enum const anyOf oneOf $ref $defs definitions minLength maxLength format",
-	told: "default uniqueItems minProperties maxProperties",
-	drop: annotationWords, forget: bookkeeping,
+// strictTreatments has the treatment of each keyword in the strict subset.
+var strictTreatments = treatments(map[treatment]string{
+	keep:       "description pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems",
+	structural: "type properties required additionalProperties items enum const anyOf oneOf $ref $defs definitions minLength maxLength format",
+	told:       "default uniqueItems minProperties maxProperties",
+	drop:       annotations,
+	forget:     bookkeeping,
 })
 
-// annotationWords demand nothing, and a model could make something of them.
-const annotationWords = "title examples example deprecated readOnly writeOnly contentEncoding contentMediaType contentSchema nullable"
+// annotations are keywords that do not restrict values but may help a model.
+const annotations = "title examples example deprecated readOnly writeOnly contentEncoding contentMediaType contentSchema nullable"
 
-// bookkeeping is for the readers of documents.
+// bookkeeping are keywords that only identify or describe the document.
 const bookkeeping = "$schema $id id $anchor $comment"
 
-func words(by map[treatment]string) map[string]treatment {
+// treatments returns the treatment of each keyword in the space-separated lists.
+func treatments(by map[treatment]string) map[string]treatment {
 	out := map[string]treatment{}
 	for t, all := range by {
 		for _, key := range strings.Fields(all) {
@@ -44,13 +46,13 @@ func words(by map[treatment]string) map[string]treatment {
 	return out
 }
 
-// strictFormats are the formats that the strict subset holds models to.
+// strictFormats are the formats that the strict subset enforces.
 var strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 
-// keywords writes the keywords of a subschema that stand for themselves.
+// keywords writes the keywords of a subschema that need no other keyword.
 func (s *strict) keywords(in, out map[string]any, at string) bool {
 	for _, key := range tree.Keys(in) {
-		treatment, known := strictWords[key]
+		treatment, known := strictTreatments[key]
 		switch {
 		case key == "pattern" && !s.doc.Readable(tree.Text(in[key])):
 			return s.fail(at, key, "the pattern is of another language")
@@ -73,7 +75,7 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 	return s.lengths(in, out, at)
 }
 
-// looseness is the effect of leaving a keyword out.
+// looseness returns the effect of removing a keyword.
 func looseness(in map[string]any, key string) Effect {
 	n, _ := limitOf(in[key])
 	least, _ := limitOf(in["minItems"])
@@ -86,11 +88,10 @@ func looseness(in map[string]any, key string) Effect {
 	return Wider
 }
 
-// maxPatternLength bounds the lengths that are written as patterns: a provider's
-// grammar grows with them.
+// maxPatternLength bounds the lengths that are written as patterns, because a provider's grammar grows with them.
 const maxPatternLength = 256
 
-// lengths writes minLength and maxLength as a pattern, if there is no other.
+// lengths writes minLength and maxLength as a pattern, unless the subschema has a pattern already.
 func (s *strict) lengths(in, out map[string]any, at string) bool {
 	least, hasLeast := limitOf(in["minLength"])
 	most, hasMost := limitOf(in["maxLength"])
@@ -99,23 +100,26 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	case !hasLeast && !hasMost:
 		return true
 	case hasMost && most < least:
-		return s.fail(at, "maxLength", "no text is as long")
+		return s.fail(at, "maxLength", "no string is long enough")
 	case len(all) > 0 && !slices.Contains(all, "string"), tree.Constants(in) != nil:
 		s.Note(at, "minLength", Same, "left out, because it says nothing more")
 		return true
 	}
 	_, patterned := out["pattern"]
-	if least == 1 && out["format"] != nil { // no such format fits the empty text
+	if least == 1 && out["format"] != nil { // no strict format allows the empty string
 		s.Note(at, "minLength", Same, "the format says it")
 		least, hasLeast = 0, false
 	}
-	for key, limit := range map[string]int{"minLength": least, "maxLength": most} {
+	for _, bound := range []struct {
+		keyword string
+		limit   int
+	}{{"minLength", least}, {"maxLength", most}} {
 		switch {
-		case limit == 0 && (key == "minLength" || !hasMost):
+		case bound.limit == 0 && (bound.keyword == "minLength" || !hasMost):
 		case patterned:
-			s.Note(at, key, Wider, "told in the description, because there is a pattern")
-		case limit > maxPatternLength:
-			s.Note(at, key, Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
+			s.Note(at, bound.keyword, Wider, "told in the description, because there is a pattern")
+		case bound.limit > maxPatternLength:
+			s.Note(at, bound.keyword, Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
 		}
 	}
 	hasLeast, hasMost = hasLeast && least > 0 && least <= maxPatternLength, hasMost && most <= maxPatternLength
@@ -139,7 +143,7 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	return true
 }
 
-// limitOf reads a limit. All beyond what patterns can say are alike.
+// limitOf reads a limit. Limits above 1<<30 become 1<<30, which is beyond any pattern.
 func limitOf(v any) (n int, ok bool) {
 	limit, ok := tree.Rational(v)
 	if !ok {

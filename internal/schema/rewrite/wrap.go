@@ -10,21 +10,19 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// rootWords are the keywords of a root that is wrapped for some provider.
-var rootWords = []string{
+// wrapKeywords are the keywords for which some provider needs the root to be wrapped.
+var wrapKeywords = []string{
 	"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "dependentRequired", "dependentSchemas", "dependencies",
 }
 
-// wrappers are the names that a wrapper may have, the preferred ones first. All
-// providers take them.
+// wrappers are the names that a wrapper may have, the preferred ones first. All providers accept them.
 var wrappers = []string{"input", "input2", "input3", "input_object", "input-object", "_input", "INPUT", "INPUT.2"}
 
-// WrapperName names the property in which a provider that refuses the root of a schema asks
-// for all arguments. No property has that name, and no pattern of names matches it if
-// there is another one, so that a root which is closed to other properties refuses it.
-// It is "" for a root that no provider refuses.
+// WrapperName names the property that holds all arguments for a provider that refuses the root of the schema. No property
+// has that name. If possible, no pattern of names matches it, so that a root without further properties refuses it. It is
+// "" for a root that all providers accept.
 func WrapperName(root map[string]any) string {
-	if !tree.Says(root, rootWords) {
+	if !tree.HasAny(root, wrapKeywords) {
 		return ""
 	}
 	raw := tree.Show(root)
@@ -58,7 +56,7 @@ func WrapperName(root map[string]any) string {
 	return "input_" + hex.EncodeToString(sum[:8])
 }
 
-// wrapped is a root of one property.
+// wrapped returns a root with one property.
 func wrapped(name string, says map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "description": "Give all arguments in " + strconv.Quote(name) + ".",
@@ -66,8 +64,8 @@ func wrapped(name string, says map[string]any) map[string]any {
 	}
 }
 
-// wrapRoot makes a root of one property, whose subschema is the old root. What belongs to
-// the document stays at its root.
+// wrapRoot returns a root with one property, whose subschema is the old root. The identifiers and definitions of the
+// document stay at the root.
 func wrapRoot(root map[string]any, name string) map[string]any {
 	m := mover{to: tree.Join("", "properties", name)}
 	m.id = m.resolve(tree.Text(root["$id"]))
@@ -82,8 +80,7 @@ func wrapRoot(root map[string]any, name string) map[string]any {
 	return out
 }
 
-// followRoot replaces a root that is only a reference by its target, if that can be
-// there twice.
+// followRoot replaces a root that is only a reference by its target, if the target can be copied.
 func followRoot(root map[string]any, r *Report) map[string]any {
 	doc := &tree.Document{Root: root, Left: 1 << 20}
 	out := root
@@ -95,11 +92,11 @@ func followRoot(root map[string]any, r *Report) map[string]any {
 		found, _ := doc.Resolve(ref)
 		target := tree.Object(found)
 		if tree.Same(target, root) {
-			r.Note("", "$ref", Same, "a reference that says nothing new was removed from the root")
+			r.Note("", "$ref", Same, "a reference to itself was removed from the root")
 			return tree.Without(out, "$ref")
 		}
-		alone := tree.Only(out, "$ref", "$defs", "definitions", "type") && len(tree.Types(out)) < 2 || early(root)
-		if !alone || target == nil || identified(target) || tree.Says(target, []string{"$defs", "definitions"}) {
+		alone := tree.HasOnly(out, "$ref", "$defs", "definitions", "type") && len(tree.Types(out)) < 2 || ignoresBesideRefs(root)
+		if !alone || target == nil || uncopyable(target) || tree.HasAny(target, []string{"$defs", "definitions"}) {
 			return root
 		}
 		r.Note("", "$ref", Same, "the reference is replaced by what it refers to")
@@ -109,26 +106,25 @@ func followRoot(root map[string]any, r *Report) map[string]any {
 	return root
 }
 
-// maxTwice bounds the subschemas of a target that is there twice.
-const maxTwice = 5_000
+// maxCopied bounds the subschemas of a target that is copied.
+const maxCopied = 5_000
 
-// identified reports whether a subschema cannot be there twice: it has identifiers
-// below, or is too large.
-func identified(s map[string]any) bool {
+// uncopyable reports whether a subschema must not occur twice: it contains identifiers, or is too large.
+func uncopyable(s map[string]any) bool {
 	n := 0
 	for sub := range tree.All(s) {
-		if n++; n > maxTwice || n > 1 && tree.Says(sub, []string{"$id", "$anchor", "$dynamicAnchor"}) || tree.Says(sub, []string{"$recursiveAnchor"}) {
+		if n++; n > maxCopied || n > 1 && tree.HasAny(sub, []string{"$id", "$anchor", "$dynamicAnchor"}) || tree.HasAny(sub, []string{"$recursiveAnchor"}) {
 			return true
 		}
 	}
-	return tree.Says(s, []string{"$dynamicAnchor"}) || strings.Trim(tree.Text(s["$id"]), "#") != ""
+	return tree.HasAny(s, []string{"$dynamicAnchor"}) || strings.Trim(tree.Text(s["$id"]), "#") != ""
 }
 
-// mover copies a document whose root moves, with the references into it.
+// mover copies a document whose root moves, and adapts the references to it.
 type mover struct {
-	id   string // of the document
-	base string // of the references in a subschema
-	to   string // where the root moves, as a JSON pointer
+	id   string // URI of the document
+	base string // URI against which the references of a subschema are resolved
+	to   string // JSON pointer to the new place of the root
 }
 
 // schema copies a subschema. One with an $id of its own is another document,
@@ -148,7 +144,7 @@ func (m mover) schema(v any) any {
 	return out
 }
 
-// resolve is the document that a reference is about, without a fragment.
+// resolve returns the URI of the document that a reference leads to, without the fragment.
 func (m mover) resolve(ref string) string {
 	ref, _, _ = strings.Cut(ref, "#")
 	base, err := url.Parse(m.base)
@@ -162,7 +158,7 @@ func (m mover) resolve(ref string) string {
 	return resolved.String()
 }
 
-// reference is a reference after the move.
+// reference returns a reference as it must be after the move.
 func (m mover) reference(ref string) string {
 	if m.resolve(ref) != m.id {
 		return ref

@@ -96,13 +96,13 @@ func Constants(s map[string]any) []any {
 	return List(s["enum"])
 }
 
-// Says reports whether a subschema has one of some keywords.
-func Says(s map[string]any, keywords []string) bool {
+// HasAny reports whether a subschema has one of some keywords.
+func HasAny(s map[string]any, keywords []string) bool {
 	return slices.ContainsFunc(keywords, func(key string) bool { _, ok := s[key]; return ok })
 }
 
-// Only reports whether a subschema has no keywords but some, and such as demand Nothing.
-func Only(s map[string]any, keywords ...string) bool {
+// HasOnly reports whether a subschema has no keywords but some, and such as demand Nothing.
+func HasOnly(s map[string]any, keywords ...string) bool {
 	for key := range s {
 		if !slices.Contains(keywords, key) && !slices.Contains(Remarks, key) {
 			return false

@@ -1,0 +1,25 @@
+package rewrite
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The changes of one schema are listed in the same order every time.
+func TestOrderOfChanges(t *testing.T) {
+	in := decode(t, `{"properties":{"n":{"type":"number","minimum":1,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":true}}}`)
+	var want []string
+	for i := range 50 {
+		var got []string
+		for _, c := range For(OpenAI, in, nil).Changes {
+			got = append(got, c.Path+" "+c.Keyword)
+		}
+		if i == 0 {
+			want = got
+		}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Fatalf("run %d: got (-) want (+):\n%s", i, diff)
+		}
+	}
+}
