@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// authorize gives each remote server of a file the HTTP client that signs in.
+// authorize gives each remote server of a file an HTTP client that signs in.
 func (h *Host) authorize(cfg *config.Config) (err error) {
 	store := h.options.Tokens
 	if store == nil {
@@ -31,14 +31,14 @@ func (h *Host) authorize(cfg *config.Config) (err error) {
 		switch {
 		case t != nil:
 			h.signIns[s.Name] = t
-		case err != nil && s.OAuth != nil: // else it is a server that cannot want a sign-in
+		case err != nil && s.OAuth != nil: // a server without OAuth settings works without a sign-in
 			s.Err = fmt.Errorf("sign in: %w", err)
 		}
 	}
 	return nil
 }
 
-// receiver has the person at the terminal sign in to a server, or says what to do without one.
+// receiver returns a receiver that asks the person at the terminal to sign in. Without a terminal it refuses, and says what to do.
 func (h *Host) receiver(s *config.Server) oauth.Receiver {
 	t := h.options.Terminal
 	if t == nil {
@@ -50,7 +50,7 @@ func (h *Host) receiver(s *config.Server) oauth.Receiver {
 	}
 }
 
-// signIn has the person sign in to the servers that could not be reached without it, one after the other.
+// signIn asks the person to sign in to the servers that need it, one after the other.
 func (h *Host) signIn(ctx context.Context, t *Terminal) {
 	for _, s := range h.tools.Servers() {
 		if _, needed := errors.AsType[*signin.NeededError](s.Err); !needed || h.signIns[s.Name] == nil {

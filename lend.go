@@ -10,18 +10,18 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// lender completes the sampling requests of servers by the model of the first agent. Connections are older than agents.
+// lender answers the sampling requests of servers by the model of the first agent. Connections are made before that agent.
 type lender struct {
 	mu      sync.Mutex // guards the field below
 	sampler *sampling.Sampler
 }
 
-// lendable is a model that servers can borrow.
+// lendable is implemented by models that servers can borrow.
 type lendable interface {
 	Sampler(*sampling.Options) (*sampling.Sampler, error)
 }
 
-// lend has the lender use a model, unless it has one or this one cannot be lent.
+// lend sets the model of the lender, unless it has one already or this one cannot be lent.
 func (l *lender) lend(m agent.Model, opts *sampling.Options) error {
 	lent, ok := m.(lendable)
 	l.mu.Lock()
@@ -41,13 +41,13 @@ func (l *lender) lend(m agent.Model, opts *sampling.Options) error {
 	return err
 }
 
-// source names the server of a request and its call.
+// source returns the server and the call of a request.
 func source(ctx context.Context) (server, call string) {
 	s, _ := adapter.SourceFrom(ctx)
 	return s.Server, s.Call.ID
 }
 
-// SamplingCapability declares what a [sampling.Sampler] takes.
+// SamplingCapability declares that requests may have tools, as [sampling.Sampler] does.
 func (l *lender) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }

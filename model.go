@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Ask runs [Host.Agent] with the model of the environment and default options, once. A conversation, limits and durable runs
-// need an agent of one's own.
+// Ask asks the model of the environment one question, by an agent with default options ([Host.Agent]). opts configure the run. For
+// other options, such as a system prompt or a store, make an agent.
 func (h *Host) Ask(ctx context.Context, question string, opts ...agent.RunOption) (*agent.Result, error) {
 	a, err := h.Agent(nil, nil)
 	if err != nil {
@@ -21,8 +21,8 @@ func (h *Host) Ask(ctx context.Context, question string, opts ...agent.RunOption
 	return a.Run(ctx, agent.Text(question), opts...)
 }
 
-// Model is the model of the environment ([FromEnv]) for chains and agents of langchaingo. The first call makes it, has it lent to the
-// servers, and fails if the environment names none.
+// Model returns the model of the environment ([FromEnv]) for chains and agents of langchaingo. Its first call reads the environment,
+// lends the model to the servers, and returns an error if the environment names no model.
 func (h *Host) Model() llms.Model {
 	return &envModel{sync.OnceValues(func() (llms.Model, error) {
 		own, err := FromEnv()
@@ -32,11 +32,11 @@ func (h *Host) Model() llms.Model {
 		if err := h.lender.lend(own, h.options.Sampling); err != nil {
 			return nil, err
 		}
-		return own.(llms.Model), nil // both kinds are one
+		return own.(llms.Model), nil // both results of FromEnv implement it
 	})}
 }
 
-// envModel is a model that its first call makes.
+// envModel makes its model at the first call.
 type envModel struct{ model func() (llms.Model, error) }
 
 func (m *envModel) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
@@ -51,8 +51,8 @@ func (m *envModel) Call(ctx context.Context, prompt string, options ...llms.Call
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
 
-// Sampler lends the model of the environment ([FromEnv]) to servers, within the options. It is the Sampling of a connection:
-// [sampling.Sampler.For]. The servers of a [Host] need none.
+// Sampler returns a sampler that lends the model of the environment ([FromEnv]) to servers. Set its [sampling.Sampler.For] as Sampling
+// of [mcpclient.Options]. The servers of a [Host] do not need it: see Sampling of [Options].
 func Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	m, err := FromEnv()
 	if err != nil {

@@ -19,41 +19,41 @@ import (
 
 // Options configure a [Host]. Nil and the zero value are valid.
 type Options struct {
-	// Terminal asks a person: for the inputs of the file, for sign-ins, and in runs of [Host.Agent]. It is told which servers
-	// are left out. Default nil: nobody is asked.
+	// Terminal asks a person for the inputs of the file, for sign-ins, and for decisions in runs of [Host.Agent]. It also
+	// shows which servers are left out. Default nil: nobody is asked, and agents without an Approve function may make every call.
 	Terminal *Terminal
 
-	// Toolset configures the connections and the tools. The Start of its Policy is [adapter.StartAvailable] in any case: one server that
-	// cannot be reached does not stop the others. Without its Lists, those are files in the folder mcpchain/tools of the user's
-	// configuration. Default: see [adapter.Options].
+	// Toolset configures the connections and the tools. Its Policy.Start is ignored: it is always [adapter.StartAvailable], so one
+	// server that cannot be reached does not stop the others. Default: that of [adapter.Options], but Lists is the folder mcpchain/tools
+	// of the user's configuration.
 	Toolset *adapter.Options
 
 	// Sampling says how servers may borrow the model of [Host.Agent]. Default: a person is asked about each request
-	// ([sampling.AskLater]), within the default limits. A Client.Sampling of Toolset takes its place.
+	// ([sampling.AskLater]), within the default limits. It has no effect if Toolset.Client.Sampling is set.
 	Sampling *sampling.Options
 
-	// Tokens keeps what sign-ins bring. Default: files in the folder mcpchain/tokens of the user's configuration.
+	// Tokens stores the tokens of sign-ins. Default: files in the folder mcpchain/tokens of the user's configuration.
 	Tokens oauth.Store
 
-	// Name is what authorization servers are told that this program is. Default "mcpchain".
+	// Name is the name of this program for authorization servers. Default "mcpchain".
 	Name string
 }
 
-// Host is the servers of a file, and what they need of a program. Its methods may be called concurrently.
+// Host holds the servers of a file: their connections, their tools and their sign-ins. Its methods may be called concurrently.
 type Host struct {
 	tools   *adapter.Toolset
-	left    []adapter.ServerStatus // by mistakes in the file
+	left    []adapter.ServerStatus // the servers with mistakes in the file
 	options Options
 	lender  *lender
 	signIns map[string]*oauth.Transport // by server
 }
 
 // Open reads an mcp.json (docs/mcp-json.md) and connects to its servers. A server that cannot be used does not stop the
-// others, see [Host.Left]; one that could not be reached is tried again while the host is open. The error is for a file that
-// cannot be read, and for options that do not fit.
+// others, see [Host.Left]; one that could not be reached is tried again while the host is open. Open returns an error if the file
+// cannot be read or the options are invalid.
 //
-// A remote server without an Authorization header may want a sign-in. A kept token is used; else the person at the terminal
-// is asked to sign in. The caller closes the host.
+// A remote server without an Authorization header may require a sign-in. Open uses a stored token, or asks the person at the terminal
+// to sign in. The caller closes the host.
 func Open(ctx context.Context, file string, opts *Options) (_ *Host, err error) {
 	h := &Host{lender: new(lender)}
 	if opts != nil {
@@ -61,7 +61,7 @@ func Open(ctx context.Context, file string, opts *Options) (_ *Host, err error) 
 	}
 	loader := &config.Loader{Filters: true, SignIn: true}
 	if t := h.options.Terminal; t != nil {
-		loader.Input = t.input
+		loader.Input = t.askInput
 	}
 	cfg, err := loader.Load(ctx, file)
 	if err != nil {
@@ -77,18 +77,18 @@ func Open(ctx context.Context, file string, opts *Options) (_ *Host, err error) 
 	}
 	servers, left := adapter.FromConfig(cfg)
 	h.left = left
-	if h.tools, err = adapter.Open(ctx, servers, h.toolset()); err != nil {
+	if h.tools, err = adapter.Open(ctx, servers, h.toolsetOptions()); err != nil {
 		return nil, fmt.Errorf("open %s: %w", file, err)
 	}
 	if t := h.options.Terminal; t != nil {
 		h.signIn(ctx, t)
-		t.tell(h.Left())
+		t.showLeft(h.Left())
 	}
 	return h, nil
 }
 
-// toolset are the options of the toolset.
-func (h *Host) toolset() *adapter.Options {
+// toolsetOptions completes Options.Toolset.
+func (h *Host) toolsetOptions() *adapter.Options {
 	var o adapter.Options
 	if h.options.Toolset != nil {
 		o = *h.options.Toolset
@@ -107,12 +107,12 @@ func (h *Host) toolset() *adapter.Options {
 	return &o
 }
 
-// Tools are the tools of the servers, for an agent of one's own, for langchaingo, or without a model. Close the host, not
-// them.
+// Tools returns the tools of the servers, for an agent of your own, for langchaingo, or for calls without a model. Do not close it:
+// [Host.Close] does.
 func (h *Host) Tools() *adapter.Toolset { return h.tools }
 
-// Left are the servers of the file that cannot be used at the moment, each with its Err. A server with the name of a tool in
-// Unmatched is there, too: the file allows the tool or leaves it out, and the server has no such tool.
+// Left lists the servers of the file with a problem. Err says why a server cannot be used at the moment. A server without Err can be
+// used; its Unmatched names the tools that the file allows or leaves out and that the server does not have.
 func (h *Host) Left() []adapter.ServerStatus {
 	left := h.left[:len(h.left):len(h.left)]
 	for _, s := range h.tools.Servers() {
@@ -123,13 +123,13 @@ func (h *Host) Left() []adapter.ServerStatus {
 	return left
 }
 
-// Agent returns an agent with the tools of the servers, and those of the options. Without a model it uses that of the
-// environment, see [FromEnv].
+// Agent returns an agent with the tools of the servers and those of the options. If m is nil, it uses the model of the
+// environment ([FromEnv]).
 //
-// If the host has a terminal and the options have neither Person.Reply nor Durable.Store, the person there answers the questions of
-// runs, and if they have no Person.Approve, is asked about each call ([agent.AskPerson]). Otherwise calls are allowed as [agent.Options]
-// says: without a Person.Approve, all. Servers may borrow the model of the first agent, if it is an
-// [openaimodel.Model]; Sampling of [Options] says how.
+// If the host has a terminal and the options have neither Person.Reply nor Durable.Store, the person at the terminal answers the
+// questions of runs, and decides on each call ([agent.AskPerson]) unless Person.Approve is set. Otherwise [agent.Options] decides:
+// without Person.Approve every call is allowed. Servers may borrow the model of the first agent if it is an [openaimodel.Model], as
+// Sampling of [Options] says.
 func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	if m == nil {
 		var err error
@@ -158,21 +158,21 @@ func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	return a, nil
 }
 
-// Close disconnects from the servers, and ends sign-ins that are under way.
+// Close disconnects from the servers and cancels sign-ins that are under way.
 func (h *Host) Close() error {
 	err := h.tools.Close()
 	h.closeSignIns()
 	return err
 }
 
-// FromEnv returns the model that the environment names: with OPENAI_MODEL that of [openaimodel.FromEnv], else with
-// ANTHROPIC_MODEL that of [anthropicmodel.FromEnv].
+// FromEnv returns the model that the environment names: if OPENAI_MODEL is set, that of [openaimodel.FromEnv], else if
+// ANTHROPIC_MODEL is set, that of [anthropicmodel.FromEnv]. Otherwise it returns an error.
 func FromEnv() (agent.Model, error) {
 	switch {
 	case os.Getenv("OPENAI_MODEL") != "":
 		m, err := openaimodel.FromEnv()
 		if err != nil {
-			return nil, err // and not a nil *openaimodel.Model, which is not a nil agent.Model
+			return nil, err // a nil *openaimodel.Model would not be a nil agent.Model
 		}
 		return m, nil
 	case os.Getenv("ANTHROPIC_MODEL") != "":

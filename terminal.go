@@ -19,31 +19,32 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// ErrNobody means that a question found nobody: the input of the [Terminal] has ended.
+// ErrNobody means that nobody could be asked, because the input of the [Terminal] has ended.
 var ErrNobody = errors.New("nobody could be asked: the input has ended")
 
-// Terminal asks a person, line by line and one question at a time. The zero value asks at standard input, and shows the
-// questions on standard error. What servers and models wrote is shown by [hosttext]: it cannot control the terminal, and does not
-// look like a text of the program.
+// Terminal asks a person questions, one at a time, and reads one line for each. The zero value reads standard input and writes to
+// standard error. Texts of servers and models are shown by [hosttext]: they cannot control the terminal, and cannot be mistaken for
+// the program's own output.
 //
-// After the end of the input there is nobody: nothing is allowed, filled in or signed in to. A question reads one line; one that
-// ends before its line has come leaves the reading of that line to the next question.
+// After the end of the input everything is refused: no call is allowed, no form filled in. If the context of a question ends before a
+// line is read, the next question gets the next line. Methods may be called concurrently.
 type Terminal struct {
 	In  io.Reader // default: standard input
 	Out io.Writer // default: standard error
 
-	mu      sync.Mutex // guards the fields below, and is held for the length of a question
+	mu      sync.Mutex // guards the fields below, and is held while a question is asked: one at a time
 	scanner *bufio.Scanner
-	pending chan answer // a line that is being read
-	absent  bool        // a question found nobody
+	pending chan input // gets the line that is being read
+	nobody  bool       // a question met the end of the input
 }
 
-type answer struct {
+// input is a line, or with ok false the end of the input.
+type input struct {
 	line string
 	ok   bool
 }
 
-// maxShown bounds a shown error and the text of a question, in characters.
+// maxShown bounds an error and the text of a question, in characters.
 const maxShown = 4000
 
 func (t *Terminal) out() io.Writer {
@@ -53,15 +54,15 @@ func (t *Terminal) out() io.Writer {
 	return t.Out
 }
 
-// note shows a line. Values are texts of anyone.
+// note shows a line. It escapes the values, which may be texts of a server.
 func (t *Terminal) note(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprintln(t.out(), hosttext.Line(fmt.Sprintf(format, args...), maxShown))
 }
 
-// tell names the servers that are left out.
-func (t *Terminal) tell(left []adapter.ServerStatus) {
+// showLeft shows the result of [Host.Left].
+func (t *Terminal) showLeft(left []adapter.ServerStatus) {
 	for _, s := range left {
 		if s.Err != nil {
 			t.note("left out: %v", s.Err)
@@ -72,31 +73,32 @@ func (t *Terminal) tell(left []adapter.ServerStatus) {
 	}
 }
 
-// missed reports whether a question found nobody.
-func (t *Terminal) missed() bool {
+// foundNobody reports whether a question met the end of the input.
+func (t *Terminal) foundNobody() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.absent
+	return t.nobody
 }
 
-// Read asks the person for a line, such as the next question to the model.
+// Read asks the person for a line, such as the next question for the model. It returns [ErrNobody] at the end of the input, and the
+// cause of ctx if it ends first.
 func (t *Terminal) Read(ctx context.Context, prompt string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.askLocked(ctx, "%s", prompt)
 }
 
-// askLocked asks, and returns the typed line.
+// askLocked asks a question, and returns the typed line.
 func (t *Terminal) askLocked(ctx context.Context, format string, args ...any) (string, error) {
 	return t.readLocked(ctx, fmt.Sprintf(format, args...), false)
 }
 
-// readLocked asks, and returns the typed line; a secret is not shown while it is typed at a terminal.
+// readLocked asks a question, and returns the typed line. A terminal does not show a secret while it is typed.
 func (t *Terminal) readLocked(ctx context.Context, question string, secret bool) (string, error) {
 	fmt.Fprint(t.out(), question+" ")
 	if t.pending == nil {
 		read := t.lineReader(secret)
-		line := make(chan answer, 1)
+		line := make(chan input, 1)
 		go func() { line <- read() }() // ends with the line
 		t.pending = line
 	}
@@ -106,7 +108,7 @@ func (t *Terminal) readLocked(ctx context.Context, question string, secret bool)
 		if a.ok {
 			return strings.TrimSpace(a.line), nil
 		}
-		t.absent = true
+		t.nobody = true
 		fmt.Fprintln(t.out())
 		return "", ErrNobody
 	case <-ctx.Done():
@@ -115,27 +117,30 @@ func (t *Terminal) readLocked(ctx context.Context, question string, secret bool)
 	}
 }
 
-// lineReader returns what reads one line.
-func (t *Terminal) lineReader(secret bool) func() answer {
+// lineReader returns a function that reads one line.
+func (t *Terminal) lineReader(secret bool) func() input {
 	in := t.In
 	if in == nil {
 		in = os.Stdin
 	}
 	if file, ok := in.(*os.File); secret && ok && term.IsTerminal(int(file.Fd())) {
-		return func() answer {
+		return func() input {
 			line, err := term.ReadPassword(int(file.Fd()))
 			fmt.Fprintln(t.out())
-			return answer{string(line), err == nil}
+			return input{string(line), err == nil}
 		}
 	}
 	if t.scanner == nil {
 		t.scanner = bufio.NewScanner(in)
 	}
-	return func() answer { ok := t.scanner.Scan(); return answer{t.scanner.Text(), ok} }
+	return func() input {
+		ok := t.scanner.Scan()
+		return input{t.scanner.Text(), ok}
+	}
 }
 
-// input asks for a value that a file leaves open.
-func (t *Terminal) input(ctx context.Context, in *config.Input) (string, error) {
+// askInput asks for a value that the file refers to as an input.
+func (t *Terminal) askInput(ctx context.Context, in *config.Input) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, c := range in.Choices {
@@ -145,7 +150,7 @@ func (t *Terminal) input(ctx context.Context, in *config.Input) (string, error) 
 	return signin.Value(in, line), err
 }
 
-// visit has the person open the page of a sign-in, and waits for its answer, which may be pasted.
+// visit asks the person to open the page of a sign-in. It returns the address that the person pastes, if the last page does not load.
 func (t *Terminal) visit(ctx context.Context, server string, v *signin.Visit) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

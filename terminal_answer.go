@@ -10,9 +10,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
-// Reply is an [agent.Options].Answer: it puts a question of a run to the person. Whatever the person says but yes refuses, and so
-// does a value that does not fit its form. If nobody is there, a form, a page and a sign-in are cancelled, a call and a request to the model
-// denied with that reason, and a doubt stays open.
+// Reply asks the person a question of a run; set it as Person.Reply of [agent.Options]. Any answer but yes refuses, and so does a
+// value that does not fit its form. At the end of the input, Reply cancels a form, a page and a sign-in, denies a call and a sampling
+// request with that reason, and leaves the question whether a call ran open.
 func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,7 +30,7 @@ func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error
 	return a, err
 }
 
-// unasked is what becomes of a question that found nobody: nothing is said in a person's name. A doubt stays open.
+// unasked returns the reply to a question that nobody was asked. It says nothing in the name of a person.
 func unasked(q *run.Question) run.Reply {
 	switch q.Kind {
 	case run.QuestionDoubt:
@@ -55,7 +55,7 @@ func (t *Terminal) approveLocked(ctx context.Context, q *run.Question) (run.Repl
 	return a, err
 }
 
-// on names the server of a question, if it has one.
+// on returns " on" and the server of a question, "" if it has none.
 func on(server string) string {
 	if server == "" {
 		return ""
@@ -63,7 +63,7 @@ func on(server string) string {
 	return " on " + hosttext.Quote(server)
 }
 
-// lendLocked asks whether a server may have a completion.
+// lendLocked asks whether a server may use the model.
 func (t *Terminal) lendLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	fmt.Fprintf(t.out(), "%s asks the model:\n%s\n", hosttext.Quote(q.Server), hosttext.Indent(hosttext.SamplingRequest(q.Sampling)))
 	line, err := t.askLocked(ctx, "Let it, for at most %d tokens? y or n:", q.Sampling.MaxTokens)
@@ -73,7 +73,7 @@ func (t *Terminal) lendLocked(ctx context.Context, q *run.Question) (run.Reply, 
 	return q.Deny("the user said no"), err
 }
 
-// fillInLocked asks for each field of a form. An empty line takes the default. Without a default it declines the form if the
+// fillInLocked asks for each field of a form. An empty line means the default; without a default, it declines the form if the
 // field is required.
 func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	fields, err := forms.Read(q.Elicit)
@@ -110,7 +110,7 @@ func (t *Terminal) fieldLocked(ctx context.Context, f *forms.Field) (any, error)
 	return f.Parse(line)
 }
 
-// label describes a field: its title, its options, and the value of an empty line.
+// label describes a field: its title, its options, and its default.
 func label(f *forms.Field) string {
 	text := hosttext.Quote(f.Title)
 	for i, o := range f.Options {
@@ -129,7 +129,7 @@ func label(f *forms.Field) string {
 	return text
 }
 
-// openLocked asks the person to visit a page of a server. The page is never opened here.
+// openLocked asks the person to visit a page of a server. It never opens the page itself.
 func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	address, reason := q.URL, "wants you to sign in"
 	if q.Kind == run.QuestionURL {
@@ -149,7 +149,7 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, 
 	return a, err
 }
 
-// doubtLocked asks whether a call ran, until the person says yes or no.
+// doubtLocked asks whether a call ran until the person answers yes or no.
 func (t *Terminal) doubtLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	for {
 		line, err := t.askLocked(ctx, "It is not known whether %s%s ran with %s. Did it? y or n:", hosttext.Quote(q.Tool), on(q.Server), hosttext.JSON(string(q.Arguments)))

@@ -82,12 +82,12 @@ func TestInputOfTheFile(t *testing.T) {
 	in := &config.Input{ID: "place", Default: "Bee", Choices: []string{"Ann\x1b[2J", "Bee"}}
 	for typed, want := range map[string]string{"1\n": "Ann\x1b[2J", "Bee\n": "Bee", "\n": "Bee"} {
 		var shown strings.Builder
-		got, err := (&Terminal{In: strings.NewReader(typed), Out: &shown}).input(t.Context(), in)
+		got, err := (&Terminal{In: strings.NewReader(typed), Out: &shown}).askInput(t.Context(), in)
 		if got != want || err != nil || shown.String() != "  1) Ann\\x1b[2J\n  2) Bee\nplace [Bee]: " {
 			t.Errorf("%q: got %q, %v, and %q", typed, got, err, &shown)
 		}
 	}
-	if _, err := (&Terminal{In: strings.NewReader(""), Out: io.Discard}).input(t.Context(), in); err != ErrNobody {
+	if _, err := (&Terminal{In: strings.NewReader(""), Out: io.Discard}).askInput(t.Context(), in); err != ErrNobody {
 		t.Errorf("got %v, want that nobody is there", err)
 	}
 }

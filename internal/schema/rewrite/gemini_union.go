@@ -88,7 +88,7 @@ func (g *gemini) exclusive(all []alternative, at string) []alternative {
 	return all
 }
 
-// branches writes alternatives of which at least one does not enumerate values.
+// branches writes alternatives. At least one of them does not enumerate values.
 func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 	texts := slices.ContainsFunc(all, func(a alternative) bool {
 		kinds := tree.Types(a.s)
