@@ -9,7 +9,8 @@ import (
 )
 
 // errActedFirst says that a tool could not ask, and may have acted before. Its server can be asked to run it again.
-var errActedFirst = errors.New("the tool asked in a way that its connection did not allow, and may have done a part of its work before; the connection allows it now")
+var errActedFirst = errors.New("the tool asked the user or the model in a way that its connection did not allow, and may have acted before it asked; " +
+	"the connection allows it now: call the tool again only if it does no harm twice")
 
 // attempt runs the call on the connection that there is for it.
 func (s *sending) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallToolResult, error) {
@@ -32,7 +33,7 @@ func (s *sending) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.Ca
 	if t.local != nil || s.round != nil || s.task != "" || inquiry.Advice(failed) != inquiry.CannotAskAdvice || !s.tool.calls.older(ctx, t, failed) {
 		return t, res, err
 	}
-	if !unchangedBy(t, res) {
+	if !mayRunAgain(t, res) {
 		s.sent, s.doubt = true, true
 		return t, nil, errActedFirst
 	}
@@ -43,10 +44,11 @@ func (s *sending) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.Ca
 	return again, other, otherErr
 }
 
-// unchangedBy reports whether a call that ended with the refusal of a question did nothing else: the SDK refuses
-// before it sends, and the refusal is all that the tool says. A tool that says that it is destructive may have acted.
-func unchangedBy(t *Tool, res *mcp.CallToolResult) bool {
-	if a := t.def.Annotations; a != nil && a.DestructiveHint != nil && *a.DestructiveHint && !t.Repeatable() {
+// mayRunAgain reports whether a tool may be called again after a call that ended with the refusal of its question: what it
+// did before it asked is then done twice. So the tool says that it changes nothing, or nothing more the second time, or the
+// host says so; and the refusal is all that it answered.
+func mayRunAgain(t *Tool, res *mcp.CallToolResult) bool {
+	if !ReadOnly(t.def) && !idempotent(t.def) && !t.Repeatable() {
 		return false
 	}
 	return res == nil || len(res.Content) <= 1 && len(res.StructuredContent) == 0

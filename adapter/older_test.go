@@ -61,10 +61,10 @@ var declines = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mc
 	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 })
 
-// A tool that asks by a request, which its SDK refuses in the modern era, is called once more in the older one if it
-// cannot have acted. Other calls under way keep their connection, and the revision is kept.
+// A tool that asks by a request, which its SDK refuses in the modern era, is called once more in the older one if that
+// changes nothing more. Other calls under way keep their connection, and the revision is kept.
 func TestToolThatAsksInTheOldWay(t *testing.T) {
-	yes := true
+	yes, no := true, false
 	for name, tt := range map[string]struct {
 		tool    sdk.Tool
 		acts    bool // and says so beside the refusal
@@ -73,10 +73,13 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 		dials   int
 		unknown bool // whether it ran
 	}{
-		"asks":                 {want: "decline", dials: 2},
-		"told by its result":   {tool: sdk.Tool{Title: "says"}, want: "decline", dials: 2},
+		"changes nothing":      {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, want: "decline", dials: 2},
+		"nothing more":         {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{IdempotentHint: true}}, want: "decline", dials: 2},
+		"told by its result":   {tool: sdk.Tool{Title: "says", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, want: "decline", dials: 2},
+		"says nothing":         {want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
+		"only adds":            {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{DestructiveHint: &no}}, want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
 		"may destroy":          {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes}}, want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
-		"has acted":            {tool: sdk.Tool{Title: "says"}, acts: true, want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
+		"has acted":            {tool: sdk.Tool{Title: "says", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, acts: true, want: "Error: " + errActedFirst.Error(), dials: 2, unknown: true},
 		"the host repeats it":  {tool: sdk.Tool{Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes}}, server: Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { return true }}}, want: "decline", dials: 2},
 		"the revision is set":  {server: Server{Revision: mcp.Revision20260728}, want: "cannot be sent while serving", dials: 1},
 		"the options have one": {server: Server{Options: &mcpclient.Options{Elicitation: declines, Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}}, want: "cannot be sent while serving", dials: 1},

@@ -14,7 +14,7 @@ import (
 )
 
 // TestServerOfTheGoSDK calls the tools of the official Go SDK's example server that ask the model and the person, at the
-// program's default settings: the server asks in a way of an older revision than it speaks. When it is killed, it comes back.
+// program's default settings: the server asks in a way of an older revision than it speaks, so that the first call is in doubt. When it is killed, it comes back.
 func TestServerOfTheGoSDK(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "everything")
@@ -36,7 +36,9 @@ func TestServerOfTheGoSDK(t *testing.T) {
 			return []fakehost.Block{{Type: "call", ID: "call_3", Name: "greet", Arguments: `{"name":"again"}`}}
 		case strings.Contains(body, `"call_2"`):
 			return []fakehost.Block{{Type: "text", Text: "Both have worked."}}
-		case strings.Contains(body, `"call_1"`):
+		case strings.Contains(body, "the connection allows it now") && !strings.Contains(body, `"call_1b"`):
+			return []fakehost.Block{{Type: "call", ID: "call_1b", Name: "sample", Arguments: `{}`}}
+		case strings.Contains(body, `"call_1b"`):
 			return []fakehost.Block{{Type: "call", ID: "call_2", Name: form.FindStringSubmatch(body)[1], Arguments: `{}`}}
 		case strings.Contains(body, `"sample"`):
 			return []fakehost.Block{{Type: "call", ID: "call_1", Name: "sample", Arguments: `{}`}}
@@ -53,6 +55,8 @@ func TestServerOfTheGoSDK(t *testing.T) {
 	m.enter("you ›", "Try sample and elicit (form)\n")
 	m.enter("Allow it?", "y\n")
 	m.await("an older revision of the protocol: it is connected with 2025-11-25")
+	m.await("may have acted before it asked")
+	m.enter("Allow it?", "y\n")
 	m.enter("Allow it, with its reply?", "y\n")
 	m.await("← everything sample: A text for the server.")
 	m.enter("Allow it?", "y\n")
