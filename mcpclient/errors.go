@@ -21,7 +21,7 @@ var (
 
 	// ErrConnectionLost marks a call that was under way when its connection ended,
 	// while the client restarts by [Options.Restart]. The error wraps the cause,
-	// such as a [*transport.ProcessError]. The effects of a tool are unknown.
+	// such as a [*transport.ProcessError]. The effects of a tool are unknown, unless [Unsent] says more.
 	ErrConnectionLost = errors.New("mcpclient: connection lost")
 
 	// ErrTooManyPages marks a list of more than [Limits.Pages] pages, or with a

@@ -22,6 +22,7 @@ type link struct {
 	transport Transport       // that conn is of
 	exchange  wire.Exchanger  // conn, when every request has a response channel of its own
 	headed    wire.HeaderConn // conn, when its messages have headers
+	numbered  wire.Numberer   // conn, when it knows what it has not written
 	calls     jsonrpc.Calls
 
 	client linkClient
@@ -47,6 +48,7 @@ func (l *link) use(conn Conn, handle handleFunc, slots lifecycle.Slots, retries 
 	l.conn = conn
 	l.exchange, _ = conn.(wire.Exchanger)
 	l.headed, _ = conn.(wire.HeaderConn)
+	l.numbered, _ = conn.(wire.Numberer)
 	l.texts.conn = conn
 	l.warnings.life, l.warnings.log = l.life, l.log
 	d := &l.dispatcher

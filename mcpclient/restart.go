@@ -21,7 +21,7 @@ import (
 //
 // Calls under way end at once with [ErrConnectionLost] and the reason. Those that
 // do the same when they are made twice (lists, reads, [Client.Ping], …) are made
-// once more on the next connection; a tool call never is. Later calls wait for
+// once more on the next connection; a tool call only if nothing of it was written. Later calls wait for
 // that connection for as long as their contexts allow. It is spoken to as the one
 // before, unless the server refuses that: then the handshake starts again. The
 // log level and the resources that are watched are told again, what was cached is

@@ -133,13 +133,17 @@ const keptBody = 16 << 10
 // that the server may have got it. Over HTTP progress may come on the standalone
 // stream while the exchange says nothing: a caller who asked for it waits for both.
 func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
+	var number int64 // by which the connection knows the message
 	if l.exchange == nil {
 		body := bodies.Get().(*[]byte)
 		*body = e.encode((*body)[:0], flight.ID, flight.request, o)
-		if l.headed == nil {
-			err = l.conn.Send(ctx, *body)
-		} else {
+		switch {
+		case l.headed != nil:
 			err = l.headed.SendWithHeader(ctx, *body, ownHeader(e.header(flight.request)))
+		case l.numbered != nil:
+			number, err = l.numbered.SendNumbered(ctx, *body)
+		default:
+			err = l.conn.Send(ctx, *body)
 		}
 		if cap(*body) <= keptBody {
 			bodies.Put(body)
@@ -168,6 +172,9 @@ func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inF
 		}
 	}
 	answer, err := flight.Wait(ctx, func(params json.RawMessage) { tellProgress(o.progress, params) })
+	if err != nil && l.numbered != nil && l.numbered.Unwritten(number) {
+		return false, answer, &unsentError{err}
+	}
 	return true, answer, err
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // Unsent reports whether err, of a call, shows that the server has not taken the call:
-// the connection had ended before, the server could not be reached, does not offer the
+// the connection had ended before, or wrote nothing of it, the server could not be reached, does not offer the
 // feature, or refused the request for its sender (HTTP status 401, 403 or 429, or an
 // [*mcp.SignInError]). Then the call has had no effect, and may be made again.
 func Unsent(err error) bool {

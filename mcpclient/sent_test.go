@@ -1,9 +1,12 @@
 package mcpclient_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -149,4 +152,75 @@ func TestSendCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The connection tells whether something of a call went to a server that has just died: what it did not
+// write at all is made on the next connection, if there is one.
+func TestUnsentToADyingServer(t *testing.T) {
+	for name, test := range map[string]struct {
+		written int // bytes of the call
+		unsent  bool
+	}{
+		"nothing": {0, true},
+		"a part":  {1, false},
+	} {
+		for restarts, restart := range map[string]*mcpclient.Restart{"": nil, " restarting": {}} {
+			t.Run(name+restarts, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					opts := legacy()
+					opts.Restart = restart
+					c := connected(t, &dyingTransport{written: test.written}, &opts)
+					result, err := c.CallTool(t.Context(), "a", nil)
+					switch {
+					case test.unsent && restart != nil:
+						if err != nil || result.Text() != "a" {
+							t.Errorf("got %v, %v, want the answer of the next server", result, err)
+						}
+					case err == nil || mcpclient.Unsent(err) != test.unsent:
+						t.Errorf("got %v, unsent %t, want %t", err, mcpclient.Unsent(err), test.unsent)
+					}
+					_ = c.Close()
+				})
+			})
+		}
+	}
+}
+
+// dyingTransport is a transport whose first server takes so many bytes of a call and dies.
+type dyingTransport struct {
+	written int
+	dials   int
+}
+
+func (d *dyingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	d.dials++
+	var input io.Writer = toServer
+	if d.dials == 1 {
+		input = writerFunc(func(b []byte) (int, error) {
+			if bytes.Contains(b, []byte("tools/call")) {
+				_ = toClient.Close()
+				return bytes.LastIndexByte(b[:len(b)-1], '\n') + 1 + d.written, io.ErrClosedPipe
+			}
+			return toServer.Write(b)
+		})
+	}
+	go func() {
+		for in := bufio.NewScanner(fromClient); in.Scan(); {
+			var m message
+			_ = json.Unmarshal(in.Bytes(), &m)
+			switch m.Method {
+			case "initialize":
+				_, _ = fmt.Fprintln(toClient, handshakeAnswer(m))
+			case "tools/call":
+				_, _ = fmt.Fprintln(toClient, answerTo(m))
+			}
+		}
+		_ = toClient.Close()
+	}()
+	return (&mcpclient.IO{Reader: fromServer, Writer: struct {
+		io.Writer
+		io.Closer
+	}{input, toServer}}).Dial(ctx)
 }

@@ -21,6 +21,9 @@
 //
 //	of a Conn itself, called instead of Send: with the headers that the message has over HTTP
 //	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
+//	… or with a number for the message, by which a connection that has ended tells of what it wrote nothing
+//	SendNumbered(ctx context.Context, message []byte) (number int64, err error)
+//	Unwritten(number int64) bool
 //
 // Two errors tell what became of a message: [*MessageError] says that one message
 // of the server could not be received, [*BrokenError] that it is not known if a request had an effect.

@@ -56,8 +56,17 @@ func newStream(over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
 // until it is alone. What was queued is written whole, also when the context
 // of its sender has ended.
 func (s *stream) Send(ctx context.Context, message []byte) error {
+	_, err := s.out.send(ctx, message)
+	return err
+}
+
+// SendNumbered implements [wire.Numberer].
+func (s *stream) SendNumbered(ctx context.Context, message []byte) (number int64, err error) {
 	return s.out.send(ctx, message)
 }
+
+// Unwritten implements [wire.Numberer].
+func (s *stream) Unwritten(number int64) bool { return s.out.unwritten(number) }
 
 func (s *stream) Recv() ([]byte, error) {
 	message, err := s.lines.next()
@@ -86,6 +95,7 @@ func (s *stream) end(op string, err error) error {
 	if ended := s.Err(); ended != nil {
 		return ended
 	}
+	s.out.drop()
 	err = s.cause(op, err)
 	if skipped := s.lines.skipped.last(); skipped != "" {
 		err = &transport.ServerError{Err: err, Skipped: skipped}

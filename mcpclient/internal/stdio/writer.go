@@ -30,6 +30,9 @@ type writer struct {
 	next    []byte        // messages to be written
 	spare   []byte        // an empty buffer for the time when next is being written
 	queued  int           // bytes in next and in what is being written
+	count   int64         // messages that were queued so far
+	begun   int64         // of those, how many may have been written, in part at least
+	stopped bool          // the others are not written any more
 	waiting []*waiter     // for room, first come first served
 	running bool          // the writing goroutine exists
 	idle    chan struct{} // closed when that ends; nil while wait has no caller
@@ -38,45 +41,46 @@ type writer struct {
 // waiter is a message for which there was no room.
 type waiter struct {
 	message []byte
+	number  int64      // once it is queued
 	done    chan error // gets one value: nil when the message is queued
 }
 
-func (w *writer) send(ctx context.Context, message []byte) error {
+// send queues a message and returns its number.
+func (w *writer) send(ctx context.Context, message []byte) (number int64, err error) {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("send: %w", err)
+		return 0, fmt.Errorf("send: %w", err)
 	}
 	if bytes.IndexByte(message, '\n') >= 0 {
-		return errors.New("send: the message holds a newline, which would end it: encode it without line breaks")
+		return 0, errors.New("send: the message holds a newline, which would end it: encode it without line breaks")
 	}
-	m, err := w.enqueue(message)
+	number, m, err := w.enqueue(message)
 	if m == nil {
-		return err
+		return number, err
 	}
 	select {
-	case err := <-m.done:
-		return err
+	case err = <-m.done:
 	case <-ctx.Done():
 		if w.giveUp(m) {
-			return fmt.Errorf("send: the server does not read: %w", ctx.Err())
+			return 0, fmt.Errorf("send: the server does not read: %w", ctx.Err())
 		}
-		return <-m.done
+		err = <-m.done
 	}
+	return m.number, err
 }
 
-// enqueue returns a waiter if there is no room.
-func (w *writer) enqueue(message []byte) (*waiter, error) {
+// enqueue returns the number of the message, or a waiter if there is no room.
+func (w *writer) enqueue(message []byte) (number int64, _ *waiter, _ error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
-		return nil, w.err
+		return 0, nil, w.err
 	}
 	if len(w.waiting) == 0 && w.fitsLocked(message) {
-		w.appendLocked(message)
-		return nil, nil
+		return w.appendLocked(message), nil, nil
 	}
-	m := &waiter{message, make(chan error, 1)}
+	m := &waiter{message: message, done: make(chan error, 1)}
 	w.waiting = append(w.waiting, m)
-	return m, nil
+	return 0, m, nil
 }
 
 // giveUp reports whether m was still waiting.
@@ -96,8 +100,8 @@ func (w *writer) fitsLocked(message []byte) bool {
 	return w.queued == 0 || w.queued+len(message) < maxQueued
 }
 
-// appendLocked queues a message.
-func (w *writer) appendLocked(message []byte) {
+// appendLocked queues a message and returns its number.
+func (w *writer) appendLocked(message []byte) int64 {
 	if w.next == nil {
 		w.next, w.spare = w.spare, nil
 	}
@@ -108,12 +112,14 @@ func (w *writer) appendLocked(message []byte) {
 		w.running = true
 		go w.run()
 	}
+	w.count++
+	return w.count
 }
 
 // admitLocked queues the waiting messages that have room.
 func (w *writer) admitLocked() {
 	for len(w.waiting) > 0 && w.fitsLocked(w.waiting[0].message) {
-		w.appendLocked(w.waiting[0].message)
+		w.waiting[0].number = w.appendLocked(w.waiting[0].message)
 		w.waiting[0].done <- nil
 		w.waiting = slices.Delete(w.waiting, 0, 1)
 	}
@@ -123,29 +129,58 @@ func (w *writer) admitLocked() {
 func (w *writer) run() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(w.next) > 0 {
-		batch := w.next
-		w.next, w.spare = w.spare, nil
+	for len(w.next) > 0 && !w.stopped {
+		batch, before := w.next, w.begun
+		w.next, w.spare, w.begun = w.spare, nil, w.count
 		w.mu.Unlock()
-		_, err := w.dst.Write(batch)
+		n, err := w.dst.Write(batch)
 		if err != nil {
+			w.stop(before + messagesIn(batch[:n]))
 			w.failed(err)
 		}
 		w.mu.Lock()
-		if err != nil {
-			w.next, w.queued = nil, len(batch)
-		}
 		w.queued -= len(batch)
 		if cap(batch) <= keptQueue {
 			w.spare = batch[:0]
 		}
 		w.admitLocked()
 	}
-	w.running = false
+	w.queued -= len(w.next)
+	w.next, w.running = nil, false
 	if w.idle != nil {
 		close(w.idle)
 		w.idle = nil
 	}
+}
+
+// messagesIn counts the messages in what was written, one in part included.
+func messagesIn(written []byte) int64 {
+	n := bytes.Count(written, []byte{'\n'})
+	if len(written) > 0 && written[len(written)-1] != '\n' {
+		n++
+	}
+	return int64(n)
+}
+
+// stop is called when only so many messages could be written.
+func (w *writer) stop(begun int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.begun, w.stopped = begun, true
+}
+
+// drop lets nothing be written any more but what is being written.
+func (w *writer) drop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+}
+
+// unwritten reports whether nothing of a message was written, nor will be.
+func (w *writer) unwritten(number int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stopped && number > w.begun
 }
 
 // refuse refuses messages from now on. What is queued is still written.

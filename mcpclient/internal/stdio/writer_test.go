@@ -36,10 +36,10 @@ func TestSendCoalesces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{pass: make(chan struct{})}
 		w := &writer{dst: g}
-		_ = w.send(t.Context(), []byte("first"))
+		_, _ = w.send(t.Context(), []byte("first"))
 		synctest.Wait()
 		for range 64 {
-			if err := w.send(t.Context(), []byte("{}")); err != nil {
+			if _, err := w.send(t.Context(), []byte("{}")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -65,7 +65,7 @@ func TestSendBuffersApart(t *testing.T) {
 		w := &writer{dst: g}
 		large := strings.Repeat("l", 2*keptQueue)
 		for i, m := range []string{"first", large, "second", "third"} {
-			if err := w.send(t.Context(), []byte(m)); err != nil {
+			if _, err := w.send(t.Context(), []byte(m)); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -92,7 +92,7 @@ func TestSendWait(t *testing.T) {
 		w := &writer{dst: g}
 		for range 2 {
 			began := time.Now()
-			_ = w.send(t.Context(), []byte("{}"))
+			_, _ = w.send(t.Context(), []byte("{}"))
 			time.AfterFunc(time.Second, func() { g.pass <- struct{}{} })
 			w.wait(time.Minute)
 			if took := time.Since(began); took != time.Second {
@@ -109,7 +109,7 @@ func TestSendNothingAfterError(t *testing.T) {
 		w := &writer{dst: writerFunc(func([]byte) (int, error) { <-pass; calls++; return 0, io.ErrShortWrite })}
 		w.failed = func(err error) { w.refuse(err) }
 		for range 3 {
-			_ = w.send(t.Context(), []byte("{}"))
+			_, _ = w.send(t.Context(), []byte("{}"))
 			synctest.Wait()
 		}
 		close(pass)
@@ -127,7 +127,7 @@ func TestSendQueueBound(t *testing.T) {
 		g := &gate{pass: make(chan struct{})}
 		w := &writer{dst: g}
 		half := strings.Repeat("h", maxQueued/2)
-		_ = w.send(t.Context(), []byte(half))
+		_, _ = w.send(t.Context(), []byte(half))
 		giveUp, cancel := context.WithCancel(t.Context())
 		results := make([]error, 4)
 		for i, m := range []string{"big" + half + half, "1", "big" + half + half, "2"} {
@@ -135,7 +135,7 @@ func TestSendQueueBound(t *testing.T) {
 			if i == 0 {
 				ctx = giveUp
 			}
-			go func() { results[i] = w.send(ctx, []byte(m)) }()
+			go func() { _, results[i] = w.send(ctx, []byte(m)) }()
 			synctest.Wait()
 		}
 		cancel()
@@ -156,4 +156,47 @@ func TestSendQueueBound(t *testing.T) {
 			t.Errorf("%d bytes are counted as queued, want none", w.queued)
 		}
 	})
+}
+
+// What was written in part may have arrived; what comes behind it has not.
+func TestSendUnwritten(t *testing.T) {
+	for name, test := range map[string]struct {
+		written int // bytes of the second Write, of the messages 2 to 4
+		want    []bool
+	}{
+		"nothing":      {0, []bool{false, true, true, true, true}},
+		"a part":       {1, []bool{false, false, true, true, true}},
+		"one":          {3, []bool{false, false, true, true, true}},
+		"one and more": {4, []bool{false, false, false, true, true}},
+		"all but one":  {8, []bool{false, false, false, false, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pass, writes := make(chan struct{}), 0
+				w := &writer{}
+				w.dst = writerFunc(func(b []byte) (int, error) {
+					<-pass
+					if writes++; writes == 1 {
+						return len(b), nil
+					}
+					return test.written, io.ErrClosedPipe
+				})
+				w.failed = func(error) { _, _ = w.send(t.Context(), []byte("{}")) } // before it is refused
+				for range 4 {
+					_, _ = w.send(t.Context(), []byte("{}"))
+					synctest.Wait()
+				}
+				if w.unwritten(4) {
+					t.Error("a message is unwritten that waits to be written")
+				}
+				close(pass)
+				synctest.Wait()
+				for i, want := range test.want {
+					if got := w.unwritten(int64(i + 1)); got != want {
+						t.Errorf("message %d: got unwritten %t, want %t", i+1, got, want)
+					}
+				}
+			})
+		})
+	}
 }

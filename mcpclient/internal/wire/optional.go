@@ -101,6 +101,18 @@ func As[T any](c transport.Conn) (T, bool) {
 // maxWrapped bounds a chain of Unwrap.
 const maxWrapped = 100
 
+// Numberer is a [transport.Conn] that knows of what it wrote nothing when it ended by itself. A client calls
+// its SendNumbered instead of Send.
+type Numberer interface {
+	transport.Conn
+
+	// SendNumbered is Send, and gives the message a number.
+	SendNumbered(ctx context.Context, message []byte) (number int64, err error)
+
+	// Unwritten reports whether nothing of a message was written, nor will be.
+	Unwritten(number int64) bool
+}
+
 // HeaderConn is a [transport.Conn] over something like HTTP, whose messages have headers: a
 // tunnel, a queue, an RPC of the host's own. A client calls its SendWithHeader
 // instead of Send.
