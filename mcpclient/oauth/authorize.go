@@ -168,12 +168,12 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	}
 	signIn := newSignIn(s, client, reception.RedirectURI(), withOffline(scopes, s.meta))
 	t.log.Debug("a person signs in", "issuer", shown(s.issuer()), "scopes", signIn.scopes)
-	limited, cancel := context.WithTimeout(ctx, t.opts.SignInTimeout)
+	limited, cancel := context.WithTimeout(ctx, signInTimeout)
 	defer cancel()
 	answer, err := reception.Receive(limited, signIn.url())
 	if err != nil {
 		if limited.Err() != nil && ctx.Err() == nil {
-			return nil, fmt.Errorf("the person did not sign in within %v (Options.SignInTimeout)", t.opts.SignInTimeout)
+			return nil, fmt.Errorf("the person did not sign in within %v", signInTimeout)
 		}
 		return nil, fmt.Errorf("sign in with %s: %w", shown(s.issuer()), err)
 	}

@@ -49,16 +49,13 @@ type Credentials struct {
 	Audience string
 }
 
-// String has the ID and the issuer.
-func (c Credentials) String() string {
-	return fmt.Sprintf("oauth.Credentials{%s at %s}", c.ID, shown(c.Issuer))
+// Format writes the ID and the issuer, whatever the verb.
+func (c Credentials) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "oauth.Credentials{%s at %s}", c.ID, shown(c.Issuer))
 }
 
-// GoString is String.
-func (c Credentials) GoString() string { return c.String() }
-
-// LogValue is String.
-func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
+// LogValue is the text that Format writes.
+func (c Credentials) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 
 // check returns an error for credentials that cannot work.
 func (c *Credentials) check() error {

@@ -54,7 +54,7 @@
 //	one request to an authorization server  30 s
 //	… and its answer                        256 KiB, after at most 3 redirects
 //	URL that a server names                 8 KiB
-//	wait for a person                       5 min  Options.SignInTimeout
+//	wait for a person                       5 min
 //	requests for more scopes, for a request 3
 //	attempts of one request                 10
 //	authorization servers of a server       16

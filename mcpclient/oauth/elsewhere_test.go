@@ -15,7 +15,7 @@ func TestSignInElsewhere(t *testing.T) {
 	w := newWorld(t)
 	page, worker := w.options(), w.options()
 	page.Store = MemoryStore()
-	worker.Store, worker.Grant = page.Store, &AuthorizationCode{Receiver: &Elsewhere{URL: "https://host.test/sign-in?user=secret"}}
+	worker.Store, worker.Grant = page.Store, &AuthorizationCode{Receiver: Elsewhere("https://host.test/sign-in?user=secret")}
 	auth := w.transport(worker)
 	for range 2 {
 		err := call(t.Context(), auth)

@@ -71,7 +71,7 @@ var advices = map[string]string{
 	"invalid_scope":             "set Options.Scopes to scopes that the server knows",
 	"invalid_target":            "the authorization server does not know this MCP server: its operator must add it",
 	"invalid_redirect_uri":      "register the redirect URI that the receiver uses",
-	"invalid_client_metadata":   "adjust AuthorizationCode.Register, or register a client by hand and set AuthorizationCode.Clients",
+	"invalid_client_metadata":   "adjust AuthorizationCode.RegisterAs, or register a client by hand and set AuthorizationCode.Clients",
 	"unauthorized_client":       "the client is not allowed this grant: its registration must be changed",
 	"unsupported_grant_type":    "use another Grant: the server does not offer this one",
 	"server_error":              "try again later",

@@ -56,7 +56,7 @@ func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 // start begins a flight. Its context has the values of the first caller's
 // context, but not its cancellation.
 func (t *Transport) start(ctx context.Context, r *renewal) *flight {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.opts.SignInTimeout+4*requestTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout+4*requestTimeout)
 	stop := context.AfterFunc(t.ctx, cancel)
 	f := &flight{key: r.key(), cancel: cancel, done: make(chan struct{})}
 	t.sessions.running.Go(func() {

@@ -43,9 +43,6 @@ type Options struct {
 	// the company's.
 	AllowPrivate []netip.Prefix
 
-	// SignInTimeout bounds the wait for a person. Default 5 minutes.
-	SignInTimeout time.Duration
-
 	// Logger gets each step at Debug, and tolerated mistakes of servers at Warn,
 	// without secrets. Default: discarded.
 	Logger *slog.Logger
@@ -53,6 +50,7 @@ type Options struct {
 
 const (
 	requestTimeout = 30 * time.Second // bounds one request to an authorization server
+	signInTimeout  = 5 * time.Minute  // bounds the wait for a person
 	maxStepUps     = 3                // bounds the times that one request asks for more scopes
 )
 
@@ -65,9 +63,6 @@ func (o *Options) withDefaults() *Options {
 	out.AllowPrivate = slices.Clone(out.AllowPrivate)
 	if out.Store == nil {
 		out.Store = MemoryStore()
-	}
-	if out.SignInTimeout <= 0 {
-		out.SignInTimeout = 5 * time.Minute
 	}
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)

@@ -19,7 +19,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	var visible bytes.Buffer
 	see := func(values ...any) {
 		for _, v := range values {
-			fmt.Fprintf(&visible, "%v\n%+v\n%#v\n%s\n", v, v, v, v)
+			fmt.Fprintf(&visible, "%v\n%+v\n%#v\n%s\n%d\n", v, v, v, v, v)
 		}
 	}
 	logger := slog.New(slog.NewJSONHandler(&visible, &slog.HandlerOptions{Level: slog.LevelDebug}))

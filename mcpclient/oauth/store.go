@@ -94,16 +94,13 @@ type token struct {
 	Thumbprint string    `json:"thumbprint,omitempty"` // of the token's DPoP key
 }
 
-// String has the type, the granted scopes and the expiry.
-func (t token) String() string {
-	return fmt.Sprintf("oauth.Token{%s, scopes %q, expiry %s}", t.Type, t.Granted, t.Expiry.Format(time.RFC3339))
+// Format writes the type, the granted scopes and the expiry, whatever the verb.
+func (t token) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "oauth.Token{%s, scopes %q, expiry %s}", t.Type, t.Granted, t.Expiry.Format(time.RFC3339))
 }
 
-// GoString is String.
-func (t token) GoString() string { return t.String() }
-
-// LogValue is String.
-func (t token) LogValue() slog.Value { return slog.StringValue(t.String()) }
+// LogValue is the text that Format writes.
+func (t token) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(t)) }
 
 // expired reports whether a token is at its end.
 func (t *token) expired(now time.Time, margin time.Duration) bool {

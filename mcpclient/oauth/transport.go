@@ -46,11 +46,10 @@ func (t *Transport) Client() *http.Client {
 	}}
 }
 
-// String names the server.
-func (t *Transport) String() string { return "oauth.Transport{" + t.shown + "}" }
-
-// GoString is String.
-func (t *Transport) GoString() string { return t.String() }
+// Format writes the URL of the server, whatever the verb.
+func (t *Transport) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "oauth.Transport{"+t.shown+"}")
+}
 
 // Close ends running attempts: requests that wait for a token fail. It returns
 // when no goroutine of the transport runs.

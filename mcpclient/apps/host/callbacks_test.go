@@ -71,7 +71,7 @@ func TestNotificationsAreBounded(t *testing.T) {
 		var written bytes.Buffer
 		var logged atomic.Int64
 		_, v := begun(t, &scripted{}, &host.Options{
-			OnLog: func(*mcp.LogMessage) { logged.Add(1) }, Limits: host.Limits{Notifications: 100},
+			OnLog: func(*mcp.LogMessage) { logged.Add(1) }, Limits: host.Limits{Rate: 10},
 			Logger: slog.New(slog.NewTextHandler(&written, nil)),
 		}, `{}`) // which takes one
 		for range 1000 {

@@ -29,7 +29,7 @@
 //	what waits for the view            256 messages, and twice Limits.Outgoing
 //	requests of the view at once       16       Limits.Requests
 //	requests of the view in a minute   600      Limits.Rate
-//	notifications in a minute          6,000    Limits.Notifications
+//	notifications in a minute          6,000    ten times Limits.Rate
 //	log lines about breaches, a minute 60
 //	questions to the person at once    1 of each kind
 //	wait for ui/notifications/initialized  1 min  Limits.Initialize

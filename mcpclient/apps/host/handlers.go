@@ -66,9 +66,9 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 	if err := json.Unmarshal(params, &p); err != nil || p.ProtocolVersion == "" {
 		return nil, refuse(mcp.CodeInvalidParams, "want protocolVersion, appInfo and appCapabilities")
 	}
-	app := App{Name: excerpt.Cut(p.AppInfo.Name), Version: excerpt.Cut(p.AppInfo.Version), DisplayModes: p.AppCapabilities.AvailableDisplayModes}
+	app := mcp.Implementation{Name: excerpt.Cut(p.AppInfo.Name), Version: excerpt.Cut(p.AppInfo.Version)}
 	return map[string]any{
-		"protocolVersion": protocol, "hostInfo": h.opts.Host, "hostCapabilities": h.opts.capabilities(), "hostContext": h.view.greet(app),
+		"protocolVersion": protocol, "hostInfo": h.opts.Host, "hostCapabilities": h.opts.capabilities(), "hostContext": h.view.greet(app, p.AppCapabilities.AvailableDisplayModes),
 	}, nil
 }
 

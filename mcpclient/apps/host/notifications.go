@@ -20,8 +20,8 @@ type notifications struct {
 }
 
 func (n *notifications) take(m jsonrpc.Message) {
-	if within, _ := n.rate.take(n.opts.Limits.Notifications); !within {
-		n.log.warn("more notifications than Limits.Notifications in a minute")
+	if within, _ := n.rate.take(10 * n.opts.Limits.Rate); !within {
+		n.log.warn("more notifications in a minute than ten times Limits.Rate")
 		return
 	}
 	if m.Method == "ui/notifications/initialized" {

@@ -87,8 +87,7 @@ type Grants struct {
 type Limits struct {
 	Incoming, Outgoing                  int // bytes of one message of the view, and to it
 	Requests                            int // of the view, at once
-	Rate                                int // requests of the view in a minute
-	Notifications                       int // of the view in a minute
+	Rate                                int // requests of the view in a minute; of notifications ten times as many
 	Initialize, Request, Send, Teardown time.Duration
 }
 
@@ -96,7 +95,7 @@ func (l Limits) withDefaults() Limits {
 	for _, n := range []struct {
 		of    *int
 		value int
-	}{{&l.Incoming, 4 << 20}, {&l.Outgoing, 16 << 20}, {&l.Requests, 16}, {&l.Rate, 600}, {&l.Notifications, 6000}} {
+	}{{&l.Incoming, 4 << 20}, {&l.Outgoing, 16 << 20}, {&l.Requests, 16}, {&l.Rate, 600}} {
 		if *n.of <= 0 {
 			*n.of = n.value
 		}

@@ -31,12 +31,6 @@ type Session struct {
 	asks *asks
 }
 
-// App is what a view says of itself.
-type App struct {
-	Name, Version string        // cut to 1 KiB
-	DisplayModes  []DisplayMode // that it can be shown in; none: it does not say
-}
-
 // ErrClosed is how a session ends by Close.
 var ErrClosed = errors.New("host: the session with the view is closed")
 
@@ -121,11 +115,12 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 // [io.EOF] if the connection has ended.
 func (s *Session) Err() error { return context.Cause(s.life) }
 
-// App is what the view says of itself, empty before it has begun.
-func (s *Session) App() App {
+// App is what the view says of itself, empty before it has begun: its name and version, each cut to
+// 1 KiB, and the modes that it can be shown in, none if it does not say.
+func (s *Session) App() (mcp.Implementation, []DisplayMode) {
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
-	return s.view.app
+	return s.view.app, s.view.modes
 }
 
 // ModelContext returns the last of what the view wants models to know, nil for nothing.

@@ -92,7 +92,7 @@ func TestInitialize(t *testing.T) {
 			}
 		}
 		<-s.Ready()
-		if a := s.App(); a.Name != "v" || len(a.DisplayModes) != 2 {
+		if a, modes := s.App(); a.Name != "v" || len(modes) != 2 {
 			t.Errorf("got the app %+v", a)
 		}
 	})
@@ -161,7 +161,7 @@ func TestSecondInitialize(t *testing.T) {
 			t.Errorf("got %s, want the session to continue", got)
 		}
 		synctest.Wait()
-		if a := s.App(); a.Name != "v" || ready != 1 {
+		if a, _ := s.App(); a.Name != "v" || ready != 1 {
 			t.Errorf("got the app %+v, ready %d times, want what was said first", a, ready)
 		}
 	})

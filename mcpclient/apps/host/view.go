@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // view is what the view has said of itself, and what it was told of the host.
@@ -17,7 +19,8 @@ type view struct {
 	mu      sync.Mutex // may be held while out is locked, never the other way round
 	greeted bool       // ui/initialize was answered
 	begun   bool       // ui/notifications/initialized has come
-	app     App
+	app     mcp.Implementation
+	modes   []DisplayMode // that the view can be shown in; none: it does not say
 	model   *ModelContext
 	context Context
 	told    map[string]json.RawMessage // the members of context that the view knows
@@ -39,10 +42,10 @@ func (v *view) phase() (greeted, begun bool) {
 }
 
 // greet notes what a view says of itself, and returns what it is told of the host.
-func (v *view) greet(app App) map[string]json.RawMessage {
+func (v *view) greet(app mcp.Implementation, modes []DisplayMode) map[string]json.RawMessage {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.greeted, v.app = true, app
+	v.greeted, v.app, v.modes = true, app, modes
 	return maps.Clone(v.told)
 }
 
@@ -114,7 +117,7 @@ func (v *view) mode() DisplayMode {
 
 // showsLocked reports whether the view can be shown in a mode.
 func (v *view) showsLocked(mode DisplayMode) bool {
-	return len(v.app.DisplayModes) == 0 || slices.Contains(v.app.DisplayModes, mode)
+	return len(v.modes) == 0 || slices.Contains(v.modes, mode)
 }
 
 // offersLocked reports whether host and view have a mode.
