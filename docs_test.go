@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
@@ -151,7 +152,7 @@ var _ = func(ctx context.Context) error {
 		return err
 	}
 	defer ts.Close()
-	catalog := ts.Catalog(adapter.ProfileOpenAIStrict)
+	catalog := ts.Catalog(profile.OpenAIStrict)
 	tools, changes := catalog.Definitions(), catalog.Changes()
 	_, _ = tools, changes
 	return nil
@@ -159,7 +160,7 @@ var _ = func(ctx context.Context) error {
 
 // docs/adapter.md, a catalog and its calls
 var _ = func(ctx context.Context, ts *adapter.Toolset, model llms.Model, messages []llms.MessageContent) error {
-	catalog := ts.Catalog(adapter.ProfilePlain)
+	catalog := ts.Catalog(profile.Plain)
 	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
 	if err != nil {
 		return err

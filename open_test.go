@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -80,7 +81,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if all := h.Tools().Catalog(adapter.ProfilePlain).Tools(); len(all) != 1 || all[0].Name() != "add" {
+	if all := h.Tools().Catalog(profile.Plain).Tools(); len(all) != 1 || all[0].Name() != "add" {
 		t.Errorf("got %v, want the tool that the file allows", all)
 	}
 	left := map[string]adapter.ServerStatus{}

@@ -15,6 +15,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -34,8 +35,8 @@ func TestApprovalByTrust(t *testing.T) {
 			asked = append(asked, a.Name)
 			return approval.Decision{Allow: true}, nil
 		}}, Server{Name: "p", Transport: p.transport(t), Policy: Policy{Trust: trust}})
-		ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "read", ""))
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Text != `{"city":"Rome"}` {
+		ts.Catalog(profile.Plain).Call(t.Context(), call("1", "read", ""))
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Text != `{"city":"Rome"}` {
 			t.Errorf("got %q, want the call allowed", r.Text)
 		}
 		if got := strings.Join(asked, ","); got != want {
@@ -52,7 +53,7 @@ func TestApprovalDenies(t *testing.T) {
 		}
 		return approval.Decision{Reason: "not now"}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("7", "write", `{"city":"Rome","days":"3"}`))
 	var denied *deniedError
 	if !errors.As(r.Err, &denied) || denied.reason != "not now" || r.Fatal() != nil || !r.IsError || r.Raw != nil {
 		t.Errorf("got %+v, want a denial that is not fatal", r)
@@ -71,7 +72,7 @@ func TestNoApprovalOfADeadServer(t *testing.T) {
 	}}, Server{Name: "p", Transport: p.transport(t)})
 	p.die()
 	<-ts.Servers()[0].Client.Done()
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	if !errors.Is(r.Fatal(), mcpclient.ErrClosed) {
 		t.Errorf("got %v, want a fatal error", r.Fatal())
 	}
@@ -86,7 +87,7 @@ func TestApprovalEditsArguments(t *testing.T) {
 	ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
 		return approval.Decision{Allow: true, Arguments: json.RawMessage(edit)}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	const sent = `{"days":2,"city":"Oslo"}`
 	if want := "[the user changed the arguments to " + sent + "]\n" + sent; r.Text != want {
 		t.Errorf("got %q, want %q", r.Text, want)
@@ -98,7 +99,7 @@ func TestApprovalEditsArguments(t *testing.T) {
 		{`{"city":"Oslo"`, `not valid JSON`},
 	} {
 		edit = tt.edit
-		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 		if r.Fatal() == nil || !strings.Contains(r.Err.Error(), "edited arguments do not fit: "+tt.want) {
 			t.Errorf("%s: got %v, want %q", edit, r.Err, tt.want)
 		}
@@ -119,7 +120,7 @@ func TestApprovalsAreRemembered(t *testing.T) {
 				call("3", "write", `{"city":"Oslo"}`), call("4", "read", "{}"), call("5", "read", `{"x":1}`),
 			}
 			for _, c := range calls {
-				if r := ts.Catalog(ProfilePlain).Call(t.Context(), c); r.IsError == allow {
+				if r := ts.Catalog(profile.Plain).Call(t.Context(), c); r.IsError == allow {
 					t.Errorf("scope %d: got %q for call %s, want the decision to hold", scope, r.Text, c.ID)
 				}
 			}
@@ -129,12 +130,12 @@ func TestApprovalsAreRemembered(t *testing.T) {
 			if err := ts.Forget(t.Context(), "other"); err != nil {
 				t.Fatal(err)
 			}
-			ts.Catalog(ProfilePlain).Call(t.Context(), calls[0])
+			ts.Catalog(profile.Plain).Call(t.Context(), calls[0])
 			if err := ts.Forget(t.Context(), "p"); err != nil {
 				t.Fatal(err)
 			}
 			before := asked
-			if ts.Catalog(ProfilePlain).Call(t.Context(), calls[0]); asked != before+1 {
+			if ts.Catalog(profile.Plain).Call(t.Context(), calls[0]); asked != before+1 {
 				t.Errorf("scope %d: got no question after Forget", scope)
 			}
 		}
@@ -149,12 +150,12 @@ func TestApprovalEndsWithTheDefinition(t *testing.T) {
 		asked++
 		return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
-	ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	p.AddTool(&sdk.Tool{Name: "write", Description: "Also sends it to us.", InputSchema: json.RawMessage(weather)}, echo)
 	if err := ts.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	if asked != 2 {
 		t.Errorf("got %d questions, want one for each definition", asked)
 	}
@@ -176,7 +177,7 @@ func TestApprovalsAreAskedOneByOne(t *testing.T) {
 	for i := range 20 {
 		calls = append(calls, call(fmt.Sprint(i), "write", fmt.Sprintf(`{"city":"%d"}`, i)))
 	}
-	if _, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), calls); err != nil {
+	if _, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), calls); err != nil {
 		t.Fatal(err)
 	}
 	if asked.Load() != 1 {
@@ -195,7 +196,7 @@ func TestApprovalThatFails(t *testing.T) {
 		p := annotated()
 		var log bytes.Buffer
 		ts := open(t, &Options{Approve: approve, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: p.transport(t)})
-		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), oops.Error()) {
 			t.Errorf("%s: the log does not tell:\n%s", name, log.String())
 		}

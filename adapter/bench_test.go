@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -58,8 +59,8 @@ func BenchmarkOpen(b *testing.B) {
 		for i := range 20 {
 			servers = append(servers, Server{Name: fmt.Sprint(i), Transport: answering(b, 50, nil)})
 		}
-		if ts := open(b, &Options{Client: &legacy}, servers...); len(ts.Catalog(ProfilePlain).Tools()) != 1000 {
-			b.Fatalf("got %d tools", len(ts.Catalog(ProfilePlain).Tools()))
+		if ts := open(b, &Options{Client: &legacy}, servers...); len(ts.Catalog(profile.Plain).Tools()) != 1000 {
+			b.Fatalf("got %d tools", len(ts.Catalog(profile.Plain).Tools()))
 		}
 	}
 }
@@ -73,7 +74,7 @@ func TestLargeToolset(t *testing.T) {
 		servers = append(servers, Server{Name: fmt.Sprint(i), Transport: answering(t, 50, counts)})
 	}
 	ts := open(t, &Options{Client: &legacy}, servers...)
-	if n := len(ts.Catalog(ProfilePlain).Definitions()); n != 1000 {
+	if n := len(ts.Catalog(profile.Plain).Definitions()); n != 1000 {
 		t.Errorf("got %d definitions, want 1000", n)
 	}
 	for method, want := range map[string]int64{"initialize": 20, "tools/list": 40, "tools/call": 0} {
@@ -81,7 +82,7 @@ func TestLargeToolset(t *testing.T) {
 			t.Errorf("%s: got %d requests, want %d", method, got, want)
 		}
 	}
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		first := ts.Catalog(p).Definitions()
 		second := ts.Catalog(p).Definitions()
 		for i := range first {
@@ -106,7 +107,7 @@ func BenchmarkFunc(b *testing.B) {
 	other := Func("other", "Says ok.", func(context.Context, struct{}) (string, error) { return "ok", nil }, nil)
 	source := Merge(f, other)
 	for b.Loop() {
-		p, err := source.Catalog(ProfilePlain).Prepare(call("1", "echo", `{"x":1}`))
+		p, err := source.Catalog(profile.Plain).Prepare(call("1", "echo", `{"x":1}`))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter/internal/search"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // Catalog is what a model is offered at one time: tools, their names, and their
@@ -29,7 +30,7 @@ type Catalog struct {
 }
 
 // newCatalog makes a catalog of the tools of one source.
-func newCatalog(all []*Tool, p Profile, parallelism, maxResult int) *Catalog {
+func newCatalog(all []*Tool, p profile.Profile, parallelism, maxResult int) *Catalog {
 	offered := define(all, p)
 	shown := make([]*Tool, len(all))
 	for i, tool := range all {
@@ -51,7 +52,7 @@ func (c *Catalog) index(all []*Tool) {
 // Definitions returns the tools with their schemas, for [llms.WithTools].
 //
 // Parameters is a [json.RawMessage], and for Gemini and GoogleAI a
-// map[string]any, which is shared and must not be changed. The schema of [ProfilePlain] is
+// map[string]any, which is shared and must not be changed. The schema of [Plain] is
 // as the server wrote it; langchaingo's openai, anthropic, mistral and bedrock
 // providers send it as it is.
 func (c *Catalog) Definitions() []llms.Tool {
@@ -73,7 +74,9 @@ func (c *Catalog) Definitions() []llms.Tool {
 // keywords such as $schema, $id, $comment and x- ones, and definitions without
 // references; and an object closed to other properties for a provider that wants
 // it, if its schema is silent about them.
-func (c *Catalog) Changes() []SchemaChange { return append([]SchemaChange(nil), c.offered.changes...) }
+func (c *Catalog) Changes() []profile.Change {
+	return append([]profile.Change(nil), c.offered.changes...)
+}
 
 // Tools returns the tools, in the order of the definitions.
 func (c *Catalog) Tools() []*Tool { return append([]*Tool(nil), c.tools...) }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // A catalog is what it was, and the toolset has another one once its tools are
@@ -16,8 +18,8 @@ import (
 func TestCatalogNeverChanges(t *testing.T) {
 	p := newPeer().tool("read", object, answer("p"))
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	catalog, definitions := ts.Catalog(ProfilePlain), ts.Catalog(ProfilePlain).Definitions()
-	if err := ts.Refresh(t.Context()); err != nil || ts.Catalog(ProfilePlain) == ts.Catalog(ProfileOpenAI) {
+	catalog, definitions := ts.Catalog(profile.Plain), ts.Catalog(profile.Plain).Definitions()
+	if err := ts.Refresh(t.Context()); err != nil || ts.Catalog(profile.Plain) == ts.Catalog(profile.OpenAI) {
 		t.Errorf("got %v, want a catalog for each profile", err)
 	}
 	q := newPeer().tool("read", object, answer("q")).tool("late", object, answer("q"))
@@ -36,7 +38,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 	if diff := cmp.Diff(catalog.Definitions(), definitions); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
-	if diff := cmp.Diff(names(ts.Catalog(ProfilePlain)), []string{"p__read", "late", "q__read"}); diff != "" {
+	if diff := cmp.Diff(names(ts.Catalog(profile.Plain)), []string{"p__read", "late", "q__read"}); diff != "" {
 		t.Errorf("got (-) want (+) in another one:\n%s", diff)
 	}
 	if r := catalog.Call(t.Context(), call("1", "READ ", "")); r.Text != "p" {
@@ -67,24 +69,24 @@ func TestCatalogsAreBounded(t *testing.T) {
 	ts := open(t, nil,
 		Server{Name: "large", Transport: p.transport(t)},
 		Server{Name: "small", Transport: newPeer().tool("small", `{"type":"object","properties":{"a":{"type":"integer"}}}`, echo).transport(t)})
-	for _, profile := range []Profile{ProfileGemini, ProfileGoogleAI} {
-		catalog, size := ts.Catalog(profile), 0
+	for _, target := range []profile.Profile{profile.Gemini, profile.GoogleAI} {
+		catalog, size := ts.Catalog(target), 0
 		for _, d := range catalog.Definitions() {
 			raw, err := json.Marshal(d.Function.Parameters)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if size += len(raw); d.Function.Name == "small" && string(raw) != `{"properties":{"a":{"type":"integer"}},"type":"object"}` {
-				t.Errorf("%s: got %s of another server", profile, raw)
+				t.Errorf("%s: got %s of another server", target, raw)
 			}
 		}
 		if size < bound/2 || size > bound+bound/4 {
-			t.Errorf("%s: got %d bytes of all schemas, want about %d at most", profile, size, bound)
+			t.Errorf("%s: got %d bytes of all schemas, want about %d at most", target, size, bound)
 		}
-		if !slices.ContainsFunc(catalog.Changes(), func(c SchemaChange) bool {
+		if !slices.ContainsFunc(catalog.Changes(), func(c profile.Change) bool {
 			return c.Tool == "large9" && c.Path == "" && c.Effect == "wider" && strings.Contains(c.Note, "too large together")
 		}) {
-			t.Errorf("%s: got no change that tells of it", profile)
+			t.Errorf("%s: got no change that tells of it", target)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -73,7 +74,7 @@ func source(t *testing.T, folder string) string {
 func TestToolsWithoutParameters(t *testing.T) {
 	for _, s := range []string{`{}`, `{"type":"object"}`, `{"type":"object","properties":{},"required":[]}`, `{"type":"object","properties":{},"required":null}`, `{"type":"object","properties":null}`} {
 		tool := toolWith(t, s)
-		for _, p := range Profiles() {
+		for _, p := range profile.All() {
 			root, strict, changes := parametersOf(t, tool, p)
 			if written := string(tool.input.Parameters) != s; written && len(changes) == 0 {
 				t.Errorf("%s for %s: got no change, want what was spelled out", s, p)
@@ -126,7 +127,7 @@ func TestEveryBlockCounts(t *testing.T) {
 		"link":  "[resource link: file:///x, x]",
 		"data":  `{"n":1}`,
 	} {
-		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", name, ""))
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", name, ""))
 		if r.Text != want || r.Err != nil || r.IsError {
 			t.Errorf("%s: got %q, %v, want %q", name, r.Text, r.Err, want)
 		}
@@ -137,7 +138,7 @@ func TestEveryBlockCounts(t *testing.T) {
 			t.Errorf("%s: got %d media, want the image as media and nothing else", name, len(r.Media))
 		}
 	}
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "data", ""))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "data", ""))
 	if string(r.Raw.StructuredContent) != `{"n":1}` {
 		t.Errorf("got %s, want the structured content for the host", r.Raw.StructuredContent)
 	}
@@ -149,11 +150,11 @@ func TestAFailingToolDoesNotEndTheRun(t *testing.T) {
 		return nil, errors.New("no such file")
 	})
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	tool, _ := ts.Catalog(ProfilePlain).Lookup("fails")
+	tool, _ := ts.Catalog(profile.Plain).Lookup("fails")
 	if text, err := tool.Call(t.Context(), "{}"); err != nil || !strings.Contains(text, "no such file") {
 		t.Errorf("got %q, %v, want the failure as text", text, err)
 	}
-	if messages, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), []llms.ToolCall{call("1", "fails", "")}); err != nil || len(messages) != 1 {
+	if messages, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("1", "fails", "")}); err != nil || len(messages) != 1 {
 		t.Errorf("got %v, %v, want an answer", messages, err)
 	}
 }
@@ -162,11 +163,11 @@ func TestAFailingToolDoesNotEndTheRun(t *testing.T) {
 func TestEmptyArguments(t *testing.T) {
 	ts := open(t, nil, Server{Name: "p", Transport: newPeer().tool("x", object, echo).transport(t)})
 	for _, args := range []string{"", " ", "null", "{}", `""`} {
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", args)); r.Text != "{}" {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", args)); r.Text != "{}" {
 			t.Errorf("%q: got %q, want no arguments", args, r.Text)
 		}
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), llms.ToolCall{ID: "1"}); r.Fatal() != nil || !r.IsError {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), llms.ToolCall{ID: "1"}); r.Fatal() != nil || !r.IsError {
 		t.Errorf("got %v for a call without a function, want text", r.Err)
 	}
 }
@@ -188,11 +189,11 @@ func TestSlowToolsAreWaitedFor(t *testing.T) {
 			return nil, ctx.Err()
 		})
 		ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" {
 			t.Errorf("got %q, %v, want the answer after 80 minutes", r.Text, r.Err)
 		}
 		start := time.Now()
-		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "wedged", ""))
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "wedged", ""))
 		if took := time.Since(start); took != 5*time.Minute || !strings.Contains(r.Text, "neither an answer nor progress within 5m0s") {
 			t.Errorf("got %q after %v, want the end of its patience after 5 minutes", r.Text, took)
 		}
@@ -211,7 +212,7 @@ func TestOneSessionForAllCalls(t *testing.T) {
 	way := p.transport(t)
 	ts := open(t, nil, Server{Name: "p", Transport: transportFunc(func(ctx context.Context) (mcpclient.Conn, error) { dialed++; return way.Dial(ctx) })})
 	for i := range 3 {
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "count", "")); r.Text != fmt.Sprint(i+1) || dialed != 1 {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "count", "")); r.Text != fmt.Sprint(i+1) || dialed != 1 {
 			t.Errorf("got %q over %d connections, want %d over one", r.Text, dialed, i+1)
 		}
 	}
@@ -247,9 +248,9 @@ func TestToolsAreListedOnce(t *testing.T) {
 	})
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
 	for range 5 {
-		ts.Catalog(ProfilePlain).Definitions()
-		ts.Catalog(ProfilePlain).Tools()
-		ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", ""))
+		ts.Catalog(profile.Plain).Definitions()
+		ts.Catalog(profile.Plain).Tools()
+		ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", ""))
 	}
 	if lists != 1 {
 		t.Errorf("got %d lists, want 1", lists)

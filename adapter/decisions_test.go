@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -116,7 +117,7 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 			return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
 		for _, city := range []string{"Rome", "Oslo"} {
-			if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)); r.Err != nil {
+			if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)); r.Err != nil {
 				t.Fatal(r.Err)
 			}
 		}
@@ -140,7 +141,7 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 			return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
 		},
 	}, Server{Name: "p", Transport: viewPeer().transport(t)})
-	catalog := ts.Catalog(ProfilePlain)
+	catalog := ts.Catalog(profile.Plain)
 	older := map[string]string{
 		"both_tool":  "c53942dce9f8426a279a373d286221172f2c941157d3b98a91a799a3f403faac",
 		"model_tool": "d18d327d0a4ed13d5812a1bce660cad8d8d4554d29fe98dcdafd4b683fa13372",
@@ -189,7 +190,7 @@ func TestDecisionsThatCannotBeKept(t *testing.T) {
 		},
 	}, Server{Name: "p", Transport: annotated().transport(t)})
 	for range 2 {
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Err != nil {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Err != nil {
 			t.Error(r.Err)
 		}
 	}

@@ -1,13 +1,15 @@
 package adapter
 
+import "github.com/mcpchain/mcpchain/adapter/profile"
+
 import "slices"
 
 // dialect is what a root written for a profile says, as JSON Schema.
-func dialect(p Profile, root map[string]any) map[string]any {
+func dialect(p profile.Profile, root map[string]any) map[string]any {
 	switch p {
-	case ProfileGemini:
+	case profile.Gemini:
 		return fromGemini(root).(map[string]any)
-	case ProfileOpenAIStrict:
+	case profile.OpenAIStrict:
 		if strict := root["additionalProperties"] == false; strict {
 			return fromStrict(root).(map[string]any)
 		}

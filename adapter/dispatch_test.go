@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -36,7 +37,7 @@ func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 	}
 	p := newPeer().tool("first", object, meet(true)).tool("second", object, meet(false))
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	got, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), []llms.ToolCall{
+	got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{
 		call("1", "first", ""), call("2", "second", "{}"), call("3", "third", "{}"), {ID: "4"},
 	})
 	if err != nil {
@@ -55,7 +56,7 @@ func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
-	if got, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), nil); len(got) != 0 || err != nil {
+	if got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), nil); len(got) != 0 || err != nil {
 		t.Errorf("got %v, %v for no calls, want nothing", got, err)
 	}
 }
@@ -74,7 +75,7 @@ func TestDispatchIsBounded(t *testing.T) {
 	for i := range calls {
 		calls[i] = call(fmt.Sprint(i), "x", "")
 	}
-	got, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), calls)
+	got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), calls)
 	if err != nil || len(got) != len(calls) {
 		t.Errorf("got %d messages, %v, want %d", len(got), err, len(calls))
 	}
@@ -93,7 +94,7 @@ func TestDispatchEndsWithTheContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		got, err := ts.Catalog(ProfilePlain).Dispatch(ctx, []llms.ToolCall{call("1", "x", ""), call("2", "x", "")})
+		got, err := ts.Catalog(profile.Plain).Dispatch(ctx, []llms.ToolCall{call("1", "x", ""), call("2", "x", "")})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
 			t.Errorf("got %v after %v, want the end of the context at once", err, time.Since(start))
 		}
@@ -130,7 +131,7 @@ func TestCallTimesOut(t *testing.T) {
 			{"z", []mcpclient.CallOption{mcpclient.WithIdleTimeout(-1), mcpclient.WithTimeout(time.Hour)}, time.Hour, "no answer"},
 		} {
 			start := time.Now()
-			r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", tt.tool, ""), tt.opts...)
+			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", tt.tool, ""), tt.opts...)
 			if got := time.Since(start); got != tt.want {
 				t.Errorf("%s: got an answer after %v, want %v", tt.tool, got, tt.want)
 			}
@@ -161,26 +162,26 @@ func TestCallFailures(t *testing.T) {
 		{"number", `{"n":"many"}`, `Error: arguments of number: at "/n": want integer, got string "many". Nothing was done. Correct the arguments and call the tool again.`},
 	}
 	for _, tt := range tests {
-		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", tt.tool, tt.args))
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", tt.tool, tt.args))
 		if r.Text != tt.want || !r.IsError || r.Fatal() != nil {
 			t.Errorf("%s: got %q, fatal %v, want %q", tt.tool, r.Text, r.Fatal(), tt.want)
 		}
 		// langchaingo's executor ends the run on an error.
-		tool, _ := ts.Catalog(ProfilePlain).Lookup(tt.tool)
+		tool, _ := ts.Catalog(profile.Plain).Lookup(tt.tool)
 		if text, err := tool.Call(t.Context(), tt.args); text != tt.want || err != nil {
 			t.Errorf("%s: got %q, %v, want text", tt.tool, text, err)
 		}
 	}
 	var toolErr *mcp.ToolError
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "fails", "")); r.Err != nil || !errors.As(r.Raw.Err(), &toolErr) {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "fails", "")); r.Err != nil || !errors.As(r.Raw.Err(), &toolErr) {
 		t.Errorf("got %v, %v, want the tool's failure with the raw result", r.Err, r.Raw.Err())
 	}
 	var rpc *mcp.RPCError
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "refuses", "")); !errors.As(r.Err, &rpc) || r.Raw != nil {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "refuses", "")); !errors.As(r.Err, &rpc) || r.Raw != nil {
 		t.Errorf("got %v, want the server's error", r.Err)
 	}
 	var unknown *unknownToolError
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "nope", "")); !errors.As(r.Err, &unknown) || r.Tool != nil {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "nope", "")); !errors.As(r.Err, &unknown) || r.Tool != nil {
 		t.Errorf("got %v, want an unknown tool", r.Err)
 	}
 }
@@ -198,7 +199,7 @@ func TestLostConnectionIsAnError(t *testing.T) {
 		p.die()
 	}()
 	for _, want := range []string{"is lost; the tool may or may not have run", "cannot be reached. Nothing was done."} { // under way, and afterwards
-		got, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), []llms.ToolCall{call("1", "x", "")})
+		got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("1", "x", "")})
 		if !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), `server "p": call tool "x"`) {
 			t.Errorf("got %v, want the lost connection of p", err)
 		}
@@ -206,7 +207,7 @@ func TestLostConnectionIsAnError(t *testing.T) {
 			t.Errorf("got %v, want an answer for the model all the same", got)
 		}
 	}
-	tool, _ := ts.Catalog(ProfilePlain).Lookup("x")
+	tool, _ := ts.Catalog(profile.Plain).Lookup("x")
 	if text, err := tool.Call(t.Context(), ""); !errors.Is(err, mcpclient.ErrClosed) || text != "" {
 		t.Errorf("got %q, %v, want an error", text, err)
 	}
@@ -221,7 +222,7 @@ func TestResultOfACall(t *testing.T) {
 		}, nil
 	})
 	ts := open(t, &Options{Policy: Policy{MaxResult: 300}}, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("7", "x", ""))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("7", "x", ""))
 	if len(r.Text) > 300 || !strings.Contains(r.Text, "bytes were cut here") {
 		t.Errorf("got %d bytes %q, want at most 300", len(r.Text), r.Text)
 	}
@@ -231,7 +232,7 @@ func TestResultOfACall(t *testing.T) {
 	if string(r.Raw.StructuredContent) != `{"n":1}` || !strings.Contains(string(r.Raw.Meta), `"k":"v"`) {
 		t.Errorf("got %s %s, want structured content and _meta", r.Raw.StructuredContent, r.Raw.Meta)
 	}
-	if tool, _ := ts.Catalog(ProfilePlain).Lookup("x"); r.Tool != tool || r.Call.ID != "7" {
+	if tool, _ := ts.Catalog(profile.Plain).Lookup("x"); r.Tool != tool || r.Call.ID != "7" {
 		t.Errorf("got %v of %v, want the tool and the call", r.Call, r.Tool)
 	}
 }
@@ -245,7 +246,7 @@ func TestCallPassesProgressOn(t *testing.T) {
 	})
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	var got []string
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", ""), mcpclient.WithProgress(func(p mcp.Progress) { got = append(got, p.Message) }))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", ""), mcpclient.WithProgress(func(p mcp.Progress) { got = append(got, p.Message) }))
 	if diff := cmp.Diff(got, []string{"half"}); diff != "" || r.Text != "done" {
 		t.Errorf("got %q, progress (-) want (+):\n%s", r.Text, diff)
 	}
@@ -271,13 +272,13 @@ func BenchmarkCallOverhead(b *testing.B) {
 func BenchmarkDispatch(b *testing.B) {
 	p := newPeer().tool("x", weather, answer("ok"))
 	ts := open(b, nil, Server{Name: "p", Transport: p.transport(b)})
-	tool, _ := ts.Catalog(ProfilePlain).Lookup("x")
+	tool, _ := ts.Catalog(profile.Plain).Lookup("x")
 	args := `{"city":"Rome","days":3}`
 	b.Run("dispatch", func(b *testing.B) {
 		b.ReportAllocs()
 		calls := []llms.ToolCall{call("1", "x", args)}
 		for b.Loop() {
-			if _, err := ts.Catalog(ProfilePlain).Dispatch(b.Context(), calls); err != nil {
+			if _, err := ts.Catalog(profile.Plain).Dispatch(b.Context(), calls); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -37,9 +38,9 @@ func TestErrorTexts(t *testing.T) {
 		{ts.Add(ctx, nobody), `add to toolset: server "b": connect: nobody there`},
 		{ts.Remove("z"), `remove from toolset: there is no server "z"`},
 		{ts.Refresh(ctx, "z"), `refresh toolset: there is no server "z"`},
-		{ts.Catalog(ProfilePlain).Call(ctx, call("1", "bad", "{}")).Err, `server "a": call tool "bad": server error 0: no`},
-		{ts.Catalog(ProfilePlain).Call(ctx, call("1", "none", "{}")).Err, `there is no tool named "none"`},
-		{ts.Catalog(ProfilePlain).Call(ctx, call("1", "bad", "{")).Err, `arguments of bad: not valid JSON: it ends too early`},
+		{ts.Catalog(profile.Plain).Call(ctx, call("1", "bad", "{}")).Err, `server "a": call tool "bad": server error 0: no`},
+		{ts.Catalog(profile.Plain).Call(ctx, call("1", "none", "{}")).Err, `there is no tool named "none"`},
+		{ts.Catalog(profile.Plain).Call(ctx, call("1", "bad", "{")).Err, `arguments of bad: not valid JSON: it ends too early`},
 	} {
 		if tt.got == nil || tt.got.Error() != tt.want {
 			t.Errorf("got  %v\nwant %s", tt.got, tt.want)

@@ -7,6 +7,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 func ExampleFunc() {
@@ -18,7 +19,7 @@ func ExampleFunc() {
 		return fmt.Sprintf("%s: sun for %d days", in.City, max(in.Days, 1)), nil
 	}, &adapter.FuncOptions{ReadOnly: true})
 
-	catalog := tool.Catalog(adapter.ProfilePlain)
+	catalog := tool.Catalog(profile.Plain)
 	fmt.Printf("%s\n", catalog.Definitions()[0].Function.Parameters)
 	for _, arguments := range []string{`{"city":"Rome","days":"3"}`, `{"days":3}`} {
 		r := catalog.Call(context.Background(), llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: arguments}})
@@ -35,7 +36,7 @@ func ExampleMerge() {
 	bye := func(_ context.Context, in struct{ Name string }) (string, error) { return "Goodbye, " + in.Name, nil }
 	source := adapter.Merge(adapter.Func("hello", "Greets.", hello, nil), adapter.Func("bye", "Takes leave.", bye, nil))
 
-	catalog := source.Catalog(adapter.ProfileOpenAI)
+	catalog := source.Catalog(profile.OpenAI)
 	for _, tool := range catalog.Tools() {
 		call := llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: tool.Name(), Arguments: `{"Name":"Ann"}`}}
 		fmt.Println(tool.Name(), "of", tool.Server()+":", catalog.Call(context.Background(), call).Text)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -46,7 +47,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer ts.Close()
-	for _, tool := range ts.Catalog(adapter.ProfilePlain).Tools() {
+	for _, tool := range ts.Catalog(profile.Plain).Tools() {
 		fmt.Println(tool.Name())
 	}
 	// Output:
@@ -62,7 +63,7 @@ func ExampleCatalog_Dispatch() {
 	}
 	defer ts.Close()
 
-	catalog := ts.Catalog(adapter.ProfilePlain)
+	catalog := ts.Catalog(profile.Plain)
 	// What a model answers to GenerateContent with llms.WithTools(catalog.Definitions()).
 	calls := []llms.ToolCall{
 		{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Rome","days":"3"}`}},
@@ -90,7 +91,7 @@ func ExampleCatalog_Call() {
 	defer ts.Close()
 
 	call := llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "forcast", Arguments: `{}`}}
-	r := ts.Catalog(adapter.ProfilePlain).Call(ctx, call)
+	r := ts.Catalog(profile.Plain).Call(ctx, call)
 	fmt.Println(r.Text)
 	fmt.Println(r.Err)
 	// Output:
@@ -105,7 +106,7 @@ func ExampleCatalog_Changes() {
 		log.Fatal(err)
 	}
 	defer ts.Close()
-	for _, c := range ts.Catalog(adapter.ProfileOpenAIStrict).Changes() {
+	for _, c := range ts.Catalog(profile.OpenAIStrict).Changes() {
 		fmt.Printf("%s of %s: %s (%s)\n", c.Path, c.Tool, c.Note, c.Effect)
 	}
 	// Output:
@@ -126,7 +127,7 @@ func ExampleOptions_approve() {
 	defer ts.Close()
 	for _, city := range []string{"Rome", "Oslo"} {
 		call := llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: fmt.Sprintf(`{"city":%q,"days":1}`, city)}}
-		fmt.Println(ts.Catalog(adapter.ProfilePlain).Call(ctx, call).Text)
+		fmt.Println(ts.Catalog(profile.Plain).Call(ctx, call).Text)
 	}
 	// Output:
 	// may forecast run with {"city":"Rome","days":1}

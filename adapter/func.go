@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
@@ -50,7 +51,7 @@ type FuncOptions struct {
 // FuncTool is a function of this program as a source of one tool.
 type FuncTool struct {
 	tool     *Tool
-	catalogs map[Profile]func() *Catalog
+	catalogs map[profile.Profile]func() *Catalog
 }
 
 var _ Source = (*FuncTool)(nil)
@@ -141,8 +142,8 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 
 // sourceOf makes the source of one tool.
 func sourceOf(tool *Tool, o *Options) *FuncTool {
-	f := &FuncTool{tool: tool, catalogs: map[Profile]func() *Catalog{}}
-	for _, p := range Profiles() {
+	f := &FuncTool{tool: tool, catalogs: map[profile.Profile]func() *Catalog{}}
+	for _, p := range profile.All() {
 		f.catalogs[p] = sync.OnceValue(func() *Catalog {
 			return newCatalog([]*Tool{tool}, p, o.Parallelism, o.Policy.MaxResult)
 		})
@@ -180,8 +181,8 @@ func (o *FuncOptions) define(def *mcp.Tool) *mcp.Tool {
 
 // Catalog returns the function for a provider, always the same value. It panics if there
 // is an unknown profile.
-func (f *FuncTool) Catalog(p Profile) *Catalog {
-	build, ok := f.catalogs[cmp.Or(p, ProfilePlain)]
+func (f *FuncTool) Catalog(p profile.Profile) *Catalog {
+	build, ok := f.catalogs[cmp.Or(p, profile.Plain)]
 	if !ok {
 		panic(fmt.Sprintf("adapter: there is no profile %q", p))
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -46,7 +47,7 @@ func TestFunc(t *testing.T) {
 		"too large":  {Func("f", "", func(context.Context, struct{ N int8 }) (int, error) { return 1, nil }, nil), `{"N":128}`, `Error: arguments of f: at "/N": want a number <= 127, got number 128. Nothing was done. Correct the arguments and call the tool again.`, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := tt.tool.Catalog(ProfilePlain).Call(t.Context(), call("1", "f", tt.input))
+			r := tt.tool.Catalog(profile.Plain).Call(t.Context(), call("1", "f", tt.input))
 			if r.Text != tt.want || r.IsError != tt.isError || r.Fatal() != nil {
 				t.Errorf("got %q, fatal %v, want %q", r.Text, r.Fatal(), tt.want)
 			}
@@ -57,10 +58,10 @@ func TestFunc(t *testing.T) {
 	}
 	f := Func("f", "Does it.", same, nil)
 	const want = `{"type":"object","properties":{"city":{"description":"Where to","type":"string"},"days":{"type":"integer","minimum":1}},"required":["city"],"additionalProperties":false}`
-	if got := f.Catalog(ProfileOpenAI).Definitions()[0].Function; got.Description != "Does it." || string(got.Parameters.(json.RawMessage)) != want {
+	if got := f.Catalog(profile.OpenAI).Definitions()[0].Function; got.Description != "Does it." || string(got.Parameters.(json.RawMessage)) != want {
 		t.Errorf("got %q with %s", got.Description, got.Parameters)
 	}
-	if f.Catalog("") != f.Catalog(ProfilePlain) {
+	if f.Catalog("") != f.Catalog(profile.Plain) {
 		t.Error("got another catalog for no profile")
 	}
 }
@@ -95,7 +96,7 @@ func TestFuncOptions(t *testing.T) {
 		Func("read", "", where, &FuncOptions{ReadOnly: true, Server: "files", Options: common}),
 		Func("again", "", where, &FuncOptions{Idempotent: true, Trusted: true, HonoursKeys: true, Options: common}),
 	)
-	catalog := source.Catalog(ProfilePlain)
+	catalog := source.Catalog(profile.Plain)
 	for _, tool := range catalog.Tools() {
 		p, err := catalog.Prepare(call("1", tool.Name(), `{"city":"Rome"}`))
 		if err != nil {
@@ -138,7 +139,7 @@ func TestFuncThatIsGivenUp(t *testing.T) {
 			"Error: the call was cancelled before it was sent. Nothing was done.": {0, nil, true},
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
-			r := Func("waits", "", waits, tt.opts).Catalog(ProfilePlain).Call(ctx, call("1", "waits", ""))
+			r := Func("waits", "", waits, tt.opts).Catalog(profile.Plain).Call(ctx, call("1", "waits", ""))
 			cancel()
 			if r.Text != want || (r.Fatal() != nil) != tt.fatal || r.Interrupted() == r.Unsent() {
 				t.Errorf("got %q, fatal %v, want %q", r.Text, r.Fatal(), want)

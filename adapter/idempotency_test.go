@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -57,7 +58,7 @@ func TestKey(t *testing.T) {
 					}
 				}},
 			}
-			catalog := keyed(t, opts, tt.server).Catalog(ProfilePlain)
+			catalog := keyed(t, opts, tt.server).Catalog(profile.Plain)
 			p, err := catalog.Prepare(call("1", "pay", tt.input))
 			if err != nil {
 				t.Fatal(err)
@@ -85,7 +86,7 @@ func TestKeyIsNeverTheModels(t *testing.T) {
 		got = append(got, in.Key)
 		return say("paid"), err
 	})
-	catalog := openOne(t, Server{Idempotency: KeyInArgument("key")}, p).Catalog(ProfilePlain)
+	catalog := openOne(t, Server{Idempotency: KeyInArgument("key")}, p).Catalog(profile.Plain)
 	for range 2 {
 		if r := catalog.Call(t.Context(), call("1", "pay", `{"city":"Rome","key":"mine"}`)); r.Text != "paid" {
 			t.Error(r.Text)
@@ -125,7 +126,7 @@ func TestKeyOfARound(t *testing.T) {
 			if place.argument != "" {
 				input = `{"city":"Rome"}`
 			}
-			prepared, err := ts.Catalog(ProfilePlain).Prepare(call("1", "pay", input))
+			prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "pay", input))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +169,7 @@ func TestRepeatable(t *testing.T) {
 		"the host says so":  {nil, Server{Policy: Policy{Repeat: always}}, true},
 		"the host does not": {nil, Server{Policy: Policy{Repeat: func(*mcp.Tool) bool { return false }}}, false},
 	} {
-		tool, ok := openOne(t, tt.server, hinted(tt.hints)).Catalog(ProfilePlain).Lookup("x")
+		tool, ok := openOne(t, tt.server, hinted(tt.hints)).Catalog(profile.Plain).Lookup("x")
 		if !ok || tool.Repeatable() != tt.want {
 			t.Errorf("%s: got %v", name, !tt.want)
 		}
@@ -188,10 +189,10 @@ func TestKeyIsOfItsCall(t *testing.T) {
 	}, nil)
 	outer := Func("outer", "", func(ctx context.Context, _ struct{}) (string, error) {
 		keys = append(keys, KeyFrom(ctx))
-		inner.Catalog(ProfilePlain).Call(ctx, call("2", "inner", "{}"))
+		inner.Catalog(profile.Plain).Call(ctx, call("2", "inner", "{}"))
 		return "", nil
 	}, nil)
-	p, err := outer.Catalog(ProfilePlain).Prepare(call("1", "outer", "{}"))
+	p, err := outer.Catalog(profile.Plain).Prepare(call("1", "outer", "{}"))
 	if err != nil {
 		t.Fatal(err)
 	}

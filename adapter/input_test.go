@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -41,7 +42,7 @@ func TestInputRequired(t *testing.T) {
 		})},
 	}
 	prepared := func(arguments string) *Prepared {
-		p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(ProfilePlain).Prepare(call("1", "asks", arguments))
+		p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", arguments))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +98,7 @@ func TestInterceptedRound(t *testing.T) {
 			}
 		}},
 	}
-	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(ProfilePlain).Prepare(call("1", "asks", `{"city":"Rome"}`))
+	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestAnswerInputForAView(t *testing.T) {
 		views = append(views, ViewFrom(ctx)+" "+KeyFrom(ctx))
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	})}}
-	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(ProfilePlain).Prepare(call("1", "asks", `{"city":"Rome"}`))
+	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestAnswerInputForAView(t *testing.T) {
 	if _, err := p.AnswerInput(ctx, r.InputRequired, "q"); err != nil {
 		t.Error(err)
 	}
-	if r := around.Catalog(ProfilePlain).Call(ctx, call("2", "around", "{}")); r.IsError {
+	if r := around.Catalog(profile.Plain).Call(ctx, call("2", "around", "{}")); r.IsError {
 		t.Error(r.Text)
 	}
 	if want := []string{"ui://p/v K", " K"}; !slices.Equal(views, want) {

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -47,7 +48,7 @@ func TestInterceptors(t *testing.T) {
 		return echo(ctx, req)
 	})
 	ts := open(t, &Options{Intercept: []Interceptor{around("a"), change, around("b")}}, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
 	if want := "{\"city\":\"Oslo\"}\nand more"; r.Text != want {
 		t.Errorf("got %q, want %q", r.Text, want)
 	}
@@ -70,7 +71,7 @@ func intercepted(t *testing.T, opts Options, i func(ctx context.Context, r *Requ
 		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) { return i(ctx, r, next) }
 	}}
 	ts := open(t, &opts, Server{Name: "p", Transport: p.transport(t)})
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
 	return r, reached
 }
 
@@ -131,7 +132,7 @@ func TestInterceptorRetriesWithOtherArguments(t *testing.T) {
 			return approval.Decision{Allow: string(a.Arguments) != bari}, nil
 		}}, Server{Name: "p", Transport: p.transport(t)})
 		var denied *deniedError
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "w", rome)); !errors.As(r.Err, &denied) {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", rome)); !errors.As(r.Err, &denied) {
 			t.Errorf("%s: got %v, want the last call denied", name, r.Err)
 		}
 		if !slices.Equal(asked, []string{rome, oslo, bari}) || !slices.Equal(sent, []string{rome, oslo}) {
@@ -206,7 +207,7 @@ func TestHeadersFromTheContext(t *testing.T) {
 	answers := make(chan string)
 	for _, user := range users {
 		go func() {
-			answers <- ts.Catalog(ProfilePlain).Call(context.WithValue(t.Context(), userKey{}, user), call("call-of-"+user, "who", "")).Text
+			answers <- ts.Catalog(profile.Plain).Call(context.WithValue(t.Context(), userKey{}, user), call("call-of-"+user, "who", "")).Text
 		}()
 	}
 	var got []string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -63,7 +64,7 @@ func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 		if s := ts.Servers()[3]; !errors.Is(s.Err, errNoDial) || broken.dials.Load() < 2 {
 			t.Errorf("got %+v after %d connections, want that it is tried again", s, broken.dials.Load())
 		}
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "b", "")); r.IsError {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "b", "")); r.IsError {
 			t.Errorf("got %+v", r)
 		}
 		_ = ts.Close()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -83,7 +84,7 @@ func TestLazyServers(t *testing.T) {
 		if err := next.Refresh(t.Context()); err != nil || ways[3].dials.Load() != 0 {
 			t.Errorf("Refresh: got %v and %d connections, want that servers rest", err, ways[3].dials.Load())
 		}
-		if r := next.Catalog(ProfilePlain).Call(t.Context(), call("1", "tool3", "")); r.IsError || ways[3].dials.Load() != 1 {
+		if r := next.Catalog(profile.Plain).Call(t.Context(), call("1", "tool3", "")); r.IsError || ways[3].dials.Load() != 1 {
 			t.Errorf("got %+v after %d connections", r, ways[3].dials.Load())
 		}
 		if s := next.Servers()[3]; s.Rests || s.Client == nil {
@@ -112,7 +113,7 @@ func TestLazyServerThatChanged(t *testing.T) {
 		if diff := cmp.Diff([]string{"a", "b"}, toolNamesOf(next)); diff != "" {
 			t.Errorf("the kept list (-want +got):\n%s", diff)
 		}
-		r := next.Catalog(ProfilePlain).Call(t.Context(), call("1", "a", ""))
+		r := next.Catalog(profile.Plain).Call(t.Context(), call("1", "a", ""))
 		if stale, ok := errors.AsType[*staleToolError](r.Err); !ok || stale.reason != toolGone {
 			t.Errorf("got %+v, want that the tool is gone", r)
 		}
@@ -122,7 +123,7 @@ func TestLazyServerThatChanged(t *testing.T) {
 		if got := e.take(); len(got) != 1 || got[0].Kind != ToolsChanged || len(got[0].Added) != 1 || len(got[0].Removed) != 1 {
 			t.Errorf("got the events %+v", got)
 		}
-		if r := next.Catalog(ProfilePlain).Call(t.Context(), call("2", "c", "")); r.IsError {
+		if r := next.Catalog(profile.Plain).Call(t.Context(), call("2", "c", "")); r.IsError {
 			t.Errorf("got %+v", r)
 		}
 		_ = next.Close()
@@ -131,7 +132,7 @@ func TestLazyServerThatChanged(t *testing.T) {
 		if diff := cmp.Diff([]string{"b", "c"}, toolNamesOf(third)); diff != "" {
 			t.Errorf("the list that was kept again (-want +got):\n%s", diff)
 		}
-		if r := third.Catalog(ProfilePlain).Call(t.Context(), call("3", "b", "")); !r.Unsent() || !strings.Contains(r.Text, "Nothing was done") {
+		if r := third.Catalog(profile.Plain).Call(t.Context(), call("3", "b", "")); !r.Unsent() || !strings.Contains(r.Text, "Nothing was done") {
 			t.Errorf("a server that cannot be reached: got %+v", r)
 		}
 		_ = third.Close()
@@ -151,7 +152,7 @@ func TestLazyServerOfUsers(t *testing.T) {
 		ts := with(way)
 		for n, name := range []string{"Ada", "Grace", "Ada"} {
 			ctx := context.WithValue(t.Context(), lazyUser{}, name)
-			if r := ts.Catalog(ProfilePlain).Call(ctx, call("1", "a", "")); r.IsError || int(way.dials.Load()) != min(n+1, 2) {
+			if r := ts.Catalog(profile.Plain).Call(ctx, call("1", "a", "")); r.IsError || int(way.dials.Load()) != min(n+1, 2) {
 				t.Errorf("%s: got %+v after %d connections", name, r, way.dials.Load())
 			}
 		}

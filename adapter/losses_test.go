@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // testdata/losses.txt has what each profile loses of the schemas that real servers
@@ -27,7 +29,7 @@ func TestNothingMoreIsLost(t *testing.T) {
 			continue
 		}
 		schemas++
-		for _, p := range Profiles() {
+		for _, p := range profile.All() {
 			_, strict, changes := parametersOf(t, toolWith(t, string(all[name])), p)
 			if key := fmt.Sprintf("%s %s strict", name, p); known[key] && !strict {
 				t.Errorf("%s: got it not strict", name)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -27,7 +28,7 @@ func TestServersComeBack(t *testing.T) {
 		_ = a.conn.Close()
 		synctest.Wait()
 		call := call("1", "a", "")
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call); !strings.Contains(r.Text, "Nothing was done") {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call); !strings.Contains(r.Text, "Nothing was done") {
 			t.Errorf("got %q of a server that is lost", r.Text)
 		}
 		time.Sleep(time.Second)

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // Source gives tools to models: a [*Toolset], a function of this program ([Func]), or
@@ -14,7 +16,7 @@ import (
 type Source interface {
 	// Catalog returns what the source has at present, for a provider. It is the same
 	// value until that changes. It panics if there is no such profile.
-	Catalog(Profile) *Catalog
+	Catalog(profile.Profile) *Catalog
 }
 
 // union is several sources as one, see [Merge].
@@ -22,7 +24,7 @@ type union struct {
 	sources []Source
 
 	mu   sync.Mutex
-	last map[Profile]*merging
+	last map[profile.Profile]*merging
 }
 
 // merging is what catalogs were merged to.
@@ -39,12 +41,12 @@ var _, _ Source = (*Toolset)(nil), (*union)(nil)
 // differ. Sources that are nil are left out.
 func Merge(sources ...Source) Source {
 	sources = slices.DeleteFunc(slices.Clone(sources), func(s Source) bool { return s == nil })
-	return &union{sources: sources, last: map[Profile]*merging{}}
+	return &union{sources: sources, last: map[profile.Profile]*merging{}}
 }
 
 // Catalog returns what the sources have at present. It is built once for all callers:
 // while the catalogs of the sources are the same, it is the same value.
-func (m *union) Catalog(p Profile) *Catalog {
+func (m *union) Catalog(p profile.Profile) *Catalog {
 	if len(m.sources) == 1 {
 		return m.sources[0].Catalog(p)
 	}

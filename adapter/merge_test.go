@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -22,11 +23,11 @@ func TestMerge(t *testing.T) {
 	}
 	a, b, c := source("a", "read"), source("b", "READ"), source("c", "write")
 	merged := Merge(a, nil, b, c)
-	catalog := merged.Catalog(ProfilePlain)
-	if merged.Catalog(ProfilePlain) != catalog {
+	catalog := merged.Catalog(profile.Plain)
+	if merged.Catalog(profile.Plain) != catalog {
 		t.Error("got another catalog of the same tools")
 	}
-	if got := Merge(a).Catalog(ProfileOpenAI); got != a.Catalog(ProfileOpenAI) {
+	if got := Merge(a).Catalog(profile.OpenAI); got != a.Catalog(profile.OpenAI) {
 		t.Error("got another catalog than that of the only source")
 	}
 	var names []string
@@ -45,7 +46,7 @@ func TestMerge(t *testing.T) {
 	if err := c.Remove("c"); err != nil {
 		t.Fatal(err)
 	}
-	if got := merged.Catalog(ProfilePlain); len(got.Tools()) != 2 {
+	if got := merged.Catalog(profile.Plain); len(got.Tools()) != 2 {
 		t.Errorf("got %d tools, want the change of a source", len(got.Tools()))
 	}
 }
@@ -58,7 +59,7 @@ func TestMergeOfTheSame(t *testing.T) {
 		p := newPeer().tool("read", object, answer(text))
 		return open(t, &Options{Spill: 1 << 20, Policy: Policy{MaxResult: 512}}, Server{Name: "s", Transport: p.transport(t)})
 	}
-	catalog := Merge(source("1"+long), source("2"+long)).Catalog(ProfileGemini)
+	catalog := Merge(source("1"+long), source("2"+long)).Catalog(profile.Gemini)
 	tools := catalog.Tools()
 	if len(tools) != 4 {
 		t.Fatalf("got %d tools, want 4", len(tools))
@@ -88,7 +89,7 @@ func TestFind(t *testing.T) {
 			asked++
 			return approval.Allow(), nil
 		}},
-			Server{Name: "p", Transport: p.transport(t)}).Catalog(ProfilePlain)
+			Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain)
 	}
 	const wrapped = `{"type":"object","properties":{"city":{"type":"string"}},"anyOf":[{"required":["city"]}]}`
 	was, err := process(wrapped).Prepare(call("1", "asks", `{"city":"Rome"}`))

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -112,7 +113,7 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 				}}
 				tt.server.Name, tt.server.Transport = "p", d
 				ts := open(t, &Options{OnChange: e.hear, Client: &mcpclient.Options{Elicitation: declines, Protocol: mcpclient.Protocol{EraCache: &cache}}}, tt.server)
-				catalog := ts.Catalog(ProfilePlain)
+				catalog := ts.Catalog(profile.Plain)
 				waited := make(chan *Result)
 				go func() { waited <- catalog.Call(t.Context(), call("0", "waits", "")) }()
 				<-waiting
@@ -167,11 +168,11 @@ func ended(p *peer) bool {
 func TestToolThatAsksOfAServerWithOneConnection(t *testing.T) {
 	ts := open(t, &Options{Client: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: newPeer().tool("asks", object, asks).tool("echo", object, echo).transport(t)})
 	for range 2 {
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "asks", "")); !strings.Contains(r.Text, "cannot be sent while serving") || inquiry.Advice(r.Err) == "" || errors.Is(r.Err, errActedFirst) {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "asks", "")); !strings.Contains(r.Text, "cannot be sent while serving") || inquiry.Advice(r.Err) == "" || errors.Is(r.Err, errActedFirst) {
 			t.Errorf("got %q, %v, want the refusal, with advice for the host alone", r.Text, r.Err)
 		}
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("2", "echo", "{}")); r.Text != "{}" {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("2", "echo", "{}")); r.Text != "{}" {
 		t.Errorf("got %q, want the connection in use", r.Text)
 	}
 }

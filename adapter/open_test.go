@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -39,21 +40,21 @@ func TestOpen(t *testing.T) {
 	ts := open(t, nil, Server{Name: "a", Transport: a.transport(t)}, Server{Name: "b", Transport: b.transport(t)})
 
 	var names []string
-	for _, tool := range ts.Catalog(ProfilePlain).Tools() {
+	for _, tool := range ts.Catalog(profile.Plain).Tools() {
 		names = append(names, tool.Name())
 	}
 	if diff := cmp.Diff(names, []string{"a_only", "a__read", "b__read"}); diff != "" {
 		t.Errorf("got (-) want (+) names:\n%s", diff)
 	}
-	tool, ok := ts.Catalog(ProfilePlain).Lookup("b__read")
+	tool, ok := ts.Catalog(profile.Plain).Lookup("b__read")
 	if !ok || tool.Server() != "b" || tool.Definition().Name != "read" || tool.Client() != ts.Servers()[1].Client {
 		t.Errorf("got %+v, want the tool read of b", tool)
 	}
-	if _, ok := ts.Catalog(ProfilePlain).Lookup("read"); ok {
+	if _, ok := ts.Catalog(profile.Plain).Lookup("read"); ok {
 		t.Error("got a tool for a name that is not the model's")
 	}
 	for name, want := range map[string]string{"a__read": "a reads", "b__read": "b reads", "A__READ": "a reads"} {
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", name, `{"query":"x"}`)); r.Text != want || r.Err != nil {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", name, `{"query":"x"}`)); r.Text != want || r.Err != nil {
 			t.Errorf("%s: got %q, %v, want %q", name, r.Text, r.Err, want)
 		}
 	}
@@ -63,7 +64,7 @@ func TestDefinitions(t *testing.T) {
 	p := newPeer().tool("none", object, echo)
 	p.tool("search", `{"type":"object","properties":{"q":{"type":"string","description":"<what>"}},"required":["q"]}`, echo)
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	defs := ts.Catalog(ProfilePlain).Definitions()
+	defs := ts.Catalog(profile.Plain).Definitions()
 	got, err := json.Marshal(defs)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	defs[0].Function.Name = "changed"
-	if ts.Catalog(ProfilePlain).Definitions()[0].Function.Name != "none" {
+	if ts.Catalog(profile.Plain).Definitions()[0].Function.Name != "none" {
 		t.Error("got the caller's change, want definitions of its own for every caller")
 	}
 }
@@ -178,7 +179,7 @@ func TestStartAvailable(t *testing.T) {
 	if len(s) != 2 || !errors.Is(s[0].Err, errNoDial) || s[0].Client != nil || s[1].Err != nil || len(s[1].Tools) != 1 {
 		t.Errorf("got %+v, want bad with its error and good with its tool", s)
 	}
-	if got := ts.Catalog(ProfilePlain).Tools(); len(got) != 1 || got[0].Name() != "x" {
+	if got := ts.Catalog(profile.Plain).Tools(); len(got) != 1 || got[0].Name() != "x" {
 		t.Errorf("got %v, want the tool of good", got)
 	}
 	if !strings.Contains(log.String(), "server=bad") {
@@ -219,7 +220,7 @@ func TestOpenChecksServers(t *testing.T) {
 		}
 	}
 	ts := open(t, nil)
-	if len(ts.Catalog(ProfilePlain).Tools()) != 0 || len(ts.Catalog(ProfilePlain).Definitions()) != 0 || len(ts.Servers()) != 0 {
+	if len(ts.Catalog(profile.Plain).Tools()) != 0 || len(ts.Catalog(profile.Plain).Definitions()) != 0 || len(ts.Servers()) != 0 {
 		t.Error("got something from no servers")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -68,7 +69,7 @@ func TestOutcomes(t *testing.T) {
 				go serveX(conn, modern, tt.peer)
 				t.Cleanup(func() { _ = conn.Close() })
 				ts := open(t, &tt.opts, Server{Name: "p", Transport: transport})
-				catalog := ts.Catalog(ProfilePlain)
+				catalog := ts.Catalog(profile.Plain)
 				if tt.before != nil {
 					tt.before(ts)
 				}
@@ -91,7 +92,7 @@ func TestOutcomeOfACancelledCall(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
 		go serveX(conn, `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`, func(mcpclient.Conn, []byte) {})
 		t.Cleanup(func() { _ = conn.Close() })
-		catalog := open(t, nil, Server{Name: "p", Transport: transport}).Catalog(ProfilePlain)
+		catalog := open(t, nil, Server{Name: "p", Transport: transport}).Catalog(profile.Plain)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for _, want := range []bool{false, true} {
@@ -119,7 +120,7 @@ func TestOutcomeOfARefusal(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(web.Close)
-	catalog := open(t, nil, Server{Name: "p", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}}).Catalog(ProfilePlain)
+	catalog := open(t, nil, Server{Name: "p", Transport: &mcpclient.HTTP{URL: web.URL(), Client: web.Client()}}).Catalog(profile.Plain)
 	refuses = true
 	r := catalog.Call(t.Context(), call("1", "x", ""))
 	if want := "Error: the tool's server refused the call (HTTP status 403). Nothing was done."; r.Text != want || !r.Unsent() || r.Fatal() == nil {

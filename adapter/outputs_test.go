@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
@@ -34,7 +35,7 @@ func TestOutputsAreChecked(t *testing.T) {
 			var log bytes.Buffer
 			test.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			ts := open(t, &test.opts, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": test.tools, "tools/call": test.result})})
-			r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "forecast", "{}"))
+			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "forecast", "{}"))
 			breach := test.want != ""
 			if !strings.Contains(r.Text, "very warm") || !strings.Contains(r.Text, test.want) || r.IsError != breach || r.Raw == nil {
 				t.Errorf("got %+v, want the result, and %q", r, test.want)
@@ -78,7 +79,7 @@ func TestValidatorOfArguments(t *testing.T) {
 	if skipped := ts.Servers()[0].Skipped; len(skipped) != 1 || skipped[0].Name != "y" {
 		t.Errorf("got %+v left out, want the tool that the validator refuses", skipped)
 	}
-	tools := ts.Catalog(ProfilePlain)
+	tools := ts.Catalog(profile.Plain)
 	if r := tools.Call(t.Context(), call("1", "x", `{"n":"2"}`)); r.Text != "done" {
 		t.Errorf("got %q, want the even one sent", r.Text)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -70,7 +71,7 @@ func (q *quick) Close() error {
 func bothWays(t testing.TB) (bare, through func()) {
 	server := &quick{answers: make(chan []byte, 1), closed: make(chan struct{})}
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "s", Transport: server})
-	tool, _ := ts.Catalog(ProfilePlain).Lookup("t0")
+	tool, _ := ts.Catalog(profile.Plain).Lookup("t0")
 	bare = func() {
 		if err := tool.valid([]byte(benchArguments)); err != nil {
 			t.Fatal(err)
@@ -81,7 +82,7 @@ func bothWays(t testing.TB) (bare, through func()) {
 	}
 	c := call("1", "t0", benchArguments)
 	through = func() {
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), c); r.Err != nil {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), c); r.Err != nil {
 			t.Fatal(r.Err)
 		}
 	}

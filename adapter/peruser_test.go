@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -44,7 +45,7 @@ func (c *conversation) run(ctx context.Context, ts *Toolset, tool string) <-chan
 		Unanswered: func(string, error) { c.refused.Add(1) },
 	})
 	out := make(chan string, 1)
-	go func() { out <- ts.Catalog(ProfilePlain).Call(ctx, call(c.name, tool, "")).Text }()
+	go func() { out <- ts.Catalog(profile.Plain).Call(ctx, call(c.name, tool, "")).Text }()
 	return out
 }
 
@@ -191,7 +192,7 @@ func TestConversationsTakeTurns(t *testing.T) {
 		if got := <-a + <-b; got != "donedone" || d.count() != 2 {
 			t.Errorf("got %q over %d connections", got, d.count())
 		}
-		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("x", "slow", ""))
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("x", "slow", ""))
 		if !r.Unsent() || !strings.Contains(r.Err.Error(), "Options.User") {
 			t.Errorf("got %v, want a call that was not sent", r.Err)
 		}
@@ -240,7 +241,7 @@ func TestToolThatDiffersForAUser(t *testing.T) {
 		return newSilentPeer().tool("x", fmt.Sprintf(`{"type":"object","maxProperties":%d}`, n), answer("x"))
 	}}
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: d, PerUser: 2})
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", ""))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", ""))
 	if _, stale := errors.AsType[*staleToolError](r.Err); !stale || !r.Unsent() {
 		t.Errorf("got %v, want a stale tool", r.Err)
 	}

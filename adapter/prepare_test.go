@@ -12,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -114,7 +115,7 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newPair(t, nil)
-			catalog, agents := s.ts.Catalog(ProfilePlain), s.ts.Catalog(ProfilePlain).Tools()
+			catalog, agents := s.ts.Catalog(profile.Plain), s.ts.Catalog(profile.Plain).Tools()
 			tool := agents[slices.IndexFunc(agents, func(tool *Tool) bool { return tool.Name() == "save" })]
 			tt.change(t, s)
 			r := catalog.Call(t.Context(), call("1", "save", secret))
@@ -161,14 +162,14 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 				change(s, t)
 				return approval.Decision{Allow: true}, nil
 			}})
-			staleFor(t, s.ts.Catalog(ProfilePlain).Call(t.Context(), call("1", offered, "")).Err, want)
+			staleFor(t, s.ts.Catalog(profile.Plain).Call(t.Context(), call("1", offered, "")).Err, want)
 			if len(s.ran) != 0 {
 				t.Errorf("got %v, want nothing to run", s.ran)
 			}
 		})
 		t.Run(name+" after the preparation", func(t *testing.T) {
 			s := newPair(t, nil)
-			catalog := s.ts.Catalog(ProfilePlain)
+			catalog := s.ts.Catalog(profile.Plain)
 			p, err := catalog.Prepare(call("1", offered, ""))
 			if err != nil {
 				t.Fatal(err)
@@ -189,7 +190,7 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 					return next(ctx, r)
 				}
 			}}})
-			staleFor(t, s.ts.Catalog(ProfilePlain).Call(t.Context(), call("1", offered, "")).Err, want)
+			staleFor(t, s.ts.Catalog(profile.Plain).Call(t.Context(), call("1", offered, "")).Err, want)
 			if len(s.ran) != 0 {
 				t.Errorf("got %v, want nothing to run", s.ran)
 			}
@@ -207,7 +208,7 @@ func TestCallsOutliveAConnection(t *testing.T) {
 		return dial(ctx)
 	})
 	ts := open(t, nil, Server{Name: "p", Transport: again})
-	catalog := ts.Catalog(ProfilePlain)
+	catalog := ts.Catalog(profile.Plain)
 	p.die()
 	<-ts.Servers()[0].Client.Done()
 	if err := ts.Refresh(t.Context()); err != nil {
@@ -223,15 +224,15 @@ func TestCallsOutliveAConnection(t *testing.T) {
 func TestApprovedIsSent(t *testing.T) {
 	const anything = `{"type":"object","additionalProperties":{"type":"object"},"not":{"required":["root"]}}`
 	for name, tt := range map[string]struct {
-		profile                  Profile
+		profile                  profile.Profile
 		input, edit, want, asked string
 	}{
-		"without the property":           {ProfilePlain, `{"x":{}}`, "", `{"x":{}}`, ""},
-		"where it is a parameter":        {ProfilePlain, `{"input":{"x":{}}}`, "", `{"input":{"x":{}}}`, ""},
-		"once":                           {ProfileOpenAI, `{"input":{"x":{}}}`, "", `{"x":{}}`, ""},
-		"a parameter of that name in it": {ProfileOpenAI, `{"input":{"input":{"x":{}}}}`, "", `{"input":{"x":{}}}`, ""},
-		"edited":                         {ProfileOpenAI, `{"input":{"x":{}}}`, `{"input":{"y":{}}}`, `{"input":{"y":{}}}`, `{"x":{}}`},
-		"edited, names twice":            {ProfileOpenAI, `{"input":{"x":{}}}`, `{"z":{},"y":{}, "y":{"a":1}}`, `{"y":{"a":1},"z":{}}`, `{"x":{}}`},
+		"without the property":           {profile.Plain, `{"x":{}}`, "", `{"x":{}}`, ""},
+		"where it is a parameter":        {profile.Plain, `{"input":{"x":{}}}`, "", `{"input":{"x":{}}}`, ""},
+		"once":                           {profile.OpenAI, `{"input":{"x":{}}}`, "", `{"x":{}}`, ""},
+		"a parameter of that name in it": {profile.OpenAI, `{"input":{"input":{"x":{}}}}`, "", `{"input":{"x":{}}}`, ""},
+		"edited":                         {profile.OpenAI, `{"input":{"x":{}}}`, `{"input":{"y":{}}}`, `{"input":{"y":{}}}`, `{"x":{}}`},
+		"edited, names twice":            {profile.OpenAI, `{"input":{"x":{}}}`, `{"z":{},"y":{}, "y":{"a":1}}`, `{"y":{"a":1},"z":{}}`, `{"x":{}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked, ask := "", false
@@ -243,7 +244,7 @@ func TestApprovedIsSent(t *testing.T) {
 				}
 				return approval.Decision{Allow: true, Arguments: json.RawMessage(tt.edit)}, nil
 			}}, Server{Name: "p", Transport: p.transport(t)})
-			_, other := ts.Catalog(ProfileOpenAI), ts.Catalog(ProfilePlain) // which another model was offered
+			_, other := ts.Catalog(profile.OpenAI), ts.Catalog(profile.Plain) // which another model was offered
 			if got, err := other.Prepare(call("1", "w", `{"input":{"x":{}}}`)); err != nil || string(got.Arguments()) != `{"input":{"x":{}}}` {
 				t.Errorf("got %v, want each catalog to read what it asked for", err)
 			}
@@ -271,7 +272,7 @@ func TestApprovedIsSent(t *testing.T) {
 		})
 	}
 	p := newPeer().tool("w", weather, echo)
-	prepared, err := open(t, nil, Server{Name: "p", Transport: p.transport(t)}).Catalog(ProfilePlain).Prepare(call("1", "w", `{"city":"Rome"}`))
+	prepared, err := open(t, nil, Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain).Prepare(call("1", "w", `{"city":"Rome"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +305,7 @@ func TestInterceptedArgumentsAreApprovedAsTheyAreSent(t *testing.T) {
 		asked = string(a.Arguments)
 		return approval.Decision{Allow: true}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
-	ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "w", `{"city":"Bari"}`))
+	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", `{"city":"Bari"}`))
 	if want := `{"city":"Oslo"}`; asked != want || sent != want {
 		t.Errorf("got %s approved and %s sent, want %s", asked, sent, want)
 	}
@@ -318,7 +319,7 @@ func TestPreparedCallIsACopy(t *testing.T) {
 		copy(a.Arguments, `{"city":"Paris"}`)
 		return approval.Decision{Allow: true}, nil
 	}
-	prepared, err := open(t, &Options{Approve: scribble}, Server{Name: "p", Transport: p.transport(t)}).Catalog(ProfilePlain).Prepare(c)
+	prepared, err := open(t, &Options{Approve: scribble}, Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain).Prepare(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +351,7 @@ func TestApproveBeforeRun(t *testing.T) {
 			}
 		}},
 	}
-	catalog := open(t, opts, Server{Name: "p", Transport: annotated().transport(t)}).Catalog(ProfilePlain)
+	catalog := open(t, opts, Server{Name: "p", Transport: annotated().transport(t)}).Catalog(profile.Plain)
 	for _, tt := range []struct {
 		decide approval.Decision
 		change bool

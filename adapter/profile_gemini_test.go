@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // What a server would refuse does not fit what the model was given.
@@ -15,35 +17,35 @@ func TestRewrittenSchemasHold(t *testing.T) {
 		values[i] = fmt.Sprintf(`"%s%d"`, long, i)
 	}
 	for name, c := range map[string]struct {
-		profile Profile
+		profile profile.Profile
 		schema  string
 		refused []string // that must not fit
 		fit     []string // that must fit, and be accepted
 	}{
-		"no float above a limit": {ProfileGemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":0.1}}}`,
+		"no float above a limit": {profile.Gemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":0.1}}}`,
 			[]string{`{"a":0.1}`}, []string{`{"a":0.2}`, `{"a":0.10000000000000002}`}},
-		"no float below a limit": {ProfileGemini, `{"properties":{"a":{"type":"number","exclusiveMaximum":1.1}}}`,
+		"no float below a limit": {profile.Gemini, `{"properties":{"a":{"type":"number","exclusiveMaximum":1.1}}}`,
 			[]string{`{"a":1.1}`}, []string{`{"a":1}`}},
-		"a limit between two floats": {ProfileGemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":9007199254740993}}}`,
+		"a limit between two floats": {profile.Gemini, `{"properties":{"a":{"type":"number","exclusiveMinimum":9007199254740993}}}`,
 			[]string{`{"a":9007199254740993}`}, []string{`{"a":9007199254740994}`}},
-		"fractions that are enumerated integers": {ProfileGemini, `{"properties":{"a":{"type":"integer","enum":[1,1.5,2.0]}}}`,
+		"fractions that are enumerated integers": {profile.Gemini, `{"properties":{"a":{"type":"integer","enum":[1,1.5,2.0]}}}`,
 			[]string{`{"a":"1.5"}`}, []string{`{"a":"1"}`}},
-		"strict fractions": {ProfileOpenAIStrict, `{"properties":{"a":{"type":"integer","enum":[1,1.5]}},"additionalProperties":false}`,
+		"strict fractions": {profile.OpenAIStrict, `{"properties":{"a":{"type":"integer","enum":[1,1.5]}},"additionalProperties":false}`,
 			[]string{`{"a":1.5}`}, []string{`{"a":1}`}},
-		"a name that is too long": {ProfileGemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"maxLength":2}}`,
+		"a name that is too long": {profile.Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"maxLength":2}}`,
 			[]string{`{"abc":"x"}`}, []string{`{"d":"x"}`}},
-		"a name that is excluded": {ProfileGemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"not":{"enum":["abc"]}}}`,
+		"a name that is excluded": {profile.Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"not":{"enum":["abc"]}}}`,
 			[]string{`{"abc":"x"}`}, []string{`{"d":"x"}`}},
-		"a name that may not fit": {ProfileGemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"if":true,"then":{"const":"d"}}}`,
+		"a name that may not fit": {profile.Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"if":true,"then":{"const":"d"}}}`,
 			[]string{`{"abc":"x"}`}, []string{`{}`}},
-		"a name of alternatives": {ProfileGemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"anyOf":[{"const":"d"},{"oneOf":[{"maxLength":3},{"format":"date"}]}]}}`,
+		"a name of alternatives": {profile.Gemini, `{"properties":{"abc":{"type":"string"},"d":{"type":"string"}},"propertyNames":{"anyOf":[{"const":"d"},{"oneOf":[{"maxLength":3},{"format":"date"}]}]}}`,
 			[]string{`{"abc":"x"}`}, []string{`{"d":"x"}`}},
-		"a required name that does not fit": {ProfileGemini,
+		"a required name that does not fit": {profile.Gemini,
 			`{"properties":{"a":{"type":"object","properties":{"xyz":{"type":"string"}},"required":["xyz"],"propertyNames":{"pattern":"^a"}},"b":{"type":"string"}}}`,
 			[]string{`{"a":{"xyz":"x"}}`}, []string{`{"b":"x"}`}},
-		"no text of a length": {ProfileOpenAIStrict, `{"properties":{"a":{"type":"string","pattern":"^[a-z]+$","maxLength":0}},"additionalProperties":false}`,
+		"no text of a length": {profile.OpenAIStrict, `{"properties":{"a":{"type":"string","pattern":"^[a-z]+$","maxLength":0}},"additionalProperties":false}`,
 			[]string{`{"a":""}`}, []string{`{"a":null}`}},
-		"long enumerations": {ProfileOpenAIStrict, `{"properties":{"a":{"type":"string","enum":[` + strings.Join(values, ",") + `]}},"additionalProperties":false}`,
+		"long enumerations": {profile.OpenAIStrict, `{"properties":{"a":{"type":"string","enum":[` + strings.Join(values, ",") + `]}},"additionalProperties":false}`,
 			[]string{`{"a":"x"}`}, []string{`{}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,14 +81,14 @@ func TestNotStrict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := toolWith(t, `{"properties":{"a":`+c.schema+`},"required":["a"],"additionalProperties":false}`)
-			_, strict, changes := parametersOf(t, tool, ProfileOpenAIStrict)
-			if strict || !slices.ContainsFunc(changes, func(got SchemaChange) bool { return got.Note == c.why }) {
+			_, strict, changes := parametersOf(t, tool, profile.OpenAIStrict)
+			if strict || !slices.ContainsFunc(changes, func(got profile.Change) bool { return got.Note == c.why }) {
 				t.Errorf("got strict %t and %v, want it not strict: %s", strict, changes, c.why)
 			}
 		})
 	}
 	tool := toolWith(t, `{"properties":{"a":{"type":"string","enum":[`+strings.Join(values[:250], ",")+`]}},"required":["a"],"additionalProperties":false}`)
-	if _, strict, changes := parametersOf(t, tool, ProfileOpenAIStrict); !strict {
+	if _, strict, changes := parametersOf(t, tool, profile.OpenAIStrict); !strict {
 		t.Errorf("got %v, want 250 values strict, however long they are", changes)
 	}
 }
@@ -96,29 +98,29 @@ func TestRewrittenValuesAreUnambiguous(t *testing.T) {
 	entries := `[{"key":"a","value":"x"}]`
 	texts := `{"type":"object","additionalProperties":{"type":"string"}}`
 	for name, c := range map[string]struct {
-		profile Profile
+		profile profile.Profile
 		v       string // the schema of the property v
 		value   string
 		sent    string // "" for a value that must not be offered
 	}{
-		"entries":                         {ProfileGemini, texts, entries, `{"a":"x"}`},
-		"entries beside texts":            {ProfileGemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, entries, `{"a":"x"}`},
-		"texts beside entries":            {ProfileGemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, `["a"]`, `["a"]`},
-		"entries beside lists of them":    {ProfileGemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
-		"lists of them beside entries":    {ProfileGemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, `[` + entries + `]`, `[{"a":"x"}]`},
-		"entries beside any list":         {ProfileGemini, `{"anyOf":[` + texts + `,{"type":"array"}]}`, entries, ""},
-		"entries beside anything":         {ProfileGemini, `{"anyOf":[` + texts + `,{}]}`, entries, ""},
-		"nested entries":                  {ProfileGemini, `{"anyOf":[{"anyOf":[` + texts + `,{"type":"integer"}]},{"type":"array"}]}`, entries, ""},
-		"entries of the first only":       {ProfileGoogleAI, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
-		"entries of the first type only":  {ProfileGoogleAI, `{"type":["object","array"]}`, entries, ""},
-		"a boolean beside texts":          {ProfileGemini, `{"anyOf":[{"type":"string","maxLength":3},{"enum":["a",true]}]}`, `"true"`, ""},
-		"a text beside booleans":          {ProfileGemini, `{"anyOf":[{"type":"integer"},{"enum":["a",true]}]}`, `"true"`, `true`},
-		"a number for anything":           {ProfileGemini, `{}`, `3`, `3`},
-		"a text for anything":             {ProfileGemini, `{"description":"d"}`, `"3"`, `"3"`},
-		"a list for anything":             {ProfileGemini, `true`, `["a",1]`, `["a",1]`},
-		"an object for anything":          {ProfileGemini, `{}`, `{"a":1}`, ""},
-		"a text for anything elsewhere":   {ProfileGoogleAI, `{}`, `"3"`, `"3"`},
-		"a number for anything elsewhere": {ProfileGoogleAI, `{}`, `3`, ""},
+		"entries":                         {profile.Gemini, texts, entries, `{"a":"x"}`},
+		"entries beside texts":            {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, entries, `{"a":"x"}`},
+		"texts beside entries":            {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":{"type":"string"}}]}`, `["a"]`, `["a"]`},
+		"entries beside lists of them":    {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
+		"lists of them beside entries":    {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, `[` + entries + `]`, `[{"a":"x"}]`},
+		"entries beside any list":         {profile.Gemini, `{"anyOf":[` + texts + `,{"type":"array"}]}`, entries, ""},
+		"entries beside anything":         {profile.Gemini, `{"anyOf":[` + texts + `,{}]}`, entries, ""},
+		"nested entries":                  {profile.Gemini, `{"anyOf":[{"anyOf":[` + texts + `,{"type":"integer"}]},{"type":"array"}]}`, entries, ""},
+		"entries of the first only":       {profile.GoogleAI, `{"anyOf":[` + texts + `,{"type":"array","items":` + texts + `}]}`, entries, ""},
+		"entries of the first type only":  {profile.GoogleAI, `{"type":["object","array"]}`, entries, ""},
+		"a boolean beside texts":          {profile.Gemini, `{"anyOf":[{"type":"string","maxLength":3},{"enum":["a",true]}]}`, `"true"`, ""},
+		"a text beside booleans":          {profile.Gemini, `{"anyOf":[{"type":"integer"},{"enum":["a",true]}]}`, `"true"`, `true`},
+		"a number for anything":           {profile.Gemini, `{}`, `3`, `3`},
+		"a text for anything":             {profile.Gemini, `{"description":"d"}`, `"3"`, `"3"`},
+		"a list for anything":             {profile.Gemini, `true`, `["a",1]`, `["a",1]`},
+		"an object for anything":          {profile.Gemini, `{}`, `{"a":1}`, ""},
+		"a text for anything elsewhere":   {profile.GoogleAI, `{}`, `"3"`, `"3"`},
+		"a number for anything elsewhere": {profile.GoogleAI, `{}`, `3`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := toolWith(t, `{"properties":{"v":`+c.v+`}}`)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // Arguments that fit what is made of a schema whose root is merged are accepted,
@@ -13,37 +15,37 @@ import (
 func TestMergedRoots(t *testing.T) {
 	for _, tt := range []struct {
 		name, schema string
-		profiles     []Profile
+		profiles     []profile.Profile
 		fits         string // arguments that fit and that are accepted as want, "" for none
 		want         string // "" for fits
 		refused      string // arguments that neither the original nor the rewritten schema takes
 	}{
 		{"an escaped reference", `{"$ref":"#/$defs/Page%3CItem%3E","$defs":{"Page<Item>":{"type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`,
-			[]Profile{ProfileOpenAI, ProfileOpenAIStrict, ProfileAnthropic, ProfileGemini, ProfileGoogleAI}, `{"q":1}`, "", `{"q":"x"}`},
+			[]profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI}, `{"q":1}`, "", `{"q":"x"}`},
 		{"an anchor", `{"$ref":"#a","$defs":{"x":{"$anchor":"a","type":"object","properties":{"q":{"type":"integer"}},"required":["q"]}}}`,
-			[]Profile{ProfileOpenAI, ProfileOpenAIStrict, ProfileAnthropic, ProfileGemini, ProfileGoogleAI}, `{"q":1}`, "", `{"q":"x"}`},
+			[]profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI}, `{"q":1}`, "", `{"q":"x"}`},
 		{"an anchor of a property", `{"properties":{"p":{"$ref":"#a"}},"required":["p"],"$defs":{"x":{"$anchor":"a","type":"integer"}}}`,
-			[]Profile{ProfileOpenAI, ProfileAnthropic, ProfileGemini, ProfileGoogleAI}, `{"p":1}`, "", `{"p":"x"}`},
+			[]profile.Profile{profile.OpenAI, profile.Anthropic, profile.Gemini, profile.GoogleAI}, `{"p":1}`, "", `{"p":"x"}`},
 		{"a part with an anchor", `{"allOf":[{"$anchor":"a","type":"object","properties":{"q":{"type":"integer"}}},{"properties":{"r":{"$ref":"#a"}},"required":["r"]}]}`,
-			[]Profile{ProfileOpenAI, ProfileAnthropic}, `{"input":{"r":{"q":1}}}`, `{"r":{"q":1}}`, `{"input":{"r":{"q":"x"}}}`},
+			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"r":{"q":1}}}`, `{"r":{"q":1}}`, `{"input":{"r":{"q":"x"}}}`},
 		{"a target with anchors inside", `{"$ref":"#/$defs/x","$defs":{"x":{"type":"object","properties":{"q":{"$anchor":"a","type":"integer"},"r":{"$ref":"#a"}},"required":["r"]}}}`,
-			[]Profile{ProfileOpenAI, ProfileAnthropic}, `{"input":{"r":1}}`, `{"r":1}`, `{"input":{"r":"x"}}`},
+			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"r":1}}`, `{"r":1}`, `{"input":{"r":"x"}}`},
 		{"a document inside", `{"$ref":"#/$defs/x","$defs":{"x":{"$id":"https://example.com/x","type":"object","properties":{"q":{"$ref":"#/$defs/y"}},"$defs":{"y":{"type":"integer"}}},"y":{"type":"string"}}}`,
-			[]Profile{ProfileOpenAI, ProfileAnthropic}, `{"input":{"q":1}}`, `{"q":1}`, `{"input":{"q":"x"}}`},
+			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"q":1}}`, `{"q":1}`, `{"input":{"q":"x"}}`},
 		{"a closed part beside patterns", `{"allOf":[{"properties":{"p":{"type":"string"}},"additionalProperties":false},{"properties":{"x1":{"type":"string"}},"patternProperties":{"^x":{}}}]}`,
-			[]Profile{ProfileOpenAI, ProfileAnthropic}, `{"input":{"p":"q"}}`, `{"p":"q"}`, `{"input":{"x1":"q"}}`},
+			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"p":"q"}}`, `{"p":"q"}`, `{"input":{"x1":"q"}}`},
 		{"patterns beside a closed part", `{"allOf":[{"properties":{"x1":{"type":"string"}},"patternProperties":{"^x":{}}},{"properties":{"p":{"type":"string"}},"additionalProperties":false}]}`,
-			[]Profile{ProfileOpenAI, ProfileAnthropic}, `{"input":{"p":"q"}}`, `{"p":"q"}`, `{"input":{"x1":"q"}}`},
+			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"p":"q"}}`, `{"p":"q"}`, `{"input":{"x1":"q"}}`},
 		{"a closed part that has all patterns", `{"allOf":[{"properties":{"p":{"type":"string"}}},{"properties":{"p":{}},"patternProperties":{"^x":{"type":"integer"}},"additionalProperties":false}]}`,
-			[]Profile{ProfileOpenAI, ProfileAnthropic}, `{"input":{"x1":1}}`, `{"x1":1}`, `{"input":{"y":1}}`},
+			[]profile.Profile{profile.OpenAI, profile.Anthropic}, `{"input":{"x1":1}}`, `{"x1":1}`, `{"input":{"y":1}}`},
 		{"one number in two spellings", `{"properties":{"a":{"oneOf":[{"type":"number","const":1},{"type":"number","const":1.0},{"type":"number","const":2}]}},"required":["a"],"additionalProperties":false}`,
-			[]Profile{ProfileGemini}, `{"a":"2"}`, `{"a":2}`, `{"a":"1"}`},
+			[]profile.Profile{profile.Gemini}, `{"a":"2"}`, `{"a":2}`, `{"a":"1"}`},
 		{"enumerations that share a number", `{"properties":{"a":{"oneOf":[{"enum":[1,2]},{"enum":[1.0,3]}]}},"required":["a"]}`,
-			[]Profile{ProfileGemini}, `{"a":"3"}`, `{"a":3}`, `{"a":"1.0"}`},
+			[]profile.Profile{profile.Gemini}, `{"a":"3"}`, `{"a":3}`, `{"a":"1.0"}`},
 		{"a number that is ruled out in another spelling", `{"properties":{"a":{"enum":[1.0,2],"not":{"const":1}}},"required":["a"]}`,
-			[]Profile{ProfileGemini}, `{"a":"2"}`, `{"a":2}`, `{"a":"1.0"}`},
+			[]profile.Profile{profile.Gemini}, `{"a":"2"}`, `{"a":2}`, `{"a":"1.0"}`},
 		{"a fraction that is not an integer", `{"properties":{"a":{"type":"integer","enum":[1.5,2.0]}},"required":["a"]}`,
-			[]Profile{ProfileGemini}, `{"a":"2.0"}`, `{"a":2.0}`, `{"a":"1.5"}`},
+			[]profile.Profile{profile.Gemini}, `{"a":"2.0"}`, `{"a":2.0}`, `{"a":"1.5"}`},
 	} {
 		for _, p := range tt.profiles {
 			t.Run(fmt.Sprintf("%s/%s", tt.name, p), func(t *testing.T) {
@@ -75,8 +77,8 @@ func TestAlternativesThatOverlap(t *testing.T) {
 	for _, in := range []string{
 		`{"properties":{"a":{"oneOf":[{"type":"object","properties":{"xa":{"type":"integer"}},"required":["xa"]},{"type":"object","patternProperties":{"^x":{"type":"integer"}},"additionalProperties":false}]}},"additionalProperties":false}`,
 	} {
-		_, _, changes := parametersOf(t, toolWith(t, in), ProfileGemini)
-		if !slices.ContainsFunc(changes, func(c SchemaChange) bool { return c.Keyword == "oneOf" && c.Effect != "same" }) {
+		_, _, changes := parametersOf(t, toolWith(t, in), profile.Gemini)
+		if !slices.ContainsFunc(changes, func(c profile.Change) bool { return c.Keyword == "oneOf" && c.Effect != "same" }) {
 			t.Errorf("%s: got %v, want a oneOf that is not the same", in, changes)
 		}
 	}
@@ -120,7 +122,7 @@ func TestNamesThatAreOdd(t *testing.T) {
 		{`{"properties":{"odd name":{"type":"integer"},"o":{"properties":{"odd_name":{"type":"string"}}}}}`, `{"odd_name_ef5bac77":1,"o":{"odd_name":"x"}}`, `{"odd name":1,"o":{"odd_name":"x"}}`},
 	} {
 		tool := toolWith(t, tt.schema)
-		rewritten, root := offered(t, tool, ProfileAnthropic)
+		rewritten, root := offered(t, tool, profile.Anthropic)
 		if err := rewritten.Validate([]byte(tt.arguments)); err != nil {
 			t.Errorf("%s: got %v, want it to fit\n%s", tt.arguments, err, show(root))
 		}
@@ -134,7 +136,7 @@ func TestNamesThatAreOdd(t *testing.T) {
 // server refuses does not fit.
 func TestNamesThatAreOddAndRefused(t *testing.T) {
 	tool := toolWith(t, `{"properties":{"odd name":{"type":"integer"},"b":{"type":"integer"}},"propertyNames":{"pattern":"^[a-z_]+$"}}`)
-	rewritten, root := offered(t, tool, ProfileAnthropic)
+	rewritten, root := offered(t, tool, profile.Anthropic)
 	if _, err := tool.arguments(`{"odd_name":1}`); err == nil {
 		t.Error("got no error, want the name refused")
 	}
@@ -163,7 +165,7 @@ func TestLargeTargets(t *testing.T) {
 	}
 	in := `{"$ref":"#/$defs/l","$defs":{"l":{"type":"object","properties":{` + members.String() + `"q":{"type":"string"}}}}}`
 	tool := toolWith(t, in)
-	for _, p := range []Profile{ProfileOpenAI, ProfileAnthropic} {
+	for _, p := range []profile.Profile{profile.OpenAI, profile.Anthropic} {
 		rewritten, _ := offered(t, tool, p)
 		for _, name := range []string{"p0", "p998", "p5999"} {
 			if rewritten.Validate([]byte(`{"input":{"`+name+`":"x"}}`)) == nil {

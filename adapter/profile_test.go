@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
@@ -21,7 +22,7 @@ import (
 // The words of this package mean what they mean to the packages that rewrite schemas.
 func TestWordsOfProfiles(t *testing.T) {
 	targets := []rewrite.Target{rewrite.Plain, rewrite.OpenAI, rewrite.OpenAIStrict, rewrite.Anthropic, rewrite.Gemini, rewrite.GoogleAI, rewrite.LlamaCpp}
-	for i, p := range Profiles() {
+	for i, p := range profile.All() {
 		if string(p) != string(targets[i]) {
 			t.Errorf("got %q, want %q", p, targets[i])
 		}
@@ -77,7 +78,7 @@ func publishedSchemas(t testing.TB) map[string]json.RawMessage {
 
 // parametersOf writes a tool for a profile and reads the parameters back as a
 // provider would.
-func parametersOf(t testing.TB, tool *Tool, p Profile) (root map[string]any, strict bool, changes []SchemaChange) {
+func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]any, strict bool, changes []profile.Change) {
 	t.Helper()
 	d := define([]*Tool{tool}, p)
 	*tool = *tool.shownAs(d.wrapped[0])
@@ -94,7 +95,7 @@ func parametersOf(t testing.TB, tool *Tool, p Profile) (root map[string]any, str
 
 // offered is the schema of a tool as a profile gives it to models, which is within what the profile takes and loses only
 // what is known.
-func offered(t *testing.T, tool *Tool, p Profile) (rewritten *schema.Schema, root map[string]any) {
+func offered(t *testing.T, tool *Tool, p profile.Profile) (rewritten *schema.Schema, root map[string]any) {
 	t.Helper()
 	root, strict, changes := parametersOf(t, tool, p)
 	if err := subsets[p](root, strict); err != nil {
@@ -132,7 +133,7 @@ func TestProfiles(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		tool := toolWith(t, string(all[name]))
-		for _, p := range Profiles() {
+		for _, p := range profile.All() {
 			t.Run(name+"/"+string(p), func(t *testing.T) {
 				root, strict, changes := parametersOf(t, tool, p)
 				if err := subsets[p](root, strict); err != nil {
@@ -157,11 +158,11 @@ func TestProfilesOfRandomSchemas(t *testing.T) {
 	if testing.Short() {
 		schemas = 30
 	}
-	fit := map[Profile]int{}
+	fit := map[profile.Profile]int{}
 	for seed := range schemas {
 		g := &generator{Rand: rand.New(rand.NewPCG(uint64(seed), 3))}
 		tool := toolWith(t, show(g.schemaOf()))
-		for _, p := range Profiles() {
+		for _, p := range profile.All() {
 			ok := t.Run(fmt.Sprintf("%d/%s", seed, p), func(t *testing.T) {
 				root, strict, changes := parametersOf(t, tool, p)
 				if err := subsets[p](root, strict); err != nil {
@@ -175,7 +176,7 @@ func TestProfilesOfRandomSchemas(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		if fit[p] < 4*schemas {
 			t.Errorf("%s: got %d arguments that fit of %d, want enough to tell something", p, fit[p], 10*schemas)
 		}
@@ -193,7 +194,7 @@ func show(v any) string {
 // checkArguments is the property: arguments that fit the rewritten schema are
 // accepted by the original without the demands that the changes name as Wider.
 // It counts those that fit.
-func checkArguments(t *testing.T, tool *Tool, p Profile, root map[string]any, changes []SchemaChange, n int) (fit int) {
+func checkArguments(t *testing.T, tool *Tool, p profile.Profile, root map[string]any, changes []profile.Change, n int) (fit int) {
 	t.Helper()
 	root = dialect(p, root)
 	g := &generator{Rand: rand.New(rand.NewPCG(1, 2)), root: root}
@@ -234,7 +235,7 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 	needed := regexp.MustCompile(`at the root|merged into|from the root|keyword is added`)
 	for name, raw := range publishedSchemas(t) {
 		tool := toolWith(t, string(raw))
-		for _, p := range []Profile{ProfilePlain, ProfileOpenAI, ProfileAnthropic} {
+		for _, p := range []profile.Profile{profile.Plain, profile.OpenAI, profile.Anthropic} {
 			d := define([]*Tool{tool}, p)
 			*tool = *tool.shownAs(d.wrapped[0])
 			for _, c := range d.changes {
@@ -252,23 +253,23 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 // Changes without a meaning are not listed, all others are.
 func TestChangesThatAreListed(t *testing.T) {
 	for name, tt := range map[string]struct {
-		p            Profile
+		p            profile.Profile
 		schema, want string
 		changes      []string
 	}{
-		"closed": {ProfileOpenAIStrict, `{"$schema":"http://json-schema.org/draft-07/schema#","x-order":1,"type":"object","properties":{"o":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}},"required":["o"]}`,
+		"closed": {profile.OpenAIStrict, `{"$schema":"http://json-schema.org/draft-07/schema#","x-order":1,"type":"object","properties":{"o":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}},"required":["o"]}`,
 			`{"additionalProperties":false,"properties":{"o":{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}},"required":["o"],"type":"object"}`, nil},
-		"closed against the word of the server": {ProfileOpenAIStrict, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":true}`,
+		"closed against the word of the server": {profile.OpenAIStrict, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":true}`,
 			`{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`, []string{" additionalProperties narrower"}},
-		"within the subset": {ProfileOpenAIStrict, `{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`,
+		"within the subset": {profile.OpenAIStrict, `{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`,
 			`{"type":"object","required":["b","a"],"properties":{"b":{"type":"string"},"a":{"type":"string"}},"additionalProperties":false}`, nil},
-		"a root that is referred to": {ProfilePlain, `{"properties":{"a":{"$ref":"#"}}}`,
+		"a root that is referred to": {profile.Plain, `{"properties":{"a":{"$ref":"#"}}}`,
 			`{"type":"object","properties":{"a":{"$ref":"#"}}}`, []string{" type narrower"}},
-		"a root that is referred to, without references": {ProfileGoogleAI, `{"properties":{"a":{"type":"string","$ref":"#"}}}`,
+		"a root that is referred to, without references": {profile.GoogleAI, `{"properties":{"a":{"type":"string","$ref":"#"}}}`,
 			`{"properties":{"a":{"type":"string"}},"type":"object"}`, []string{" type same", "/properties/a $ref same"}},
-		"not strict": {ProfileOpenAIStrict, `{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`,
+		"not strict": {profile.OpenAIStrict, `{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`,
 			`{"type":"object","properties":{"o":{"type":"object"}},"required":["o"]}`, []string{"/properties/o properties same"}},
-		"bookkeeping": {ProfileGemini, `{"$schema":"http://json-schema.org/draft-07/schema#","$comment":"c","type":"object","properties":{"a":{"type":"string","examples":["x"]}},"additionalProperties":false,"$defs":{"d":{}}}`,
+		"bookkeeping": {profile.Gemini, `{"$schema":"http://json-schema.org/draft-07/schema#","$comment":"c","type":"object","properties":{"a":{"type":"string","examples":["x"]}},"additionalProperties":false,"$defs":{"d":{}}}`,
 			`{"properties":{"a":{"type":"string"}},"type":"object"}`, []string{"/properties/a examples same"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -292,7 +293,7 @@ func TestCatalogForAProvider(t *testing.T) {
 	p := newPeer().tool("open", object, echo).tool("search", `{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"],"additionalProperties":false}`, echo)
 	p.tool("union", `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}`, echo)
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	catalog := ts.Catalog(ProfileOpenAIStrict)
+	catalog := ts.Catalog(profile.OpenAIStrict)
 	defs, changes := catalog.Definitions(), catalog.Changes()
 	var strict []string
 	for _, d := range defs {
@@ -303,31 +304,31 @@ func TestCatalogForAProvider(t *testing.T) {
 	if diff := cmp.Diff(strict, []string{"open", "search"}); diff != "" {
 		t.Errorf("got (-) want (+) strict:\n%s", diff)
 	}
-	want := SchemaChange{Tool: "search", Path: "/properties/n", Keyword: "required", Effect: "same", Note: "null stands for a missing property"}
+	want := profile.Change{Tool: "search", Path: "/properties/n", Keyword: "required", Effect: "same", Note: "null stands for a missing property"}
 	if !slices.Contains(changes, want) {
 		t.Errorf("got %v, want %v among them", changes, want)
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "search", `{"q":"x","n":null}`)); r.Text != `{"q":"x"}` {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "search", `{"q":"x","n":null}`)); r.Text != `{"q":"x"}` {
 		t.Errorf("got %q, want null turned back", r.Text)
 	}
-	for _, profile := range []Profile{ProfileGemini, ProfileGoogleAI} {
-		defs := ts.Catalog(profile).Definitions()
+	for _, target := range []profile.Profile{profile.Gemini, profile.GoogleAI} {
+		defs := ts.Catalog(target).Definitions()
 		for _, d := range defs {
 			if _, ok := d.Function.Parameters.(map[string]any); !ok {
-				t.Errorf("%s: got %T, want the map that langchaingo's providers insist on", profile, d.Function.Parameters)
+				t.Errorf("%s: got %T, want the map that langchaingo's providers insist on", target, d.Function.Parameters)
 			}
 		}
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "open", `{"no_parameters":true}`)); r.Text != `{}` {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "open", `{"no_parameters":true}`)); r.Text != `{}` {
 		t.Errorf("got %q, want the placeholder taken out", r.Text)
 	}
 	defs[0].Function.Name = "changed"
-	if again := ts.Catalog(ProfileOpenAIStrict).Definitions(); again[0].Function.Name != "open" {
+	if again := ts.Catalog(profile.OpenAIStrict).Definitions(); again[0].Function.Name != "open" {
 		t.Error("got the caller's change, want definitions of its own for every caller")
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("got no panic for a profile that there is not")
+			t.Error("got no panic for a target that there is not")
 		}
 	}()
 	ts.Catalog("none")

@@ -11,6 +11,8 @@ import (
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/openai"
+
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // recorder keeps the body of a request and does not answer it.
@@ -45,7 +47,7 @@ func TestProvidersSendTheSchema(t *testing.T) {
 	for name, model := range map[string]llms.Model{"openai": oai, "anthropic": claude} {
 		sent.body = nil
 		messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hello")}
-		if _, err := model.GenerateContent(t.Context(), messages, llms.WithTools(ts.Catalog(ProfilePlain).Definitions()), llms.WithModel("m")); err == nil {
+		if _, err := model.GenerateContent(t.Context(), messages, llms.WithTools(ts.Catalog(profile.Plain).Definitions()), llms.WithModel("m")); err == nil {
 			t.Fatalf("%s: got an answer from nobody", name)
 		}
 		if !bytes.Contains(sent.body, want) {

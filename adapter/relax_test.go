@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // relaxed is a schema without what the changes say that a model is not held to,
 // each at the very place that the change names. The schema stays as it is.
-func relaxed(root map[string]any, changes []SchemaChange) map[string]any {
+func relaxed(root map[string]any, changes []profile.Change) map[string]any {
 	r := relaxer{root}
 	out := any(root)
 	for _, c := range changes {

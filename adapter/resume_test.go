@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -38,7 +39,7 @@ func TestResume(t *testing.T) {
 			withTasks(t, p, opts, func(t *testing.T, ts *Toolset) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(2500*time.Millisecond, func() { cancel(mcpclient.ErrDetach) })
-				prepared, err := ts.Catalog(ProfilePlain).Prepare(call("1", "slow", `{"a":1}`))
+				prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "slow", `{"a":1}`))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -51,7 +52,7 @@ func TestResume(t *testing.T) {
 				go p.serve(t, conn)
 				defer conn.Close()
 				again := open(t, opts, Server{Name: "p", Transport: transport})
-				tool, err := again.Catalog(ProfilePlain).Find("p", "slow", prepared.Tool().Fingerprint())
+				tool, err := again.Catalog(profile.Plain).Find("p", "slow", prepared.Tool().Fingerprint())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +78,7 @@ func TestResumeThatEnds(t *testing.T) {
 		p := eras()["2026-07-28"]
 		p.status = "working"
 		withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-			prepared, err := ts.Catalog(ProfilePlain).Prepare(call("1", "slow", ""))
+			prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "slow", ""))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // TestSearch holds that a search finds tools by all that is known of them, and none that a model may not call.
@@ -31,7 +33,7 @@ func TestSearch(t *testing.T) {
 		"housekeping": {"wipe"}, "a dangerous thing": {"wipe"}, "office": {"lookup", "pay", "send_email", "wipe"}, "nothing": nil,
 	} {
 		var got []string
-		for _, tool := range ts.Catalog(ProfilePlain).Search(query, 10) {
+		for _, tool := range ts.Catalog(profile.Plain).Search(query, 10) {
 			got = append(got, tool.Name())
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -50,7 +52,7 @@ func TestSearchOfWhatFunctionsServe(t *testing.T) {
 	for i := range 200 {
 		serves[fmt.Sprint("other", i)] = "Does something else."
 	}
-	c := Merge(Func("lookup", "Finds pages.", f, nil), Func("load_skill", "Reads a skill.", f, &FuncOptions{Serves: serves})).Catalog(ProfilePlain)
+	c := Merge(Func("lookup", "Finds pages.", f, nil), Func("load_skill", "Reads a skill.", f, &FuncOptions{Serves: serves})).Catalog(profile.Plain)
 	for query, want := range map[string][]string{"report expenses": {"load_skill", "expenses", "travel"}, "journeys": {"load_skill", "travel"}, "read": {"load_skill"}, "page": {"lookup"}} {
 		var got []string
 		for _, tool := range c.Search(query, 5) {

@@ -3,6 +3,8 @@ package adapter
 import (
 	"slices"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // snapshot is what a toolset has at one time. It never changes.
@@ -10,7 +12,7 @@ type snapshot struct {
 	tools    []*Tool // for models
 	servers  map[*policy]bool
 	current  map[toolID]*Tool
-	catalogs map[Profile]func() *Catalog
+	catalogs map[profile.Profile]func() *Catalog
 	views    func() *Catalog // the tools for views
 }
 
@@ -19,7 +21,7 @@ type snapshot struct {
 func newSnapshot(o *Options, servers []*policy, all, hidden []*Tool) *snapshot {
 	s := &snapshot{
 		tools: all, servers: map[*policy]bool{},
-		current: make(map[toolID]*Tool, len(all)), catalogs: map[Profile]func() *Catalog{},
+		current: make(map[toolID]*Tool, len(all)), catalogs: map[profile.Profile]func() *Catalog{},
 	}
 	for _, p := range servers {
 		s.servers[p] = true
@@ -27,7 +29,7 @@ func newSnapshot(o *Options, servers []*policy, all, hidden []*Tool) *snapshot {
 	for _, tool := range slices.Concat(all, hidden) {
 		s.current[tool.id()] = tool
 	}
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		s.catalogs[p] = sync.OnceValue(func() *Catalog { return newCatalog(all, p, o.Parallelism, o.Policy.MaxResult) })
 	}
 	s.views = sync.OnceValue(func() *Catalog { return viewCatalog(o, forViews(slices.Concat(all, hidden))) })

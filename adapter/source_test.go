@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -54,7 +55,7 @@ func TestSourceOfAnElicitation(t *testing.T) {
 	})
 	p := newPeer().tool("asks", object, asks)
 	ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("c1", "asks", ""))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("c1", "asks", ""))
 	if r.Text != "decline" {
 		t.Errorf("got %q, want the answer of the handler", r.Text)
 	}
@@ -88,7 +89,7 @@ func TestSourceInTheModernEra(t *testing.T) {
 	if got := ts.Servers()[0].Client.Server().Revision; got != "2026-07-28" {
 		t.Fatalf("got revision %s, want the modern one", got)
 	}
-	if _, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", "asks", "")}); err != nil {
+	if _, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", "asks", "")}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(got, map[seen]bool{{"mine", "asks", "c1"}: true, {"mine", "asks", "c2"}: true}); diff != "" {
@@ -128,7 +129,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 			ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
 			done := make(chan error, 1)
 			go func() {
-				_, err := ts.Catalog(ProfilePlain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", tt.second, "")})
+				_, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", tt.second, "")})
 				done <- err
 			}()
 			if diff := cmp.Diff(<-asked, tt.want); diff != "" {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 var cutNotice = regexp.MustCompile(`\[… \d+ of \d+ bytes were cut here; call (\S+) with (\{"handle":"(\w+)","offset":\d+\}) to read them(?:; the whole is [^…]+)? …\]`)
@@ -21,10 +23,10 @@ func TestSpill(t *testing.T) {
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"long", "short", "read_result"}); diff != "" {
 		t.Fatalf("got (-) want (+):\n%s", diff)
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "short", "")); r.Text != "ok" {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short", "")); r.Text != "ok" {
 		t.Errorf("got %q, want a short result as it is", r.Text)
 	}
-	r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "long", ""))
+	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "long", ""))
 	found := cutNotice.FindStringSubmatch(r.Text)
 	if found == nil || len(r.Text) > 1000 {
 		t.Fatalf("got %q, want at most 1000 bytes with a handle", r.Text)
@@ -32,7 +34,7 @@ func TestSpill(t *testing.T) {
 	head, _, _ := strings.Cut(r.Text, "\n[…")
 	got, args := head, found[2]
 	for range 20 {
-		page := ts.Catalog(ProfilePlain).Call(t.Context(), call("2", found[1], args))
+		page := ts.Catalog(profile.Plain).Call(t.Context(), call("2", found[1], args))
 		if page.IsError || len(page.Text) > 1000 {
 			t.Fatalf("got %q, want a page", page.Text)
 		}
@@ -50,7 +52,7 @@ func TestSpill(t *testing.T) {
 	if diff := cmp.Diff(got, all.String()); diff != "" {
 		t.Errorf("got (-) want (+) the whole result page by page:\n%s", diff)
 	}
-	if page := ts.Catalog(ProfilePlain).Call(t.Context(), call("2", found[1], fmt.Sprintf(`{"handle":%q,"pattern":"^line 250 "}`, found[3]))); !strings.HasPrefix(page.Text, "[1 matches]\n[match 1 at byte ") {
+	if page := ts.Catalog(profile.Plain).Call(t.Context(), call("2", found[1], fmt.Sprintf(`{"handle":%q,"pattern":"^line 250 "}`, found[3]))); !strings.HasPrefix(page.Text, "[1 matches]\n[match 1 at byte ") {
 		t.Errorf("got %q, want a match", page.Text)
 	}
 	for args, want := range map[string]string{
@@ -58,11 +60,11 @@ func TestSpill(t *testing.T) {
 		`{"handle":"guess"}`: "no result with that handle",
 		`{}`:                 "missing required property",
 	} {
-		if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("3", "read_result", args)); !r.IsError || !strings.Contains(r.Text, want) || r.Fatal() != nil {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("3", "read_result", args)); !r.IsError || !strings.Contains(r.Text, want) || r.Fatal() != nil {
 			t.Errorf("%s: got %q, want %q", args, r.Text, want)
 		}
 	}
-	tool, _ := ts.Catalog(ProfilePlain).Lookup("read_result")
+	tool, _ := ts.Catalog(profile.Plain).Lookup("read_result")
 	if tool.Server() != "" || tool.Client() != nil || !ReadOnly(tool.Definition()) {
 		t.Error("got a tool of some server, want the toolset's own")
 	}
@@ -87,11 +89,11 @@ func TestSpillKeepsItsName(t *testing.T) {
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"long", "p__read_result", "toolset__read_result"}); diff != "" {
 		t.Fatalf("got (-) want (+):\n%s", diff)
 	}
-	if found := cutNotice.FindStringSubmatch(ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "long", "")).Text); found == nil || found[1] != "toolset__read_result" {
+	if found := cutNotice.FindStringSubmatch(ts.Catalog(profile.Plain).Call(t.Context(), call("1", "long", "")).Text); found == nil || found[1] != "toolset__read_result" {
 		t.Errorf("got %v, want the name that the tool has here", found)
 	}
 	var kept []string
-	for _, tool := range open(t, &Options{Spill: 1}).Catalog(ProfilePlain).Tools() {
+	for _, tool := range open(t, &Options{Spill: 1}).Catalog(profile.Plain).Tools() {
 		kept = append(kept, tool.Name())
 	}
 	if len(kept) != 1 {

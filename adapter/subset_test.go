@@ -6,19 +6,20 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
 // The subsets of JSON Schema that providers document, as checks. Each returns
 // what is wrong, nil when nothing is.
-var subsets = map[Profile]func(root map[string]any, strict bool) error{
-	ProfilePlain:        func(root map[string]any, _ bool) error { return checkRoot(root) },
-	ProfileOpenAI:       func(root map[string]any, _ bool) error { return checkOpenAI(root) },
-	ProfileOpenAIStrict: checkStrict,
-	ProfileAnthropic:    func(root map[string]any, _ bool) error { return checkAnthropic(root) },
-	ProfileGemini:       func(root map[string]any, _ bool) error { return checkGemini(root, geminiKeywords) },
-	ProfileLlamaCpp:     func(root map[string]any, _ bool) error { return checkLlama(root) },
-	ProfileGoogleAI: func(root map[string]any, _ bool) error {
+var subsets = map[profile.Profile]func(root map[string]any, strict bool) error{
+	profile.Plain:        func(root map[string]any, _ bool) error { return checkRoot(root) },
+	profile.OpenAI:       func(root map[string]any, _ bool) error { return checkOpenAI(root) },
+	profile.OpenAIStrict: checkStrict,
+	profile.Anthropic:    func(root map[string]any, _ bool) error { return checkAnthropic(root) },
+	profile.Gemini:       func(root map[string]any, _ bool) error { return checkGemini(root, geminiKeywords) },
+	profile.LlamaCpp:     func(root map[string]any, _ bool) error { return checkLlama(root) },
+	profile.GoogleAI: func(root map[string]any, _ bool) error {
 		return checkGemini(root, []string{"type", "description", "properties", "items", "required"})
 	},
 }

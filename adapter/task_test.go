@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -137,7 +138,7 @@ func TestToolThatMustBeATask(t *testing.T) {
 			p.status, p.polls = "completed", 3
 			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
 				start := time.Now()
-				r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "slow", `{"a":1}`), mcpclient.WithMeta("example.com/k", json.RawMessage(`7`)))
+				r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", `{"a":1}`), mcpclient.WithMeta("example.com/k", json.RawMessage(`7`)))
 				if r.Text != "done" || r.Err != nil || r.IsError || r.Raw == nil || time.Since(start) != 3*time.Second {
 					t.Errorf("got %q, %v after %v, want the task's result after 3s", r.Text, r.Err, time.Since(start))
 				}
@@ -164,7 +165,7 @@ func TestTaskThatComesToNothing(t *testing.T) {
 				p := eras()[revision]
 				p.status, p.message = status, "no disk"
 				withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-					r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "slow", ""))
+					r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", ""))
 					if r.Text != want || !r.IsError || r.Fatal() != nil || !strings.HasPrefix(r.Err.Error(), `server "p": `) {
 						t.Errorf("got %q, %v, fatal %v, want %q", r.Text, r.Err, r.Fatal(), want)
 					}
@@ -199,7 +200,7 @@ func TestTaskIsCancelled(t *testing.T) {
 						opts = append(opts, mcpclient.WithTimeout(tt.call))
 					}
 					start := time.Now()
-					r := ts.Catalog(ProfilePlain).Call(ctx, call("1", "slow", ""), opts...)
+					r := ts.Catalog(profile.Plain).Call(ctx, call("1", "slow", ""), opts...)
 					if took := time.Since(start); r.Text != tt.want || took != 5500*time.Millisecond {
 						t.Errorf("got %q after %v, want %q after 5.5s", r.Text, took, tt.want)
 					}
@@ -223,7 +224,7 @@ func TestServerWithoutTasks(t *testing.T) {
 			p.plain = true
 			p.handshake = strings.NewReplacer(`"tasks":{`, `"experimental":{`, `"extensions":{`, `"experimental":{`).Replace(p.handshake)
 			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-				if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" || strings.Contains(p.params["tools/call"], `"task"`) {
+				if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" || strings.Contains(p.params["tools/call"], `"task"`) {
 					t.Errorf("got %q, %v for %s, want a call like any other", r.Text, r.Err, p.params["tools/call"])
 				}
 			})
@@ -238,7 +239,7 @@ func TestTaskProgress(t *testing.T) {
 			p.status, p.polls, p.progress = "completed", 2, true
 			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
 				heard := 0
-				r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "slow", ""), mcpclient.WithProgress(func(mcp.Progress) { heard++ }))
+				r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", ""), mcpclient.WithProgress(func(mcp.Progress) { heard++ }))
 				if r.Text != "done" || heard < 3 {
 					t.Errorf("got %q, %v and %d notices, want one for each of 3 polls", r.Text, r.Err, heard)
 				}
@@ -256,7 +257,7 @@ func TestToolThatMayBeATask(t *testing.T) {
 				p.status = "completed"
 				p.plain = revision == "2025-11-25"
 				withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-					r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "slow", ""))
+					r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", ""))
 					if got := strings.Contains(p.params["tools/call"], "task"); r.Text != "done" || got == p.plain {
 						t.Errorf("got %q, %v for %s, want a task %v", r.Text, r.Err, p.params["tools/call"], !p.plain)
 					}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -27,8 +28,8 @@ func TestTextsOfToolsAreUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, profile := range []Profile{ProfilePlain, ProfileOpenAI, ProfileOpenAIStrict, ProfileAnthropic, ProfileGemini, ProfileGoogleAI} {
-		got := tool.Catalog(profile).Definitions()[0].Function
+	for _, target := range []profile.Profile{profile.Plain, profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
+		got := tool.Catalog(target).Definitions()[0].Function
 		var schema struct {
 			Properties struct {
 				A struct {
@@ -41,9 +42,9 @@ func TestTextsOfToolsAreUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := schema.Properties.A
-		enum := profile == ProfileGoogleAI || len(a.Enum) == 1 && a.Enum[0] == text // GoogleAI has it in the description
+		enum := target == profile.GoogleAI || len(a.Enum) == 1 && a.Enum[0] == text // GoogleAI has it in the description
 		if got.Description != text || !strings.HasPrefix(a.Description, text) || !enum {
-			t.Errorf("%s: got %q and %q, want the texts as they were", profile, got.Description, a)
+			t.Errorf("%s: got %q and %q, want the texts as they were", target, got.Description, a)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -42,8 +43,8 @@ func newToolset(o *Options) *Toolset {
 // Catalog returns what the toolset has at present, for a provider. It is built
 // once for all callers: with the same tools and profile it is the same value.
 // Catalog panics when there is no such profile.
-func (t *Toolset) Catalog(p Profile) *Catalog {
-	build, ok := t.roster.present.Load().catalogs[cmp.Or(p, ProfilePlain)]
+func (t *Toolset) Catalog(p profile.Profile) *Catalog {
+	build, ok := t.roster.present.Load().catalogs[cmp.Or(p, profile.Plain)]
 	if !ok {
 		panic(fmt.Sprintf("adapter: there is no profile %q", p))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -19,7 +20,7 @@ import (
 // toolNamesOf lists the names that the model knows.
 func toolNamesOf(ts *Toolset) []string {
 	names := []string{}
-	for _, tool := range ts.Catalog(ProfilePlain).Tools() {
+	for _, tool := range ts.Catalog(profile.Plain).Tools() {
 		names = append(names, tool.Name())
 	}
 	return names
@@ -29,13 +30,13 @@ func TestLookupIsAsCallIs(t *testing.T) {
 	p := newPeer().tool("Read", object, answer("ok"))
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	for _, name := range []string{"Read", "read", " READ\n"} {
-		tool, found := ts.Catalog(ProfilePlain).Lookup(name)
-		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", name, ""))
+		tool, found := ts.Catalog(profile.Plain).Lookup(name)
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", name, ""))
 		if !found || r.Tool != tool || r.Text != "ok" {
 			t.Errorf("%q: got %v from Lookup and %v from Call, want the same tool", name, tool, r.Tool)
 		}
 	}
-	if _, found := ts.Catalog(ProfilePlain).Lookup("write"); found {
+	if _, found := ts.Catalog(profile.Plain).Lookup("write"); found {
 		t.Error("got a tool that there is not")
 	}
 }
@@ -44,7 +45,7 @@ func TestAddAndRemove(t *testing.T) {
 	var events []Event
 	a := newPeer().tool("read", object, answer("a")).tool("x", object, echo)
 	ts := open(t, &Options{OnChange: func(e Event) { events = append(events, e) }}, Server{Name: "a", Transport: a.transport(t)})
-	old, _ := ts.Catalog(ProfilePlain).Lookup("read")
+	old, _ := ts.Catalog(profile.Plain).Lookup("read")
 
 	b := newPeer().tool("read", object, answer("b"))
 	if err := ts.Add(t.Context(), Server{Name: "b", Transport: b.transport(t)}); err != nil {
@@ -56,7 +57,7 @@ func TestAddAndRemove(t *testing.T) {
 	if old.Name() != "read" {
 		t.Errorf("got the name %q for a tool that was given out, want it unchanged", old.Name())
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "b__read", "")); r.Text != "b" {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "b__read", "")); r.Text != "b" {
 		t.Errorf("got %q, want the answer of b", r.Text)
 	}
 	if err := ts.Remove("b"); err != nil {
@@ -87,7 +88,7 @@ func TestAddThatFails(t *testing.T) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}
-	if got := ts.Servers(); len(got) != 1 || len(ts.Catalog(ProfilePlain).Tools()) != 1 {
+	if got := ts.Servers(); len(got) != 1 || len(ts.Catalog(profile.Plain).Tools()) != 1 {
 		t.Errorf("got %v, want a alone", got)
 	}
 	if err := ts.Remove("b"); err == nil {
@@ -108,7 +109,7 @@ func TestRefreshOnDemand(t *testing.T) {
 	var events []Event
 	p := newSilentPeer().tool("a", object, echo).tool("b", object, echo).tool("c", object, echo)
 	ts := open(t, &Options{OnChange: func(e Event) { events = append(events, e) }}, Server{Name: "p", Transport: p.transport(t)})
-	before, _ := ts.Catalog(ProfilePlain).Lookup("a")
+	before, _ := ts.Catalog(profile.Plain).Lookup("a")
 	p.RemoveTools("b")
 	p.tool("c", queried, echo).tool("d", object, echo)
 	if err := ts.Refresh(t.Context(), "p"); err != nil {
@@ -117,7 +118,7 @@ func TestRefreshOnDemand(t *testing.T) {
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "c", "d"}); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
-	if after, _ := ts.Catalog(ProfilePlain).Lookup("a"); after != before {
+	if after, _ := ts.Catalog(profile.Plain).Lookup("a"); after != before {
 		t.Error("got another value for a tool that is the same")
 	}
 	want := []Event{{Server: "p", Added: []string{"d"}, Removed: []string{"b"}, Changed: []string{"c"}}}
@@ -225,7 +226,7 @@ func TestRefreshConnectsAgain(t *testing.T) {
 	if err := ts.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "a", "")); r.Text != "first" {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "a", "")); r.Text != "first" {
 		t.Fatalf("got %q, want the server reached", r.Text)
 	}
 	p.die()
@@ -236,7 +237,7 @@ func TestRefreshConnectsAgain(t *testing.T) {
 	if err := ts.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "a", "")); r.Text != "second" {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "a", "")); r.Text != "second" {
 		t.Errorf("got %q, want the new connection", r.Text)
 	}
 	if !slices.Equal(kinds, []EventKind{ServerAdded, ServerReturned}) {
@@ -260,16 +261,16 @@ func TestServerOptions(t *testing.T) {
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"short__ails", "short__long", "b__fails", "b__long"}); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
-	if n := len(ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "short__long", "")).Text); n > 300 {
+	if n := len(ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short__long", "")).Text); n > 300 {
 		t.Errorf("got %d bytes, want the server's bound", n)
 	}
-	if n := len(ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "b__long", "")).Text); n != 5000 {
+	if n := len(ts.Catalog(profile.Plain).Call(t.Context(), call("1", "b__long", "")).Text); n != 5000 {
 		t.Errorf("got %d bytes, want all", n)
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "short__ails", "")); r.Fatal() != nil || r.Err != nil || r.Text != "Error: broken" {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short__ails", "")); r.Fatal() != nil || r.Err != nil || r.Text != "Error: broken" {
 		t.Errorf("got %v and %q, want the failure as text", r.Err, r.Text)
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "short__ails", `[`)); r.Fatal() != nil || !r.IsError {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short__ails", `[`)); r.Fatal() != nil || !r.IsError {
 		t.Errorf("got %v, want the model's own mistake as text", r.Fatal())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
@@ -16,95 +17,95 @@ import (
 // schema and arguments that show it.
 var unheld = []struct {
 	keyword   string // "" for a subschema as a whole
-	profiles  []Profile
+	profiles  []profile.Profile
 	why       string
 	schema    string
 	arguments string
 }{
-	{"anyOf", []Profile{ProfileGemini, ProfileGoogleAI}, "a second one for the same value",
+	{"anyOf", []profile.Profile{profile.Gemini, profile.GoogleAI}, "a second one for the same value",
 		`{"properties":{"a":{"allOf":[{"anyOf":[{"type":"string"},{"type":"integer"}]},{"anyOf":[{"type":"integer"},{"type":"boolean"}]}]}}}`, `{"a":"x"}`},
-	{"oneOf", []Profile{ProfileGoogleAI}, "a second one for the same value",
+	{"oneOf", []profile.Profile{profile.GoogleAI}, "a second one for the same value",
 		`{"properties":{"a":{"allOf":[{"oneOf":[{"type":"string"},{"type":"integer"}]},{"oneOf":[{"type":"integer"},{"type":"boolean"}]}]}}}`, `{"a":"x"}`},
-	{"unevaluatedItems", []Profile{ProfileGemini, ProfileGoogleAI}, "in merged schemas, if one of them tells items apart by their place",
+	{"unevaluatedItems", []profile.Profile{profile.Gemini, profile.GoogleAI}, "in merged schemas, if one of them tells items apart by their place",
 		`{"properties":{"a":{"allOf":[{"type":"array","prefixItems":[{"type":"integer"}]},{"unevaluatedItems":{"type":"string"}}]}}}`, `{"a":[1]}`},
-	{"oneOf", []Profile{ProfileOpenAIStrict, ProfileGemini}, "values that fit two of them",
+	{"oneOf", []profile.Profile{profile.OpenAIStrict, profile.Gemini}, "values that fit two of them",
 		`{"properties":{"a":{"oneOf":[{"type":"integer"},{"type":"number"}]}},"additionalProperties":false}`, `{"a":1}`},
-	{"additionalProperties", []Profile{ProfileGemini, ProfileGoogleAI}, "in merged schemas, if one of them has patterns of names",
+	{"additionalProperties", []profile.Profile{profile.Gemini, profile.GoogleAI}, "in merged schemas, if one of them has patterns of names",
 		`{"allOf":[{"properties":{"a":{}},"patternProperties":{"^a":{}}},{"properties":{"a":{}},"additionalProperties":{"type":"integer"}},{"properties":{"b":{"type":"string"}}}]}`, `{"b":"x"}`},
-	{"if", []Profile{ProfileGemini}, "no such keyword", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"if":{"required":["a"],"properties":{"a":{"pattern":"^x"}}},"then":{"required":["b"]}}`, `{"a":"x"}`},
-	{"if", []Profile{ProfileGoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"if":{"required":["a"]},"then":{"required":["b"]}}`, `{"a":"x"}`},
-	{"", []Profile{ProfileGemini, ProfileGoogleAI}, "a schema that nothing fits, that never ends, or that is over 32 levels, 10,000 parts or 4 MiB: the value is JSON text. At a root that nothing fits, nothing is asked for",
+	{"if", []profile.Profile{profile.Gemini}, "no such keyword", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"if":{"required":["a"],"properties":{"a":{"pattern":"^x"}}},"then":{"required":["b"]}}`, `{"a":"x"}`},
+	{"if", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"if":{"required":["a"]},"then":{"required":["b"]}}`, `{"a":"x"}`},
+	{"", []profile.Profile{profile.Gemini, profile.GoogleAI}, "a schema that nothing fits, that never ends, or that is over 32 levels, 10,000 parts or 4 MiB: the value is JSON text. At a root that nothing fits, nothing is asked for",
 		`{"properties":{"a":{"$ref":"#/$defs/d"}},"required":["a"],"$defs":{"d":{"type":"object","properties":{"x":{"$ref":"#/$defs/d"}},"required":["x"]}}}`, `{"a":{"x":"text"}}`},
-	{"", []Profile{ProfileGemini, ProfileGoogleAI}, "the target of a dynamic reference, or of a reference into another document: the value is JSON text",
+	{"", []profile.Profile{profile.Gemini, profile.GoogleAI}, "the target of a dynamic reference, or of a reference into another document: the value is JSON text",
 		`{"properties":{"a":{"$dynamicRef":"#n"}},"$defs":{"n":{"$dynamicAnchor":"n","type":"integer"}}}`, `{"a":"text"}`},
-	{"not", []Profile{ProfileGemini}, "no such keyword; excluded values are left out of enumerations", `{"properties":{"a":{"type":"string","not":{"pattern":"^x"}}}}`, `{"a":"x"}`},
-	{"not", []Profile{ProfileGoogleAI}, "dropped by langchaingo", `{"properties":{"a":{}},"not":{"required":["a"]}}`, `{"a":"1"}`},
-	{"enum", []Profile{ProfileGoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"enum":["y"]}}}`, `{"a":"x"}`},
-	{"const", []Profile{ProfileGoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"const":"y"}}}`, `{"a":"x"}`},
-	{"minLength", []Profile{ProfileOpenAIStrict}, "over 256, or beside a pattern",
+	{"not", []profile.Profile{profile.Gemini}, "no such keyword; excluded values are left out of enumerations", `{"properties":{"a":{"type":"string","not":{"pattern":"^x"}}}}`, `{"a":"x"}`},
+	{"not", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo", `{"properties":{"a":{}},"not":{"required":["a"]}}`, `{"a":"1"}`},
+	{"enum", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"enum":["y"]}}}`, `{"a":"x"}`},
+	{"const", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"const":"y"}}}`, `{"a":"x"}`},
+	{"minLength", []profile.Profile{profile.OpenAIStrict}, "over 256, or beside a pattern",
 		`{"properties":{"a":{"type":"string","pattern":"x","minLength":2}},"additionalProperties":false}`, `{"a":"x"}`},
-	{"minLength", []Profile{ProfileGoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"string","minLength":2}}}`, `{"a":"x"}`},
-	{"maxLength", []Profile{ProfileOpenAIStrict}, "over 256, or beside a pattern",
+	{"minLength", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"string","minLength":2}}}`, `{"a":"x"}`},
+	{"maxLength", []profile.Profile{profile.OpenAIStrict}, "over 256, or beside a pattern",
 		`{"properties":{"a":{"type":"string","maxLength":257}},"additionalProperties":false}`, `{"a":"` + strings.Repeat("x", 258) + `"}`},
-	{"maxLength", []Profile{ProfileGoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"string","maxLength":2}}}`, `{"a":"xxx"}`},
-	{"minProperties", []Profile{ProfileOpenAIStrict}, "no such keyword; the list of required properties stands in for it",
+	{"maxLength", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"string","maxLength":2}}}`, `{"a":"xxx"}`},
+	{"minProperties", []profile.Profile{profile.OpenAIStrict}, "no such keyword; the list of required properties stands in for it",
 		`{"properties":{"a":{"type":"string"}},"additionalProperties":false,"minProperties":1}`, `{"a":null}`},
-	{"minProperties", []Profile{ProfileGemini}, "at a root without properties; in lists of names and values, if a name is there twice",
+	{"minProperties", []profile.Profile{profile.Gemini}, "at a root without properties; in lists of names and values, if a name is there twice",
 		`{"properties":{"a":{"type":"object","minProperties":2}}}`, `{"a":[{"key":"x"},{"key":"x"}]}`},
-	{"minProperties", []Profile{ProfileGoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"string"}},"minProperties":1}`, `{}`},
-	{"maxProperties", []Profile{ProfileOpenAIStrict}, "no such keyword; a bound above the number of properties means nothing",
+	{"minProperties", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"string"}},"minProperties":1}`, `{}`},
+	{"maxProperties", []profile.Profile{profile.OpenAIStrict}, "no such keyword; a bound above the number of properties means nothing",
 		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"additionalProperties":false,"maxProperties":1}`, `{"a":"x","b":"y"}`},
-	{"maxProperties", []Profile{ProfileGoogleAI}, "dropped by langchaingo",
+	{"maxProperties", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo",
 		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"maxProperties":1}`, `{"a":"x","b":"y"}`},
-	{"propertyNames", []Profile{ProfileAnthropic}, "for renamed properties, if it has conditions, or patterns in another language",
+	{"propertyNames", []profile.Profile{profile.Anthropic}, "for renamed properties, if it has conditions, or patterns in another language",
 		`{"properties":{"odd name":{"type":"string"}},"propertyNames":{"if":{"maxLength":2},"else":false}}`, `{"odd_name":"x"}`},
-	{"propertyNames", []Profile{ProfileGemini, ProfileGoogleAI}, "for required properties, if it has conditions, or patterns in another language",
+	{"propertyNames", []profile.Profile{profile.Gemini, profile.GoogleAI}, "for required properties, if it has conditions, or patterns in another language",
 		`{"properties":{"abc":{"type":"string"}},"required":["abc"],"propertyNames":{"if":{"maxLength":2},"else":false}}`, `{"abc":"x"}`},
-	{"uniqueItems", []Profile{ProfileOpenAIStrict, ProfileGemini, ProfileGoogleAI}, "if too few items are left without duplicates",
+	{"uniqueItems", []profile.Profile{profile.OpenAIStrict, profile.Gemini, profile.GoogleAI}, "if too few items are left without duplicates",
 		`{"properties":{"a":{"type":"array","items":{"type":"string"},"uniqueItems":true,"minItems":2}},"additionalProperties":false}`, `{"a":["x","x"]}`},
-	{"pattern", []Profile{ProfileGemini, ProfileGoogleAI}, "a second one for the same text; langchaingo drops all",
+	{"pattern", []profile.Profile{profile.Gemini, profile.GoogleAI}, "a second one for the same text; langchaingo drops all",
 		`{"properties":{"a":{"type":"string","allOf":[{"pattern":"^x"},{"pattern":"y$"}]}}}`, `{"a":"x"}`},
-	{"exclusiveMinimum", []Profile{ProfileGoogleAI}, "dropped by langchaingo",
+	{"exclusiveMinimum", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo",
 		`{"properties":{"a":{"type":"number","exclusiveMinimum":0}}}`, `{"a":0}`},
-	{"exclusiveMaximum", []Profile{ProfileGoogleAI}, "dropped by langchaingo",
+	{"exclusiveMaximum", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo",
 		`{"properties":{"a":{"type":"number","exclusiveMaximum":0}}}`, `{"a":0}`},
-	{"multipleOf", []Profile{ProfileGemini}, "no such keyword; multiples of 1 are integers",
+	{"multipleOf", []profile.Profile{profile.Gemini}, "no such keyword; multiples of 1 are integers",
 		`{"properties":{"a":{"type":"integer","multipleOf":5,"minimum":0}}}`, `{"a":1}`},
-	{"multipleOf", []Profile{ProfileGoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"integer","multipleOf":5}}}`, `{"a":1}`},
-	{"prefixItems", []Profile{ProfileGemini, ProfileGoogleAI}, "no such keyword; the model is told of items of one kind",
+	{"multipleOf", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"integer","multipleOf":5}}}`, `{"a":1}`},
+	{"prefixItems", []profile.Profile{profile.Gemini, profile.GoogleAI}, "no such keyword; the model is told of items of one kind",
 		`{"properties":{"a":{"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}]}}}`, `{"a":[1,2]}`},
-	{"items", []Profile{ProfileGemini, ProfileGoogleAI}, "for items behind the ones that are told apart by their place",
+	{"items", []profile.Profile{profile.Gemini, profile.GoogleAI}, "for items behind the ones that are told apart by their place",
 		`{"properties":{"a":{"type":"array","prefixItems":[{"type":"boolean"}],"items":{"type":"integer"}}}}`, `{"a":[true,true]}`},
-	{"contains", []Profile{ProfileGemini, ProfileGoogleAI}, "no such keyword",
+	{"contains", []profile.Profile{profile.Gemini, profile.GoogleAI}, "no such keyword",
 		`{"properties":{"a":{"type":"array","items":{"type":"integer"},"contains":{"const":1}}}}`, `{"a":[2]}`},
-	{"dependentRequired", []Profile{ProfileGemini}, "no such keyword",
+	{"dependentRequired", []profile.Profile{profile.Gemini}, "no such keyword",
 		`{"properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string"},"d":{"type":"string"},"e":{"type":"string"}},"dependentRequired":{"a":["b"],"b":["c"],"c":["d"],"d":["e"]}}`, `{"a":"x"}`},
-	{"dependentRequired", []Profile{ProfileGoogleAI}, "dropped by langchaingo",
+	{"dependentRequired", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo",
 		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"dependentRequired":{"a":["b"]}}`, `{"a":"x"}`},
-	{"dependentSchemas", []Profile{ProfileGemini}, "no such keyword",
+	{"dependentSchemas", []profile.Profile{profile.Gemini}, "no such keyword",
 		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"dependentSchemas":{"a":{"required":["b"]},"c":{},"d":{},"e":{}}}`, `{"a":"x"}`},
-	{"dependentSchemas", []Profile{ProfileGoogleAI}, "dropped by langchaingo",
+	{"dependentSchemas", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo",
 		`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"dependentSchemas":{"a":{"required":["b"]}}}`, `{"a":"x"}`},
-	{"minimum", []Profile{ProfileGoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"integer","minimum":5}}}`, `{"a":1}`},
-	{"maximum", []Profile{ProfileGoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"integer","maximum":5}}}`, `{"a":9}`},
-	{"minItems", []Profile{ProfileGoogleAI}, "dropped by langchaingo",
+	{"minimum", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"integer","minimum":5}}}`, `{"a":1}`},
+	{"maximum", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo", `{"properties":{"a":{"type":"integer","maximum":5}}}`, `{"a":9}`},
+	{"minItems", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo",
 		`{"properties":{"a":{"type":"array","items":{"type":"integer"},"minItems":2}}}`, `{"a":[1]}`},
-	{"maxItems", []Profile{ProfileGoogleAI}, "dropped by langchaingo",
+	{"maxItems", []profile.Profile{profile.GoogleAI}, "dropped by langchaingo",
 		`{"properties":{"a":{"type":"array","items":{"type":"integer"},"maxItems":1}}}`, `{"a":[1,2]}`},
-	{"minLength", []Profile{ProfileLlamaCpp}, "of 1,000 and more", `{"properties":{"a":{"type":"string","minLength":1000}}}`, `{"a":"x"}`},
-	{"maxLength", []Profile{ProfileLlamaCpp}, "of 1,000 and more", `{"properties":{"a":{"type":"string","maxLength":1000}}}`, `{"a":"` + strings.Repeat("x", 1001) + `"}`},
-	{"minItems", []Profile{ProfileLlamaCpp}, "of 100 and more", `{"properties":{"a":{"type":"array","items":{},"minItems":100}}}`, `{"a":[]}`},
-	{"maxItems", []Profile{ProfileLlamaCpp}, "of 100 and more", `{"properties":{"a":{"type":"array","items":{"type":"integer"},"maxItems":100}}}`, `{"a":[` + strings.Repeat("1,", 100) + `1]}`},
-	{"minimum", []Profile{ProfileLlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","minimum":1e300}}}`, `{"a":1}`},
-	{"maximum", []Profile{ProfileLlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","maximum":-1e300}}}`, `{"a":1}`},
-	{"exclusiveMinimum", []Profile{ProfileLlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","exclusiveMinimum":1e300}}}`, `{"a":1}`},
-	{"exclusiveMaximum", []Profile{ProfileLlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","exclusiveMaximum":-1e300}}}`, `{"a":1}`},
-	{"pattern", []Profile{ProfileLlamaCpp}, "that does not go from ^ to $, has (?…) or a repetition of 1,000, or is not RE2", `{"properties":{"a":{"type":"string","pattern":"x"}}}`, `{"a":"y"}`},
-	{"prefixItems", []Profile{ProfileLlamaCpp}, "before other items", `{"properties":{"a":{"type":"array","prefixItems":[{"type":"integer"}],"items":{"type":"string"}}}}`, `{"a":["x"]}`},
+	{"minLength", []profile.Profile{profile.LlamaCpp}, "of 1,000 and more", `{"properties":{"a":{"type":"string","minLength":1000}}}`, `{"a":"x"}`},
+	{"maxLength", []profile.Profile{profile.LlamaCpp}, "of 1,000 and more", `{"properties":{"a":{"type":"string","maxLength":1000}}}`, `{"a":"` + strings.Repeat("x", 1001) + `"}`},
+	{"minItems", []profile.Profile{profile.LlamaCpp}, "of 100 and more", `{"properties":{"a":{"type":"array","items":{},"minItems":100}}}`, `{"a":[]}`},
+	{"maxItems", []profile.Profile{profile.LlamaCpp}, "of 100 and more", `{"properties":{"a":{"type":"array","items":{"type":"integer"},"maxItems":100}}}`, `{"a":[` + strings.Repeat("1,", 100) + `1]}`},
+	{"minimum", []profile.Profile{profile.LlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","minimum":1e300}}}`, `{"a":1}`},
+	{"maximum", []profile.Profile{profile.LlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","maximum":-1e300}}}`, `{"a":1}`},
+	{"exclusiveMinimum", []profile.Profile{profile.LlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","exclusiveMinimum":1e300}}}`, `{"a":1}`},
+	{"exclusiveMaximum", []profile.Profile{profile.LlamaCpp}, "over 2^53", `{"properties":{"a":{"type":"integer","exclusiveMaximum":-1e300}}}`, `{"a":1}`},
+	{"pattern", []profile.Profile{profile.LlamaCpp}, "that does not go from ^ to $, has (?…) or a repetition of 1,000, or is not RE2", `{"properties":{"a":{"type":"string","pattern":"x"}}}`, `{"a":"y"}`},
+	{"prefixItems", []profile.Profile{profile.LlamaCpp}, "before other items", `{"properties":{"a":{"type":"array","prefixItems":[{"type":"integer"}],"items":{"type":"string"}}}}`, `{"a":["x"]}`},
 }
 
 // checkUnheld checks that a model is held to all that its provider can say.
-func checkUnheld(t *testing.T, p Profile, changes []SchemaChange) {
+func checkUnheld(t *testing.T, p profile.Profile, changes []profile.Change) {
 	t.Helper()
 	for _, c := range changes {
 		known := false
@@ -114,7 +115,7 @@ func checkUnheld(t *testing.T, p Profile, changes []SchemaChange) {
 		if c.Effect == "wider" && !known {
 			t.Errorf("%s: got %+v, want the model held to it, or a reason", p, c)
 		}
-		if c.Effect == "wider" && (p == ProfilePlain || p == ProfileOpenAI || p == ProfileAnthropic) {
+		if c.Effect == "wider" && (p == profile.Plain || p == profile.OpenAI || p == profile.Anthropic) {
 			t.Errorf("%s: got %+v, want nothing lost", p, c)
 		}
 	}
@@ -127,7 +128,7 @@ func TestUnheld(t *testing.T) {
 		for _, p := range u.profiles {
 			t.Run(fmt.Sprintf("%d/%s/%s", i, p, u.keyword), func(t *testing.T) {
 				root, _, changes := parametersOf(t, tool, p)
-				if !slices.ContainsFunc(changes, func(c SchemaChange) bool { return c.Effect == "wider" && c.Keyword == u.keyword }) {
+				if !slices.ContainsFunc(changes, func(c profile.Change) bool { return c.Effect == "wider" && c.Keyword == u.keyword }) {
 					t.Errorf("got %v, want one that is wider for %q", changes, u.keyword)
 				}
 				rewritten, err := schema.Compile([]byte(show(dialect(p, root))))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // userFrom names the user of a context. With "mallory" the host makes a mistake.
@@ -49,7 +50,7 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 					t.Helper()
 					asked = nil
 					for _, user := range []string{"ada", "bob", "ada", "bob", "", "", "mallory", "mallory"} {
-						r := ts.Catalog(ProfilePlain).Call(as(t, user), call("1", "write", `{"city":"Rome"}`))
+						r := ts.Catalog(profile.Plain).Call(as(t, user), call("1", "write", `{"city":"Rome"}`))
 						if r.IsError != (user == "bob") {
 							t.Errorf("got %q for %q, want each user's own decision", r.Text, user)
 						}
@@ -105,7 +106,7 @@ func TestUnknownUsersShareNothing(t *testing.T) {
 		ts    *Toolset
 		asked int
 	}{{many, 1}, {one, 2}, {one, 2}, {many, 3}} {
-		step.ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+		step.ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 		if asked != step.asked {
 			t.Errorf("step %d: got %d questions, want %d", i, asked, step.asked)
 		}
@@ -123,7 +124,7 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
 		ctx, leave := context.WithCancel(as(t, "ada"))
 		ends := make(chan error, 3)
-		catalog := ts.Catalog(ProfilePlain)
+		catalog := ts.Catalog(profile.Plain)
 		go func() { ends <- catalog.Call(as(t, "ada"), call("1", "write", `{"city":"Rome"}`)).Err }()
 		synctest.Wait()
 		go func() { ends <- catalog.Call(ctx, call("1", "write", `{"city":"Oslo"}`)).Err }()
@@ -157,7 +158,7 @@ func TestQuestionsComeInTheirOrder(t *testing.T) {
 			return <-answers, nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
 		ctx, leave := context.WithCancel(t.Context())
-		catalog, ends, want := ts.Catalog(ProfilePlain), make(chan struct{}), []string(nil)
+		catalog, ends, want := ts.Catalog(profile.Plain), make(chan struct{}), []string(nil)
 		for i := range 20 {
 			id, with := fmt.Sprint(i), t.Context()
 			if i == 10 {
@@ -196,7 +197,7 @@ func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 		ends := make(chan string, 2)
 		for _, city := range []string{"Rome", "Oslo"} {
 			go func() {
-				ends <- ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)).Text
+				ends <- ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)).Text
 			}()
 		}
 		synctest.Wait() // one is asked about, the other waits for its turn
@@ -221,7 +222,7 @@ func TestEditedArgumentsAreNotRemembered(t *testing.T) {
 			return approval.Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`), Remember: scope}, nil
 		}}, Server{Name: "p", Transport: annotated().transport(t)})
 		for range 2 {
-			r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
+			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 			if want := "[the user changed the arguments to {\"city\":\"Oslo\"}]\n{\"city\":\"Oslo\"}"; r.Text != want {
 				t.Errorf("%v: got %q, want %q", scope, r.Text, want)
 			}

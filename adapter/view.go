@@ -8,6 +8,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -56,13 +57,13 @@ func viewOf(ctx context.Context) string {
 // ViewTools has the tools of all servers for views, for an agent that makes the calls of views: as runs, they
 // can wait for a person and survive the process. Each process that drives such a run has to say for which
 // view, see [WithView]. [Catalog.Find] has the tool of one server; look it up at the view's own server
-// only. All profiles are as [ProfilePlain].
+// only. All profiles are as [Plain].
 func (t *Toolset) ViewTools() Source { return viewSource{t} }
 
 type viewSource struct{ toolset *Toolset }
 
 // Catalog implements [Source].
-func (s viewSource) Catalog(Profile) *Catalog { return s.toolset.roster.present.Load().views() }
+func (s viewSource) Catalog(profile.Profile) *Catalog { return s.toolset.roster.present.Load().views() }
 
 // viewCatalog is the catalog of tools for views. Each name begins with the server's.
 func viewCatalog(o *Options, tools []*Tool) *Catalog {
@@ -74,7 +75,7 @@ func viewCatalog(o *Options, tools []*Tool) *Catalog {
 	for i, name := range assignNames(ids, true) {
 		tools[i] = tools[i].named(name)
 	}
-	return newCatalog(tools, ProfilePlain, o.Parallelism, o.Policy.MaxResult)
+	return newCatalog(tools, profile.Plain, o.Parallelism, o.Policy.MaxResult)
 }
 
 // ViewFrom returns the URI of the view that makes a call, "" if a model makes it. It works

@@ -15,6 +15,7 @@ import (
 	"github.com/tmc/langchaingo/llms/openai"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -44,7 +45,7 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hello")}
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		_, _ = model.GenerateContent(t.Context(), messages, llms.WithTools(ts.Catalog(p).Definitions()), llms.WithModel("m"))
 		for _, name := range []string{"app_tool", "none_tool", "broken_tool"} {
 			if bytes.Contains(sent.body, []byte(name)) {
@@ -67,7 +68,7 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 		t.Errorf("tools for views: got (-) want (+):\n%s", diff)
 	}
 	for _, name := range []string{"app_tool", "APP_TOOL", "p__app_tool"} {
-		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", name, "{}"))
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", name, "{}"))
 		if _, unknown := errors.AsType[*unknownToolError](r.Err); !unknown || strings.Contains(r.Text, "broken_tool") {
 			t.Errorf("a model calls %s: got %v, want an unknownToolError", name, r)
 		}
@@ -90,7 +91,7 @@ func TestAppToolsTakeNoNames(t *testing.T) {
 	if diff := cmp.Diff(toolNamesOf(ts), []string{"x"}); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
-	if r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", "{}")); r.Text != "shown" {
+	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", "{}")); r.Text != "shown" {
 		t.Errorf("got %q, want the visible tool", r.Text)
 	}
 }
@@ -100,7 +101,7 @@ func TestToolBecomesAppOnly(t *testing.T) {
 	p := newPeer().visible("x", answer("ran"), []string{"model", "app"})
 	events := make(chan Event, 4)
 	ts := open(t, &Options{OnChange: func(e Event) { events <- e }}, Server{Name: "p", Transport: p.transport(t)})
-	catalog := ts.Catalog(ProfilePlain)
+	catalog := ts.Catalog(profile.Plain)
 	p.visible("x", answer("ran"), []string{"app"})
 	if err := ts.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
@@ -208,7 +209,7 @@ func TestViewTools(t *testing.T) {
 		views = append(views, a.View)
 		return approval.Allow(), nil
 	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().visible("app_tool", answer("q's"), []string{"app"}).transport(t)})
-	catalog := ts.ViewTools().Catalog(ProfilePlain)
+	catalog := ts.ViewTools().Catalog(profile.Plain)
 	var names []string
 	for _, tool := range catalog.Tools() {
 		names = append(names, tool.Name())
@@ -378,7 +379,7 @@ func TestViewIsOfItsCall(t *testing.T) {
 		}},
 	}, Server{Name: "inner", Transport: newPeer().tool("x", object, echo).transport(t)})
 	within := func(ctx context.Context) {
-		catalog := inner.Catalog(ProfilePlain)
+		catalog := inner.Catalog(profile.Plain)
 		p, err := catalog.Prepare(call("1", "x", "{}"))
 		if err == nil {
 			_, err = p.Approve(ctx)
@@ -405,7 +406,7 @@ func TestViewIsOfItsCall(t *testing.T) {
 		}},
 	}, Server{Name: "p", Transport: viewPeer().transport(t)})
 	access := outer.ViewAccess("p", "ui://p/v")
-	views := outer.ViewTools().Catalog(ProfilePlain)
+	views := outer.ViewTools().Catalog(profile.Plain)
 	for name, do := range map[string]func(){
 		"outer ui://p/v": func() { _, _ = access.CallTool(t.Context(), "app_tool", nil) },
 		"outer ui://p/w": func() { views.Call(WithView(t.Context(), "ui://p/w"), call("1", "p__app_tool", "{}")) },

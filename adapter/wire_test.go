@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -73,7 +74,7 @@ func TestToolsThatBreakTheRules(t *testing.T) {
 		{"name":"","inputSchema":{"type":"object"}}
 	]}`})})
 	var names, skipped []string
-	for _, tool := range ts.Catalog(ProfilePlain).Tools() {
+	for _, tool := range ts.Catalog(profile.Plain).Tools() {
 		names = append(names, tool.Name())
 	}
 	if diff := cmp.Diff(names, []string{"twice", "none", "_"}); diff != "" {
@@ -103,7 +104,7 @@ func TestResultsThatBreakTheRules(t *testing.T) {
 		`[]`:                                        "Error: the tool ran, but its result cannot be read",
 	} {
 		ts := open(t, nil, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": list, "tools/call": result})})
-		r := ts.Catalog(ProfilePlain).Call(t.Context(), call("1", "x", ""))
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", ""))
 		if r.Text != want || r.Fatal() != nil || r.IsError != strings.HasPrefix(want, "Error") {
 			t.Errorf("%s: got %q, %v, want %q", result, r.Text, r.Err, want)
 		}

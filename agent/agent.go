@@ -52,6 +52,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
@@ -115,9 +116,9 @@ func New(m Model, opts *Options) (*Agent, error) {
 }
 
 // profileOf is the profile for which the schemas of tools are written.
-func profileOf(info *model.Info) (adapter.Profile, error) {
-	p := cmp.Or(adapter.Profile(info.Profile), adapter.ProfileOpenAI)
-	if all := adapter.Profiles(); !slices.Contains(all, p) {
+func profileOf(info *model.Info) (profile.Profile, error) {
+	p := cmp.Or(info.Profile, profile.OpenAI)
+	if all := profile.All(); !slices.Contains(all, p) {
 		return "", fmt.Errorf("the model names the profile %q, which is not one of %v", p, all)
 	}
 	return p, nil
@@ -142,4 +143,4 @@ func (a *Agent) LeaseTTL() time.Duration { return a.opts.Durable.LeaseTTL }
 
 // Profile is the provider for which the tools that the model gets are written:
 // the definitions of [adapter.Toolset.Catalog] for it are what the model gets.
-func (a *Agent) Profile() adapter.Profile { return a.profile }
+func (a *Agent) Profile() profile.Profile { return a.profile }

@@ -16,6 +16,7 @@ import (
 	oai "github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/compact"
@@ -296,7 +297,7 @@ func TestDefinitionsOfManyTools(t *testing.T) {
 }
 
 func definitionsOf(all []adapter.Source) (out []model.Tool) {
-	for _, d := range adapter.Merge(all...).Catalog(adapter.ProfileOpenAI).Definitions() {
+	for _, d := range adapter.Merge(all...).Catalog(profile.OpenAI).Definitions() {
 		out = append(out, model.Tool{Name: d.Function.Name, Description: d.Function.Description, Schema: d.Function.Parameters.(json.RawMessage)})
 	}
 	return out

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -284,7 +285,7 @@ func TestRank(t *testing.T) {
 	var calls []string
 	var stranger *adapter.Tool
 	for _, s := range []adapter.Source{function(task{"evil", "wipe", "Wipes."}, &calls)} {
-		stranger = s.Catalog(adapter.ProfileOpenAI).Tools()[0]
+		stranger = s.Catalog(profile.OpenAI).Tools()[0]
 	}
 	by := func(name string) func(context.Context, string, []*adapter.Tool) ([]*adapter.Tool, error) {
 		return func(_ context.Context, _ string, all []*adapter.Tool) ([]*adapter.Tool, error) {
@@ -467,7 +468,7 @@ func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery
 // changing is a source whose tools change.
 type changing struct{ now adapter.Source }
 
-func (c *changing) Catalog(p adapter.Profile) *adapter.Catalog { return c.now.Catalog(p) }
+func (c *changing) Catalog(p profile.Profile) *adapter.Catalog { return c.now.Catalog(p) }
 
 // TestFoundToolThatChanges holds that a tool that was found is offered as it is now, is left out while it is gone, and keeps its name
 // and its place when a server joins whose tool is called alike.

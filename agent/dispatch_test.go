@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -76,7 +77,7 @@ func TestModelGetsTheTools(t *testing.T) {
 	m := play(untilFinal(toolCall("", "echo", "{}")))
 	mustRun(t, withTools(t, m, toolset, &agent.Options{Limits: run.Limits{Turns: 1}}), human("go"))
 	first, last := m.prompts()[0].Request, m.prompts()[1].Request
-	if want := len(toolset.Catalog(adapter.ProfilePlain).Definitions()); len(first.Tools) != want {
+	if want := len(toolset.Catalog(profile.Plain).Definitions()); len(first.Tools) != want {
 		t.Errorf("got %d tools, want %d", len(first.Tools), want)
 	}
 	diff(t, "tools at the end", last.Tools, first.Tools)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -51,7 +52,7 @@ const callSchema = `{"type":"object","properties":{` +
 	`"arguments":{"type":"object","description":"Its arguments, as its parameters say."}},"required":["name"]}`
 
 // newFinder makes the tools of discovery.
-func newFinder(p adapter.Profile) (*finder, error) {
+func newFinder(p profile.Profile) (*finder, error) {
 	def := &mcp.Tool{
 		Name:        searchTool,
 		Description: "Finds tools by what they should do. Search before you say that something cannot be done.",

@@ -14,6 +14,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -122,7 +123,7 @@ func TestElicitationByError(t *testing.T) {
 
 func TestElicitationOutsideOfARun(t *testing.T) {
 	eachEra(t, mcpclient.Options{Elicitation: answering("next")}, func(t *testing.T, toolset *adapter.Toolset) {
-		if got := toolset.Catalog(adapter.ProfilePlain).Call(t.Context(), lcCall("1", "ask", "{}")).Text; got != "accept next" {
+		if got := toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "ask", "{}")).Text; got != "accept next" {
 			t.Errorf("the tool says %q, want that next was asked", got)
 		}
 	})
@@ -170,7 +171,7 @@ func TestSampling(t *testing.T) {
 			"box got a completion of poet-1",
 			"turn 1: tool sample (1) ends: roses",
 		})
-		if got := toolset.Catalog(adapter.ProfilePlain).Call(t.Context(), lcCall("1", "sample", "{}")).Text; got != "roses" {
+		if got := toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "sample", "{}")).Text; got != "roses" {
 			t.Errorf("outside of a run the tool says %q, want roses", got)
 		}
 	})
@@ -181,7 +182,7 @@ func TestSampling(t *testing.T) {
 func TestQuestionDuringAnAnswer(t *testing.T) {
 	var toolset *adapter.Toolset
 	poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		poem := toolset.Catalog(adapter.ProfilePlain).Call(ctx, lcCall("x", "two__ask", "{}")).Text
+		poem := toolset.Catalog(profile.Plain).Call(ctx, lcCall("x", "two__ask", "{}")).Text
 		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: poem}}}, nil
 	})
 	toolset = openAll(t, &adapter.Options{

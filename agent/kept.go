@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -45,7 +46,7 @@ type reader struct {
 	offered model.Tool // as models get it
 }
 
-func newReader(p adapter.Profile) *reader {
+func newReader(p profile.Profile) *reader {
 	source := adapter.Func(readResult, kept.Description+" "+
 		"In the arguments of other tools {\"$result\": handle} stands for the text of a result, and {\"$result\": handle, \"pointer\": \"/a/0\"} for a value of its JSON: "+
 		"so it need not be read to be passed on.",

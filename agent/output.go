@@ -12,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/internal/reminder"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -190,7 +191,7 @@ func (e *engine) shape(wanted *output) error {
 // answering is the recipe for an answer that fits the arguments of a tool.
 func (r *recipe) answering(answer *adapter.FuncTool) *recipe {
 	with := *r
-	if strict := answer.Catalog(adapter.ProfileOpenAIStrict); r.takesFormat(strict, &with.format) {
+	if strict := answer.Catalog(profile.OpenAIStrict); r.takesFormat(strict, &with.format) {
 		with.output = strict.Tools()[0]
 		return &with
 	}

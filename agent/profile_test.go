@@ -10,7 +10,7 @@ import (
 	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/openai"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -47,16 +47,16 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model agent.Model
 		wire  *memhttp.Wire
-		want  adapter.Profile
+		want  profile.Profile
 	}{
-		"langchaingo's openai":    {lc.Model(langchain, nil), w, adapter.ProfileOpenAI},
-		"langchaingo's anthropic": {lc.Model(anthropics, nil), claude, adapter.ProfileAnthropic},
-		"a host":                  {hosted(t, w, "groq", "m"), w, adapter.ProfileOpenAI},
-		"Gemini as a host":        {hosted(t, w, "gemini", "m"), w, adapter.ProfileGemini},
-		"a vendor at a host":      {hosted(t, w, "openrouter", "anthropic/claude-x"), w, adapter.ProfileAnthropic},
-		"as the options say":      {lc.Model(langchain, &lc.ModelOptions{Profile: adapter.ProfileOpenAIStrict}), w, adapter.ProfileOpenAIStrict},
-		"as the server wrote it":  {lc.Model(langchain, &lc.ModelOptions{Profile: adapter.ProfilePlain}), w, adapter.ProfilePlain},
-		"by the dialect":          {lc.Model(new(keeper), &lc.ModelOptions{Dialect: "google"}), nil, adapter.ProfileGoogleAI},
+		"langchaingo's openai":    {lc.Model(langchain, nil), w, profile.OpenAI},
+		"langchaingo's anthropic": {lc.Model(anthropics, nil), claude, profile.Anthropic},
+		"a host":                  {hosted(t, w, "groq", "m"), w, profile.OpenAI},
+		"Gemini as a host":        {hosted(t, w, "gemini", "m"), w, profile.Gemini},
+		"a vendor at a host":      {hosted(t, w, "openrouter", "anthropic/claude-x"), w, profile.Anthropic},
+		"as the options say":      {lc.Model(langchain, &lc.ModelOptions{Profile: profile.OpenAIStrict}), w, profile.OpenAIStrict},
+		"as the server wrote it":  {lc.Model(langchain, &lc.ModelOptions{Profile: profile.Plain}), w, profile.Plain},
+		"by the dialect":          {lc.Model(new(keeper), &lc.ModelOptions{Dialect: "google"}), nil, profile.GoogleAI},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tools, s := open(t, nil)

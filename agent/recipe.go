@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
@@ -26,7 +27,7 @@ type recipe struct {
 	output   *adapter.Tool   // for a structured answer, see As
 	format   json.RawMessage // of an answer that is text; nil: it is given by the tool
 	opts     *Options
-	profile  adapter.Profile
+	profile  profile.Profile
 	window   *atomic.Int64 // of the model in tokens, as it or its refusals told; 0: unknown
 	stepped  *stepped      // by Advance
 	renewals *renewer      // nil without a store

@@ -9,10 +9,11 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/langchain"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 func ExampleSource() {
-	catalog := langchain.Source(tools.Calculator{}).Catalog(adapter.ProfilePlain)
+	catalog := langchain.Source(tools.Calculator{}).Catalog(profile.Plain)
 	r := catalog.Call(context.Background(), llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: "calculator", Arguments: `{"input":"6*7"}`}})
 	fmt.Println(r.Text)
 	// Output: 42

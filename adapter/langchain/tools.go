@@ -12,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/tools"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -20,7 +21,7 @@ import (
 // what the input must look like.
 func Tools(source adapter.Source) []tools.Tool {
 	var out []tools.Tool
-	for _, tool := range source.Catalog(adapter.ProfilePlain).Tools() {
+	for _, tool := range source.Catalog(profile.Plain).Tools() {
 		out = append(out, tool)
 	}
 	return out

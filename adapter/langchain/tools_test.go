@@ -14,6 +14,7 @@ import (
 	"github.com/tmc/langchaingo/tools"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -123,7 +124,7 @@ func (c calculator) Call(_ context.Context, input string) (string, error) {
 
 // langchaingo's tools are offered with one text.
 func TestSource(t *testing.T) {
-	catalog := Source(calculator{"my calculator"}, calculator{"other"}).Catalog(adapter.ProfilePlain)
+	catalog := Source(calculator{"my calculator"}, calculator{"other"}).Catalog(profile.Plain)
 	if got := catalog.Definitions()[0].Function; got.Name != "my_calculator" || got.Description != "Adds up." || fmt.Sprintf("%s", got.Parameters) != textSchema {
 		t.Errorf("got %+v", got)
 	}

@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -174,7 +175,7 @@ func (m *Model) address(key string) error {
 func (m *Model) Info() model.Info {
 	r := ruleOf(m.name)
 	return model.Info{
-		Provider: "anthropic", Name: m.name, Endpoint: "messages", Profile: "anthropic", Window: r.window,
+		Provider: "anthropic", Name: m.name, Endpoint: "messages", Profile: profile.Anthropic, Window: r.window,
 		MaxTokens: r.bound(0, m.options.MaxTokens, m.options.Effort),
 		Formats:   func(bool) bool { return r.formats },
 		Media:     takes, ToolsFirst: true,

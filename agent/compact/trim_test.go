@@ -13,6 +13,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -38,7 +39,7 @@ func open(t *testing.T, text string, o *adapter.Options) *adapter.Toolset {
 }
 
 func callTool(t *testing.T, ts *adapter.Toolset, name, args string) string {
-	r := ts.Catalog(adapter.ProfilePlain).Call(t.Context(), llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: args}})
+	r := ts.Catalog(profile.Plain).Call(t.Context(), llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: args}})
 	if r.IsError {
 		t.Fatal(r.Text)
 	}

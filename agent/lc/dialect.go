@@ -7,23 +7,23 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
 )
 
 // form is what a dialect stands for.
 type form struct {
 	rules    convert.Rules
-	profile  adapter.Profile
+	profile  profile.Profile
 	provider string // in the words of OpenTelemetry's conventions
 }
 
 var forms = map[string]form{
-	"openai":    {convert.OpenAI, adapter.ProfileOpenAI, "openai"},
-	"anthropic": {convert.Anthropic, adapter.ProfileAnthropic, "anthropic"},
-	"bedrock":   {convert.Bedrock, adapter.ProfileOpenAI, "aws.bedrock"},
-	"google":    {convert.Google, adapter.ProfileGoogleAI, "gcp.gemini"},
-	"mistral":   {convert.Mistral, adapter.ProfileOpenAI, "mistral_ai"},
+	"openai":    {convert.OpenAI, profile.OpenAI, "openai"},
+	"anthropic": {convert.Anthropic, profile.Anthropic, "anthropic"},
+	"bedrock":   {convert.Bedrock, profile.OpenAI, "aws.bedrock"},
+	"google":    {convert.Google, profile.GoogleAI, "gcp.gemini"},
+	"mistral":   {convert.Mistral, profile.OpenAI, "mistral_ai"},
 }
 
 // packages are the dialects of langchaingo's packages that are not openai.

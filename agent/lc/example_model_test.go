@@ -12,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/tools"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 )
@@ -44,7 +45,7 @@ func ExampleModel_langchaingo() {
 		says("Thought: Do I need to use a tool? Yes\nAction: forecast\nAction Input: {\"city\":\"Oslo\"}"),
 		says("Thought: Do I need to use a tool? No\nAI: Take sunglasses."),
 	)
-	tool := forecast().Catalog(adapter.ProfilePlain).Tools()[0]
+	tool := forecast().Catalog(profile.Plain).Tools()[0]
 	executor := agents.NewExecutor(agents.NewConversationalAgent(llm, []tools.Tool{tool}), agents.WithMemory(memory.NewConversationBuffer()))
 	answer, err := chains.Run(context.Background(), executor, "What do I need in Oslo?")
 	if err != nil {

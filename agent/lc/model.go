@@ -12,7 +12,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -37,8 +37,8 @@ type ModelOptions struct {
 	Provider string
 
 	// Profile is the provider for which the schemas of tools are written. Default: by the dialect:
-	// [adapter.ProfileAnthropic], [adapter.ProfileGoogleAI] or [adapter.ProfileOpenAI].
-	Profile adapter.Profile
+	// [profile.Anthropic], [profile.GoogleAI] or [profile.OpenAI].
+	Profile profile.Profile
 
 	// Stream has the model stream. Some models of langchaingo mix up parallel tool calls then, pass them as
 	// text, or take a broken stream for a whole answer, the one for OpenAI among them. Default: if the
@@ -78,7 +78,7 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 		w.options.Stream = true
 	}
 	w.info = model.Info{
-		Provider: w.options.Provider, Name: asked.Model, Profile: string(w.options.Profile), MaxTokens: asked.MaxTokens,
+		Provider: w.options.Provider, Name: asked.Model, Profile: w.options.Profile, MaxTokens: asked.MaxTokens,
 		Media: w.options.Media, Whole: !w.options.Stream, NoTools: noTools(m),
 	}
 	if named, ok := m.(interface{ ModelName() string }); ok && w.info.Name == "" {
@@ -88,7 +88,7 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 		w.info.Provider = form.provider
 	}
 	if w.info.Profile == "" {
-		w.info.Profile = string(form.profile)
+		w.info.Profile = form.profile
 	}
 	return w
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tmc/langchaingo/llms/ollama"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -130,7 +131,7 @@ func TestInfo(t *testing.T) {
 		provider, profile string
 	}{
 		{claude, nil, "anthropic", "anthropic"},
-		{claude, &lc.ModelOptions{Provider: "acme", Profile: adapter.ProfilePlain}, "acme", "plain"},
+		{claude, &lc.ModelOptions{Provider: "acme", Profile: profile.Plain}, "acme", "plain"},
 		{claude, &lc.ModelOptions{Dialect: "google"}, "anthropic", "googleai"},
 		{play(), nil, "unknown", "openai"},
 		{play(), &lc.ModelOptions{Dialect: "mistral"}, "mistral_ai", "openai"},
@@ -138,7 +139,7 @@ func TestInfo(t *testing.T) {
 		{play(), &lc.ModelOptions{Dialect: "google"}, "gcp.gemini", "googleai"},
 	} {
 		got := lc.Model(tt.model, tt.opts).Info()
-		if got.Provider != tt.provider || got.Profile != tt.profile || !got.Whole {
+		if got.Provider != tt.provider || string(got.Profile) != tt.profile || !got.Whole {
 			t.Errorf("%T, %+v: got %+v, want %s, %s", tt.model, tt.opts, got, tt.provider, tt.profile)
 		}
 	}

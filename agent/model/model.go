@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"iter"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -31,11 +32,11 @@ type Model interface {
 
 // Info describes a model.
 type Info struct {
-	Provider string // in the words of OpenTelemetry's conventions for generative AI, such as "openai"
-	Name     string // that is asked for
-	Endpoint string // the API that conversations begin at: "chat", "responses" or "messages"; empty: it has only one
-	Profile  string // an adapter.Profile, by which the schemas of tools are written
-	Window   int64  // tokens of request and reply; 0: unknown
+	Provider string          // in the words of OpenTelemetry's conventions for generative AI, such as "openai"
+	Name     string          // that is asked for
+	Endpoint string          // the API that conversations begin at: "chat", "responses" or "messages"; empty: it has only one
+	Profile  profile.Profile // by which the schemas of tools are written; empty: [profile.OpenAI]
+	Window   int64           // tokens of request and reply; 0: unknown
 
 	// MaxTokens bounds a reply for which the request names no bound. 0: the host's own.
 	MaxTokens int

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
@@ -179,7 +180,7 @@ func TestNesting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer toolset.Close()
-	name := toolset.Catalog(adapter.ProfileOpenAI).Definitions()[0].Function.Name
+	name := toolset.Catalog(profile.OpenAI).Definitions()[0].Function.Name
 	run(t, r.agent(t, &asking{Model: play(uses("1", name, "{}"), says("Done.")), tracer: r.tracers.Tracer("")}, agent.Options{}, toolset))
 	lines := r.lines(t)
 	for _, want := range []string{"invoke_agent → execute_tool " + name + " → tools/call greet ", "invoke_agent → chat m → POST "} {

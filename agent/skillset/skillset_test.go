@@ -11,6 +11,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/skillset"
@@ -71,7 +72,7 @@ const head = "---\nname: pdf\ndescription: |-\n  Fills\n  forms.\nallowed-tools:
 
 func call(t *testing.T, s *skillset.Set, tool, arguments string) string {
 	t.Helper()
-	return s.Catalog(adapter.ProfilePlain).Call(t.Context(), llms.ToolCall{
+	return s.Catalog(profile.Plain).Call(t.Context(), llms.ToolCall{
 		ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: tool, Arguments: arguments},
 	}).Text
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/langchain"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -215,7 +216,7 @@ func TestDispatch(t *testing.T) {
 	var l log
 	ts := l.toolset(t)
 	turn := calls("south__temperature", `{"city":"Rome","days":1}`, "south__temperature", `{"city":"Oslo","days":1}`, "north__temperature", `{"city":"Oslo","days":1}`)
-	messages, err := ts.Catalog(adapter.ProfilePlain).Dispatch(t.Context(), turn.ToolCalls)
+	messages, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), turn.ToolCalls)
 	if err != nil {
 		t.Fatal(err)
 	}

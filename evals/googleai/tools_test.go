@@ -16,6 +16,7 @@ import (
 	"github.com/tmc/langchaingo/llms/googleai"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -173,8 +174,8 @@ func TestToolsOfServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := a.Profile(); got != adapter.ProfileGoogleAI {
-				t.Errorf("got the profile %s, want %s", got, adapter.ProfileGoogleAI)
+			if got := a.Profile(); got != profile.GoogleAI {
+				t.Errorf("got the profile %s, want %s", got, profile.GoogleAI)
 			}
 			if _, err := a.Run(t.Context(), agent.Text("go")); err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/evals/llama/tiny"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -50,12 +51,12 @@ func twoTools(result func(n int32) string) *toolbox {
 		&mcp.Tool{Name: tiny.Clock, Description: "The time.", InputSchema: citySchema})
 }
 
-func (b *toolbox) catalog(p adapter.Profile) *adapter.Catalog {
+func (b *toolbox) catalog(p profile.Profile) *adapter.Catalog {
 	return adapter.Merge(b.all...).Catalog(p)
 }
 
 // called has the model call one of the tools, by arguments that fit its schema.
-func (b *toolbox) called(ctx context.Context, t *trial, p adapter.Profile) error {
+func (b *toolbox) called(ctx context.Context, t *trial, p profile.Profile) error {
 	if b.err != nil {
 		return b.err
 	}
@@ -75,12 +76,12 @@ func (b *toolbox) called(ctx context.Context, t *trial, p adapter.Profile) error
 	return nil
 }
 
-// toolProbes offer the tools of servers of the official packages, in the words of each provider. [adapter.ProfileGoogleAI] is
+// toolProbes offer the tools of servers of the official packages, in the words of each provider. [profile.GoogleAI] is
 // left out: its schemas are for a library, and hold no argument to a list or to a bound.
 func toolProbes(lists fs.FS) (all []probe) {
 	for _, list := range []string{"everything", "filesystem", "memory", "sequential-thinking", "pdf"} {
-		for _, p := range adapter.Profiles() {
-			if p != adapter.ProfileGoogleAI {
+		for _, p := range profile.All() {
+			if p != profile.GoogleAI {
 				all = append(all, probe{"tools/" + list + "/" + string(p), "", func(ctx context.Context, t *trial) error { return t.offer(ctx, lists, list, p) }})
 			}
 		}
@@ -89,7 +90,7 @@ func toolProbes(lists fs.FS) (all []probe) {
 }
 
 // offer offers the tools of a list, all together, and each alone if the server holds its call to the schema.
-func (t *trial) offer(ctx context.Context, lists fs.FS, list string, p adapter.Profile) error {
+func (t *trial) offer(ctx context.Context, lists fs.FS, list string, p profile.Profile) error {
 	data, err := fs.ReadFile(lists, list+".jsonl")
 	if err != nil {
 		return err
@@ -129,7 +130,7 @@ func requiredCall(ctx context.Context, t *trial) error { return t.property(ctx, 
 func refusedSchema(ctx context.Context, t *trial) error {
 	odd := &mcp.Tool{Name: "odd", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"string","maxLength":2000}}}`)}
 	tools := adapter.Merge(append(twoTools(nil).all, native(nil, odd).all...)...)
-	_, err := t.say(ctx, "Hi", llms.WithTools(tools.Catalog(adapter.ProfilePlain).Definitions()))
+	_, err := t.say(ctx, "Hi", llms.WithTools(tools.Catalog(profile.Plain).Definitions()))
 	if err != nil && !strings.Contains(err.Error(), `"odd"`) {
 		return fmt.Errorf("%w, without the name of the tool", err)
 	}
@@ -140,7 +141,7 @@ func refusedSchema(ctx context.Context, t *trial) error {
 // property wants a call with an argument of this schema, in the words for this server.
 func (t *trial) property(ctx context.Context, schema string) error {
 	def := &mcp.Tool{Name: "count", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":` + schema + `},"required":["n"]}`)}
-	if err := native(nil, def).called(ctx, t, adapter.Profile(t.llm.Info().Profile)); err != nil {
+	if err := native(nil, def).called(ctx, t, profile.Profile(t.llm.Info().Profile)); err != nil {
 		return fmt.Errorf("%s: %w", schema, err)
 	}
 	return nil

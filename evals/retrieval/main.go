@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -122,7 +123,7 @@ func catalogOf(file string) (*adapter.Catalog, error) {
 			}
 		}
 	}
-	return adapter.Merge(all...).Catalog(adapter.ProfilePlain), nil
+	return adapter.Merge(all...).Catalog(profile.Plain), nil
 }
 
 func nothing(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }

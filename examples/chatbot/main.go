@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain"
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -92,7 +92,7 @@ func (c *chatbot) round(ctx context.Context) (over bool, err error) {
 }
 
 func (c *chatbot) listTools() {
-	for _, tool := range c.host.Tools().Catalog(adapter.ProfilePlain).Tools() {
+	for _, tool := range c.host.Tools().Catalog(profile.Plain).Tools() {
 		first, _, _ := strings.Cut(tool.Description(), "\n")
 		fmt.Fprintf(c.out, "  %s: %s\n", hosttext.Line(tool.Name(), 100), hosttext.Line(first, 200))
 	}

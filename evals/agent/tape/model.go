@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	llm "github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -14,12 +15,12 @@ import (
 
 // Info is what an agent knows of a model that is recorded, and knows again when it is played.
 type Info struct {
-	Provider  string `json:"provider,omitempty"`
-	Name      string `json:"name,omitempty"`
-	Endpoint  string `json:"endpoint,omitempty"`
-	Profile   string `json:"profile,omitempty"`
-	Window    int64  `json:"window,omitempty"`
-	MaxTokens int    `json:"max_tokens,omitempty"`
+	Provider  string          `json:"provider,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Endpoint  string          `json:"endpoint,omitempty"`
+	Profile   profile.Profile `json:"profile,omitempty"`
+	Window    int64           `json:"window,omitempty"`
+	MaxTokens int             `json:"max_tokens,omitempty"`
 }
 
 // InfoOf is the part of a model's description that is recorded.

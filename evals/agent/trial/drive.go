@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -248,7 +249,7 @@ func hash(values ...any) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-func toolsHash(sources []adapter.Source, p adapter.Profile) string {
+func toolsHash(sources []adapter.Source, p profile.Profile) string {
 	var all []any
 	for _, s := range sources {
 		all = append(all, s.Catalog(p).Definitions())

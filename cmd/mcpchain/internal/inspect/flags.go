@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/revisions"
@@ -22,7 +22,7 @@ type options struct {
 	file, server string
 	json         bool
 	profile      string
-	profiles     []adapter.Profile
+	profiles     []profile.Profile
 	model        *models.Flags
 	timeout      time.Duration
 	budget       int64 // tokens of all tools in a request; 0: any number
@@ -85,7 +85,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 // profileNames lists the providers.
 func profileNames() string {
 	var names []string
-	for _, p := range adapter.Profiles() {
+	for _, p := range profile.All() {
 		names = append(names, fmt.Sprint(p))
 	}
 	return strings.Join(names, ", ")
@@ -168,7 +168,7 @@ func (o *options) chooseProfiles() error {
 	if o.profile == "" && !o.json {
 		return nil
 	}
-	for _, p := range adapter.Profiles() {
+	for _, p := range profile.All() {
 		if o.profile == "" || o.profile == "all" || o.profile == string(p) {
 			o.profiles = append(o.profiles, p)
 		}
@@ -194,6 +194,6 @@ func (o *options) endpoint() error {
 	if err != nil {
 		return err
 	}
-	o.profile = model.Info().Profile
+	o.profile = string(model.Info().Profile)
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -258,14 +258,14 @@ func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		flags []string
-		want  adapter.Profile
+		want  profile.Profile
 	}{
-		{[]string{"-base-url", "https://api.openai.com/v1"}, adapter.ProfileOpenAI},
-		{[]string{"-base-url", "https://generativelanguage.googleapis.com/v1beta/openai"}, adapter.ProfileGemini},
-		{[]string{"-base-url", "https://openrouter.ai/api/v1", "-model", "anthropic/claude-x"}, adapter.ProfileAnthropic},
+		{[]string{"-base-url", "https://api.openai.com/v1"}, profile.OpenAI},
+		{[]string{"-base-url", "https://generativelanguage.googleapis.com/v1beta/openai"}, profile.Gemini},
+		{[]string{"-base-url", "https://openrouter.ai/api/v1", "-model", "anthropic/claude-x"}, profile.Anthropic},
 	} {
 		o, err := parse(append(tt.flags, "mcp.json"), func(string) string { return "" }, io.Discard)
-		if err != nil || !slices.Equal(o.profiles, []adapter.Profile{tt.want}) || !o.detailed() {
+		if err != nil || !slices.Equal(o.profiles, []profile.Profile{tt.want}) || !o.detailed() {
 			t.Errorf("%v: got %+v, %v, want the profile %s in detail", tt.flags, o, err, tt.want)
 		}
 	}
@@ -275,7 +275,7 @@ func TestEndpoint(t *testing.T) {
 func TestAllProfiles(t *testing.T) {
 	t.Parallel()
 	_, out, _ := inspectFile(t, servers(odd), "-profile", "all")
-	for _, p := range adapter.Profiles() {
+	for _, p := range profile.All() {
 		_, rest, ok := strings.Cut(out, "    "+string(p)+": ")
 		if section, _, _ := strings.Cut(rest, "\n      }"); !ok || !strings.Contains(section, `"properties": {`) {
 			t.Errorf("%s: got %s\nwant what it is sent", p, out)

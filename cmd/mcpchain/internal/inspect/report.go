@@ -12,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/templates"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -238,7 +239,7 @@ func (s *serverReport) incomplete(what string, err error) string {
 }
 
 // fillProfile adds the definitions for a provider.
-func fillProfile(tools *adapter.Toolset, p adapter.Profile, byTool map[string]*toolReport) error {
+func fillProfile(tools *adapter.Toolset, p profile.Profile, byTool map[string]*toolReport) error {
 	catalog := tools.Catalog(p)
 	reports := map[string]*profileReport{}
 	for _, d := range catalog.Definitions() {
@@ -258,7 +259,7 @@ func fillProfile(tools *adapter.Toolset, p adapter.Profile, byTool map[string]*t
 	return nil
 }
 
-func profileOf(p adapter.Profile, d llms.Tool) (*profileReport, error) {
+func profileOf(p profile.Profile, d llms.Tool) (*profileReport, error) {
 	raw, err := json.Marshal(d)
 	if err != nil {
 		return nil, err

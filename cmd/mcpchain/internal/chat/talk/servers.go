@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/setup"
@@ -187,7 +188,7 @@ func (s *Session) connect(ctx context.Context) error {
 		return err
 	}
 	s.reportServers(append(s.Servers.Wrong, toolset.Servers()...))
-	if len(toolset.Catalog(adapter.ProfilePlain).Tools()) == 0 {
+	if len(toolset.Catalog(profile.Plain).Tools()) == 0 {
 		s.Screen.Note(screen.Warn, "there are no tools; the model answers alone")
 	}
 	return nil

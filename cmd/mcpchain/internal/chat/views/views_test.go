@@ -22,6 +22,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -126,7 +127,7 @@ func offered(t *testing.T, o Options) (*Service, string) {
 
 func offer(t *testing.T, s *Service, arguments string) string {
 	t.Helper()
-	catalog := s.opts.Tools.Catalog(adapter.ProfilePlain)
+	catalog := s.opts.Tools.Catalog(profile.Plain)
 	res := catalog.Call(t.Context(), llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "show", Arguments: "{}"}})
 	if res.Raw == nil {
 		t.Fatal(res.Err)

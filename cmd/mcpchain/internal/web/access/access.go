@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -154,7 +155,7 @@ type source struct {
 }
 
 // Catalog implements [adapter.Source].
-func (s *source) Catalog(p adapter.Profile) *adapter.Catalog {
+func (s *source) Catalog(p profile.Profile) *adapter.Catalog {
 	if g, err := s.access.grant(s.user, s.server); err == nil {
 		if tools := g.connected(); tools != nil {
 			return tools.Catalog(p)

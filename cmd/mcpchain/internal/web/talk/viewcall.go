@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -121,7 +122,7 @@ func (m oneCall) next(messages []run.Message) (run.Message, error) {
 	if json.Unmarshal([]byte(messages[0].Text()), &c) != nil {
 		return run.Message{}, errors.New("the input is not a call of a view")
 	}
-	tool, err := m.tools.Catalog(adapter.ProfilePlain).Find(c.Server, c.Tool, "")
+	tool, err := m.tools.Catalog(profile.Plain).Find(c.Server, c.Tool, "")
 	if err != nil {
 		return run.Message{}, err
 	}
