@@ -132,9 +132,7 @@ func (c *caller) throughNotify(ctx context.Context, l *link, method string, para
 		return err
 	}
 	o := new(callOptions)
-	for _, opt := range meta {
-		opt(o)
-	}
+	o.apply(meta)
 	q := &Request{Client: c.client, Method: method, Notification: true, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
 	maps.Copy(q.Meta, o.meta)
 	q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {

@@ -88,7 +88,6 @@ type record struct {
 
 	RequestHash string `json:"requestHash,omitempty"` // SHA-256 of the JSON of the server's request
 	ReplyHash   string `json:"replyHash,omitempty"`   // SHA-256 of the reply to the server
-
 }
 
 // run is one request and its state.

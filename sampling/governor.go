@@ -79,7 +79,6 @@ func (l Limits) check() error {
 		negative bool
 	}{
 		{"MaxTokens", l.MaxTokens < 0}, {"InputBytes", l.InputBytes < 0}, {"Window", l.Window < 0},
-
 		{"All", l.All.negative()}, {"Server", l.Server.negative()}, {"Call", l.Call.negative()},
 	} {
 		if one.negative {
@@ -132,10 +131,6 @@ func setDefault[T int | int64 | float64 | time.Duration](p *T, v T) {
 	}
 }
 
-func (l *Limits) total() Budget {
-	return l.All
-}
-
 // governor admits requests, and keeps their accounts.
 type governor struct {
 	limits Limits
@@ -148,7 +143,7 @@ type governor struct {
 
 func newGovernor(l Limits) *governor {
 	return &governor{
-		limits: l, total: newAccount("all servers", l.total(), l.Window),
+		limits: l, total: newAccount("all servers", l.All, l.Window),
 		servers: map[string]*account{}, calls: map[callKey]*account{},
 	}
 }

@@ -64,7 +64,7 @@ func Open(ctx context.Context, place string) (_ *DB, err error) {
 // OpenStore opens a place for runs alone, which may be a folder, too: one that is there, or a name that ends with a slash. The
 // caller closes it.
 func OpenStore(ctx context.Context, place string) (record.Store, func() error, error) {
-	if info, err := os.Stat(place); strings.HasSuffix(place, "/") || err == nil && info.IsDir() {
+	if isFolder(place) {
 		store, err := filestore.Open(place, nil)
 		return store, func() error { return nil }, err
 	}
@@ -73,6 +73,12 @@ func OpenStore(ctx context.Context, place string) (record.Store, func() error, e
 		return nil, nil, err
 	}
 	return db.Runs, db.Close, nil
+}
+
+// isFolder reports whether a place is a folder. A URL that ends with a slash is none.
+func isFolder(place string) bool {
+	info, err := os.Stat(place)
+	return err == nil && info.IsDir() || strings.HasSuffix(place, "/") && !strings.Contains(place, "://")
 }
 
 // prepare makes a file that only the user of this process may read. Those that SQLite makes beside it get the same rights.

@@ -3,6 +3,7 @@ package database
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,5 +34,28 @@ func TestOpen(t *testing.T) {
 		if IsPostgres(place) != want {
 			t.Errorf("%s: got %v, want %v", place, !want, want)
 		}
+	}
+}
+
+// The URL of a server is not a folder, whatever it ends with.
+func TestOpenStore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for place, want := range map[string]string{"mysql://user:secret@h/": "not kept at mysql:// places", "postgres://127.0.0.1:1/": "127.0.0.1"} {
+		if _, _, err := OpenStore(t.Context(), place); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: got %v, want %q", place, err, want)
+		}
+	}
+	for _, place := range []string{"runs/", "runs", "runs.db"} { // the second is the folder by now
+		_, closer, err := OpenStore(t.Context(), place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := closer(); err != nil {
+			t.Error(err)
+		}
+	}
+	made, err := filepath.Glob("*")
+	if err != nil || !slices.Equal(made, []string{"runs", "runs.db"}) {
+		t.Errorf("got %q, %v", made, err)
 	}
 }
