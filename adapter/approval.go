@@ -214,7 +214,7 @@ func (q *question) put(ctx context.Context) (d approval.Decision, err error) {
 	log := q.tool.policy.log
 	about := *q.about
 	about.Arguments = slices.Clone(q.about.Arguments)
-	err = guarded(log, "ApproveFunc", func() (err error) {
+	err = guarded(log, "Options.Approve", func() (err error) {
 		d, err = q.ask(ctx, &about)
 		return err
 	})

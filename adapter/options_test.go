@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Each number among the options is in one table: what 0 means, and what a negative number means.
@@ -27,7 +29,7 @@ func TestNumbersOfOptions(t *testing.T) {
 	check := func(typ reflect.Type, want map[string]meaning, made func(field int, value int64) reflect.Value) {
 		for i := range typ.NumField() {
 			f := typ.Field(i)
-			if !f.IsExported() || f.Type.Kind() != reflect.Int && f.Type.Kind() != reflect.Int64 || f.Name == "Prefix" || f.Name == "Trust" {
+			if !f.IsExported() || f.Type.Kind() != reflect.Int && f.Type.Kind() != reflect.Int64 || f.Name == "Trust" {
 				continue
 			}
 			m, ok := want[f.Name]
@@ -65,7 +67,22 @@ func TestPolicyOfAServer(t *testing.T) {
 	if got.CallTimeout != -1 || got.MaxResult != 1000 || got.Trust != TrustNone || got.Start != StartAvailable || got.ConnectTimeout != 30*time.Second {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := Open(t.Context(), nil, &Options{Policy: Policy{Start: "late"}}); err == nil || err.Error() != `open toolset: Policy.Start is "late": want "required", "available" or "lazy"` {
-		t.Errorf("got %v", err)
+	for want, o := range map[string]struct {
+		all    Policy
+		server Server
+	}{
+		`open toolset: Policy.Start is "late": want "required", "available" or "lazy"`:                      {all: Policy{Start: "late"}},
+		`open toolset: server "p": Policy.Start is "late": want "required", "available" or "lazy"`:          {server: Server{Policy: Policy{Start: "late"}}},
+		`open toolset: server "p": Policy.Trust is 4: want TrustNone, TrustHints or TrustFull`:              {server: Server{Policy: Policy{Trust: TrustFull + 1}}},
+		`open toolset: Policy.Trust is -1: want TrustNone, TrustHints or TrustFull`:                         {all: Policy{Trust: -1}},
+		`open toolset: server "p": Policy.Start "lazy" does not go with Client, which is connected already`: {server: Server{Policy: Policy{Start: StartLazy}, Client: new(mcpclient.Client)}},
+	} {
+		o.server.Name = "p"
+		if o.server.Client == nil {
+			o.server.Transport = newPeer().transport(t)
+		}
+		if _, err := Open(t.Context(), []Server{o.server}, &Options{Policy: o.all}); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }

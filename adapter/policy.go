@@ -106,9 +106,13 @@ func (p Policy) over(common Policy) Policy {
 func (p *Policy) check() error {
 	switch p.Start {
 	case "", StartRequired, StartAvailable, StartLazy:
-		return nil
+	default:
+		return fmt.Errorf("Policy.Start is %q: want %q, %q or %q", cut(string(p.Start), 200), StartRequired, StartAvailable, StartLazy)
 	}
-	return fmt.Errorf("Policy.Start is %q: want %q, %q or %q", cut(string(p.Start), 200), StartRequired, StartAvailable, StartLazy)
+	if p.Trust < 0 || p.Trust > TrustFull { // 0: that of the toolset
+		return fmt.Errorf("Policy.Trust is %d: want TrustNone, TrustHints or TrustFull", p.Trust)
+	}
+	return nil
 }
 
 // policy is how the host treats the tools of one server. All tools of a server share one, on every

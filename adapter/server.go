@@ -83,7 +83,7 @@ func checkServer(s *Server) error {
 	case s.Client != nil && s.Transport != nil:
 		return fmt.Errorf("server %q: set either Transport or Client, not both", s.Name)
 	case s.Client != nil && s.Policy.Start == StartLazy:
-		return fmt.Errorf("server %q: Start does not go with Client, which is connected already", s.Name)
+		return fmt.Errorf("server %q: Policy.Start %q does not go with Client, which is connected already", s.Name, StartLazy)
 	case s.Client != nil && s.PerUser > 0:
 		return fmt.Errorf("server %q: PerUser does not go with Client, which is one connection", s.Name)
 	case s.Client != nil && s.Revision != "":
@@ -91,5 +91,8 @@ func checkServer(s *Server) error {
 	case s.Revision != "" && !slices.Contains(mcpclient.Revisions(), s.Revision):
 		return fmt.Errorf("server %q: Revision %q: want one of %s", s.Name, cut(s.Revision, 200), strings.Join(mcpclient.Revisions(), ", "))
 	}
-	return s.Policy.check()
+	if err := s.Policy.check(); err != nil {
+		return fmt.Errorf("server %q: %w", s.Name, err)
+	}
+	return nil
 }
