@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +12,10 @@ import (
 )
 
 // Connect reaches the server, finds out which revision it speaks, and prepares
-// it for use. The context bounds the connecting only, and so does
-// [Timeouts.Connect] if it has no deadline. Connect returns within half
-// a second of its end: a process that was started in vain and does not end by
-// itself is killed.
+// it for use. The context bounds the connecting only. Without a deadline of its own that
+// takes at most 1 min over the input and output of a process, and 10 min elsewhere, where a
+// person may have to log in first. Connect returns within half a second of its end: a process
+// that was started in vain and does not end by itself is killed.
 //
 // A server that answers server/discover is modern. Every other answer is a legacy
 // server's, and so is silence for [Timeouts.Probe]; those get initialize. Failures that
@@ -161,8 +160,7 @@ func (c *connector) connecting(ctx context.Context) (context.Context, context.Ca
 	case wire.Bounded:
 		limit = t.ConnectTimeout()
 	}
-	limit = cmp.Or(c.opts.Timeouts.Connect, limit)
-	if _, bounded := ctx.Deadline(); bounded || limit < 0 {
+	if _, bounded := ctx.Deadline(); bounded {
 		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, limit, lateConnect(limit))
@@ -172,7 +170,7 @@ func (c *connector) connecting(ctx context.Context) (context.Context, context.Ca
 type lateConnect time.Duration
 
 func (l lateConnect) Error() string {
-	return fmt.Sprintf("no connection within %v (Options.Timeouts.Connect)", time.Duration(l))
+	return fmt.Sprintf("no connection within %v (give the context of Connect a deadline to wait longer)", time.Duration(l))
 }
 
 // open does all that precedes the first call.

@@ -68,11 +68,6 @@ type Timeouts struct {
 	// [Task.Wait], nor a subscription.
 	Call time.Duration
 
-	// Connect bounds [Connect] where its context has no deadline. Default 1 min
-	// over the input and output of a process, 10 min elsewhere, where a person may
-	// have to log in first; negative: none.
-	Connect time.Duration
-
 	// Probe bounds the wait for an answer to server/discover before the
 	// server counts as legacy. Default 5 s.
 	Probe time.Duration
@@ -113,8 +108,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// withDefaults leaves Idle, Call and Connect: their defaults depend on the call and
-// the transport.
+// withDefaults leaves Idle and Call: their defaults depend on the call.
 func (t Timeouts) withDefaults() Timeouts {
 	t.Probe = cmp.Or(max(t.Probe, 0), 5*time.Second)
 	t.Close = cmp.Or(max(t.Close, 0), 5*time.Second)
