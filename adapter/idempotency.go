@@ -14,26 +14,13 @@ import (
 )
 
 // KeyMeta is the entry of _meta that carries the key of a call, see [Prepared.WithKey],
-// unless [Server.Idempotency] names another place.
+// unless [Server.KeyInMeta] or [Server.KeyInArgument] names another place.
 const KeyMeta = "io.mcpchain/idempotencyKey"
 
-// Idempotency says that a server recognizes a call that it gets a second time by its key,
-// and where it looks for the key. The zero value says that it does not.
-type Idempotency struct {
-	meta, argument string
-}
-
-// KeyInMeta is the [Idempotency] of a server that takes keys from an entry of _meta.
-func KeyInMeta(name string) Idempotency { return Idempotency{meta: name} }
-
-// KeyInArgument is the [Idempotency] of a server whose tools take keys as an argument,
-// which models are not told about. A tool without that argument takes no keys.
-func KeyInArgument(name string) Idempotency { return Idempotency{argument: name} }
-
 // HonoursKeys reports whether the tool recognizes a call that it gets again with the same
-// key, as the host says in [Server.Idempotency] or [FuncOptions].
+// key, as the host says in [Server.KeyInMeta], [Server.KeyInArgument] or [FuncOptions].
 func (t *Tool) HonoursKeys() bool {
-	return t.honoursKeys || t.keyArgument != "" || t.policy.idempotency.meta != ""
+	return t.honoursKeys || t.keyArgument != "" || t.policy.keyInMeta != ""
 }
 
 // Repeatable reports whether a call of the tool may be made again although it may have
@@ -91,7 +78,7 @@ func (s *sending) withKey(t *Tool, arguments json.RawMessage, opts []mcpclient.C
 
 // keyOption is the option of a call for its key.
 func (t *Tool) keyOption(key string) mcpclient.CallOption {
-	name := t.policy.idempotency.meta
+	name := t.policy.keyInMeta
 	if name == "" {
 		name = KeyMeta
 	}

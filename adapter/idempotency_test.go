@@ -38,9 +38,9 @@ func TestKey(t *testing.T) {
 		honours bool
 	}{
 		"by default":    {Server{}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} K <nil>`, keyedSchema, false},
-		"in _meta":      {Server{Idempotency: KeyInMeta("k")}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} <nil> K`, keyedSchema, true},
-		"in another":    {Server{Idempotency: KeyInArgument("token")}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} K <nil>`, keyedSchema, false},
-		"in the tool's": {Server{Idempotency: KeyInArgument("key")}, `{"city":"Rome"}`, `{"city":"Rome","key":"K"} <nil> <nil>`, `{"additionalProperties":false,"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}`, true},
+		"in _meta":      {Server{KeyInMeta: "k"}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} <nil> K`, keyedSchema, true},
+		"in another":    {Server{KeyInArgument: "token"}, `{"city":"Rome","key":"mine"}`, `{"city":"Rome","key":"mine"} K <nil>`, keyedSchema, false},
+		"in the tool's": {Server{KeyInArgument: "key"}, `{"city":"Rome"}`, `{"city":"Rome","key":"K"} <nil> <nil>`, `{"additionalProperties":false,"properties":{"city":{"type":"string"}},"required":["city"],"type":"object"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := ""
@@ -86,7 +86,7 @@ func TestKeyIsNeverTheModels(t *testing.T) {
 		got = append(got, in.Key)
 		return say("paid"), err
 	})
-	catalog := openOne(t, Server{Idempotency: KeyInArgument("key")}, p).Catalog(profile.Plain)
+	catalog := openOne(t, Server{KeyInArgument: "key"}, p).Catalog(profile.Plain)
 	for range 2 {
 		if r := catalog.Call(t.Context(), call("1", "pay", `{"city":"Rome","key":"mine"}`)); r.Text != "paid" {
 			t.Error(r.Text)
@@ -108,7 +108,7 @@ func openOne(t *testing.T, s Server, p *peer) *Toolset {
 
 // What continues a call has another key than the call, and the same each time.
 func TestKeyOfARound(t *testing.T) {
-	for name, place := range map[string]Idempotency{"in _meta": {}, "in an argument": KeyInArgument("key")} {
+	for name, place := range map[string]string{"in _meta": "", "in an argument": "key"} {
 		t.Run(name, func(t *testing.T) {
 			var keys []string
 			p := newPeer().tool("pay", keyedSchema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -121,9 +121,9 @@ func TestKeyOfARound(t *testing.T) {
 				}
 				return say("paid"), nil
 			})
-			ts := openOne(t, Server{Idempotency: place, Options: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)}}, p)
+			ts := openOne(t, Server{KeyInArgument: place, Options: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)}}, p)
 			input := `{"city":"Rome","key":"K"}`
-			if place.argument != "" {
+			if place != "" {
 				input = `{"city":"Rome"}`
 			}
 			prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "pay", input))
@@ -140,7 +140,7 @@ func TestKeyOfARound(t *testing.T) {
 					t.Error(r.Text)
 				}
 			}
-			if keys[1] != keys[2] || (keys[0] == keys[1]) != (place.argument != "") || !strings.HasPrefix(keys[1], "K") && place.argument == "" {
+			if keys[1] != keys[2] || (keys[0] == keys[1]) != (place != "") || !strings.HasPrefix(keys[1], "K") && place == "" {
 				t.Errorf("got the keys %q", keys)
 			}
 		})

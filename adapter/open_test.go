@@ -208,12 +208,13 @@ func TestOpenTimesOut(t *testing.T) {
 func TestOpenChecksServers(t *testing.T) {
 	reach := transportFunc(unreachable)
 	for want, servers := range map[string][]Server{
-		"has no name":                          {{Transport: reach}},
-		"there twice":                          {{Name: "a", Transport: reach}, {Name: "a", Transport: reach}},
-		"set Transport or Client":              {{Name: "a"}},
-		"either Transport or Client, not both": {{Name: "a", Transport: reach, Client: new(mcpclient.Client)}},
-		"Revision does not go with Client":     {{Name: "a", Revision: "2025-11-25", Client: new(mcpclient.Client)}},
-		`"2025": want one of 2026-07-28, 2025`: {{Name: "a", Revision: "2025", Transport: reach}},
+		"has no name":                           {{Transport: reach}},
+		"there twice":                           {{Name: "a", Transport: reach}, {Name: "a", Transport: reach}},
+		"set Transport or Client":               {{Name: "a"}},
+		"either Transport or Client, not both":  {{Name: "a", Transport: reach, Client: new(mcpclient.Client)}},
+		"set either KeyInMeta or KeyInArgument": {{Name: "a", Transport: reach, KeyInMeta: "k", KeyInArgument: "k"}},
+		"Revision does not go with Client":      {{Name: "a", Revision: "2025-11-25", Client: new(mcpclient.Client)}},
+		`"2025": want one of 2026-07-28, 2025`:  {{Name: "a", Revision: "2025", Transport: reach}},
 	} {
 		if _, err := Open(t.Context(), servers, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)

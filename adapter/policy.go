@@ -124,10 +124,10 @@ type policy struct {
 	place   string        // how the server is reached, for a person
 	approve approval.Func // nil: every call is allowed
 
-	idempotency Idempotency
-	perUser     int // connections at most, one for each user; 0: all users share one
-	maxMedia    int
-	compiler    schemacheck.Validator // of output schemas, unless the client has one
+	keyInMeta, keyInArgument string // see Server
+	perUser                  int    // connections at most, one for each user; 0: all users share one
+	maxMedia                 int
+	compiler                 schemacheck.Validator // of output schemas, unless the client has one
 
 	// What has been learnt about the server.
 	older     atomic.Bool                      // its tools ask by requests: it is spoken to in an older revision
@@ -140,7 +140,7 @@ type policy struct {
 func newPolicy(o *Options, s *Server) *policy {
 	p := &policy{
 		Policy: s.Policy.over(o.Policy), label: s.Name, origin: originOf(s), place: placeOf(s), approve: o.Approve,
-		idempotency: s.Idempotency, maxMedia: o.maxMedia, perUser: max(s.PerUser, 0), log: o.Logger,
+		keyInMeta: s.KeyInMeta, keyInArgument: s.KeyInArgument, maxMedia: o.maxMedia, perUser: max(s.PerUser, 0), log: o.Logger,
 	}
 	if s.Client != nil && p.Start == StartLazy { // it is connected already
 		p.Start = StartAvailable

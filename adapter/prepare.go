@@ -103,7 +103,7 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 }
 
 // WithKey is the same call with a key that is the same each time the call is made, and
-// that no other call has. It goes to the server, see [Server.Idempotency]; models and
+// that no other call has. It goes to the server, see [Server.KeyInMeta]; models and
 // whoever approves the call do not see it. What continues a round has a key of its own
 // that is made of it.
 func (p *Prepared) WithKey(key string) *Prepared {

@@ -62,11 +62,11 @@ type Server struct {
 	// Default: the server's names.
 	Rename func(*mcp.Tool) string
 
-	// Idempotency says that the server recognizes a call that it gets again, by the key
-	// of the call ([Prepared.WithKey]), and where it looks for it: [KeyInMeta] or
-	// [KeyInArgument]. Such a server gets a key with each call. Default: it does not, and
-	// a key that a call has goes along in [KeyMeta].
-	Idempotency Idempotency
+	// KeyInMeta and KeyInArgument say that the server recognizes a call that it gets again, by the key of the call
+	// ([Prepared.WithKey]), and where it looks for it: in this entry of _meta, such as [KeyMeta], or in this argument of its
+	// tools, which models are not told about; a tool without the argument takes no keys. Such a server gets a key with each
+	// call. Default: it does not, and a key that a call has goes along in [KeyMeta].
+	KeyInMeta, KeyInArgument string
 
 	// Pins are the fingerprints that the server's tools must have, by the names
 	// that the server gives them, as [Toolset.Pins] returned them. A tool that is
@@ -88,6 +88,8 @@ func checkServer(s *Server) error {
 		return fmt.Errorf("server %q: PerUser does not go with Client, which is one connection", s.Name)
 	case s.Client != nil && s.Revision != "":
 		return fmt.Errorf("server %q: Revision does not go with Client, which is connected already", s.Name)
+	case s.KeyInMeta != "" && s.KeyInArgument != "":
+		return fmt.Errorf("server %q: set either KeyInMeta or KeyInArgument, not both", s.Name)
 	case s.Revision != "" && !slices.Contains(mcpclient.Revisions(), s.Revision):
 		return fmt.Errorf("server %q: Revision %q: want one of %s", s.Name, cut(s.Revision, 200), strings.Join(mcpclient.Revisions(), ", "))
 	}

@@ -51,7 +51,7 @@ type Tool struct {
 // newTool makes a tool of a definition. client is nil for the toolset's own.
 func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
 	shown, keyArgument := def.InputSchema, ""
-	if name := p.idempotency.argument; name != "" {
+	if name := p.keyInArgument; name != "" {
 		if without, ok := withoutProperty(shown, name); ok {
 			shown, keyArgument = without, name
 		}
@@ -171,7 +171,7 @@ func (t *Tool) Wrapped() bool { return t.wrapped }
 func (t *Tool) Definition() *mcp.Tool { return t.def }
 
 // Shown is the definition as models and persons see it: without the argument of
-// [KeyInArgument]. It is shared and must not be changed.
+// [Server.KeyInArgument]. It is shared and must not be changed.
 func (t *Tool) Shown() *mcp.Tool {
 	if t.shown == nil {
 		return t.def

@@ -115,7 +115,7 @@ func TestRestoredBackupAtAServer(t *testing.T) {
 				}
 				return text("written"), nil
 			})
-			toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: server.connect(t), Idempotency: adapter.KeyInMeta(adapter.KeyMeta)})
+			toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: server.connect(t), KeyInMeta: adapter.KeyMeta})
 			twice := uses(toolCall("1", "write", `{}`), toolCall("2", "write", `{}`))
 			ctx, cancel := context.WithCancel(t.Context())
 			ends := func(ctx context.Context, _ prompt) (*model.Response, error) {

@@ -214,12 +214,11 @@ func (l *life) open(ctx context.Context) (*adapter.Toolset, error) {
 		}
 		return &mcp.CreateMessageResult{Model: "poet-1", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 	})
-	keys := adapter.KeyInMeta(adapter.KeyMeta)
 	return adapter.Open(ctx, []adapter.Server{
 		{Name: "plain", Transport: &mcpclient.HTTP{URL: l.URL + "/plain"}},
-		{Name: "keyed", Transport: &mcpclient.HTTP{URL: l.URL + "/keyed"}, Idempotency: keys},
-		{Name: "locked", Transport: &mcpclient.HTTP{URL: l.URL + "/locked", Client: &http.Client{Transport: locked{}}}, Idempotency: keys},
-		{Name: "legacy", Transport: &mcpclient.HTTP{URL: l.URL + "/legacy"}, Idempotency: keys},
+		{Name: "keyed", Transport: &mcpclient.HTTP{URL: l.URL + "/keyed"}, KeyInMeta: adapter.KeyMeta},
+		{Name: "locked", Transport: &mcpclient.HTTP{URL: l.URL + "/locked", Client: &http.Client{Transport: locked{}}}, KeyInMeta: adapter.KeyMeta},
+		{Name: "legacy", Transport: &mcpclient.HTTP{URL: l.URL + "/legacy"}, KeyInMeta: adapter.KeyMeta},
 	}, &adapter.Options{Client: &mcpclient.Options{Sampling: poet}})
 }
 

@@ -192,7 +192,7 @@ func (d *driver) sources(ctx context.Context, labels, functions []string) (all [
 			as.Revision = mcp.Revision20260728
 		}
 		if s.Keys {
-			as.Idempotency = adapter.KeyInMeta(adapter.KeyMeta)
+			as.KeyInMeta = adapter.KeyMeta
 		}
 		servers = append(servers, as)
 	}

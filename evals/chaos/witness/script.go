@@ -87,7 +87,7 @@ func (s *Script) Agents(ctx context.Context, url string, o agent.Options) (all [
 	for _, kind := range s.Kinds {
 		server := adapter.Server{Name: kind, Transport: &mcpclient.HTTP{URL: url + "/" + kind}}
 		if kind == Keys {
-			server.Idempotency = adapter.KeyInMeta(adapter.KeyMeta)
+			server.KeyInMeta = adapter.KeyMeta
 		}
 		tools, err := adapter.Open(ctx, []adapter.Server{server}, nil)
 		if err != nil {
