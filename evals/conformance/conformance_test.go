@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 	for _, sel := range selections {
 		t.Run(sel.name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			outcomes, verdict := s.run(ctx, client, t.TempDir(), sel.args...)
 			if verdict != nil {

@@ -83,7 +83,7 @@ var startTime = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[0-9-]+Z$`)
 // run makes the suite run the scenarios of args concurrently. The error is the
 // suite's own verdict.
 func (s suite) run(ctx context.Context, client, results string, args ...string) (map[string]*outcome, error) {
-	args = append([]string{"client", "--command", client, "-o", results}, args...)
+	args = append([]string{"client", "--timeout", "120000", "--command", client, "-o", results}, args...) // the machine may be slow
 	out, verdict := s.command(ctx, args...).CombinedOutput()
 	if verdict != nil {
 		verdict = fmt.Errorf("%w\n%s", verdict, out[max(0, len(out)-4<<10):])

@@ -67,7 +67,7 @@ func run(args []string, env func(string) string) error {
 	if len(args) < 2 {
 		return errors.New("want the URL of a server as the last argument")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 110*time.Second) // a little less than the suite gives it
 	defer cancel()
 	s := &session{context: json.RawMessage(env("MCP_CONFORMANCE_CONTEXT"))}
 	server := &mcpclient.HTTP{URL: args[len(args)-1]}
@@ -98,7 +98,7 @@ func (s *session) options() *mcpclient.Options {
 		Elicitation: mcp.ElicitationFunc(s.elicit),
 		Roots:       []mcp.Root{},
 		// The suite serves all scenarios from one process, which may be slow.
-		Timeouts: mcpclient.Timeouts{Probe: 20 * time.Second},
+		Timeouts: mcpclient.Timeouts{Probe: 90 * time.Second},
 		Logger:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }

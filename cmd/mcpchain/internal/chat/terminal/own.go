@@ -33,7 +33,12 @@ func (o own) edit(text string) tea.Cmd {
 	if err != nil {
 		return func() tea.Msg { return writtenMsg{err: err} }
 	}
-	return tea.ExecProcess(o.command(path), func(err error) tea.Msg {
+	command := o.command(path)
+	if command.Err != nil { // there is none: bubbletea draws nothing any more if it takes the terminal back before it has stopped drawing
+		_ = os.RemoveAll(filepath.Dir(path))
+		return func() tea.Msg { return writtenMsg{err: command.Err} }
+	}
+	return tea.ExecProcess(command, func(err error) tea.Msg {
 		defer os.RemoveAll(filepath.Dir(path))
 		switch {
 		case o.ctx.Err() != nil:
