@@ -49,7 +49,7 @@ func TestEveryBoundary(t *testing.T) {
 	}
 	diff(t, "questions of the undisturbed run", len(want.questions), 10)
 	diff(t, "effects of the undisturbed run", slices.Sorted(maps.Values(want.effects)), slices.Repeat([]int{1}, 17))
-	step := soak.Pick(11, 1)
+	step := soak.Step(11)
 	boundaries := make([]bool, 2*maxWrites)
 	var doubts, doubted atomic.Int64
 	sixAtATime((len(boundaries)+6)/step, func(i int) {
@@ -116,7 +116,7 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 		t.Fatalf("the undisturbed run ends at %q with %q, after %+v", last.Stop, last.Output, last.Spent)
 	}
 	const most = 80
-	step := soak.Pick(7, 1)
+	step := soak.Step(7)
 	var killed, lost atomic.Int64
 	sixAtATime(most/step, func(i int) {
 		i *= step

@@ -392,7 +392,7 @@ func searching(seen *[]prompt) agent.Model {
 func TestDiscoveryAtEveryBoundary(t *testing.T) {
 	tools := adapter.Merge(append(manyTools(new([]string)), exporting(1000))...)
 	for name, open := range everyStore {
-		step := soak.Pick(3, 1)
+		step := soak.Step(3)
 		if name == "memory" {
 			step = 1
 		}

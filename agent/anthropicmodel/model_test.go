@@ -97,7 +97,7 @@ func TestRequests(t *testing.T) {
 				for _, tools := range [][]model.Tool{nil, {weather, {Name: "now"}}} {
 					for _, choice := range []model.Choice{model.ChoiceAuto, model.ChoiceNone, model.ChoiceRequired, model.ChoiceTool} {
 						for _, full := range []bool{false, true} {
-							if n++; n%soak.Pick(5, 1) != 0 {
+							if n++; n%soak.Step(5) != 0 {
 								continue
 							}
 							r := &model.Request{Messages: history, Effort: effort, Tools: tools, Choice: choice, ChosenTool: "weather"}
@@ -117,7 +117,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s: %s", name, invalid[0])
 		}
 	}
-	t.Logf("%d requests", n/soak.Pick(5, 1))
+	t.Logf("%d requests", n/soak.Step(5))
 }
 
 // TestThoughtsGoBack holds that thoughts come with the reply, and go back byte for byte with results of all kinds.

@@ -130,7 +130,7 @@ func TestPowerCut(t *testing.T) {
 				want[k] = append(want[k], content(t, s, k))
 			}
 		}
-		for cut := 1; cut <= whole.changes; cut += soak.Pick(5, 1) {
+		for cut := 1; cut <= whole.changes; cut += soak.Step(5) {
 			for fate := range fates {
 				d := newDisk()
 				d.cut = cut

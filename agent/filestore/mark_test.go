@@ -108,7 +108,7 @@ func TestMarksOfAProcessThatEnds(t *testing.T) {
 func TestMarksAfterAPowerCut(t *testing.T) {
 	whole, dir := newDisk(), t.TempDir()
 	play(whole.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
-	for cut := 1; cut <= whole.changes; cut += soak.Pick(3, 1) {
+	for cut := 1; cut <= whole.changes; cut += soak.Step(3) {
 		for fate := range fates {
 			d := newDisk()
 			d.cut = cut

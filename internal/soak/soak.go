@@ -8,6 +8,18 @@ var whole = flag.Bool("soak", false, "try every case: each seed, each boundary, 
 // Whole reports whether the flag -soak is set. Call it in a test, after flags are parsed.
 func Whole() bool { return *whole }
 
+// Step is how far apart the cases are that a test tries: 1 with the flag -soak, n otherwise, and more with the race
+// detector, which is slow and looks for what most cases share.
+func Step(n int) int {
+	switch {
+	case Whole():
+		return 1
+	case racing:
+		return 2*n + 1 // odd, for cases of two or three kinds in turn
+	}
+	return n
+}
+
 // Pick returns all with the flag -soak, and few otherwise.
 func Pick[T any](few, all T) T {
 	if Whole() {
