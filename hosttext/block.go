@@ -10,8 +10,8 @@ import (
 // off the screen.
 const maxLines = 100
 
-// Block is [Exact] for a text of several lines, each indented by two blanks. It
-// shows at most n characters and 100 lines, and tells how much is omitted.
+// Block is like [Exact], for a text of several lines. It indents each line by two
+// spaces, shows at most n characters and 100 lines, and says how much is omitted.
 func Block(s string, n int) string {
 	var b strings.Builder
 	s = strings.Trim(s, " \n\t")
@@ -32,7 +32,7 @@ func Block(s string, n int) string {
 	return Indent(b.String())
 }
 
-// Indent puts two blanks before each line that is not empty.
+// Indent puts two spaces before each line that is not empty.
 func Indent(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf16"
 )
 
-// JSON puts JSON on one line, with the escapes of [EscapeJSON]. Other text is
-// quoted.
+// JSON writes JSON on one line, with the escapes of [EscapeJSON]. It quotes text that
+// is not JSON.
 func JSON(text string) string {
 	var line bytes.Buffer
 	if err := json.Compact(&line, []byte(text)); err != nil {
@@ -18,13 +18,13 @@ func JSON(text string) string {
 	return EscapeJSON(line.String())
 }
 
-// EscapeJSON returns the same JSON with an escape for each invisible character,
-// and for each blank except the space. Line breaks and tabs between its tokens
-// stay.
+// EscapeJSON returns the same JSON value with an escape for each invisible character,
+// and for each space except the normal one. It keeps line breaks and tabs between
+// tokens.
 func EscapeJSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {
-		if r == '\n' || r == '\t' || seen(r) {
+		if r == '\n' || r == '\t' || isVisible(r) {
 			b.WriteRune(r)
 			continue
 		}

@@ -11,26 +11,26 @@ import (
 	"unicode"
 )
 
-// Link is a peer's web address for a person to open.
+// Link is a web address from a peer, for a person to open.
 type Link struct {
-	URL  string // the whole address, by [Exact], without blanks
+	URL  string // the whole address, by [Exact], with spaces encoded
 	Host string // the host of the page, with the port
 
-	// Warnings are reasons to doubt the address, a clause each.
+	// Warnings are reasons to doubt the address. Each is one clause without a full stop.
 	Warnings []string
 }
 
 const (
 	maxURL      = 8192 // bytes of an address
-	maxWarnings = 6    // one more tells the number of all
+	maxWarnings = 6    // one more warning counts the rest
 
 	// maxHost bounds a host and its port, in bytes. An ASCII name has at most 253
 	// bytes; other letters need more bytes in UTF-8 than in punycode.
 	maxHost = 1000
 )
 
-// ReadLink splits a web address. The person decides about the warnings. If no
-// browser would open the address as a web page, ReadLink returns an error.
+// ReadLink checks a web address. Show its warnings: the person decides. It returns an
+// error if no browser would open the address as a web page.
 func ReadLink(raw string) (*Link, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -45,7 +45,7 @@ func ReadLink(raw string) (*Link, error) {
 	case len(u.Host) > maxHost:
 		return nil, errors.New("the address names a host that is longer than a name can be")
 	}
-	l := &Link{URL: withoutBlanks(raw), Host: Exact(u.Host)}
+	l := &Link{URL: encodeSpaces(raw), Host: Exact(u.Host)}
 	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		l.warn("http is not encrypted: others can read and change what the page says")
 	}
@@ -56,8 +56,8 @@ func ReadLink(raw string) (*Link, error) {
 	return l, nil
 }
 
-// withoutBlanks encodes blanks like a browser.
-func withoutBlanks(raw string) string {
+// encodeSpaces encodes spaces like a browser.
+func encodeSpaces(raw string) string {
 	var b strings.Builder
 	for _, r := range raw {
 		if unicode.Is(unicode.Zs, r) {
@@ -81,12 +81,12 @@ const delimiterLookalikes = "／⁄∕⧸⟋╱〳．。｡․‧∙？﹖＃﹟
 func (l *Link) checkHost(host string) {
 	if isAddress(host) {
 		if !isLoopback(host) {
-			l.warn("the host is an IP address, which tells nothing of whose it is")
+			l.warn("the host is an IP address, which does not say whose it is")
 		}
 		return
 	}
-	if strings.ContainsFunc(host, func(r rune) bool { return !seen(r) }) {
-		l.warn("the host has characters that are not seen, written as escapes here")
+	if strings.ContainsFunc(host, func(r rune) bool { return !isVisible(r) }) {
+		l.warn("the host has invisible characters, written as escapes here")
 	}
 	if strings.ContainsAny(host, delimiterLookalikes) {
 		l.warn("the host has characters that only look like one of . / \\ ? # @ : %%")
@@ -104,22 +104,22 @@ func (l *Link) checkHost(host string) {
 	}
 }
 
-// labelWarning tells why a part of a host may look like another name. It does
-// not decode punycode: browsers differ in showing it.
+// labelWarning says why a label of a host may look like another name. It does not
+// decode punycode, because browsers differ in showing it.
 func labelWarning(label string) string {
 	switch scripts := scriptsOf(label); {
 	case strings.HasPrefix(strings.ToLower(label), "xn--"):
-		return fmt.Sprintf("a browser may show %s in other letters, alike to another name (it is in punycode)", Line(label, 70))
+		return fmt.Sprintf("a browser may show %s in other letters, like another name (it is in punycode)", Line(label, 70))
 	case len(scripts) > 1:
-		return fmt.Sprintf("%s mixes scripts%s: it may look like another name", Line(label, 70), ofScripts(scripts))
+		return fmt.Sprintf("%s mixes scripts%s: it may look like another name", Line(label, 70), parenthesized(scripts))
 	case strings.ContainsFunc(label, func(r rune) bool { return r > unicode.MaxASCII }):
-		return fmt.Sprintf("%s has characters beyond ASCII%s: it may look like another name", Line(label, 70), ofScripts(scripts))
+		return fmt.Sprintf("%s has characters beyond ASCII%s: it may look like another name", Line(label, 70), parenthesized(scripts))
 	}
 	return ""
 }
 
-// scriptsOf names the scripts of a text, in alphabetical order. Digits and
-// marks of many scripts count as none.
+// scriptsOf names the scripts of a text, in alphabetical order. Characters that many
+// scripts share, such as digits, do not count.
 func scriptsOf(text string) []string {
 	found := map[string]bool{}
 	for _, r := range text {
@@ -132,7 +132,7 @@ func scriptsOf(text string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-func ofScripts(names []string) string {
+func parenthesized(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}

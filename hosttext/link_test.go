@@ -10,9 +10,9 @@ import (
 func TestReadLink(t *testing.T) {
 	const (
 		unencrypted = "http is not encrypted: others can read and change what the page says"
-		unseen      = "the host has characters that are not seen, written as escapes here"
+		unseen      = "the host has invisible characters, written as escapes here"
 		lookalike   = `the host has characters that only look like one of . / \ ? # @ : %`
-		address     = "the host is an IP address, which tells nothing of whose it is"
+		address     = "the host is an IP address, which does not say whose it is"
 	)
 	for raw, want := range map[string]*Link{
 		"https://example.com/a b\u00a0c":    {URL: "https://example.com/a%20b%C2%A0c", Host: "example.com"},
@@ -33,7 +33,7 @@ func TestReadLink(t *testing.T) {
 		"https://exam%E2%80%8Bple.com/":     {URL: `https://exam%E2%80%8Bple.com/`, Host: `exam\u200bple.com`, Warnings: []string{unseen, `exam\u200bple has characters beyond ASCII (Latin): it may look like another name`}},
 		"https://example.com/\u202etxt.exe": {URL: `https://example.com/\u202etxt.exe`, Host: "example.com"},
 		"https://WWW.XN--80ak6aa92e.com": {URL: "https://WWW.XN--80ak6aa92e.com", Host: "WWW.XN--80ak6aa92e.com",
-			Warnings: []string{"a browser may show XN--80ak6aa92e in other letters, alike to another name (it is in punycode)"}},
+			Warnings: []string{"a browser may show XN--80ak6aa92e in other letters, like another name (it is in punycode)"}},
 		"https://аррӏе.com": {URL: "https://аррӏе.com", Host: "аррӏе.com",
 			Warnings: []string{"аррӏе has characters beyond ASCII (Cyrillic): it may look like another name"}},
 		"https://pаypal.com": {URL: "https://pаypal.com", Host: "pаypal.com",

@@ -16,9 +16,9 @@ const (
 	maxParts = 100
 )
 
-// SamplingRequest writes the whole request to the model: instructions, messages, tools,
-// and parameters of the answer. Each part has a heading of this package, and
-// below it the server's text, indented.
+// SamplingRequest returns a server's whole request to the model as text: instructions,
+// messages, tools and parameters. Each part has a heading of this package, with the
+// server's text indented below it.
 func SamplingRequest(params *mcp.CreateMessageParams) string {
 	p := &page{left: maxWhole}
 	if params.SystemPrompt != "" {
@@ -42,33 +42,32 @@ func SamplingRequest(params *mcp.CreateMessageParams) string {
 	return p.String()
 }
 
-// SamplingReply writes the reply for the server.
+// SamplingReply returns the reply for the server as text.
 func SamplingReply(r *mcp.CreateMessageResult) string {
 	p := &page{left: maxWhole}
 	p.blocks("reply", r.Content)
 	return p.String()
 }
 
-// page is the text so far.
+// page collects the parts of a text.
 type page struct {
-	b      strings.Builder
-	left   int // characters left to show
-	parts  int
-	hidden int // number of omitted parts
+	b       strings.Builder
+	left    int // characters left to show
+	parts   int
+	omitted int // number of omitted parts
 }
 
 func (p *page) String() string {
-	if p.hidden > 0 {
-		return fmt.Sprintf("%s(%d more parts are not shown)", &p.b, p.hidden)
+	if p.omitted > 0 {
+		return fmt.Sprintf("%s(%d more parts are not shown)", &p.b, p.omitted)
 	}
 	return strings.TrimSuffix(p.b.String(), "\n")
 }
 
-// text adds a part. The heading must contain no peer's text that could be a
-// line.
+// text adds a part. A peer's text in the heading must be on one line: see [Line].
 func (p *page) text(heading, text string) {
 	if p.parts++; p.parts > maxParts {
-		p.hidden++
+		p.omitted++
 		return
 	}
 	shown := Block(text, min(maxPart, p.left))

@@ -1,10 +1,10 @@
-// Package hosttext shows a person at a terminal what servers and models wrote: names, questions, results, links. The
-// texts can neither control the terminal nor hide a part of themselves.
+// Package hosttext makes the texts of servers and models safe to show to a person at a terminal: names, questions, results,
+// links. The texts can neither control the terminal nor hide a part of themselves. An invisible character, such as a control
+// character, a direction mark or a zero-width joiner, becomes its Go escape, such as \u200b.
 //
-// An invisible character, such as a control character, a direction mark or a zero-width joiner, becomes its Go escape,
-// such as \u200b.
-//
-// Its place in a host is docs/sampling.md and SECURITY.md of the repository.
+// Use [Exact], [Line], [Quote] or [Block] for texts on which a person decides, and for names; [Prose] for texts that a person
+// only reads; [JSON] and [EscapeJSON] for JSON; [ReadLink] for links. docs/sampling.md and SECURITY.md of the repository say
+// where a host needs them.
 package hosttext
 
 import (
@@ -23,10 +23,10 @@ const (
 	emojiSelector = '\ufe0f'
 )
 
-// Exact returns the text with an escape for each invisible character. Line
-// breaks and tabs stay, and so do the selectors and joiners within an emoji; a
-// blank of any width becomes a space. Use it for texts that a person decides
-// on, and for names.
+// Exact returns the text with an escape for each invisible character. It keeps line
+// breaks and tabs, and the selectors and joiners within an emoji. A space of any
+// width becomes a normal space. Use it for texts on which a person decides, and for
+// names.
 func Exact(s string) string {
 	var b strings.Builder
 	for _, piece := range pieces(s) {
@@ -35,9 +35,9 @@ func Exact(s string) string {
 	return b.String()
 }
 
-// Prose is [Exact] for texts that a person only reads, whole or in pieces:
-// joiners and variation selectors stay everywhere, as scripts and emoji need
-// them, and carriage returns are left out.
+// Prose is like [Exact], for texts that a person only reads, whole or in pieces. It
+// keeps joiners and variation selectors everywhere, because some scripts and emoji
+// need them, and drops carriage returns.
 func Prose(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -52,19 +52,19 @@ func Prose(s string) string {
 	return b.String()
 }
 
-// Line is [Exact] on one line of at most n characters. Blanks and line breaks
-// are joined, and "…" stands for the omitted rest.
+// Line is like [Exact], on one line of at most n characters. White space in a row
+// becomes one space, and "…" stands for the omitted rest.
 func Line(s string, n int) string {
 	var b strings.Builder
 	length, fits := 0, 0 // fits is the part of b that leaves room for "…"
-	blank := false
+	space := false
 	for _, piece := range pieces(s) {
 		if piece == "\n" || piece == "\t" || piece == " " || piece == "" {
-			blank = b.Len() > 0
+			space = b.Len() > 0
 			continue
 		}
-		if blank {
-			piece, blank = " "+piece, false
+		if space {
+			piece, space = " "+piece, false
 		}
 		if length += utf8.RuneCountInString(piece); length > n {
 			return strings.TrimRight(b.String()[:fits], " ") + "…"
@@ -77,7 +77,7 @@ func Line(s string, n int) string {
 	return b.String()
 }
 
-// Quote is a Go string literal of the text, with an escape for each invisible
+// Quote returns the text as a Go string literal, with an escape for each invisible
 // character.
 func Quote(s string) string {
 	return Exact(strconv.Quote(s))
@@ -97,7 +97,7 @@ func pieces(s string) iter.Seq2[rune, string] {
 				piece = ""
 			case unicode.Is(unicode.Zs, r):
 				piece = " "
-			case !seen(r):
+			case !isVisible(r):
 				piece = escape(r)
 			}
 			if !yield(r, piece) {
@@ -109,22 +109,22 @@ func pieces(s string) iter.Seq2[rune, string] {
 	}
 }
 
-// seen reports whether a character is visible in this version of Unicode. A
-// blank other than the space is not.
-func seen(r rune) bool { return unicode.IsPrint(r) && !hidden(r) }
+// isVisible reports whether a character is visible in this version of Unicode. Of all
+// spaces, only the normal one counts as visible.
+func isVisible(r rune) bool { return unicode.IsPrint(r) && !hidden(r) }
 
 // hidden reports whether a character is known to be invisible, or for private
 // use.
 func hidden(r rune) bool {
 	switch r {
-	case '\u2800', '\U00016fe4', '\U0001d159': // blanks among symbols and marks
+	case '\u2800', '\U00016fe4', '\U0001d159': // blank characters among symbols and marks
 		return true
 	}
 	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // inEmoji reports whether a character is a selector after a symbol, or a joiner
-// between two symbols: at most two of them stand between visible symbols.
+// between two symbols. So at most two invisible characters stand between symbols.
 func inEmoji(before, r, after rune) bool {
 	switch r {
 	case textSelector, emojiSelector:
@@ -139,7 +139,7 @@ func isSymbol(r rune) bool {
 	return r > 0xff && r != utf8.RuneError && unicode.IsSymbol(r) && !hidden(r)
 }
 
-// escape is Go's escape of an invisible character.
+// escape returns Go's escape of an invisible character.
 func escape(r rune) string {
 	switch {
 	case r < utf8.RuneSelf:

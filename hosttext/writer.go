@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// NewWriter returns a writer that passes on [Prose], for the output of an
-// untrusted program on the terminal. It is for one goroutine at a time.
+// NewWriter returns a writer that writes [Prose] to w, for the output of an untrusted
+// program on the terminal. It is for one goroutine at a time.
 func NewWriter(w io.Writer) io.Writer { return &writer{w: w} }
 
 type writer struct {
 	w    io.Writer
-	rest []byte // the beginning of a character, shorter than one
+	rest []byte // the first bytes of an incomplete character
 }
 
 func (w *writer) Write(p []byte) (int, error) {

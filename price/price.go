@@ -1,21 +1,21 @@
-// Package price says what models cost. Package agent counts the cost of runs by it, and package sampling the cost of what
-// servers borrow. See docs/agent.md.
+// Package price defines tables of the prices of models. Package agent uses them for the cost of runs, and package sampling
+// for the cost of the requests of servers. See docs/agent.md.
 package price
 
 import "errors"
 
-// Table lists the prices of models. There are no built-in prices: they change, and hosts differ.
+// Table lists the prices of models. There are no built-in prices, because they change and hosts differ.
 type Table struct {
-	Date   string  `json:"date"` // the day when they were looked up, such as "2026-11-22"; required if there are Models
+	Date   string  `json:"date"` // the day of the prices, such as "2026-11-22"; required if there are Models
 	Models []Price `json:"models"`
 }
 
-// Price is what a million tokens of a model cost, in millionths of a currency's unit:
+// Price is the price of a million tokens of a model, in millionths of the currency's unit:
 //
 //	{Model: "gpt-5-mini*", Currency: "USD", Input: 250_000, Cached: 25_000, Output: 2_000_000}
 type Price struct {
-	// Model is the name of the model at its host, in which * stands for any text. The
-	// first price of a table counts whose name fits.
+	// Model is the host's name for the model, in which * stands for any text. The
+	// first price of a table with a matching name counts.
 	Model    string `json:"model"`
 	Currency string `json:"currency"` // such as "USD"
 
@@ -26,6 +26,6 @@ type Price struct {
 	Reasoning  int64 `json:"reasoning,omitempty"` // 0: as Output
 }
 
-// ErrUnpriced means that a limit of cost cannot hold: the model is not named, has no price in the table, or has one in a
-// currency that is not limited. The error that wraps it says which.
+// ErrUnpriced means that a limit of cost cannot be enforced: the model has no name, no price in the table, or a price in a
+// currency without a limit. The error that wraps it says which.
 var ErrUnpriced = errors.New("the cost is limited")

@@ -7,12 +7,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/cost"
 )
 
-// account holds the charges to one budget.
+// account counts the charges to one budget.
 type account struct {
-	whose   string
+	owner   string // for error texts
 	budget  Budget
-	window  time.Duration // 0 for the life of the account
-	slots   chan struct{} // one element for each running request; nil for no limit
+	window  time.Duration // 0: charges count for the life of the account
+	slots   chan struct{} // one element for each running request; nil: no limit
 	charges []*charge     // oldest first
 }
 
@@ -24,18 +24,18 @@ type charge struct {
 	spent    usage
 }
 
-func newAccount(whose string, b Budget, window time.Duration) *account {
-	a := &account{whose: whose, budget: b, window: window}
+func newAccount(owner string, b Budget, window time.Duration) *account {
+	a := &account{owner: owner, budget: b, window: window}
 	if b.Concurrent > 0 {
 		a.slots = make(chan struct{}, b.Concurrent)
 	}
 	return a
 }
 
-// open finds an account or makes it. It deletes accounts without a charge
-// within the window, so there are never more accounts than requests within the
-// window.
-func open[K comparable](all map[K]*account, key K, now time.Time, fresh func() *account, window time.Duration) *account {
+// openAccount returns the account of a key, and makes it if it does not exist. It deletes
+// accounts without a charge within the window, so there are never more accounts than
+// requests within the window.
+func openAccount[K comparable](all map[K]*account, key K, now time.Time, fresh func() *account, window time.Duration) *account {
 	if a, ok := all[key]; ok && !a.idle(now, window) {
 		return a
 	}
@@ -58,15 +58,16 @@ func (a *account) idle(now time.Time, window time.Duration) bool {
 	return true
 }
 
-// within reports whether a charge counts: until its request ends, and for the
-// window from its beginning.
+// within reports whether a charge counts: its request is not finished, or began less than
+// a window ago.
 func (c *charge) within(now time.Time, window time.Duration) bool {
 	return c.open || now.Sub(c.at) < window
 }
 
-// takes reports whether one more request, or a larger charge, is within the
-// budget. The charge itself need not be in the account yet.
-func (a *account) takes(now time.Time, next *charge, requests int) error {
+// admits returns an error if the budget does not allow next: with requests 1, as a further
+// request that is not in the account yet; with 0, as a changed charge of the account. It also
+// drops the charges before the window.
+func (a *account) admits(now time.Time, next *charge, requests int) error {
 	currency := next.reserved.Cost.Currency
 	cost, tokens := int64(0), int64(0)
 	if requests > 0 {
@@ -80,7 +81,7 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 		kept = append(kept, c)
 		requests++
 		tokens += c.reserved.tokens() + c.spent.tokens()
-		cost += in(currency, c.reserved.Cost) + in(currency, c.spent.Cost)
+		cost += amountIn(currency, c.reserved.Cost) + amountIn(currency, c.spent.Cost)
 	}
 	clear(a.charges[len(kept):])
 	a.charges = kept
@@ -90,7 +91,7 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 	case b.Requests > 0 && requests > b.Requests:
 		return a.over(kindBudget, fmt.Sprintf("%d requests", b.Requests))
 	case b.Tokens > 0 && tokens > b.Tokens && need > 0:
-		return refused(kindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s", need, max(0, b.Tokens-(tokens-need)), b.Tokens, a.in(), a.whose))
+		return refused(kindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s", need, max(0, b.Tokens-(tokens-need)), b.Tokens, a.inWindow(), a.owner))
 	case b.Tokens > 0 && tokens > b.Tokens:
 		return a.over(kindBudget, fmt.Sprintf("%d tokens", b.Tokens))
 	case len(b.Cost) > 0 && !limited:
@@ -101,8 +102,8 @@ func (a *account) takes(now time.Time, next *charge, requests int) error {
 	return nil
 }
 
-// in is the amount if it is in that currency, else 0.
-func in(currency string, m cost.Money) int64 {
+// amountIn returns the amount if it is in the currency, else 0.
+func amountIn(currency string, m cost.Money) int64 {
 	if m.Currency != currency {
 		return 0
 	}
@@ -110,11 +111,11 @@ func in(currency string, m cost.Money) int64 {
 }
 
 func (a *account) over(kind string, of string) error {
-	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", of, a.in(), a.whose))
+	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", of, a.inWindow(), a.owner))
 }
 
-// in is the window of the account in words, "" if it has none.
-func (a *account) in() string {
+// inWindow describes the window of the account for an error text, "" if it has none.
+func (a *account) inWindow() string {
 	if a.window == 0 {
 		return ""
 	}

@@ -17,8 +17,8 @@ import (
 // The outcomes of requests.
 const (
 	outcomeAnswered  = "answered"
-	outcomeRefused   = "refused"   // by a limit, the policy or the reviewer
-	outcomeInvalid   = "invalid"   // it broke the rules of the protocol
+	outcomeRefused   = "refused"   // a limit, the policy or the reviewer refused it
+	outcomeInvalid   = "invalid"   // the request breaks the rules of the protocol
 	outcomeFailed    = "failed"    // the model failed
 	outcomeCancelled = "cancelled" // the caller stopped waiting
 	outcomeWaiting   = "waiting"   // a person decides later; another record follows then
@@ -32,8 +32,9 @@ const (
 	byMemory   = "memory" // an earlier decision of the reviewer
 )
 
-// Record is the account of one request, for [Options.Audit]. Its JSON has more than its fields, and is fit
-// for a log: docs/sampling.md lists what. It holds only hashes and counts of the request and the reply.
+// Record describes one finished request, for [Options.Audit]. Its JSON has more members than the fields, such as the model,
+// the decisions, the cost and the times; docs/sampling.md lists them. It contains only hashes and counts of the request and
+// the reply, so it may be logged.
 type Record struct {
 	Server string // the host's name for it
 
@@ -90,21 +91,21 @@ type record struct {
 	ReplyHash   string `json:"replyHash,omitempty"`   // SHA-256 of the reply to the server
 }
 
-// run is one request and its state.
+// run is the state of one request.
 type run struct {
 	who     *who
 	request *Request
 	model   Model
 	ticket  *ticket
-	grown   int // bytes that the model's dialect adds to the tools
+	grown   int // bytes that rewriting adds to the schemas of the tools
 
-	approved    bool   // by a person, before the request came
-	approvedFor string // the model, "" for any
+	approved    bool   // a person approved it before the request arrived
+	approvedFor string // the approved model, "" for any
 
 	record record
 }
 
-// newRun begins the record of a request.
+// newRun returns the state of a request that has arrived.
 func newRun(w *who, params *mcp.CreateMessageParams) *run {
 	r := &run{who: w}
 	r.record = record{
@@ -162,7 +163,7 @@ func hash(raw json.RawMessage) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// encoded is a value's JSON as on the wire, empty if the value has none.
+// encoded returns a value's JSON as on the wire, nil if it cannot be encoded.
 func encoded(v any) json.RawMessage {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

@@ -2,13 +2,13 @@ package sampling
 
 import "github.com/mcpchain/mcpchain/internal/cost"
 
-// bill is what a request owes the account of its context. It is for one goroutine.
+// bill reserves and settles the cost of a request in the account of its context. It is for one goroutine.
 type bill struct {
-	account cost.Account      // nil: there is none
+	account cost.Account      // nil: the context has no account
 	open    func(cost.Charge) // settles the reservation; nil: nothing is reserved
 }
 
-// reserve takes an upper bound for a completion.
+// reserve reserves an upper bound for a completion.
 func (b *bill) reserve(model string, most usage) error {
 	if b.account == nil {
 		return nil
@@ -25,7 +25,7 @@ func (b *bill) reserve(model string, most usage) error {
 	return nil
 }
 
-// settle replaces the reservation, if there is one, by what a completion took.
+// settle replaces the reservation, if there is one, by the cost of a completion.
 func (b *bill) settle(model string, used usage) {
 	if b.open != nil {
 		b.open(used.charge(model))

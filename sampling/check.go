@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// checkParams reports the first breach of the specification, or the first
-// content that no model takes.
+// checkParams returns an error for the first breach of the specification, or the first
+// content that no model accepts.
 func checkParams(p *mcp.CreateMessageParams) error {
 	switch {
 	case p == nil:
@@ -44,25 +44,25 @@ func checkParams(p *mcp.CreateMessageParams) error {
 	return checkTools(p)
 }
 
-// Bounds of the stop sequences of a request: each piece of a reply is compared with all of them.
+// Bounds of the stop sequences of a request. Each piece of a reply is compared with all of them.
 const (
 	maxStops = 64
 	maxStop  = 1 << 10 // bytes of one
 )
 
-// checkBlock returns an error if no model takes a block.
+// checkBlock returns an error if no model accepts a block.
 func checkBlock(c mcp.Content) error {
 	switch c := c.(type) {
 	case *mcp.TextContent, *mcp.ToolResultContent:
 		return nil
 	case *mcp.ImageContent:
 		if _, ok := chat.ImageType(c.MIMEType); !ok {
-			return fmt.Errorf("image of type %q: the model takes png, jpeg, gif and webp", excerpt.Cut(c.MIMEType))
+			return fmt.Errorf("image of type %q: the model accepts png, jpeg, gif and webp", excerpt.Cut(c.MIMEType))
 		}
 		return notEmpty("image", c.Data)
 	case *mcp.AudioContent:
 		if _, ok := chat.AudioFormat(c.MIMEType); !ok {
-			return fmt.Errorf("audio of type %q: the model takes wav and mp3", excerpt.Cut(c.MIMEType))
+			return fmt.Errorf("audio of type %q: the model accepts wav and mp3", excerpt.Cut(c.MIMEType))
 		}
 		return notEmpty("audio", c.Data)
 	case *mcp.ToolUseContent:
@@ -73,7 +73,7 @@ func checkBlock(c mcp.Content) error {
 	case *mcp.UnknownContent:
 		return fmt.Errorf("content of type %q is unknown or malformed", excerpt.Cut(c.Type))
 	}
-	return fmt.Errorf("content of type %T does not belong into a sampling message", c)
+	return fmt.Errorf("content of type %T does not belong in a sampling message", c)
 }
 
 func notEmpty(kind string, data []byte) error {
@@ -116,11 +116,11 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &object) == nil && object != nil
 }
 
-// blockSize is the size of a message or a block without content, so that many
-// empty ones count, too.
+// blockSize is the assumed size of an empty message or block, so that many of them
+// count, too.
 const blockSize = 16
 
-// inputSize counts the bytes that the host has to read for a request.
+// inputSize returns the number of bytes that the host must read for a request.
 func inputSize(p *mcp.CreateMessageParams) int {
 	size := len(p.SystemPrompt)
 	size += len(p.Metadata)

@@ -20,9 +20,9 @@ const (
 	kindDepth  = "depth"  // maxDepth
 )
 
-// refusedError is the refusal of a request by a limit, the policy or the
-// reviewer. It wraps [mcp.ErrRejected], so servers of the legacy era get
-// code -1, with the kind as data.reason.
+// refusedError says that a limit, the policy or the reviewer refused a request. It
+// wraps [mcp.ErrRejected], so legacy servers get code -1, with the kind as
+// data.reason.
 type refusedError struct {
 	kind   string
 	reason string // the server sees it
@@ -30,8 +30,8 @@ type refusedError struct {
 	cause error
 }
 
-// Error gives the reason without the reviewer's error, because the text goes to
-// the server.
+// Error returns the reason without the reviewer's error, because the server gets
+// the text.
 func (e *refusedError) Error() string { return "sampling request refused: " + e.reason }
 
 // Unwrap returns [mcp.ErrRejected], the [*mcp.RPCError] for the
@@ -44,7 +44,7 @@ func (e *refusedError) Unwrap() []error {
 	return []error{mcp.ErrRejected, answer, e.cause}
 }
 
-// RPCError is the answer for the server; see [mcp.SamplingHandler].
+// RPCError returns the error for the server; see [mcp.SamplingHandler].
 func (e *refusedError) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{
 		Code: mcp.CodeUserRejected, Message: e.Error(),
@@ -56,13 +56,13 @@ func (e *refusedError) RPCError() *mcp.RPCError {
 
 func refused(kind string, reason string) error { return &refusedError{kind: kind, reason: reason} }
 
-// invalid is the answer to an invalid request.
+// invalid returns the error for an invalid request.
 func invalid(err error) error {
 	return &mcp.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
 }
 
-// modelFailed is the answer after a failure of the model. It tells the server
-// the kind of failure; only the log gets the host's words, name and address.
+// modelFailed returns the error for a failure of the model. The server sees the kind
+// of failure; only the log has the host's text, name and address.
 func (s *Sampler) modelFailed(ctx context.Context, r *run, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
@@ -84,18 +84,18 @@ func (s *Sampler) modelFailed(ctx context.Context, r *run, err error) error {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encoded(data)}
 }
 
-// noModel is the answer if no model can take the request. Only the log gets the
+// noModel returns the error if no model can answer the request. Only the log has the
 // names of the models.
 func (s *Sampler) noModel(err error) error {
 	s.log.Warn("sampling: no model to ask", "error", err)
 	return &mcp.RPCError{
-		Code: mcp.CodeInternalError, Message: "the host has no model that can take the request",
+		Code: mcp.CodeInternalError, Message: "the host has no model that can answer the request",
 		Data: json.RawMessage(`{"reason":"no_model","retryable":false}`),
 	}
 }
 
-// badReply is the answer if the reviewer's edited reply breaks the protocol.
-// Only the log gets the mistake.
+// badReply returns the error if the reviewer's edited reply breaks the protocol.
+// Only the log has the mistake.
 func (s *Sampler) badReply(err error) error {
 	s.log.Warn("sampling: the edited reply cannot be sent", "error", err)
 	return &mcp.RPCError{
@@ -104,13 +104,13 @@ func (s *Sampler) badReply(err error) error {
 	}
 }
 
-// describe explains a failure of the host without the host's own words.
+// describe explains a failure of the host without the host's own text.
 func describe(e *chat.Error) (message, reason string) {
 	switch e.Code {
 	case chat.CodeContentFilter:
 		return "the model's host withheld the answer", "content_filter"
 	case chat.CodeRequest:
-		return "the model's host does not take such a request", "unsupported"
+		return "the model's host does not support such a request", "unsupported"
 	case chat.CodeUnreachable:
 		return "the model's host cannot be reached", "unreachable"
 	case chat.CodeTimeout, chat.CodeIdle:
@@ -130,5 +130,5 @@ func describe(e *chat.Error) (message, reason string) {
 	case e.Status >= 400:
 		return "the model's host did not accept the request", "host_refusal"
 	}
-	return "the model's answer is of no use", "bad_answer"
+	return "the model's answer is unusable", "bad_answer"
 }

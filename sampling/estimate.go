@@ -12,13 +12,13 @@ import (
 type usage struct {
 	Input, Output int64 // tokens
 
-	Cached    int64 // of Input: read from a cache of the host
-	Reasoning int64 // of Output
+	Cached    int64 // the part of Input that the host read from a cache
+	Reasoning int64 // the part of Output that is reasoning
 
-	// Cost is by [Options.Prices], the zero cost.Money without a price.
+	// Cost follows from [Options.Prices]. It is zero if the model has no price.
 	Cost cost.Money
 
-	// Estimated is set if the host did not count all of it, or its count cannot be
+	// Estimated means that the host did not count all of it, or that its count cannot be
 	// true.
 	Estimated bool
 }
@@ -33,7 +33,7 @@ func (u usage) plus(v usage) usage {
 	return v
 }
 
-// charge is the usage of a model, for an [cost.Account].
+// charge returns the usage for a [cost.Account].
 func (u usage) charge(model string) cost.Charge {
 	return cost.Charge{
 		Model:  model,
@@ -42,7 +42,7 @@ func (u usage) charge(model string) cost.Charge {
 	}
 }
 
-// needs lists the parts of a request that a model must be able to take.
+// needs measures the parts of a request that a model must accept.
 type needs struct {
 	text   int // bytes, and blockSize for each block
 	tools  int
@@ -76,7 +76,7 @@ func (n *needs) media(blocks []mcp.Content) {
 	}
 }
 
-// Tokens of media. Hosts count 85 to some thousand tokens for an image, and
+// Tokens of media and tools. Hosts count 85 to some thousand tokens for an image, and
 // about ten for a second of sound (8 to 192 KiB).
 const (
 	imageTokens        = 2000
@@ -84,23 +84,23 @@ const (
 	toolTokens         = 64
 )
 
-// tokens estimates the tokens of a text: a token has about four bytes.
+// tokens estimates the tokens of a request: a token of text has about four bytes.
 func (n needs) tokens() int64 {
 	return int64(n.text/4 + n.images*imageTokens + n.audio/audioBytesPerToken)
 }
 
-// most is an upper bound for the tokens of a request's text. A token has at
-// least one byte; hosts add at most blockSize to a message, and toolTokens to a
+// maxTokens returns an upper bound for the tokens of a request. A token of text has at
+// least one byte; hosts add at most blockSize tokens to a message, and toolTokens to a
 // tool.
-func (n needs) most() int64 {
+func (n needs) maxTokens() int64 {
 	return int64(n.text + n.tools*toolTokens + n.images*imageTokens + n.audio/audioBytesPerToken)
 }
 
-// reservation is an upper bound for a completion. added counts the bytes that
-// the host gets beside the request itself.
+// reservation returns an upper bound for a completion. added is the number of bytes that
+// the host gets in addition to the request.
 func reservation(m *Model, req *Request, added int) usage {
 	return m.priced(usage{
-		Input: needsOf(req.Params).most() + int64(added), Output: req.Params.MaxTokens, Estimated: true,
+		Input: needsOf(req.Params).maxTokens() + int64(added), Output: req.Params.MaxTokens, Estimated: true,
 	})
 }
 
@@ -111,39 +111,40 @@ func (m *Model) priced(u usage) usage {
 	return u
 }
 
-// spent is the cost of a completion: the host's count, else an estimate. told may be nil; package
-// chat has left out what cannot be true.
-func spent(m *Model, req *Request, added int, told *chat.Usage, size int) usage {
+// spent returns the cost of a completion: the host's count, or an estimate if count is nil or
+// incomplete. size is the length of the reply in bytes. Package chat has removed counts that
+// cannot be true.
+func spent(m *Model, req *Request, added int, count *chat.Usage, size int) usage {
 	needs := needsOf(req.Params)
 	u := usage{Input: needs.tokens() + int64(added/4), Output: int64(size+3) / 4, Estimated: true}
-	if told == nil {
+	if count == nil {
 		return m.priced(u)
 	}
-	input := told.Prompt > 0
-	output := told.Completion > 0 || input && size == 0
+	input := count.Prompt > 0
+	output := count.Completion > 0 || input && size == 0
 	switch {
 	case input || output:
 		u.Estimated = !input || !output
 		if input {
-			u.Input = int64(told.Prompt)
-			u.Cached = int64(told.Cached)
+			u.Input = int64(count.Prompt)
+			u.Cached = int64(count.Cached)
 		}
 		if output {
-			u.Output = int64(told.Completion)
-			u.Reasoning = int64(told.Reasoning)
+			u.Output = int64(count.Completion)
+			u.Reasoning = int64(count.Reasoning)
 		}
-	case told.Total > 0:
-		u.Output = min(u.Output, int64(told.Total))
-		u.Input = int64(told.Total) - u.Output
+	case count.Total > 0:
+		u.Output = min(u.Output, int64(count.Total))
+		u.Input = int64(count.Total) - u.Output
 	}
 	return m.priced(u)
 }
 
-// lost is the cost of a failed completion. If the host does not count it, lost
-// is an estimate of the request and the longest reply.
-func lost(m *Model, req *Request, added int, told *chat.Usage) usage {
-	u := spent(m, req, added, told, 0)
-	if told == nil || told.Completion == 0 {
+// lost returns the cost of a failed completion. If the host did not count it, lost
+// assumes the longest reply.
+func lost(m *Model, req *Request, added int, count *chat.Usage) usage {
+	u := spent(m, req, added, count, 0)
+	if count == nil || count.Completion == 0 {
 		u.Output, u.Reasoning, u.Estimated = req.Params.MaxTokens, 0, true
 	}
 	return m.priced(u)

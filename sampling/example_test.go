@@ -96,5 +96,5 @@ func ExampleSampler_For() {
 	// Output:
 	// weather: answered, 25 tokens
 	// stranger: refused, 0 tokens
-	// sampling request refused: the host's policy does not let the request pass
+	// sampling request refused: the host's policy does not allow the request
 }

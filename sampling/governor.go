@@ -8,52 +8,52 @@ import (
 	"time"
 )
 
-// Limits bound the spending of all servers together. A field that is 0 has its default, and [New] refuses a
-// negative one. They hold for any number
-// of concurrent requests, with and without a reviewer.
+// Limits bound the requests and the cost of all servers. A zero field has its default;
+// [New] refuses a negative one. The limits hold for any number of concurrent requests,
+// with and without a reviewer.
 //
-// The upper bound of a request is reserved before the reviewer or the model is
-// asked: one token for each byte of its text, and its maxTokens. Afterwards the
-// real cost replaces the reservation: the host's count, or an estimate if the
-// count is missing or cannot be true. The reply of an attempt that failed
-// midway has an unknown cost; it counts as maxTokens.
+// Before the reviewer or the model is asked, an upper bound of the cost is reserved: one
+// token for each byte of the request's text, and its maxTokens. Afterwards the real cost
+// replaces the reservation: the host's count, or an estimate if the count is missing or
+// cannot be true. The reply of an attempt that failed midway counts as maxTokens, because
+// its cost is unknown.
 type Limits struct {
 	// MaxTokens bounds one reply; a request for more is lowered to it. Default
 	// 4,096.
 	MaxTokens int
 
-	// InputBytes bounds one request: its text, its media, its tools and their
+	// InputBytes bounds one request in bytes: its text, its media, its tools and their
 	// results, and 16 bytes for each message and each block. It also bounds the
-	// request with its tools in the model's dialect. Larger requests are refused.
-	// Default 4 MiB.
+	// request with the schemas of its tools rewritten for the model. Larger requests are
+	// refused. Default 4 MiB.
 	InputBytes int
 
 	// All bounds all servers together. Default: 50 requests and 1,000,000 tokens within any Window, 4 requests at the same
-	// time, no other limit.
+	// time, and no limit of cost.
 	All Budget
 
 	// Window is the period of the limits. Default 1 h.
 	Window time.Duration
 
-	// Server bounds each server, in addition. Default for each field: Share of
-	// that of All.
+	// Server bounds each server, in addition to All. Default for each field: Share
+	// times the field of All.
 	Server Budget
 
-	// Share is one server's largest part of All, from 0 to 1. The rest is left for other servers. Default 0.5.
+	// Share is the part of All that one server may use, above 0 and up to 1. Default 0.5.
 	Share float64
 
 	// Call bounds the requests in each call, however long it takes, requests in
 	// nested calls included. The connection identifies the call. On a legacy
-	// connection with several calls under way the call that [Options.Source] names does, if it names one.
+	// connection with several calls under way, [Options.Source] does, if it names the call.
 	// Default: 20 requests.
 	Call Budget
 }
 
-// Budget bounds requests. A field that is 0 has the default that [Limits] names, and no limit in a [Policy].
+// Budget bounds requests. In [Limits], a zero field has the default that Limits names; in a [Policy], it means no limit.
 type Budget struct {
 	// Requests bounds the valid requests within any Window, whatever their
-	// outcome; more are refused. A request may take two completions: if a model
-	// fails to call a required tool, or calls it wrongly, it gets a second chance.
+	// outcome; more are refused. A request may need two completions: a model that
+	// does not call a required tool, or calls a tool wrongly, is asked again.
 	Requests int
 
 	// Tokens bounds the tokens of requests and replies within any Window.
@@ -69,7 +69,7 @@ type Budget struct {
 	Concurrent int
 }
 
-// check refuses negative limits: 0 is the default, and nothing is unbounded.
+// check refuses negative limits.
 func (l Limits) check() error {
 	if !(l.Share >= 0 && l.Share <= 1) {
 		return fmt.Errorf("Options.Limits.Share is %v; give 0 to 1", l.Share)
@@ -110,8 +110,8 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.All.Concurrent, 4)
 	setDefault(&l.Call.Requests, 20)
 	setDefault(&l.Share, 0.5)
-	setDefault(&l.Server.Requests, l.part(l.All.Requests))
-	setDefault(&l.Server.Concurrent, l.part(l.All.Concurrent))
+	setDefault(&l.Server.Requests, l.serverShare(l.All.Requests))
+	setDefault(&l.Server.Concurrent, l.serverShare(l.All.Concurrent))
 	setDefault(&l.Server.Tokens, int64(math.Ceil(l.Share*float64(l.All.Tokens))))
 	if l.Server.Cost == nil && l.All.Cost != nil {
 		l.Server.Cost = make(map[string]int64, len(l.All.Cost))
@@ -122,8 +122,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// part is one server's share of n, rounded up.
-func (l *Limits) part(n int) int { return int(math.Ceil(l.Share * float64(n))) }
+// serverShare is one server's share of n, rounded up.
+func (l *Limits) serverShare(n int) int { return int(math.Ceil(l.Share * float64(n))) }
 
 func setDefault[T int | int64 | float64 | time.Duration](p *T, v T) {
 	if *p <= 0 {
@@ -131,7 +131,7 @@ func setDefault[T int | int64 | float64 | time.Duration](p *T, v T) {
 	}
 }
 
-// governor admits requests, and keeps their accounts.
+// governor admits requests and keeps the accounts.
 type governor struct {
 	limits Limits
 
@@ -154,12 +154,12 @@ type ticket struct {
 	charge   *charge
 	accounts []*account // narrowest first
 	nested   bool
-	held     []*account // accounts with a slot taken by this request
+	held     []*account // the accounts in which this request holds a slot
 	bill     bill
 }
 
-// admit reserves a place and an upper bound of the cost for a request. The
-// caller closes the ticket.
+// admit counts a request and reserves an upper bound of its cost. The caller closes
+// the ticket.
 func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 	if w.depth > maxDepth {
 		return nil, refused(kindDepth, fmt.Sprintf("a request within %d others", w.depth-1))
@@ -169,15 +169,15 @@ func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 	now := time.Now()
 	t := &ticket{governor: g, charge: &charge{at: now, reserved: reserved, open: true}, nested: w.depth > 1}
 	if w.charge != (callKey{}) {
-		t.accounts = append(t.accounts, open(g.calls, w.charge, now, func() *account {
+		t.accounts = append(t.accounts, openAccount(g.calls, w.charge, now, func() *account {
 			return newAccount("one call", g.limits.Call, 0)
 		}, g.limits.Window))
 	}
-	t.accounts = append(t.accounts, open(g.servers, w.key, now, func() *account {
+	t.accounts = append(t.accounts, openAccount(g.servers, w.key, now, func() *account {
 		return newAccount("one server", w.budget(&g.limits), g.limits.Window)
 	}, g.limits.Window), g.total)
 	for _, a := range t.accounts {
-		if err := a.takes(now, t.charge, 1); err != nil {
+		if err := a.admits(now, t.charge, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -187,8 +187,8 @@ func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 	return t, nil
 }
 
-// wait waits for the request's turn. A nested request shares the turn of its
-// parent, since the parent waits for it.
+// wait waits for a slot in each account that limits concurrency. A nested request uses
+// the slots of its parent, because the parent waits for it.
 func (t *ticket) wait(ctx context.Context) error {
 	if t.nested {
 		return ctx.Err()
@@ -218,7 +218,7 @@ func (t *ticket) reserve(model string, u usage) error {
 	before := t.charge.reserved
 	t.charge.reserved = u
 	for _, a := range t.accounts {
-		if err := a.takes(time.Now(), t.charge, 0); err != nil {
+		if err := a.admits(time.Now(), t.charge, 0); err != nil {
 			t.charge.reserved = before
 			return err
 		}
@@ -235,15 +235,14 @@ func (t *ticket) spend(model string, u usage) {
 	t.charge.reserved = usage{}
 }
 
-// usage is the cost of the request so far.
+// usage returns the cost of the request so far.
 func (t *ticket) usage() usage {
 	t.governor.mu.Lock()
 	defer t.governor.mu.Unlock()
 	return t.charge.spent
 }
 
-// close gives the turn to the next request and frees the rest of the
-// reservation.
+// close releases the slots and the rest of the reservation.
 func (t *ticket) close() {
 	for _, a := range t.held {
 		<-a.slots

@@ -7,7 +7,7 @@ import (
 
 // extraKey is the key in a tool use's _meta for data that the model's host
 // wants back with the call. Servers "SHOULD preserve this field in tool use
-// blocks in message history"; if a server does not, its memory in recall does.
+// blocks in message history"; if a server does not, recall has the data.
 const extraKey = "io.github.mcpchain/host-extra"
 
 func withHostExtra(extra json.RawMessage) json.RawMessage {
@@ -32,9 +32,9 @@ const (
 	maxMetadataValue = 512
 )
 
-// metadata copies the allowed keys of a server's metadata, in the order of the
-// list. Hosts want text, so other plain values become their JSON; lists,
-// objects and long values are left out.
+// metadata copies the allowed keys of a server's metadata. Hosts require text, so
+// numbers and booleans become their JSON. Lists, objects, null and long values are left
+// out.
 func metadata(raw json.RawMessage, allowed []string) map[string]string {
 	var all map[string]json.RawMessage
 	if len(allowed) == 0 || json.Unmarshal(raw, &all) != nil {

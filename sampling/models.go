@@ -11,22 +11,22 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// Model is a model of the user's catalogue, [Options.Models]. It is used only
-// for abilities that it claims. Its JSON is fit for a configuration file.
+// Model describes a model of [Options.Models]. It gets only requests with contents
+// that it accepts. Its JSON may be part of a configuration file.
 type Model struct {
 	ID        string   `json:"id"`                  // the host's name for it
 	Aliases   []string `json:"aliases,omitempty"`   // its other names, and names of its family
 	StandsFor []string `json:"standsFor,omitempty"` // parts of other makers' names that it can replace, such as "haiku"
 
-	Tools  bool `json:"tools,omitempty"`  // it takes tools
-	Images bool `json:"images,omitempty"` // it sees images
-	Audio  bool `json:"audio,omitempty"`  // it hears sounds
+	Tools  bool `json:"tools,omitempty"`  // it accepts tools
+	Images bool `json:"images,omitempty"` // it accepts images
+	Audio  bool `json:"audio,omitempty"`  // it accepts sounds
 
 	Context   int `json:"context,omitempty"`   // tokens of a request and its reply together; 0 for unknown
 	MaxTokens int `json:"maxTokens,omitempty"` // tokens of a reply; 0 for unknown
 
 	Speed        float64 `json:"speed,omitempty"`        // tokens per second; 0 for unknown, which counts as the slowest
-	Intelligence float64 `json:"intelligence,omitempty"` // on a scale of the user's own, more is better; 0 counts as the least
+	Intelligence float64 `json:"intelligence,omitempty"` // on any scale, higher is better; 0 counts as the lowest
 
 	price *price.Price // from Options.Prices, nil for unknown
 }
@@ -55,14 +55,13 @@ type choice struct {
 	reason string
 }
 
-// choose picks a model as the specification advises: the first hint that fits
-// any model decides, then the priorities, then the default. models is not
-// empty. choose considers only models that can take the request, and fails if
-// there is none.
+// choose picks a model that can answer the request, as the specification advises:
+// first by the first hint that matches a model, then by the priorities, then the
+// default. It fails if no model can answer the request.
 func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice, error) {
 	able, left := capable(models, p)
 	if len(able) == 0 {
-		return choice{}, fmt.Errorf("no model can take the request: %s", strings.Join(left, ", "))
+		return choice{}, fmt.Errorf("no model can answer the request: %s", strings.Join(left, ", "))
 	}
 	var why []string
 	if prefs := p.ModelPreferences; prefs != nil {
@@ -76,7 +75,7 @@ func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice,
 	if i := slices.IndexFunc(able, func(m Model) bool { return m.ID == initial }); i >= 0 && len(able) > 1 {
 		able, why = able[i:], append(why, "the default")
 	} else if len(able) > 1 {
-		why = append(why, "the first of the catalogue")
+		why = append(why, "the first of Options.Models")
 	}
 	if len(why) == 0 {
 		why = append(why, "the only one")
@@ -87,8 +86,8 @@ func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice,
 	return choice{able[0], strings.Join(why, "; ")}, nil
 }
 
-// capable returns the models that can take a request, and the reasons against
-// the others.
+// capable returns the models that can answer a request, and for each other model the
+// reason why not.
 func capable(models []Model, p *mcp.CreateMessageParams) (able []Model, left []string) {
 	needs := needsOf(p)
 	tokens := needs.tokens() + p.MaxTokens
@@ -112,7 +111,7 @@ func capable(models []Model, p *mcp.CreateMessageParams) (able []Model, left []s
 	return able, left
 }
 
-// byHints returns the models of the first fitting hint. "If multiple hints are
+// byHints returns the models that match the first matching hint. "If multiple hints are
 // specified, the client MUST evaluate them in order (such that the first match
 // is taken)."
 func byHints(models []Model, hints []mcp.ModelHint) ([]Model, string) {
@@ -153,12 +152,12 @@ func containsFold(names []string, fits func(string) bool) bool {
 	return slices.ContainsFunc(names, func(s string) bool { return fits(strings.ToLower(s)) })
 }
 
-// byPriorities scores models by the server's priorities. Prices and speeds
-// differ by orders of magnitude, so their logarithms count. The note is empty
+// byPriorities returns the best model by the server's priorities. Prices and speeds
+// differ by orders of magnitude, so their logarithms are compared. The note is empty
 // if the server has no priorities.
 func byPriorities(models []Model, p *mcp.ModelPreferences) (Model, string) {
-	cost, speed, wit := weight(p.CostPriority), weight(p.SpeedPriority), weight(p.IntelligencePriority)
-	if cost+speed+wit == 0 || len(models) < 2 {
+	cost, speed, intelligence := weight(p.CostPriority), weight(p.SpeedPriority), weight(p.IntelligencePriority)
+	if cost+speed+intelligence == 0 || len(models) < 2 {
 		return Model{}, ""
 	}
 	cheap := scale(models, func(m *Model) float64 {
@@ -168,14 +167,14 @@ func byPriorities(models []Model, p *mcp.ModelPreferences) (Model, string) {
 		return -math.Log(3*float64(m.price.Input) + float64(m.price.Output) + 1)
 	})
 	fast := scale(models, func(m *Model) float64 { return math.Log(m.Speed) })
-	wise := scale(models, func(m *Model) float64 { return m.Intelligence })
+	smart := scale(models, func(m *Model) float64 { return m.Intelligence })
 	best, top := 0, -1.0
 	for i := range models {
-		if score := (cost*cheap[i] + speed*fast[i] + wit*wise[i]) / (cost + speed + wit); score > top {
+		if score := (cost*cheap[i] + speed*fast[i] + intelligence*smart[i]) / (cost + speed + intelligence); score > top {
 			best, top = i, score
 		}
 	}
-	return models[best], fmt.Sprintf("the priorities cost %.2g, speed %.2g, intelligence %.2g", cost, speed, wit)
+	return models[best], fmt.Sprintf("the priorities cost %.2g, speed %.2g, intelligence %.2g", cost, speed, intelligence)
 }
 
 func weight(p *float64) float64 {
@@ -185,7 +184,7 @@ func weight(p *float64) float64 {
 	return min(*p, 1)
 }
 
-// scale maps a measure of the models to 0 to 1. An unknown value becomes 0.
+// scale maps a measure of the models to the range from 0 to 1. An unknown value becomes 0.
 func scale(models []Model, measure func(*Model) float64) []float64 {
 	out := make([]float64, len(models))
 	low, high := math.Inf(1), math.Inf(-1)

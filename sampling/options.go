@@ -14,37 +14,38 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// Options configure a sampler. Nil and the zero value are valid: without a
-// reviewer, only the limits protect the model from servers.
+// Options configure a sampler. Nil and the zero value are valid: then there is no
+// reviewer, and only the limits restrict servers.
 type Options struct {
 	// Review sees every request before the model does, and every reply before the
 	// server does. Default: no review.
 	Review *Review
 
-	// Limits bound the spending of servers. Zero values mean defaults.
+	// Limits bound the requests and the cost of servers. Zero fields have defaults.
 	Limits Limits
 
-	// System stands before the server's system prompt in every request. Default: none.
+	// System is an instruction before the server's system prompt in every request. Default: none.
 	System string
 
-	// Prices are what the models cost, by their ids, for the limits of cost, the audit
-	// and servers that want a cheap model. Share the table with package agent. Default:
-	// unknown.
+	// Prices has the prices of the models, by their ids. They are used for limits of cost,
+	// the audit, and servers that prefer a cheap model. An agent may share the table.
+	// Default nil: unknown.
 	Prices *price.Table
 
-	// Models is the catalogue. The contents of a request and the server's
-	// preferences choose from it. Default: the model of New, for everything.
+	// Models are the models from which one is chosen by the contents of a request and
+	// the server's preferences. Default: the model of New, for all contents.
 	Models []Model
 
-	// Policy holds for all servers. Servers has policies for single servers
-	// instead, by the host's own names for them: see [Sampler.For] and Source. If
-	// Servers is set, a server without a name is refused.
+	// Policy applies to servers that Servers does not name. Servers has policies by the
+	// host's names for servers: see [Sampler.For] and Source. If Servers is set, a server
+	// without a name is refused.
 	Policy  Policy
 	Servers map[string]Policy
 
-	// Source returns the host's names for the server and the tool call of a request,
-	// from the handler's context, "" for what it does not know. The call goes into the record, and identifies the call if the
-	// connection does not: that is preferred, because models repeat the ids of calls in other conversations.
+	// Source returns the host's names for the server and the tool call of a request, by
+	// the handler's context; "" if it does not know one. The audit has the name of the call. It also
+	// identifies the call for Limits.Call if the connection does not; the connection is
+	// preferred, because models repeat the ids of calls in other conversations.
 	// Default: no server, and the call of [mcp.OriginFrom]. With package adapter:
 	//
 	//	func(ctx context.Context) (server, call string) {
@@ -53,25 +54,25 @@ type Options struct {
 	//	}
 	Source func(ctx context.Context) (server, call string)
 
-	// Audit gets a record of every finished request. It is called concurrently. Records have hashes of requests and replies;
-	// Review sees the contents.
+	// Audit gets a record of every finished request. It is called concurrently. A record has only
+	// hashes of the request and the reply; Review sees the contents.
 	Audit func(ctx context.Context, r *Record)
 
-	// Metadata lists the keys of a request's metadata to pass on to the host, as
-	// text of up to 512 bytes, 16 keys at most. New fails for hosts that refuse
+	// Metadata lists the keys of a request's metadata that are sent to the host: at
+	// most 16 keys, with text of up to 512 bytes each. New fails for hosts that refuse
 	// metadata. OpenAI and Azure accept it only for stored completions: set
 	// "store": true in Extra. Default: none.
 	Metadata []string
 
-	// ReasoningEffort for reasoning models: "none", "minimal", "low", …. Their
-	// reasoning counts as output, so a server's small maxTokens may leave nothing
-	// for the answer. Default: the model's.
+	// ReasoningEffort is for reasoning models: "none", "minimal", "low", …. Reasoning
+	// counts as output, so a server's small maxTokens may leave nothing for the text
+	// of the reply. Default: the model's own.
 	ReasoningEffort string
 
 	// OnText gets the pieces of a completion's text as they arrive, to show
-	// progress; the server gets only the whole. The pieces of one completion come
-	// one at a time, the pieces of different completions concurrently. If set,
-	// completions are streamed, and IdleTimeout bounds them, too. Default: no
+	// progress; the server gets only the whole text. It is called for the pieces of
+	// one completion in order, and for different completions concurrently. If it is
+	// set, completions are streamed, and IdleTimeout applies. Default nil: no
 	// streaming.
 	OnText func(ctx context.Context, r *Request, piece string)
 
@@ -80,16 +81,16 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// API forces an endpoint of the host: "chat", Chat Completions, or "responses". Default: by the host and
-	// the model; OpenAI's models since gpt-5.4 are asked at Responses, where they reason with tools.
+	// API selects an API of the host: "chat" for Chat Completions, or "responses". Default: by the host and
+	// the model; OpenAI's models since gpt-5.4 use Responses, where they reason with tools.
 	API string
 
-	// Extra are fields to add to every request to the host. New refuses one that the request sets itself.
+	// Extra are fields to add to every request to the host. New refuses fields that this package sets.
 	// Default: none.
 	Extra map[string]json.RawMessage
 
-	// Retries bounds the retries after temporary failures of the host. Default 2,
-	// negative for none.
+	// Retries bounds the retries after temporary failures of the host. Default 2;
+	// negative: none.
 	Retries int
 
 	// Timeout bounds one attempt. Default 10 min.
@@ -98,7 +99,7 @@ type Options struct {
 	// IdleTimeout bounds the silence within a stream. Default 2 min.
 	IdleTimeout time.Duration
 
-	// Logger gets failures of the host at Warn; servers do not see them. Default:
+	// Logger logs failures of the host at Warn; servers do not see them. Default:
 	// discarded.
 	Logger *slog.Logger
 
@@ -121,7 +122,7 @@ func (o *Options) check(model string) error {
 	return checkPolicies(o)
 }
 
-// checkPrices returns an error if a limit of cost would not hold for a model.
+// checkPrices returns an error if a limit of cost cannot be enforced for a model.
 func (o *Options) checkPrices(model string) error {
 	if o.Prices != nil {
 		if err := cost.Check(o.Prices); err != nil {

@@ -11,29 +11,29 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Mode is who decides.
+// Mode says how a request is decided. The zero value leaves it to the reviewer; without
+// a reviewer it is allowed. The limits apply in every mode.
 type Mode int
 
-// The modes. In each the limits hold.
 const (
-	modeAsk   Mode = iota // the reviewer decides; without a reviewer the limits
-	ModeAllow             // it passes without review
-	ModeDeny              // it is refused without review
+	modeReview Mode = iota
+	ModeAllow       // allowed without review
+	ModeDeny        // refused without review
 )
 
-// Policy holds a server's permissions. The zero value leaves every decision to the reviewer, or to the limits without one.
+// Policy holds a server's permissions. The zero value leaves every decision to the reviewer.
 type Policy struct {
-	// During is for requests during a call of ours, Outside for requests at other
-	// times. A legacy connection with several calls under way does not tell the
-	// call of a request; then the request counts as outside.
+	// During applies to requests during a call of the host, Outside to requests at other
+	// times. A legacy connection with several calls under way does not say to which
+	// call a request belongs; then Outside applies.
 	During, Outside Mode
 
-	// Budget of this server instead of [Limits.Server]. Default nil: that one.
+	// Budget replaces [Limits.Server] for this server. Default nil: [Limits.Server].
 	Budget *Budget
 }
 
-// For returns a handler for the requests of one server. The name is the host's
-// own; [Options.Servers], budgets, remembered decisions and the audit use it.
+// For returns a handler for the requests of one server. server is the host's own name
+// for it: [Options.Servers], budgets, remembered decisions and the audit use that name.
 // The handler shares everything else with the sampler.
 //
 //	mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.For("github")})
@@ -43,7 +43,7 @@ func (s *Sampler) For(server string) mcp.SamplingHandler { return &labelled{s, s
 
 type labelled struct {
 	*Sampler
-	server string
+	server string // the host's name
 }
 
 // CreateMessage implements [mcp.SamplingHandler].
@@ -55,16 +55,16 @@ func (l *labelled) CreateMessage(ctx context.Context, params *mcp.CreateMessageP
 type who struct {
 	origin mcp.Origin
 	label  string  // the host's name for the server
-	key    string  // key of the server, in accounts and remembered decisions
+	key    string  // the server in accounts and remembered decisions
 	call   string  // the outermost call of the request
 	charge callKey // key of that call; zero if unknown
-	during bool
+	during bool    // the request belongs to a call
 	depth  int
 	policy Policy
 }
 
-// callKey identifies a call in the accounts: the client and its unique id of
-// the call, or else the host's names.
+// callKey identifies a call in the accounts: by the connection and its id of the
+// call, or else by the host's names.
 type callKey struct {
 	session any
 	id      int64
@@ -75,8 +75,8 @@ type callKey struct {
 // parentKey is the context key of the parent request's *who.
 type parentKey struct{}
 
-// identify finds the server and the call of a request. It fails for a server
-// without a host's name if the host has policies by name.
+// identify finds the server and the call of a request. It fails if the host has
+// policies by name, but no name for the server.
 func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	w := &who{label: label, depth: 1, policy: s.options.Policy}
 	w.origin, _ = mcp.OriginFrom(ctx)
@@ -110,7 +110,7 @@ func (s *Sampler) identify(ctx context.Context, label string) (*who, error) {
 	if p, ok := s.options.Servers[w.label]; ok && w.label != "" {
 		w.policy = p
 	} else if w.label == "" && len(s.options.Servers) > 0 {
-		return w, refused(kindPolicy, "the host has policies by server, and no name for this one")
+		return w, refused(kindPolicy, "the host has policies by server, but no name for this one")
 	}
 	return w, nil
 }
@@ -137,7 +137,7 @@ func checkPolicies(o *Options) error {
 	}
 	for name, p := range policies {
 		for _, m := range []Mode{p.During, p.Outside} {
-			if m < modeAsk || m > ModeDeny {
+			if m < modeReview || m > ModeDeny {
 				return fmt.Errorf("%s has the unknown mode %d", name, m)
 			}
 		}
@@ -145,19 +145,19 @@ func checkPolicies(o *Options) error {
 	return nil
 }
 
-// denied reports whether the policy refuses a request unseen. Such a request is
-// not counted.
+// denied returns an error if the policy or a remembered decision refuses a request.
+// Such a request does not count in the limits.
 func (s *Sampler) denied(w *who) error {
 	switch {
 	case w.mode() == ModeDeny:
-		return refused(kindPolicy, "the host's policy does not let the request pass")
-	case w.mode() == modeAsk && s.options.Review != nil && s.memory.recall(w.subject(false)) == ModeDeny:
+		return refused(kindPolicy, "the host's policy does not allow the request")
+	case w.mode() == modeReview && s.options.Review != nil && s.memory.recall(w.subject(false)) == ModeDeny:
 		return refused(kindReview, "the request was not approved")
 	}
 	return nil
 }
 
-// subject is the subject of a remembered decision.
+// subject says to which requests a remembered decision applies.
 type subject struct {
 	server  string
 	outside bool
@@ -172,8 +172,8 @@ type memory struct {
 	decision map[subject]Mode
 }
 
-// maxRemembered bounds the remembered decisions. The reviewer is asked again
-// about all others.
+// maxRemembered bounds the remembered decisions. Further decisions are not
+// remembered.
 const maxRemembered = 1000
 
 // recall returns modeAsk if there is no decision.
@@ -183,7 +183,7 @@ func (m *memory) recall(s subject) Mode {
 	return m.decision[s]
 }
 
-// remember keeps a decision. A consent never replaces a refusal: it may be
+// remember stores a decision. An approval never replaces a refusal, because it may be
 // older than the refusal.
 func (m *memory) remember(s subject, d Mode) {
 	m.mu.Lock()
@@ -208,9 +208,9 @@ func (m *memory) forget(keys ...string) {
 	}
 }
 
-// Forget drops the remembered decisions about a server, by the host's name for
-// it. If the host has no name for it, use the server's own name. The reviewer
-// is then asked again.
+// Forget drops the remembered decisions about a server, so that the reviewer is asked
+// again. server is the host's name for it, or the server's own name if the host has
+// none.
 func (s *Sampler) Forget(server string) {
 	s.memory.forget("named\x00"+server, "unnamed\x00"+excerpt.Cut(server))
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// priceOf is the price of a model, nil if it has none.
+// priceOf returns the price of a model, nil if it has none.
 func (o *Options) priceOf(model string) *price.Price {
 	p, ok := cost.PriceOf(o.Prices, model)
 	if !ok {

@@ -7,16 +7,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// recall has a memory for each server. A memory keeps data that the model's
-// host sent beside tool calls; no server sees the thoughts for another server.
+// recall has a memory for each server, with the data that the model's host wants back
+// with tool calls. So no server can get data of another server's requests.
 type recall struct {
 	mu       sync.Mutex
 	memories map[recallKey]*chat.Memory
 	order    []recallKey // least recently used first
 }
 
-// recallKey is the host's name for a server. A server without such a name is
-// identified by its connection, since it chooses its own name.
+// recallKey identifies a server by the host's name. Without one it is the connection,
+// because the server chooses its own name freely.
 type recallKey struct {
 	server  string
 	session any

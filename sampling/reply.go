@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// samplingResult turns the model's reply into a result of the protocol. It
-// fails if the protocol cannot express the model's call of a tool.
+// samplingResult translates the model's reply to a result of the protocol. It
+// fails if the protocol cannot express a call of the model.
 func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mcp.CreateMessageResult, error) {
 	out := &mcp.CreateMessageResult{Role: "assistant", Model: r.Model, StopReason: stopReason(r)}
 	if text := textOf(r); text != "" {
@@ -30,7 +30,7 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 			return nil, fmt.Errorf("the model called %q with arguments that are not a JSON object", excerpt.Cut(call.Name))
 		}
 		out.Content = append(out.Content, &mcp.ToolUseContent{
-			ID: call.ID, Name: call.Name, Input: tools.taken(call.Name, call.Arguments), Meta: withHostExtra(call.Extra),
+			ID: call.ID, Name: call.Name, Input: tools.restored(call.Name, call.Arguments), Meta: withHostExtra(call.Extra),
 		})
 		used++
 	}
@@ -57,8 +57,8 @@ func mayCall(p *mcp.CreateMessageParams) bool {
 	return len(p.Tools) > 0 && toolChoice(p).Choice != chat.None
 }
 
-// stopReason is the protocol's word for the end of the reply, or the host's own
-// word.
+// stopReason returns the protocol's reason for the end of the reply, or the host's own
+// reason.
 func stopReason(r *chat.Reply) string {
 	switch {
 	case r.Refusal != "":
@@ -85,7 +85,7 @@ func checkReply(r *mcp.CreateMessageResult, p *mcp.CreateMessageParams) error {
 	case r.Role != "assistant" && r.Role != "":
 		return fmt.Errorf("role %q is not assistant", excerpt.Cut(r.Role))
 	case r.Model == "":
-		return errors.New("no model is named")
+		return errors.New("the name of the model is missing")
 	case len(r.Content) == 0:
 		return errors.New("there is no content")
 	}
@@ -125,7 +125,7 @@ func checkReplyBlock(c mcp.Content, p *mcp.CreateMessageParams, taken map[string
 		taken[c.ID] = true
 		return nil
 	}
-	return fmt.Errorf("content of type %T does not belong into a reply", c)
+	return fmt.Errorf("content of type %T does not belong in a reply", c)
 }
 
 func hasTool(tools []*mcp.Tool, name string) bool {

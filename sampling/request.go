@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// chatRequest turns a checked request into one for the model. It ignores
-// includeContext: what other servers said is not shared.
+// chatRequest translates a checked request for the model. It ignores includeContext:
+// servers must not see the data of other servers.
 func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	p := req.Params
 	out := &chat.Request{
@@ -28,7 +28,7 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 		w.message(m)
 	}
 	out.Messages = w.finish()
-	if len(p.Messages) == 0 { // the protocol allows that, hosts of models do not
+	if len(p.Messages) == 0 { // the protocol allows no messages, hosts of models do not
 		out.Messages = append(out.Messages, chat.Text(chat.User, ""))
 	}
 	return out
@@ -46,8 +46,8 @@ func toolChoice(p *mcp.CreateMessageParams) chat.ToolChoice {
 	return chat.ToolChoice{}
 }
 
-// writer turns a server's messages into chat messages. Only messages of the user
-// can hold media: those of other messages wait for the next one of the user.
+// writer translates a server's messages. Only messages of the user can have media, so
+// media of other messages are added to the next message of the user.
 type writer struct {
 	messages []chat.Message
 	tools    offer
@@ -122,7 +122,7 @@ func (w *writer) results(blocks []mcp.Content) {
 	w.finish()
 }
 
-// finish puts the waiting media into a message of their own.
+// finish puts the waiting media into a message of the user.
 func (w *writer) finish() []chat.Message {
 	if len(w.waiting) > 0 {
 		w.user(nil)
@@ -130,7 +130,8 @@ func (w *writer) finish() []chat.Message {
 	return w.messages
 }
 
-// mediaPart is an image or a sound for a model.
+// mediaPart translates an image or a sound. It returns false for other content, and for
+// types that no model accepts.
 func mediaPart(c mcp.Content) (chat.Part, bool) {
 	switch c := c.(type) {
 	case *mcp.ImageContent:
@@ -155,7 +156,7 @@ func mediaName(c mcp.Content) string {
 	return "content"
 }
 
-// resultText is the text of a tool's result, and the media to show below it.
+// resultText returns the text of a tool's result, and the media to attach below it.
 func resultText(r *mcp.ToolResultContent) (string, []chat.Part) {
 	var texts []string
 	var media []chat.Part
@@ -180,13 +181,13 @@ func resultText(r *mcp.ToolResultContent) (string, []chat.Part) {
 	return text, media
 }
 
-// blockText is the text that stands for a block.
+// blockText returns the text that stands for a block.
 func blockText(c mcp.Content) string {
 	switch c := c.(type) {
 	case *mcp.TextContent:
 		return c.Text
 	case *mcp.ImageContent, *mcp.AudioContent:
-		return "[" + mediaName(c) + ", of a kind that the model does not take]"
+		return "[" + mediaName(c) + ", of a type that the model does not accept]"
 	case *mcp.ResourceLink:
 		return linkText(&c.Resource)
 	case *mcp.EmbeddedResource:

@@ -14,8 +14,8 @@ import (
 
 // Request is a valid sampling request, for review.
 //
-// Its texts are a stranger's. Show them as plain text, without following links
-// or obeying control characters, and show the server's name.
+// Its texts are untrusted. Show them as plain text with escaped control characters
+// and without active links, and show the server's name.
 type Request struct {
 	// Server is the host's own name for the server; empty if it has none.
 	Server string
@@ -28,29 +28,30 @@ type Request struct {
 	// checked again, also by the limits.
 	Params *mcp.CreateMessageParams
 
-	// The reviewer sets Remember to apply its decision to the server's later
-	// requests, or replies, of the same kind: during calls, or outside them. The
+	// The reviewer sets Remember to apply its decision to later requests, or
+	// replies, of the same server and kind: during calls, or outside them. The
 	// reviewer is not asked again until [Sampler.Forget]. A remembered refusal
-	// also overrules concurrent consents. If the host has no name for the server,
-	// only refusals are remembered: another server could use the same name.
+	// also overrules concurrent approvals. If the host has no name for the server,
+	// only refusals are remembered, because another server could use the same name.
 	Remember bool
 
-	reason string // for the choice of the model
+	reason string // why the model was chosen
 	who    *who
 }
 
 // Review allows, edits or refuses requests and replies. Its functions are
-// called concurrently, each with the context of the server's request. One that is nil allows everything.
+// called concurrently, each with the context of the server's request. A nil function
+// allows everything.
 //
-// An edited request is checked again, also by the limits. An edited reply is checked by
-// the protocol: the role is assistant, the content is text, images, sounds and
+// An edited request is checked again, also by the limits. An edited reply must keep
+// to the protocol: the role is assistant, the content is text, images, sounds and
 // uses of the request's tools.
 //
-// An error refuses. The server learns of the refusal, but never sees the error;
-// on this side errors.Is and errors.As find it, beside [mcp.ErrRejected].
+// An error refuses. The server sees that it was refused, but never the error. For the
+// host, the error of the request matches it and [mcp.ErrRejected].
 //
 // Request may return [mcp.ErrAnswerLater], possibly wrapped: then a person decides
-// later, see [AskLater]. A reply cannot wait: there the error refuses.
+// later, see [AskLater]. From Reply, that error refuses, because a reply cannot wait.
 type Review struct {
 	Request func(ctx context.Context, r *Request) error
 	Reply   func(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error
@@ -70,16 +71,16 @@ func (v *Review) reply(ctx context.Context, r *Request, reply *mcp.CreateMessage
 	return v.Reply(ctx, r, reply)
 }
 
-// AskLater is a [Review] that leaves each request to a person: a run of package agent that
-// calls the tool opens a question, which may be answered later and in another process, and
-// edited. Elsewhere the call of a modern server ends with an [mcp.InputRequired]; a
-// legacy server is refused. Replies pass.
+// AskLater returns a [Review] that leaves each request to a person and allows all replies. In
+// a run of package agent, the call of the tool opens a question; the person may edit the
+// request, and may answer later and in another process. Otherwise the call of a modern server
+// ends with an [mcp.InputRequired], and the request of a legacy server is refused.
 func AskLater() *Review {
 	return &Review{Request: func(context.Context, *Request) error { return mcp.ErrAnswerLater }}
 }
 
 // reviewRequest asks the policy or the reviewer, and checks an edited request
-// by the same rules.
+// again.
 func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 	ask := r.watched(func() any { return r.request.Params }, &r.record.Edited, func() error {
 		if !r.approved {
@@ -96,14 +97,14 @@ func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 	if err := s.check(r.request.Params); err != nil {
 		return err
 	}
-	return s.settle(r)
+	return s.applyEdits(r)
 }
 
 func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMessageResult) error {
 	ask := r.watched(func() any { return reply }, &r.record.ReplyEdited, func() error {
 		return s.options.Review.reply(ctx, r.request, reply)
 	})
-	by, err := s.decide(ctx, r.request, true, modeAsk, ask)
+	by, err := s.decide(ctx, r.request, true, modeReview, ask)
 	r.record.ReplyDecision = by
 	if err != nil || by != byReviewer {
 		return err
@@ -114,7 +115,7 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 	return nil
 }
 
-// watched records the reviewer's time, and whether the reviewer edits anything.
+// watched returns ask with a record of the reviewer's time, and of whether the reviewer edits anything.
 func (r *run) watched(seen func() any, edited *bool, ask func() error) func() error {
 	return func() error {
 		before, model, start := hash(encoded(seen())), r.request.Model, time.Now()
@@ -128,7 +129,7 @@ func (r *run) watched(seen func() any, edited *bool, ask func() error) func() er
 
 var errReplyWaits = errors.New("the review of a reply cannot wait")
 
-// decide returns the decider, and an error for a refusal.
+// decide returns who decided, and an error for a refusal. ask asks the reviewer.
 func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mode, ask func() error) (string, error) {
 	what := "request"
 	if reply {
@@ -137,7 +138,7 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	subject := req.who.subject(reply)
 	switch {
 	case mode == ModeDeny:
-		return byPolicy, refused(kindPolicy, fmt.Sprintf("the host's policy does not let the %s pass", what))
+		return byPolicy, refused(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", what))
 	case mode == ModeAllow:
 		return byPolicy, nil
 	case s.options.Review == nil:
@@ -177,8 +178,8 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	return byReviewer, nil
 }
 
-// copyParams copies the lists, since a reviewer may write to them. The blocks
-// and tools belong only to this request and are not copied.
+// copyParams copies the lists, because a reviewer may change them. The blocks and
+// tools belong to this request only, so they are not copied.
 func copyParams(p *mcp.CreateMessageParams) *mcp.CreateMessageParams {
 	out := *p
 	out.Messages = slices.Clone(p.Messages)

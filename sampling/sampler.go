@@ -33,8 +33,8 @@ type Sampler struct {
 	log      *slog.Logger
 }
 
-// New makes a sampler for a model, which has to be in Options.Models if these are set. It does no I/O. The error
-// names the option that does not fit.
+// New returns a sampler for a model, which must be in Options.Models if that is set. It does no I/O. The error
+// names the invalid option.
 func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error) {
 	var o Options
 	if opts != nil {
@@ -85,6 +85,7 @@ func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessagePa
 	return s.handle(ctx, params, "")
 }
 
+// handle answers a request. server is the host's name for the server, "" if For was not used.
 func (s *Sampler) handle(ctx context.Context, params *mcp.CreateMessageParams, server string) (result *mcp.CreateMessageResult, err error) {
 	w, unknown := s.identify(ctx, server)
 	r := newRun(w, params)
@@ -143,7 +144,7 @@ func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 	return nil
 }
 
-// admit chooses a model and asks the governor, and the account of the context, to admit
+// admit chooses a model and asks the account of the context and the governor to admit
 // the request. If the model costs more than the rest of the budget, admit tries other
 // models.
 func (s *Sampler) admit(ctx context.Context, r *run) error {
@@ -174,8 +175,8 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 	}
 }
 
-// ticket reserves an upper bound of the cost, first in the account of the context: what
-// the account refuses takes no place in the limits.
+// ticket reserves an upper bound of the cost, first in the account of the context: a
+// request that the account refuses does not count in the limits.
 func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
 	most := s.reservation(r)
 	bill := bill{account: cost.AccountFrom(ctx)}
@@ -191,15 +192,15 @@ func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
 	return t, nil
 }
 
-// reservation is an upper bound for the next completion.
+// reservation returns an upper bound for the next completion.
 func (s *Sampler) reservation(r *run) usage {
-	return reservation(&r.model, r.request, s.added(r))
+	return reservation(&r.model, r.request, s.addedBytes(r))
 }
 
-// added counts the bytes that the model gets beside the server's request.
-func (s *Sampler) added(r *run) int { return len(s.options.System) + r.grown }
+// addedBytes counts the bytes that the model gets in addition to the server's request.
+func (s *Sampler) addedBytes(r *run) int { return len(s.options.System) + r.grown }
 
-// clamp lowers a request's maxTokens to the limit. 0 means the limit.
+// clamp lowers a request's maxTokens to the limits of the options and the model. 0 means the limit.
 func (s *Sampler) clamp(r *run) {
 	p, most := r.request.Params, int64(s.options.Limits.MaxTokens)
 	if p.MaxTokens == 0 || p.MaxTokens > most {
@@ -210,8 +211,8 @@ func (s *Sampler) clamp(r *run) {
 	}
 }
 
-// settle applies the reviewer's edits to a request.
-func (s *Sampler) settle(r *run) error {
+// applyEdits chooses the reviewer's model and reserves the cost of the edited request.
+func (s *Sampler) applyEdits(r *run) error {
 	if id := r.request.Model; id != r.model.ID {
 		i := slices.IndexFunc(s.models, func(m Model) bool { return m.ID == id })
 		switch {
@@ -229,7 +230,7 @@ func (s *Sampler) settle(r *run) error {
 }
 
 // complete asks the model. If a required call is missing, or the protocol
-// cannot express a call, the model gets a second chance within the limits, as
+// cannot express a call, it asks a second time within the limits, because
 // models err at random.
 func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResult, error) {
 	tools, err := s.offer(ctx, r)
@@ -238,7 +239,7 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 	}
 	question := chatRequest(r.request, tools, &s.options)
 	question.Memory = s.recall.of(r.who)
-	for again := true; ; again = false {
+	for second := false; ; second = true {
 		r.record.Completions++
 		reply, err := s.ask(ctx, r.request, question)
 		if err == nil && reply.Note != "" {
@@ -254,35 +255,36 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 		} else if !badCall(err) {
 			return nil, s.modelFailed(ctx, r, err)
 		}
-		if !again || r.ticket.reserve(r.model.ID, s.reservation(r)) != nil {
+		if second || r.ticket.reserve(r.model.ID, s.reservation(r)) != nil {
 			return nil, s.modelFailed(ctx, r, err)
 		}
 	}
 }
 
-// badCall reports whether the model failed to call a tool.
+// badCall reports whether the model failed to call a required tool, or called one wrongly.
 func badCall(err error) bool {
 	failure, ok := errors.AsType[*chat.Error](err)
 	return ok && (failure.Code == chat.CodeNoToolCall || failure.Code == "tool_use_failed") // the second code is Groq's
 }
 
-// charge puts the cost of a completion into the accounts.
+// charge records the cost of a completion in the accounts.
 func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
 	failure, ok := errors.AsType[*chat.Error](err)
 	var used usage
 	switch {
 	case err == nil:
-		used = spent(&r.model, r.request, s.added(r), reply.Usage, reply.Size)
+		used = spent(&r.model, r.request, s.addedBytes(r), reply.Usage, reply.Size)
 	case ok && failure.Usage != nil:
-		used = lost(&r.model, r.request, s.added(r), failure.Usage)
+		used = lost(&r.model, r.request, s.addedBytes(r), failure.Usage)
 	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !badCall(err):
 		// The host did not accept it.
 	default:
-		used = lost(&r.model, r.request, s.added(r), nil)
+		used = lost(&r.model, r.request, s.addedBytes(r), nil)
 	}
 	r.ticket.spend(r.model.ID, used)
 }
 
+// ask asks the model, streaming the text to Options.OnText if that is set.
 func (s *Sampler) ask(ctx context.Context, req *Request, question *chat.Request) (*chat.Reply, error) {
 	if s.options.OnText == nil {
 		return s.chat.Complete(ctx, question)

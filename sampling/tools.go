@@ -14,18 +14,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// offer holds the tools of a request in the model's dialect, by name.
+// offer has the tools of a request, by name, with their schemas rewritten for the model.
 type offer map[string]*offered
 
-// offered is one tool, with its schema in the dialect of the model's provider.
+// offered is the schema of one tool, as the server wrote it and rewritten.
 type offered struct {
 	schema  *toolschema.Schema
 	written *toolschema.Written
 }
 
-// offer writes the tools of a request for its model, and reserves the added
-// bytes: a dialect without references repeats the referenced schemas. The limit
-// for the bytes of a request holds for the written tools, too.
+// offer rewrites the schemas of a request's tools for its model, and reserves the added
+// bytes: a provider without references gets copies of the referenced schemas.
+// Limits.InputBytes applies to the rewritten schemas, too.
 func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 	target, params := s.chat.Schemas(r.request.Model), r.request.Params
 	left := s.options.Limits.InputBytes - inputSize(params)
@@ -42,7 +42,7 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 		out[t.Name] = &offered{schema, written}
 		r.grown += max(0, len(written.Parameters)-len(t.InputSchema))
 		if r.grown > left {
-			return nil, refused(kindSize, fmt.Sprintf("with its tools as the model takes them the request has more than %d bytes, which is the limit", s.options.Limits.InputBytes))
+			return nil, refused(kindSize, fmt.Sprintf("with the schemas of its tools rewritten for the model, the request has more than %d bytes, which is the limit", s.options.Limits.InputBytes))
 		}
 	}
 	if r.grown == 0 {
@@ -60,10 +60,10 @@ func (o offer) tools(of []*mcp.Tool) []chat.Tool {
 	return out
 }
 
-// taken returns the model's arguments in the form of the server's schema.
-// Arguments that already fit, or that cannot be turned back, stay unchanged;
-// the server reports mistakes.
-func (o offer) taken(tool, arguments string) json.RawMessage {
+// restored returns the model's arguments in the form of the server's schema.
+// Arguments that already have that form, or cannot be restored, stay unchanged; the
+// server reports mistakes.
+func (o offer) restored(tool, arguments string) json.RawMessage {
 	written := json.RawMessage(arguments)
 	t, ok := o[tool]
 	if !ok || !t.written.TurnBack {
@@ -83,8 +83,8 @@ func sameValue(a, b []byte) bool {
 	return errV == nil && errW == nil && reflect.DeepEqual(v, w)
 }
 
-// replayed returns a past call's arguments from the server in the wrapper that
-// the model was asked to use.
+// replayed returns the arguments of an earlier call in the wrapper that the model was
+// asked to use.
 func (o offer) replayed(tool string, arguments json.RawMessage) string {
 	t, ok := o[tool]
 	if !ok || !t.written.Wrapped {

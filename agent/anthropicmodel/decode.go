@@ -14,19 +14,19 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Bounds of a reply, beside its bytes.
+// Bounds of a reply, in addition to Options.MaxReply.
 const (
 	maxElements = 10_000 // of one array
 	maxBlocks   = 1_024
 	maxCalls    = 256
-	maxName     = 256     // bytes of a tool's name, and of what is kept of a model's name
+	maxName     = 256     // bytes of a name of a tool or a model, and of other short strings
 	maxID       = 4 << 10 // bytes of a call's id
 	maxCount    = 1 << 30 // tokens
 )
 
-// answer puts a reply together, from the events of a stream or from one message.
+// answer assembles a reply from the events of a stream or from one message.
 type answer struct {
-	show func(model.Delta) bool // false ends the request
+	show func(model.Delta) bool // nil: no deltas are wanted; it returns false to end the request
 
 	id, model string
 	blocks    []*replyBlock
@@ -40,7 +40,7 @@ type replyBlock struct {
 	text      bytes.Buffer // text, thinking, or the input of a call
 	signature bytes.Buffer
 	id, name  string
-	raw       json.RawMessage // of a type that this package does not know
+	raw       json.RawMessage // the whole block, if this package does not know its type
 }
 
 var errEnough = errors.New("the caller has stopped")
@@ -57,9 +57,9 @@ func (a *answer) Event(kind string, data []byte) (done bool, err error) {
 	case "message_start":
 		return false, a.start(&e.message)
 	case "content_block_start":
-		return false, a.open(e.index, e.block)
+		return false, a.startBlock(e.index, e.block)
 	case "content_block_delta":
-		return false, a.grow(e.index, &e)
+		return false, a.addPiece(e.index, &e)
 	case "message_delta":
 		a.stop = e.stop
 		a.count(&e.usage)
@@ -68,7 +68,7 @@ func (a *answer) Event(kind string, data []byte) (done bool, err error) {
 	case "error":
 		return false, &chat.Reported{Body: data}
 	}
-	return false, nil // ping, content_block_stop, and what comes later
+	return false, nil // ping, content_block_stop, and kinds that are unknown yet
 }
 
 // event has the members of all kinds of events that matter here.
@@ -87,9 +87,9 @@ func (e *event) read(d *jsonrpc.Decoder) {
 	for key := range d.Members {
 		switch string(key) {
 		case "type":
-			e.kind = word(d)
+			e.kind = shortString(d)
 		case "index":
-			e.index = number(d.Raw())
+			e.index = tokenCount(d.Raw())
 		case "message":
 			e.message.read(d)
 		case "content_block":
@@ -109,11 +109,11 @@ func (e *event) readDelta(d *jsonrpc.Decoder) {
 	for key := range d.Members {
 		switch string(key) {
 		case "type":
-			e.delta = word(d)
+			e.delta = shortString(d)
 		case "text", "thinking", "partial_json", "signature":
 			e.piece, _ = d.String()
 		case "stop_reason":
-			e.stop = word(d)
+			e.stop = shortString(d)
 		}
 	}
 }
@@ -132,13 +132,13 @@ func (r *wireReply) read(d *jsonrpc.Decoder) {
 	for key := range d.Members {
 		switch string(key) {
 		case "type":
-			r.kind = word(d)
+			r.kind = shortString(d)
 		case "id":
-			r.id = word(d)
+			r.id = shortString(d)
 		case "model":
-			r.model = word(d)
+			r.model = shortString(d)
 		case "stop_reason":
-			r.stop = word(d)
+			r.stop = shortString(d)
 		case "usage":
 			r.usage.read(d)
 		case "content":
@@ -151,7 +151,7 @@ func (r *wireReply) read(d *jsonrpc.Decoder) {
 	}
 }
 
-// usage counts tokens as the API does; 0 is a count that did not come or cannot be true.
+// usage has the API's token counts; 0 is a count that is missing or cannot be true.
 type usage struct{ input, output, cached, written, thoughts int }
 
 func (u *usage) read(d *jsonrpc.Decoder) {
@@ -161,18 +161,18 @@ func (u *usage) read(d *jsonrpc.Decoder) {
 	for key := range d.Members {
 		switch string(key) {
 		case "input_tokens":
-			u.input = number(d.Raw())
+			u.input = tokenCount(d.Raw())
 		case "output_tokens":
-			u.output = number(d.Raw())
+			u.output = tokenCount(d.Raw())
 		case "cache_read_input_tokens":
-			u.cached = number(d.Raw())
+			u.cached = tokenCount(d.Raw())
 		case "cache_creation_input_tokens":
-			u.written = number(d.Raw())
+			u.written = tokenCount(d.Raw())
 		case "output_tokens_details":
 			if d.Kind() == '{' {
 				for key := range d.Members {
 					if string(key) == "thinking_tokens" {
-						u.thoughts = number(d.Raw())
+						u.thoughts = tokenCount(d.Raw())
 					}
 				}
 			}
@@ -180,14 +180,14 @@ func (u *usage) read(d *jsonrpc.Decoder) {
 	}
 }
 
-// word is a short string; the rest of a longer one is cut off.
-func word(d *jsonrpc.Decoder) string {
+// shortString reads a string and cuts it to maxName bytes.
+func shortString(d *jsonrpc.Decoder) string {
 	s, _ := d.String()
 	return strings.Clone(excerpt.CutAt(s, maxName))
 }
 
-// number is a count; 0 for one that cannot be true.
-func number(raw []byte) int {
+// tokenCount reads a count. It returns 0 if the count cannot be true.
+func tokenCount(raw []byte) int {
 	var n int
 	if json.Unmarshal(raw, &n) != nil || n < 0 || n > maxCount {
 		return 0
@@ -199,14 +199,14 @@ func (a *answer) start(r *wireReply) error {
 	a.id, a.model = r.id, r.model
 	a.count(&r.usage)
 	for i, raw := range r.content {
-		if err := a.open(i, raw); err != nil {
+		if err := a.startBlock(i, raw); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// count takes counts, which replace earlier ones of the same reply.
+// count sets the counts of the reply. Later counts replace earlier ones.
 func (a *answer) count(u *usage) {
 	if input := u.input + u.cached + u.written; input > 0 {
 		a.usage.Input, a.usage.Cached, a.usage.CacheWrite = int64(input), int64(u.cached), int64(u.written)
@@ -217,10 +217,10 @@ func (a *answer) count(u *usage) {
 	a.usage.Total = a.usage.Input + a.usage.Output
 }
 
-// open begins a block with what it has at its start.
-func (a *answer) open(index int, raw json.RawMessage) error {
+// startBlock adds a block with its first content.
+func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	if index != len(a.blocks) || index == maxBlocks {
-		return fmt.Errorf("block %d comes after %d blocks; at most %d are taken", index, len(a.blocks), maxBlocks)
+		return fmt.Errorf("block %d comes after %d blocks; at most %d are allowed", index, len(a.blocks), maxBlocks)
 	}
 	b := &replyBlock{}
 	a.blocks = append(a.blocks, b)
@@ -229,7 +229,7 @@ func (a *answer) open(index int, raw json.RawMessage) error {
 	for key := range d.Members {
 		switch string(key) {
 		case "type":
-			b.kind = word(&d)
+			b.kind = shortString(&d)
 		case "id":
 			b.id, _ = d.String()
 		case "name":
@@ -248,14 +248,14 @@ func (a *answer) open(index int, raw json.RawMessage) error {
 	case d.Err() != nil:
 		return fmt.Errorf("block %d: %w", index, d.Err())
 	case len(b.id) > maxID || len(b.name) > maxName:
-		return fmt.Errorf("block %d: the id has %d bytes and the name %d; at most %d and %d are taken", index, len(b.id), len(b.name), maxID, maxName)
+		return fmt.Errorf("block %d: the id has %d bytes and the name %d; at most %d and %d are allowed", index, len(b.id), len(b.name), maxID, maxName)
 	}
 	switch b.kind {
 	case "text", "thinking":
-		return a.say(b.kind, b.text.String())
+		return a.emit(b.kind, b.text.String())
 	case "redacted_thinking":
 	case "tool_use":
-		if string(input) != "{}" { // which stands for what comes in pieces
+		if string(input) != "{}" { // in a stream, the input follows in pieces
 			b.text.Write(input)
 		}
 	default:
@@ -264,16 +264,16 @@ func (a *answer) open(index int, raw json.RawMessage) error {
 	return nil
 }
 
-// grow adds a piece to a block.
-func (a *answer) grow(index int, e *event) error {
+// addPiece adds a piece to a block.
+func (a *answer) addPiece(index int, e *event) error {
 	if index >= len(a.blocks) {
-		return fmt.Errorf("a piece of block %d, and there are %d blocks", index, len(a.blocks))
+		return fmt.Errorf("a piece of block %d, but there are only %d blocks", index, len(a.blocks))
 	}
 	b := a.blocks[index]
 	switch e.delta {
 	case "text_delta", "thinking_delta":
 		b.text.WriteString(e.piece)
-		return a.say(b.kind, e.piece)
+		return a.emit(b.kind, e.piece)
 	case "input_json_delta":
 		b.text.WriteString(e.piece)
 	case "signature_delta":
@@ -282,8 +282,8 @@ func (a *answer) grow(index int, e *event) error {
 	return nil
 }
 
-// say shows a piece of text.
-func (a *answer) say(kind, piece string) error {
+// emit passes a piece of text or of a thought to show.
+func (a *answer) emit(kind, piece string) error {
 	if a.show == nil || piece == "" {
 		return nil
 	}
@@ -314,7 +314,7 @@ func (a *answer) Whole(body []byte) error {
 	return a.start(&r)
 }
 
-// parts are the blocks as parts of a run. A call that the bound of the reply has cut off is left out.
+// parts returns the blocks as parts of a run. It leaves out a call that the bound of the reply has cut off.
 func (a *answer) parts() ([]run.Part, error) {
 	var out []run.Part
 	calls := 0
@@ -354,7 +354,7 @@ func keep(key, text string) map[string]json.RawMessage {
 	return map[string]json.RawMessage{key: raw}
 }
 
-// finish is the word of package model for why a reply ended.
+// finish translates the reason for the end of a reply to that of package model.
 func finish(stop string) string {
 	switch stop {
 	case "end_turn", "stop_sequence":
@@ -369,8 +369,8 @@ func finish(stop string) string {
 	return stop
 }
 
-// freshIDs gives each call an id that no call of the conversation has.
-func freshIDs(history []run.Message, parts []run.Part) {
+// makeIDsUnique replaces the ids of calls that are empty or occur in the conversation.
+func makeIDsUnique(history []run.Message, parts []run.Part) {
 	taken := map[string]bool{}
 	for i := range history {
 		for j := range history[i].Parts {

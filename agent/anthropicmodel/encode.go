@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// encode writes a request. The warning says what of it the model does not take.
+// encode translates a request. The warning says what was left out because the model does not accept it.
 func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err error) {
 	rule := ruleOf(m.name)
 	effort := cmp.Or(r.Effort, m.options.Effort)
@@ -28,11 +28,11 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	w = &wireRequest{Model: m.name, Stop: nonBlank(r.Stop), Stream: true, MaxTokens: rule.bound(r.MaxTokens, m.options.MaxTokens, effort)}
 	offered := r.Tools
 	if len(offered) == 0 {
-		offered = called(r.Messages)
+		offered = calledTools(r.Messages)
 	}
 	found := map[string]bool{}
-	if !rule.early && len(r.Tools) > 0 {
-		found = referred(r)
+	if !rule.toolsFirst && len(r.Tools) > 0 {
+		found = deferredTools(r)
 	}
 	if w.Tools, err = tools(offered, found); err != nil {
 		return nil, "", err
@@ -41,20 +41,20 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	if err := m.think(w, &rule, r, effort); err != nil {
 		return nil, "", err
 	}
-	if r.Format != nil && rule.formats {
+	if r.Format != nil && rule.enforcesFormat {
 		w.output().Format = &wireFormat{"json_schema", r.Format}
 	}
 	switch t := cmp.Or(r.Temperature, m.options.Temperature); {
 	case t == nil:
-	case !rule.sampling:
-		warning = fmt.Sprintf("the model %s takes no temperature: it is left out", m.name)
-	case w.Thinking == nil || w.Thinking.Type == "disabled": // a model that thinks takes none but 1
+	case !rule.takesTemperature:
+		warning = fmt.Sprintf("the model %s accepts no temperature: it is left out", m.name)
+	case w.Thinking == nil || w.Thinking.Type == "disabled": // while it thinks, a model accepts only 1
 		w.Sampling = t
 	}
-	if err := m.converse(w, r, found); err != nil {
+	if err := m.writeMessages(w, r, found); err != nil {
 		return nil, "", err
 	}
-	m.mark(w)
+	m.markForCache(w)
 	return w, warning, nil
 }
 
@@ -65,7 +65,7 @@ func (w *wireRequest) output() *wireOutput {
 	return w.Output
 }
 
-// think has the model think as much as the effort asks for. A model that must call a tool cannot think before.
+// think sets how much the model thinks. A model that is forced to call a tool cannot think before.
 func (m *Model) think(w *wireRequest, rule *rule, r *model.Request, effort string) error {
 	asked := effort != "" && effort != "none"
 	if asked {
@@ -97,10 +97,11 @@ func (m *Model) think(w *wireRequest, rule *rule, r *model.Request, effort strin
 	return nil
 }
 
-// budget gives the thoughts a number of tokens, which has to be below the bound of the reply.
+// budget limits the tokens of thoughts, which must be below the bound of the reply. free says that the caller set no bound,
+// so it may be raised.
 func (w *wireRequest) budget(rule *rule, free bool, budget int) error {
 	if free {
-		w.MaxTokens = min(max(w.MaxTokens, budget+usualReply/2), rule.reply)
+		w.MaxTokens = min(max(w.MaxTokens, budget+defaultReply/2), rule.reply)
 	}
 	if budget >= w.MaxTokens {
 		budget = w.MaxTokens / 2
@@ -112,13 +113,13 @@ func (w *wireRequest) budget(rule *rule, free bool, budget int) error {
 	return nil
 }
 
-// startsWithThought reports whether the last message of the model began with a thought, as the API wants it
-// from models with a budget if the message has calls; true if it has none.
+// startsWithThought reports whether the last message of the model begins with a thought. The API requires it for models
+// with a budget if the message has calls; without calls startsWithThought returns true.
 func startsWithThought(messages []run.Message) bool {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if parts := messages[i].Parts; messages[i].Role == run.RoleAssistant {
 			isCall := func(p run.Part) bool { return p.Type == run.PartCall }
-			return !slices.ContainsFunc(parts, isCall) || ours(&parts[0])
+			return !slices.ContainsFunc(parts, isCall) || hasThought(&parts[0])
 		}
 	}
 	return true
@@ -148,8 +149,9 @@ func tools(all []model.Tool, found map[string]bool) ([]wireTool, error) {
 	return out, nil
 }
 
-// referred are the tools of a request that results in it name, if there is another tool: the API refuses requests that defer all.
-func referred(r *model.Request) map[string]bool {
+// deferredTools returns the tools that results in the request name. The model reads their definitions there. It leaves out one
+// tool if all were deferred, because the API refuses that.
+func deferredTools(r *model.Request) map[string]bool {
 	offered, found := map[string]bool{}, map[string]bool{}
 	for i := range r.Tools {
 		offered[r.Tools[i].Name] = true
@@ -166,8 +168,9 @@ func referred(r *model.Request) map[string]bool {
 	return found
 }
 
-// called are the tools that the history has calls of: the API wants their definitions, also if none is offered.
-func called(history []run.Message) (out []model.Tool) {
+// calledTools returns the tools that the history has calls of: the API requires their definitions even if no tool is
+// offered.
+func calledTools(history []run.Message) (out []model.Tool) {
 	seen := map[string]bool{}
 	for i := range history {
 		for j := range history[i].Parts {
@@ -199,12 +202,12 @@ func choice(r *model.Request, tools bool) json.RawMessage {
 	return nil
 }
 
-// maxMarks is how many marks for the cache the API takes in a request.
+// maxMarks is the number of cache marks that the API accepts in a request.
 const maxMarks = 4
 
-// mark marks for the host's cache: the tools, the instructions, and the ends of the last two messages of the user.
-// The first of them is what the request before has written.
-func (m *Model) mark(w *wireRequest) {
+// markForCache marks for the host's cache the tools, the instructions, and the ends of the last messages of the user: the
+// previous request has written the cache up to the last but one.
+func (m *Model) markForCache(w *wireRequest) {
 	if m.options.Cache == "none" {
 		return
 	}
@@ -214,7 +217,7 @@ func (m *Model) mark(w *wireRequest) {
 	}
 	left := maxMarks
 	for n := len(w.Tools) - 1; n >= 0; n-- {
-		if !w.Tools[n].Deferred { // others are not before the messages
+		if !w.Tools[n].Deferred { // deferred tools do not stand before the messages
 			w.Tools[n].Cache = mark
 			left--
 			break
@@ -232,8 +235,9 @@ func (m *Model) mark(w *wireRequest) {
 	}
 }
 
-// converse writes the messages. Consecutive messages of one role become one, as parallel results have to be.
-func (m *Model) converse(w *wireRequest, r *model.Request, found map[string]bool) error {
+// writeMessages writes the messages. Consecutive messages of one role become one, because parallel results must be in one
+// message.
+func (m *Model) writeMessages(w *wireRequest, r *model.Request, found map[string]bool) error {
 	instructions := []string{}
 	if r.System != "" {
 		instructions = append(instructions, r.System)
@@ -254,7 +258,7 @@ func (m *Model) converse(w *wireRequest, r *model.Request, found map[string]bool
 		w.append(roleOf(messages[i].Role), blocks)
 	}
 	if n := len(w.Messages); n == 0 || w.Messages[n-1].Role == "assistant" {
-		w.append("user", []block{{Type: "text", Text: "Continue."}}) // current models complete no message of their own
+		w.append("user", []block{{Type: "text", Text: "Continue."}}) // current models do not continue their own message
 	}
 	return nil
 }
@@ -280,7 +284,7 @@ func roleOf(r run.Role) string {
 	return "user"
 }
 
-// blocksOf writes the parts of a message.
+// blocksOf translates the parts of a message.
 func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -311,17 +315,17 @@ func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
 	return out, nil
 }
 
-// What the parts of a run keep for the API, in Part.Provider.
+// Keys in [run.Part].Provider of data that the API wants back.
 const (
 	signatureKey = "signature" // of a thought, a string
 	redactedKey  = "redacted"  // the data of a thought that the host does not show, a string
 	blockKey     = "block"     // a block of another type, as it came
 )
 
-// ours reports whether a thought is of this API.
-func ours(p *run.Part) bool { return p.Type == run.PartReasoning && thought(p) != nil }
+// hasThought reports whether a part is a thought that came from this API.
+func hasThought(p *run.Part) bool { return p.Type == run.PartReasoning && thought(p) != nil }
 
-// thought is a thought as it came from the API; nil for those of other hosts.
+// thought returns the block of a thought as it came from the API, nil for a thought of another host.
 func thought(p *run.Part) *block {
 	if raw := p.Provider[blockKey]; jsonrpc.IsObject(raw) {
 		return &block{raw: raw}
@@ -335,7 +339,7 @@ func thought(p *run.Part) *block {
 	return nil
 }
 
-// arguments are the input of a call, which has to be an object.
+// arguments returns the input of a call. The API requires an object, so other text becomes its member "input".
 func arguments(text string) json.RawMessage {
 	raw := json.RawMessage(strings.TrimSpace(text))
 	switch {
@@ -350,7 +354,7 @@ func arguments(text string) json.RawMessage {
 
 var badID = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-// callID is the id of a call in the characters that the API takes. Ids of other hosts may have others.
+// callID returns the id of a call in characters that the API accepts. Ids of other hosts may have other characters.
 func callID(id string) string {
 	if id != "" && len(id) <= 64 && !badID.MatchString(id) {
 		return id
@@ -359,8 +363,8 @@ func callID(id string) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// result is the result of a call, with the images that it has. That of a search refers to what it has found: the API shows the
-// definitions there.
+// result translates the result of a call with its media. The result of a tool search refers to the found tools instead: the
+// API shows their definitions there.
 func result(p *run.Part, found map[string]bool) *block {
 	b := &block{Type: "tool_result", CallID: callID(p.ID), IsError: p.IsError}
 	for _, name := range p.Tools {
@@ -384,23 +388,23 @@ func result(p *run.Part, found map[string]bool) *block {
 	return b
 }
 
-// takes reports whether the API takes data of a MIME type.
+// takes reports whether the API accepts media of a MIME type.
 func takes(mimeType string) bool {
-	switch bare(mimeType) {
+	switch mediaType(mimeType) {
 	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
 		return true
 	}
 	return false
 }
 
-func bare(mimeType string) string {
+func mediaType(mimeType string) string {
 	t, _, _ := strings.Cut(mimeType, ";")
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// media is an image or a document.
+// media translates an image or a document.
 func media(p *run.Part) (*block, error) {
-	mimeType := bare(p.MIMEType)
+	mimeType := mediaType(p.MIMEType)
 	kind := "document"
 	if p.Type == run.PartImage || strings.HasPrefix(mimeType, "image/") {
 		kind = "image"
@@ -413,7 +417,7 @@ func media(p *run.Part) (*block, error) {
 	case strings.HasPrefix(mimeType, "text/"):
 		return &block{Type: kind, Source: &source{Type: "text", MediaType: "text/plain", Data: string(bytes.ToValidUTF8(p.Data, []byte("\uFFFD")))}}, nil
 	case !takes(mimeType):
-		return nil, fmt.Errorf("content of type %q: the API takes png, jpeg, gif, webp, pdf and text", p.MIMEType)
+		return nil, fmt.Errorf("content of type %q: the API accepts png, jpeg, gif, webp, pdf and text", p.MIMEType)
 	}
 	return &block{Type: kind, Source: &source{Type: "base64", MediaType: mimeType, Data: base64.StdEncoding.EncodeToString(p.Data)}}, nil
 }

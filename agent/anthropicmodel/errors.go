@@ -11,12 +11,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// invalidError is a request that cannot be written for the API.
+// invalidError means that a request cannot be expressed in the API.
 type invalidError struct{ error }
 
 func (e *invalidError) Unwrap() error { return e.error }
 
-// failure is the error for the caller: a [*model.Error], but for the end of a context.
+// failure converts a failure of the host to a [*model.Error]. It returns other errors unchanged, such as that of a context.
 func failure(err error) error {
 	if invalid, ok := errors.AsType[*invalidError](err); ok {
 		return &model.Error{Kind: model.ErrorInvalid, Err: invalid.error}
@@ -31,16 +31,16 @@ func failure(err error) error {
 	}
 }
 
-// telling has failures come as the caller knows them.
-func telling(retrying func(error, time.Duration)) func(error, time.Duration) {
+// convertingErrors returns retrying with failures converted to [*model.Error].
+func convertingErrors(retrying func(error, time.Duration)) func(error, time.Duration) {
 	if retrying == nil {
 		return nil
 	}
 	return func(err error, wait time.Duration) { retrying(failure(err), wait) }
 }
 
-// kinds are failures by the words of Anthropic.
-var kinds = map[string]model.ErrorKind{
+// kindsByCode are the kinds of failures by Anthropic's codes.
+var kindsByCode = map[string]model.ErrorKind{
 	"request_too_large": model.ErrorTooLong, "not_found_error": model.ErrorNotFound,
 	chat.CodeTruncated: model.ErrorUnavailable, "api_error": model.ErrorUnavailable,
 	"overloaded_error": model.ErrorRateLimit, "rate_limit_error": model.ErrorRateLimit,
@@ -48,7 +48,7 @@ var kinds = map[string]model.ErrorKind{
 }
 
 func kindOf(e *chat.Error) model.ErrorKind {
-	kind := hostfail.Kind(e, kinds)
+	kind := hostfail.Kind(e, kindsByCode)
 	switch {
 	case kind != model.ErrorInvalid:
 	case strings.Contains(e.Message, "credit balance"):

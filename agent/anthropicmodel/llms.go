@@ -16,9 +16,9 @@ import (
 
 var _ llms.Model = (*Model)(nil)
 
-// GenerateContent asks the model for programs of langchaingo, whose types carry no thoughts: those of earlier replies are
+// GenerateContent implements [llms.Model]. langchaingo's types have no field for thoughts, so those of earlier replies are
 // not sent back. The response has one choice. Options without a counterpart in the API are ignored; more than one
-// candidate is an error. A failure of the host is a [*model.Error], and an [*llms.Error] by errors.As.
+// candidate is an error. A failure of the host matches [*model.Error] and [*llms.Error] by errors.As.
 func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
 	var o llms.CallOptions
 	for _, option := range options {
@@ -32,7 +32,7 @@ func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageCont
 	if o.Model != "" && o.Model != m.name {
 		other := *m
 		other.name = o.Model
-		if err := other.address(""); err != nil {
+		if err := other.setAddress(""); err != nil {
 			return nil, fmt.Errorf("generate content: %w", err)
 		}
 		asked = &other
@@ -40,11 +40,11 @@ func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageCont
 	for d, err := range asked.Generate(ctx, r) {
 		switch {
 		case err != nil:
-			return nil, classified(err)
+			return nil, withLLMSError(err)
 		case d.Response != nil:
 			return response(d.Response), nil
 		}
-		if err := tell(ctx, &o, d); err != nil {
+		if err := stream(ctx, &o, d); err != nil {
 			return nil, err
 		}
 	}
@@ -58,8 +58,8 @@ func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOpt
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
 
-// tell passes on a piece of the reply.
-func tell(ctx context.Context, o *llms.CallOptions, d model.Delta) error {
+// stream passes a piece of the reply to the streaming functions.
+func stream(ctx context.Context, o *llms.CallOptions, d model.Delta) error {
 	if o.StreamingReasoningFunc != nil {
 		if err := o.StreamingReasoningFunc(ctx, []byte(d.Reasoning), []byte(d.Text)); err != nil {
 			return err
@@ -71,8 +71,8 @@ func tell(ctx context.Context, o *llms.CallOptions, d model.Delta) error {
 	return o.StreamingFunc(ctx, []byte(d.Text))
 }
 
-// classified has an error come as langchaingo's, too.
-func classified(err error) error {
+// withLLMSError returns an error that matches langchaingo's error, too.
+func withLLMSError(err error) error {
 	failure, ok := errors.AsType[*model.Error](err)
 	if !ok {
 		return err
@@ -143,7 +143,7 @@ func choiceOf(choice any) (_ model.Choice, tool string, err error) {
 	return model.ChoiceAuto, "", fmt.Errorf(`tool choice %v is not "auto", "none", "required" or an llms.ToolChoice with a function`, choice)
 }
 
-// messageOf is a message as a run has it.
+// messageOf translates a message of langchaingo.
 func messageOf(in llms.MessageContent) (out run.Message, err error) {
 	roles := map[llms.ChatMessageType]run.Role{
 		llms.ChatMessageTypeSystem: run.RoleSystem, llms.ChatMessageTypeHuman: run.RoleUser, llms.ChatMessageTypeGeneric: run.RoleUser,
@@ -160,7 +160,7 @@ func messageOf(in llms.MessageContent) (out run.Message, err error) {
 			if !ok {
 				break
 			}
-			part = cached.ContentPart // the model marks by itself
+			part = cached.ContentPart // markForCache sets the marks
 		}
 		switch p := part.(type) {
 		case llms.TextContent:
@@ -187,7 +187,7 @@ func messageOf(in llms.MessageContent) (out run.Message, err error) {
 	return out, nil
 }
 
-// response is a reply in langchaingo's types.
+// response translates a reply to langchaingo's types.
 func response(r *model.Response) *llms.ContentResponse {
 	choice := &llms.ContentChoice{Content: r.Message.Text(), StopReason: r.Finish, GenerationInfo: map[string]any{
 		"Model": r.Message.Model, "ID": r.ID, "PromptTokens": int(r.Usage.Input), "CompletionTokens": int(r.Usage.Output), "TotalTokens": int(r.Usage.Total),

@@ -1,12 +1,12 @@
-// Package anthropicmodel asks Claude by Anthropic's Messages API.
+// Package anthropicmodel asks Claude models by Anthropic's Messages API.
 //
 //	claude, err := anthropicmodel.New(os.Getenv("ANTHROPIC_API_KEY"), "claude-opus-4-8", nil)
 //	…
 //	a, err := agent.New(claude, nil)
 //
-// Thoughts, shown or not, are kept with a run and sent back as they came. The tools, the instructions and the
-// history are marked for the host's cache. Only fields that the model takes are sent: current models refuse
-// a temperature and a budget of thoughts.
+// Thoughts, shown or not, are stored with a run and sent back unchanged. The tools, the instructions and the
+// history are marked for the host's cache. Only fields that the model accepts are sent: current models refuse
+// a temperature and a token budget for thoughts.
 //
 // The guide is docs/agent.md of the repository.
 package anthropicmodel
@@ -40,41 +40,41 @@ const version = "2023-06-01"
 
 // Options configure a model. Nil and the zero value are valid.
 type Options struct {
-	// BaseURL is the API without "/v1/messages", with or without "/v1". A URL that has
-	// "/publishers/anthropic/models" is of Google's Vertex AI; its key is an access token.
+	// BaseURL is the URL of the API without "/v1/messages", with or without "/v1". A URL that ends with
+	// "/publishers/anthropic/models" belongs to Google's Vertex AI; its key is an access token.
 	// Default: [DefaultBaseURL].
 	BaseURL string
 
-	// Header goes with each request, such as "Anthropic-Beta", or "Authorization" instead of the key.
+	// Header is added to each request, such as "Anthropic-Beta", or "Authorization" instead of the key.
 	// Default: none.
 	Header http.Header
 
-	// Effort is how much the model thinks if a request names no effort: "none", "minimal", "low",
-	// "medium", "high", "xhigh" or "max". A model that does not know it gets the nearest one. Default:
+	// Effort says how much the model thinks if a request sets no effort: "none", "minimal", "low",
+	// "medium", "high", "xhigh" or "max". A model that does not have it gets the nearest one. Default:
 	// the model's own.
 	Effort string
 
-	// MaxTokens bounds a reply with its thoughts if a request names no bound. Default: 32,000, with the
-	// efforts xhigh and max 64,000, and never more than the model takes.
+	// MaxTokens bounds a reply, thoughts included, if a request sets no bound. Default: 32,000, or 64,000 with
+	// the efforts xhigh and max, but never more than the model allows.
 	MaxTokens int
 
-	// Temperature is for requests without one. Models since Claude Opus 4.7, and models that think, take
-	// none. Default nil: the model's own.
+	// Temperature is used for requests without one. It is not sent to models since Claude Opus 4.7, nor to
+	// models while they think. Default nil: the model's own.
 	Temperature *float64
 
-	// Cache is how long the host keeps what is marked: "5m", "1h", which costs more to write, or "none"
-	// for no marks. Default: "5m".
+	// Cache says how long the host caches prompts: "5m", "1h", which costs more to write, or "none".
+	// Default "5m".
 	Cache string
 
 	// Retries bounds the retries after temporary failures: an unreachable host, 408, 429, 529 and other
-	// statuses of 500 and more. A reply that has begun is not repeated. Default 2, negative for none.
+	// statuses of 500 and more. A reply that has begun is not repeated. Default 2; negative: none.
 	Retries int
 
-	// Retrying is told of each wait before another attempt. It may be called concurrently, and must
-	// return soon. Default nil.
+	// Retrying is called before the wait for another attempt, with the failure. It may be called
+	// concurrently, and must return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
-	// Timeout bounds one attempt with its whole reply. Default 10 min.
+	// Timeout bounds one attempt, its whole reply included. Default 10 min.
 	Timeout time.Duration
 
 	// IdleTimeout bounds the silence within a reply. Default 2 min.
@@ -83,8 +83,8 @@ type Options struct {
 	// MaxReply bounds a reply in bytes. Default 32 MiB, at most 1 GiB.
 	MaxReply int64
 
-	// HTTPClient sends the requests. Redirects stay within the origin, unless it has a rule of its own.
-	// Default: [http.DefaultClient].
+	// HTTPClient sends the requests. Redirects to another origin are refused unless it has a CheckRedirect
+	// function. Default: [http.DefaultClient].
 	HTTPClient *http.Client
 }
 
@@ -100,8 +100,7 @@ type Model struct {
 
 var _ model.Model = (*Model)(nil)
 
-// New makes a model. It does no I/O. The error is for an empty name or key, a BaseURL that is not one, and options
-// that are not known.
+// New returns a model. It does no I/O. It returns an error if the name or the key is empty, or an option is invalid.
 func New(key, name string, opts *Options) (*Model, error) {
 	m := &Model{name: name, header: http.Header{"Anthropic-Version": {version}}}
 	if opts != nil {
@@ -123,7 +122,7 @@ func New(key, name string, opts *Options) (*Model, error) {
 	case o.MaxTokens < 0:
 		return nil, fmt.Errorf("new model: MaxTokens is %d", o.MaxTokens)
 	}
-	if err := m.address(key); err != nil {
+	if err := m.setAddress(key); err != nil {
 		return nil, fmt.Errorf("new model: %w", err)
 	}
 	client := o.HTTPClient
@@ -131,14 +130,14 @@ func New(key, name string, opts *Options) (*Model, error) {
 		client = http.DefaultClient
 	}
 	m.wire = chat.NewWire("messages", client, &chat.Options{
-		Retries: o.Retries, Retrying: telling(o.Retrying),
+		Retries: o.Retries, Retrying: convertingErrors(o.Retrying),
 		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.MaxReply,
 	})
 	return m, nil
 }
 
-// FromEnv makes the model that the environment names: ANTHROPIC_MODEL with the key ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL if
-// that is set.
+// FromEnv returns the model ANTHROPIC_MODEL with the key ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL if that is set. It returns
+// an error if the model or the key is not set.
 func FromEnv() (*Model, error) {
 	name := os.Getenv("ANTHROPIC_MODEL")
 	switch {
@@ -150,8 +149,8 @@ func FromEnv() (*Model, error) {
 	return New(os.Getenv("ANTHROPIC_API_KEY"), name, &Options{BaseURL: os.Getenv("ANTHROPIC_BASE_URL")})
 }
 
-// address finds out where requests go, and how they name their key.
-func (m *Model) address(key string) error {
+// setAddress sets the URL of requests and the header for the key.
+func (m *Model) setAddress(key string) error {
 	base := strings.TrimRight(cmp.Or(m.options.BaseURL, DefaultBaseURL), "/")
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -177,15 +176,15 @@ func (m *Model) Info() model.Info {
 	return model.Info{
 		Provider: "anthropic", Name: m.name, Endpoint: "messages", Profile: profile.Anthropic, Window: r.window,
 		MaxTokens: r.bound(0, m.options.MaxTokens, m.options.Effort),
-		Formats:   func(bool) bool { return r.formats },
+		Formats:   func(bool) bool { return r.enforcesFormat },
 		Media:     takes, ToolsFirst: true,
 	}
 }
 
-// maxPauses bounds how often a reply that the host pauses is continued.
+// maxPauses bounds how often a paused reply is continued.
 const maxPauses = 5
 
-// Generate implements [model.Model]. The host always streams.
+// Generate implements [model.Model]. Requests to the host are always streamed, also without [model.Request.Stream].
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		stopped := false
@@ -207,7 +206,7 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 	}
 }
 
-// generate asks until the reply is whole: the host may pause it.
+// generate asks until the reply is complete: the host may pause it.
 func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
 	var reply *model.Response
 	asked := *r
@@ -228,11 +227,11 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 		}
 		asked.Messages = append(slices.Clip(r.Messages), reply.Message)
 	}
-	freshIDs(r.Messages, reply.Message.Parts)
+	makeIDsUnique(r.Messages, reply.Message.Parts)
 	return reply, nil
 }
 
-// ask asks once, and once more without the thoughts of before if the host refuses their signatures.
+// ask asks once. If the host refuses the signatures of earlier thoughts, it asks again without them.
 func (m *Model) ask(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
 	refused := hostfail.Thoughts[refused](r.Kept)
 	asked := *r

@@ -10,20 +10,20 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// refusesThoughts reports whether the host refuses the signatures of thoughts, as the host of another key does.
+// refusesThoughts reports whether the host refuses the signatures of thoughts, for example because another key made them.
 func refusesThoughts(err error) bool {
 	e, ok := errors.AsType[*chat.Error](err)
 	return ok && e.Status == http.StatusBadRequest && strings.Contains(e.Message, "signature")
 }
 
-// refused are the thoughts of a conversation that its host refuses, by their signatures.
+// refused is the set of thoughts in a conversation that its host refuses, by their signatures.
 type refused map[string]bool
 
-// add notes all thoughts of a history as refused. It reports whether there are any.
+// add adds all thoughts of a history to the set. It reports whether there were any.
 func (r refused) add(history []run.Message) (found bool) {
 	for i := range history {
 		for j := range history[i].Parts {
-			if p := &history[i].Parts[j]; p.Type == run.PartReasoning && ours(p) {
+			if p := &history[i].Parts[j]; p.Type == run.PartReasoning && hasThought(p) {
 				r[signatureOf(p)], found = true, true
 			}
 		}
@@ -31,7 +31,7 @@ func (r refused) add(history []run.Message) (found bool) {
 	return found
 }
 
-// without returns the history without refused thoughts: the same if it has none.
+// without returns the history without refused thoughts. It does not change history.
 func (r refused) without(history []run.Message) []run.Message {
 	if len(r) == 0 {
 		return history
@@ -46,7 +46,7 @@ func (r refused) without(history []run.Message) []run.Message {
 	return out
 }
 
-// signatureOf tells a thought from others.
+// signatureOf returns a string that identifies a thought.
 func signatureOf(p *run.Part) string {
 	return string(p.Provider[signatureKey]) + string(p.Provider[redactedKey]) + string(p.Provider[blockKey])
 }

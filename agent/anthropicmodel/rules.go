@@ -6,19 +6,19 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
-// rule is what a family of Claude's models takes.
+// rule says what a family of Claude models accepts.
 type rule struct {
-	prefix   string
-	window   int64 // tokens
-	reply    int   // the longest one, in tokens
-	thinking thinking
-	sampling bool   // takes temperature
-	efforts  string // that it takes, as output_config.effort; "" for none
-	formats  bool   // holds a reply to a schema
-	early    bool   // takes the definitions of tools before all messages alone
+	prefix           string // of the model's name
+	window           int64  // tokens
+	reply            int    // longest reply in tokens
+	thinking         thinking
+	takesTemperature bool   // takes temperature
+	efforts          string // accepted values of output_config.effort, each between spaces
+	enforcesFormat   bool   // enforces a schema for a reply
+	toolsFirst       bool   // accepts definitions of tools only before all messages
 }
 
-// thinking is how a model thinks.
+// thinking says when a model thinks.
 type thinking int
 
 const (
@@ -35,27 +35,27 @@ const (
 	allEfforts   = fourEfforts + "xhigh "
 )
 
-// rules are looked up by the first prefix that fits. A model that no row has is taken for one that is newer
-// than all of them.
+// rules has the rule of each family; the first matching prefix counts. An unknown model is assumed to be newer than all
+// others.
 var rules = []rule{
-	{prefix: "claude-fable", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, formats: true},
-	{prefix: "claude-mythos", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, formats: true},
-	{prefix: "claude-opus-5", window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, formats: true},
-	{prefix: "claude-sonnet-5", window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, formats: true},
-	{prefix: "claude-opus-4-8", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, efforts: allEfforts, formats: true},
-	{prefix: "claude-opus-4-7", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, efforts: allEfforts, formats: true},
-	{prefix: "claude-opus-4-6", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, sampling: true, efforts: fourEfforts, formats: true},
-	{prefix: "claude-sonnet-4-6", window: 1_000_000, reply: 64_000, thinking: thinksIfAsked, sampling: true, efforts: fourEfforts, formats: true},
-	{prefix: "claude-opus-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true, efforts: threeEfforts, formats: true},
-	{prefix: "claude-sonnet-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true, formats: true},
-	{prefix: "claude-haiku-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true, formats: true},
-	{prefix: "claude-opus-4-1", window: 200_000, reply: 32_000, thinking: thinksBudget, sampling: true, formats: true, early: true},
-	{prefix: "claude-opus-4", window: 200_000, reply: 32_000, thinking: thinksBudget, sampling: true, early: true},
-	{prefix: "claude-sonnet-4", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true, early: true},
-	{prefix: "claude-3-7", window: 200_000, reply: 64_000, thinking: thinksBudget, sampling: true, early: true},
-	{prefix: "claude-3-5", window: 200_000, reply: 8_192, sampling: true, early: true},
-	{prefix: "claude-3", window: 200_000, reply: 4_096, sampling: true, early: true},
-	{prefix: "", window: 200_000, reply: 64_000, thinking: thinksAlways, efforts: threeEfforts, formats: true},
+	{prefix: "claude-fable", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
+	{prefix: "claude-mythos", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
+	{prefix: "claude-opus-5", window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, enforcesFormat: true},
+	{prefix: "claude-sonnet-5", window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, enforcesFormat: true},
+	{prefix: "claude-opus-4-8", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, efforts: allEfforts, enforcesFormat: true},
+	{prefix: "claude-opus-4-7", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, efforts: allEfforts, enforcesFormat: true},
+	{prefix: "claude-opus-4-6", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, takesTemperature: true, efforts: fourEfforts, enforcesFormat: true},
+	{prefix: "claude-sonnet-4-6", window: 1_000_000, reply: 64_000, thinking: thinksIfAsked, takesTemperature: true, efforts: fourEfforts, enforcesFormat: true},
+	{prefix: "claude-opus-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, efforts: threeEfforts, enforcesFormat: true},
+	{prefix: "claude-sonnet-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true},
+	{prefix: "claude-haiku-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true},
+	{prefix: "claude-opus-4-1", window: 200_000, reply: 32_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true, toolsFirst: true},
+	{prefix: "claude-opus-4", window: 200_000, reply: 32_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
+	{prefix: "claude-sonnet-4", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
+	{prefix: "claude-3-7", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
+	{prefix: "claude-3-5", window: 200_000, reply: 8_192, takesTemperature: true, toolsFirst: true},
+	{prefix: "claude-3", window: 200_000, reply: 4_096, takesTemperature: true, toolsFirst: true},
+	{prefix: "", window: 200_000, reply: 64_000, thinking: thinksAlways, efforts: threeEfforts, enforcesFormat: true},
 }
 
 // ruleOf finds the rule for a model. Its name may have the prefixes of a gateway or a region before it, as in
@@ -74,12 +74,12 @@ func ruleOf(name string) rule {
 }
 
 const (
-	usualReply  = 32_000 // tokens of a reply, thoughts included, if neither the request nor the options bound it
-	deepReply   = 64_000 // with the efforts xhigh and max
-	leastBudget = 1_024  // tokens of thoughts that the API takes
+	defaultReply = 32_000 // tokens of a reply, thoughts included, if neither the request nor the options bound it
+	deepReply    = 64_000 // with the efforts xhigh and max
+	leastBudget  = 1_024  // fewest tokens of thoughts that the API accepts
 )
 
-// bound is the bound of a reply in tokens.
+// bound returns the bound of a reply in tokens: that of the request, of the options, or the default for the effort.
 func (r *rule) bound(asked, option int, effort string) int {
 	switch {
 	case asked > 0:
@@ -89,10 +89,10 @@ func (r *rule) bound(asked, option int, effort string) int {
 	case effort == "xhigh" || effort == "max":
 		return min(deepReply, r.reply)
 	}
-	return min(usualReply, r.reply)
+	return min(defaultReply, r.reply)
 }
 
-// effort is the nearest one that the model takes.
+// effort returns the nearest effort that the model accepts, "" if it accepts none.
 func (r *rule) effort(asked string) string {
 	switch asked {
 	case "minimal":
@@ -112,11 +112,11 @@ func (r *rule) effort(asked string) string {
 	return asked
 }
 
-// budgets are tokens of thoughts for models that take no effort for them.
+// budgets are the tokens of thoughts by effort, for models that need a budget.
 var budgets = map[string]int{"minimal": leastBudget, "low": 4_096, "medium": 8_192, "high": 16_384, "xhigh": 24_576, "max": 32_000}
 
-// knownEffort reports whether an effort is one that this package knows.
+// knownEffort reports whether this package knows an effort.
 func knownEffort(effort string) bool { return effort == "" || effort == "none" || budgets[effort] > 0 }
 
-// forced reports whether a choice leaves the model no room to think first.
+// forced reports whether the model must call a tool at once, without thinking.
 func forced(c model.Choice) bool { return c == model.ChoiceRequired || c == model.ChoiceTool }

@@ -38,7 +38,7 @@ type (
 		ToolName  string          `json:"tool_name,omitempty"` // of tool_reference
 		Cache     *cacheMark      `json:"cache_control,omitempty"`
 
-		raw json.RawMessage // the whole block, instead of all that
+		raw json.RawMessage // the whole block instead of the members above
 	}
 	source struct {
 		Type      string `json:"type"` // base64, url or text
@@ -55,7 +55,7 @@ type (
 		Description string          `json:"description,omitempty"`
 		Schema      json.RawMessage `json:"input_schema"`
 		Strict      bool            `json:"strict,omitempty"`
-		Deferred    bool            `json:"defer_loading,omitempty"` // the model reads it where a result refers to it
+		Deferred    bool            `json:"defer_loading,omitempty"` // the model reads the definition where a result refers to it
 		Cache       *cacheMark      `json:"cache_control,omitempty"`
 	}
 	wireThinking struct {
@@ -73,7 +73,7 @@ type (
 	}
 )
 
-// MarshalJSON writes a block as it came, or its members.
+// MarshalJSON writes raw if it is set, else the members.
 func (b block) MarshalJSON() ([]byte, error) {
 	if b.raw != nil {
 		return b.raw, nil

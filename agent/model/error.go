@@ -2,17 +2,17 @@ package model
 
 import "time"
 
-// Error is a failure of a model's host. Its text has no credentials, and at most 1 KiB of the host's.
+// Error is a failure of a model's host. Its text contains no credentials, and at most 1 KiB of the host's text.
 type Error struct {
 	Kind       ErrorKind
-	RetryAfter time.Duration // that the host asked for; 0: none
-	Repeated   bool          // the model has repeated the request already, as often as it may
+	RetryAfter time.Duration // wait that the host asked for; 0: none
+	Repeated   bool          // the model has already repeated the request as often as its options allow
 
-	// Window is the model's window, and Prompt the length of the request, in tokens, as the host told
-	// them with [ErrorTooLong]; 0: unknown.
+	// Window is the model's context window and Prompt the length of the request, both in tokens, as the host
+	// reported them with [ErrorTooLong]; 0: unknown.
 	Window, Prompt int64
 
-	Err error // what the host said; not nil
+	Err error // the failure itself; never nil
 }
 
 // Error is the text of Err.
@@ -21,18 +21,18 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrorKind is what kind of failure an [Error] is.
+// ErrorKind says what kind of failure an [Error] is. 0 is any failure without a name.
 type ErrorKind int
 
 // The kinds of failures.
 const (
-	_                ErrorKind = iota // 0: another failure
-	ErrorRateLimit                    // too many requests, or the host is overloaded
-	ErrorUnavailable                  // no connection, or a failure of the host
-	ErrorTimeout                      // no answer in time; the host may have worked, and charge for it
-	ErrorAuth                         // the key is refused, or has no quota
-	ErrorNotFound                     // the host has no such model, or no such endpoint
-	ErrorTooLong                      // the request does not fit the window
-	ErrorRefused                      // the content is refused
-	ErrorInvalid                      // the request is refused: it would fail again
+	_                ErrorKind = iota
+	ErrorRateLimit             // too many requests, or the host is overloaded
+	ErrorUnavailable           // no connection, or a failure of the host
+	ErrorTimeout               // no answer in time; the host may have worked, and charge for it
+	ErrorAuth                  // the key is refused, or has no quota
+	ErrorNotFound              // the host has no such model or endpoint
+	ErrorTooLong               // the request does not fit the window
+	ErrorRefused               // the content is refused
+	ErrorInvalid               // the request is wrong, and would fail again
 )

@@ -9,29 +9,30 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// What hosts add to what they are sent, in tokens.
+// Tokens that hosts add to a request, and the tokens of parts that are not text.
 const (
 	messageTokens = 4   // of a message: its role and its ends
 	toolTokens    = 6   // of a tool
 	claudeTool    = 12  // of a tool at Anthropic
 	claudeTools   = 346 // of Anthropic's own instructions, if there are tools
 
-	jsonShare = 0.8 // of a schema
+	jsonShare = 0.8 // tokens of a schema, relative to its JSON as text
 
-	returnedBytes = 4    // of a token of what goes back to the model's host
-	imageTokens   = 2000 // at least, of an image, a sound or a file
-	mediaBytes    = 256  // of a token of these
+	returnedBytesPerToken = 4    // of a token of what goes back to the model's host
+	imageTokens           = 2000 // at least, of an image, a sound or a file
+	mediaBytesPerToken    = 256  // of a token of these
 )
 
-// Tokens estimates the tokens of a request before its model has counted any. It is within 10 % of what hosts count
-// for texts and tools together, and within 15 % for a short text; media are counted as a bound. Tools alone are what they cost in each request.
+// Tokens estimates the tokens of a request before its model has counted any. The estimate is within 10 % of the host's count
+// for texts and tools together, and within 15 % for a short text. Media are counted by an upper bound. For a request with
+// only tools, it is their cost in each request.
 func Tokens(q *Request, info *Info) int64 {
 	n := 0.0
 	if q.System != "" {
 		n += messageTokens + textTokens(q.System)
 	}
 	for i := range q.Messages {
-		n += messageTokens + float64(q.Messages[i].ReturnedSize())/returnedBytes
+		n += messageTokens + float64(q.Messages[i].ReturnedSize())/returnedBytesPerToken
 		for j := range q.Messages[i].Parts {
 			n += partTokens(&q.Messages[i].Parts[j], info)
 		}
@@ -46,7 +47,8 @@ func Tokens(q *Request, info *Info) int64 {
 	return int64(n) + 1
 }
 
-// schemaTokens estimates the schema of a tool and what stands around it. Anthropic's models read about its JSON.
+// schemaTokens estimates the tokens of a tool's schema and what the host adds to it. Anthropic's models read JSON, others a
+// type.
 func schemaTokens(schema json.RawMessage, info *Info) float64 {
 	types, ok := typesOf(schema)
 	switch {
@@ -62,7 +64,7 @@ func partTokens(p *run.Part, info *Info) (n float64) {
 	switch p.Type {
 	case run.PartReasoning:
 	case run.PartImage, run.PartAudio, run.PartFile:
-		n = max(imageTokens, float64(len(p.Data))/mediaBytes)
+		n = max(imageTokens, float64(len(p.Data))/mediaBytesPerToken)
 	default:
 		n = textTokens(p.Name) + textTokens(p.Text) + textTokens(p.Arguments)
 	}
@@ -74,16 +76,16 @@ func partTokens(p *run.Part, info *Info) (n float64) {
 	return n
 }
 
-// The tokens of what texts are made of, fitted to the counts of o200k_base, the vocabulary of OpenAI's models, for
-// prose, code, data and seven languages. Claude's are like it.
+// The tokens of the elements of a text, fitted to the counts of o200k_base, the vocabulary of OpenAI's models, for
+// prose, code, data and seven languages. Claude's counts are similar.
 const (
 	wordTokens   = 1.1  // a word, with the space before it
 	longTokens   = 0.13 // each letter of a word from the seventh on
 	caseTokens   = 0.23 // a change of the case within a word
 	digitTokens  = 1.7  // three digits
-	spaceTokens  = 1.0  // blanks in a row
-	punctTokens  = 0.7  // signs in a row
-	signTokens   = 0.15 // each further one
+	spaceTokens  = 1.0  // white space in a row
+	punctTokens  = 0.7  // the first of several punctuation marks in a row
+	signTokens   = 0.15 // each further mark
 	letterTokens = 0.24 // a letter of another alphabet
 	glyphTokens  = 0.7  // a Chinese character, a syllable
 	oddTokens    = 1.3  // another character
@@ -99,20 +101,20 @@ func textTokens(s string) (n float64) {
 			if end < 0 {
 				end = len(s)
 			}
-			n += wordTokens + longTokens*float64(max(0, end-6)) + caseTokens*float64(changes(s[:end]))
+			n += wordTokens + longTokens*float64(max(0, end-6)) + caseTokens*float64(caseChanges(s[:end]))
 			s = s[end:]
 		case '0' <= c && c <= '9':
-			end := span(s, func(c byte) bool { return '0' <= c && c <= '9' })
+			end := prefixLen(s, func(c byte) bool { return '0' <= c && c <= '9' })
 			n += digitTokens * float64((end+2)/3)
 			s = s[end:]
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			end := span(s, func(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' })
+			end := prefixLen(s, func(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' })
 			if strings.Trim(s[:end], "\r\n") != "" && s[:end] != " " {
 				n += spaceTokens
 			}
 			s = s[end:]
 		case c < utf8.RuneSelf:
-			end := span(s, func(c byte) bool { return c > ' ' && c < utf8.RuneSelf && !isLetter(c) && (c < '0' || c > '9') })
+			end := prefixLen(s, func(c byte) bool { return c > ' ' && c < utf8.RuneSelf && !isLetter(c) && (c < '0' || c > '9') })
 			end = max(end, 1)
 			n += punctTokens + signTokens*float64(end-1)
 			s = s[end:]
@@ -127,8 +129,8 @@ func textTokens(s string) (n float64) {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// span is how many bytes at the beginning of a text are as is says.
-func span(s string, is func(byte) bool) int {
+// prefixLen counts the bytes at the beginning of s for which is returns true.
+func prefixLen(s string, is func(byte) bool) int {
 	for i := range len(s) {
 		if !is(s[i]) {
 			return i
@@ -137,8 +139,8 @@ func span(s string, is func(byte) bool) int {
 	return len(s)
 }
 
-// changes counts where a word continues in the other case.
-func changes(word string) (n int) {
+// caseChanges counts the changes of case within a word, after its second letter.
+func caseChanges(word string) (n int) {
 	for i := 2; i < len(word); i++ {
 		if word[i]&0x20 != word[i-1]&0x20 {
 			n++

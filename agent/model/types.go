@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// shape is what hosts of OpenAI's API show a model of a schema: they write it as a type, with its descriptions.
+// shape is the part of a schema that hosts of OpenAI's API show to a model: they write it as a type with descriptions.
 type shape struct {
 	Description string
 	Type        json.RawMessage
@@ -17,7 +17,8 @@ type shape struct {
 	OneOf       []*shape
 }
 
-// typesOf is the schema of a tool's arguments as types. Its order is not that of the schema. ok is false if it cannot be read.
+// typesOf writes the schema of a tool's arguments as a type, its properties in any order. ok is false if the schema cannot
+// be read.
 func typesOf(schema json.RawMessage) (text string, ok bool) {
 	var s shape
 	if json.Unmarshal(schema, &s) != nil {

@@ -11,12 +11,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// Error is a failed completion. Its texts hold no credentials and no query of a
-// URL.
+// Error is a failure of the host. Its text contains no credentials and no query of a URL.
 type Error struct {
 	host       string        // host name of the API, with its port if the base URL names one
 	Status     int           // HTTP status, or the status in the body; 0 for no answer
-	Code       string        // the host's code, or a word for the failure; may be empty
+	Code       string        // the host's code, or one of this module; may be empty
 	message    string        // at most 1 KiB
 	retryAfter time.Duration // wait that the host asked for; 0 for none
 	retryable  bool          // the same request may succeed later
@@ -24,7 +23,7 @@ type Error struct {
 	cause *chat.Error
 }
 
-// Error has the host, the failure, and in common cases advice.
+// Error returns the host, the failure and, in common cases, advice.
 func (e *Error) Error() string { return e.cause.Error() }
 
 // Unwrap returns the cause, if any, and the same failure as langchaingo's
@@ -37,7 +36,7 @@ func (e *Error) Unwrap() []error {
 	return out
 }
 
-// code is langchaingo's word for the failure.
+// code returns langchaingo's code for the failure.
 func (e *Error) code() llms.ErrorCode {
 	if e.Code == noQuota {
 		return llms.ErrCodeQuotaExceeded
@@ -45,17 +44,17 @@ func (e *Error) code() llms.ErrorCode {
 	return hostfail.Code(e.kind())
 }
 
-// noQuota is the code of a host whose user has paid for no more.
+// noQuota is the host's code if the user's credit is used up.
 const noQuota = "insufficient_quota"
 
-// kinds are failures by the words of OpenAI, and by ours for it.
-var kinds = map[string]model.ErrorKind{
+// kindsByCode are the kinds of failures by OpenAI's codes and by those of package chat.
+var kindsByCode = map[string]model.ErrorKind{
 	chat.CodeContentFilter: model.ErrorRefused, chat.CodeRequest: model.ErrorInvalid, noQuota: model.ErrorAuth,
 }
 
-func (e *Error) kind() model.ErrorKind { return hostfail.Kind(e.cause, kinds) }
+func (e *Error) kind() model.ErrorKind { return hostfail.Kind(e.cause, kindsByCode) }
 
-// modelError is the failure of a request of an agent: a [*model.Error] with an [*Error], or what it was.
+// modelError converts a failure of the host to a [*model.Error] that wraps an [*Error]. It returns other errors unchanged.
 func modelError(err error) error {
 	e, ok := errors.AsType[*Error](failure(err))
 	if !ok {
@@ -64,8 +63,8 @@ func modelError(err error) error {
 	return &model.Error{Kind: e.kind(), RetryAfter: e.retryAfter, Repeated: e.retryable, Window: e.cause.Window, Prompt: e.cause.Prompt, Err: e}
 }
 
-// failure is the error of a call: an [*Error] for a failure of the host. The
-// error of a context or of a streaming function stays unchanged.
+// failure converts a failure of the host to an [*Error]. It returns other errors unchanged, such as those of a context or
+// of a streaming function.
 func failure(err error) error {
 	e, ok := errors.AsType[*chat.Error](err)
 	if !ok {

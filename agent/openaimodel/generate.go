@@ -3,12 +3,9 @@ package openaimodel
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
@@ -21,20 +18,19 @@ import (
 func (m *Model) Info() model.Info {
 	return model.Info{
 		Provider: m.providerName(), Name: m.model, Endpoint: m.chat.Endpoint(m.model), Profile: profile.Profile(m.chat.Schemas(m.model)),
-		Window: m.options.Window, MaxTokens: m.options.MaxTokens, Formats: m.holdsFormat, Media: m.takes,
+		Window: m.options.Window, MaxTokens: m.options.MaxTokens, Formats: m.enforcesFormat, Media: m.takes,
 	}
 }
 
-// takes reports whether the host takes data of a type from a user.
+// takes reports whether the host accepts media of a MIME type in a message of the user.
 func (m *Model) takes(mimeType string) bool {
 	_, image := chat.ImageType(mimeType)
 	_, audio := chat.AudioFormat(mimeType)
 	return image && m.chat.TakesImages() || audio && m.chat.TakesAudio()
 }
 
-// providerName names the host in the words of OpenTelemetry's conventions for generative AI.
-// A host that they do not know has its own name, and one that is not known at all is
-// "openai", whose API it imitates.
+// providerName returns the host's name by OpenTelemetry's conventions for generative AI, or the host's own name if they
+// have none. An unknown host is "openai", whose API it imitates.
 func (m *Model) providerName() string {
 	switch host := m.chat.Host(); host {
 	case "azure":
@@ -52,29 +48,29 @@ func (m *Model) providerName() string {
 	}
 }
 
-// holdsFormat reports whether the host holds a reply to a schema, see [Options].Format.
-func (m *Model) holdsFormat(tools bool) bool {
+// enforcesFormat reports whether the host makes a reply match a schema, see [Options].Format.
+func (m *Model) enforcesFormat(tools bool) bool {
 	return m.options.Format == "always" || m.options.Format != "never" && m.chat.TakesFormats(m.model, tools)
 }
 
-// errLeft ends a reply whose caller has left.
-var errLeft = errors.New("the caller of the model has left")
+// errStopped ends a stream whose caller has stopped the iteration.
+var errStopped = errors.New("the caller has stopped the iteration")
 
-// Generate implements [model.Model]. What a host wants back with a message is in the parts of the reply,
-// under "host" in [run.Part].Provider. It goes to hosts of the same kind of API only ([Options.Host]), whatever
-// their URL: the endpoint may move, or be reached by a proxy.
+// Generate implements [model.Model]. Data that a host wants back with a message is in the parts of the response, under "host"
+// in [run.Part].Provider. It is sent only to the same kind of host ([Options.Host]), at any URL: the endpoint may move, or be
+// behind a proxy.
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		left := false
+		stopped := false
 		show := func(d model.Delta) error {
-			if left = !yield(d, nil); left {
-				return errLeft
+			if stopped = !yield(d, nil); stopped {
+				return errStopped
 			}
 			return nil
 		}
 		reply, err := m.generate(ctx, r, show)
 		switch {
-		case left:
+		case stopped:
 		case err != nil:
 			yield(model.Delta{}, modelError(err))
 		default:
@@ -89,7 +85,7 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 		return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
 	}
 	refused := hostfail.Thoughts[refused](r.Kept)
-	refused.leaveOut(q.Messages)
+	refused.remove(q.Messages)
 	reply, err := m.send(ctx, q, r.Stream, show)
 	if refusesThoughts(err) && refused.add(q.Messages) {
 		if reply, err = m.send(ctx, q, r.Stream, show); err == nil {
@@ -99,7 +95,7 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 	if err != nil {
 		return nil, err
 	}
-	return m.reply(reply), nil
+	return m.modelResponse(reply), nil
 }
 
 func (m *Model) send(ctx context.Context, q *chat.Request, stream bool, show func(model.Delta) error) (*chat.Reply, error) {
@@ -112,10 +108,10 @@ func (m *Model) send(ctx context.Context, q *chat.Request, stream bool, show fun
 	})
 }
 
-// formatName is what the host calls the schema of a text.
+// formatName is the name of the response format, which the API requires.
 const formatName = "final_answer"
 
-// chatRequest is a request for the host.
+// chatRequest translates a request for the host.
 func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
 	q := &chat.Request{
 		Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, m.options.MaxTokens), Temperature: cmp.Or(r.Temperature, m.options.Temperature),
@@ -137,286 +133,26 @@ func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
 	if r.System != "" {
 		q.Messages = append(q.Messages, chat.Text(chat.System, r.System))
 	}
-	for i := 0; i < len(r.Messages); {
-		n := i + 1
-		for r.Messages[i].Role == run.RoleTool && n < len(r.Messages) && r.Messages[n].Role == run.RoleTool {
-			n++
-		}
+	for rest := r.Messages; len(rest) > 0; {
+		n := groupLen(rest)
 		var err error
-		if q.Messages, err = m.appendMessages(q.Messages, r.Messages[i:n], responses); err != nil {
-			return nil, fmt.Errorf("message %d: %w", i, err)
+		if q.Messages, err = m.appendMessages(q.Messages, rest[:n], responses); err != nil {
+			return nil, fmt.Errorf("message %d: %w", len(r.Messages)-len(rest), err)
 		}
-		i = n
+		rest = rest[n:]
 	}
 	return q, nil
 }
 
+// groupLen returns how many of the first messages belong together: the results of a turn, or one message.
+func groupLen(messages []run.Message) int {
+	n := 0
+	for n < len(messages) && messages[n].Role == run.RoleTool {
+		n++
+	}
+	return max(n, 1)
+}
+
 var choices = map[model.Choice]chat.Choice{
 	model.ChoiceAuto: chat.Auto, model.ChoiceNone: chat.None, model.ChoiceRequired: chat.Required, model.ChoiceTool: chat.Named,
-}
-
-// appendMessages adds a message, or the results of a turn, in one message or several.
-func (m *Model) appendMessages(out []chat.Message, group []run.Message, responses bool) ([]chat.Message, error) {
-	switch first := &group[0]; first.Role {
-	case run.RoleSystem, run.RoleUser:
-		role := chat.User
-		if first.Role == run.RoleSystem {
-			role = chat.System
-		}
-		parts, err := contentOf(first.Parts, responses)
-		return append(out, chat.Message{Role: role, Parts: parts}), err
-	case run.RoleAssistant:
-		return m.appendAssistant(out, first, responses)
-	case run.RoleTool:
-		return m.appendResults(out, group, responses), nil
-	default:
-		return nil, fmt.Errorf("role %q is unknown", first.Role)
-	}
-}
-
-// contentOf is what a person, or the program, said.
-func contentOf(parts []run.Part, files bool) ([]chat.Part, error) {
-	out := make([]chat.Part, 0, len(parts))
-	for i := range parts {
-		switch p := &parts[i]; p.Type {
-		case run.PartText, run.PartSummary:
-			out = append(out, chat.Part{Text: p.Text})
-		case run.PartImage, run.PartAudio, run.PartFile:
-			part, err := mediaPart(p, files)
-			if err != nil {
-				return nil, fmt.Errorf("part %d: %w", i, err)
-			}
-			out = append(out, part)
-		}
-	}
-	return out, nil
-}
-
-// mediaPart is an image, a sound or a file. Documents go to the Responses API alone. Of what has only an address
-// Chat Completions takes images alone: the address of another one is a note.
-func mediaPart(p *run.Part, files bool) (chat.Part, error) {
-	if files && p.MIMEType == "application/pdf" {
-		return chat.Part{File: &chat.File{Name: "document.pdf", MIMEType: p.MIMEType, Data: p.Data, URL: p.URL}}, nil
-	}
-	if p.Data != nil || p.URL == "" {
-		return binary(p.MIMEType, p.Data)
-	}
-	if p.Type != run.PartImage {
-		return chat.Part{Text: fmt.Sprintf("[%s at %s]", p.MIMEType, p.URL)}, nil
-	}
-	image := &chat.Image{URL: p.URL}
-	if detail, ok := p.Provider["detail"]; ok {
-		_ = json.Unmarshal(detail, &image.Detail) // not a string: no detail
-	}
-	return chat.Part{Image: image}, nil
-}
-
-// appendAssistant adds a message of the model, with what this host wants back. One that has nothing else is
-// left out.
-func (m *Model) appendAssistant(out []chat.Message, in *run.Message, responses bool) ([]chat.Message, error) {
-	msg := chat.Message{Role: chat.Assistant, ToolCalls: make([]chat.ToolCall, 0, callsIn(in.Parts))} // never moved: items point into it
-	for i := range in.Parts {
-		p := &in.Parts[i]
-		data, mine := m.ofHost(p)
-		switch p.Type {
-		case run.PartText, run.PartSummary:
-			msg.Parts = append(msg.Parts, chat.Part{Text: p.Text})
-			if responses {
-				msg.Items = append(msg.Items, chat.Item{Text: &chat.ItemText{Text: p.Text, Phase: data.Phase}})
-			}
-		case run.PartReasoning:
-			if responses && data.Item != nil {
-				msg.Items = append(msg.Items, chat.Item{Raw: data.Item})
-			}
-			if mine && msg.Reasoning == "" {
-				msg.Reasoning = p.Text
-			}
-			if msg.Details == nil {
-				msg.Details = data.Details
-			}
-		case run.PartCall:
-			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{
-				ID: p.ID, Name: cmp.Or(p.Name, "unknown"), Arguments: p.Arguments, Extra: data.Extra,
-			})
-			if responses {
-				msg.Items = append(msg.Items, chat.Item{Call: &msg.ToolCalls[len(msg.ToolCalls)-1]})
-			}
-		case run.PartImage, run.PartAudio, run.PartFile:
-			part, err := mediaPart(p, false)
-			if err != nil {
-				return nil, fmt.Errorf("part %d: %w", i, err)
-			}
-			msg.Parts = append(msg.Parts, part)
-		}
-	}
-	if len(msg.Parts) == 0 && len(msg.ToolCalls) == 0 {
-		return out, nil
-	}
-	return append(out, msg), nil
-}
-
-func callsIn(parts []run.Part) (n int) {
-	for i := range parts {
-		if parts[i].Type == run.PartCall {
-			n++
-		}
-	}
-	return n
-}
-
-// appendResults adds the results of a turn with the media that the host takes. Chat Completions takes them from a user
-// only: they follow the results there.
-func (m *Model) appendResults(out []chat.Message, group []run.Message, responses bool) []chat.Message {
-	var media []chat.Part
-	for i := range group {
-		for j := range group[i].Parts {
-			p := &group[i].Parts[j]
-			if p.Type != run.PartResult {
-				continue
-			}
-			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: p.ID, Parts: []chat.Part{{Text: p.Text}}, Tools: p.Tools})
-			titled := false
-			for k := range p.Media {
-				part, err := binary(p.Media[k].MIMEType, p.Media[k].Data)
-				if err != nil || p.Media[k].Data == nil || !m.takes(p.Media[k].MIMEType) {
-					continue
-				}
-				if responses {
-					last := &out[len(out)-1]
-					last.Parts = append(last.Parts, part)
-					continue
-				}
-				if !titled {
-					titled = true
-					media = append(media, chat.Part{Text: fmt.Sprintf("From the result of %s (call %s):", p.Name, p.ID)})
-				}
-				media = append(media, part)
-			}
-		}
-	}
-	if len(media) > 0 {
-		out = append(out, chat.Message{Role: chat.User, Parts: media})
-	}
-	return out
-}
-
-// binary is data of a type that the API takes.
-func binary(mimeType string, data []byte) (chat.Part, error) {
-	clean, image := chat.ImageType(mimeType)
-	format, audio := chat.AudioFormat(mimeType)
-	switch {
-	case image:
-		return chat.Part{Image: &chat.Image{MIMEType: clean, Data: data}}, nil
-	case audio:
-		return chat.Part{Audio: &chat.Audio{Format: format, Data: data}}, nil
-	case strings.HasPrefix(mimeType, "text/"):
-		return chat.Part{Text: string(data)}, nil
-	}
-	return chat.Part{}, fmt.Errorf("binary content of type %q: the API takes png, jpeg, gif, webp, wav, mp3 and text", mimeType)
-}
-
-// reply is the host's reply with what it wants back.
-func (m *Model) reply(r *chat.Reply) *model.Response {
-	parts := make([]run.Part, 0, 2+len(r.ToolCalls))
-	back := m.chat.EchoesReasoning() && (r.Reasoning != "" || r.Details != nil)
-	if r.Reasoning != "" || back {
-		p := run.Part{Type: run.PartReasoning, Text: r.Reasoning}
-		if back {
-			m.keep(&p, hostData{Details: r.Details})
-		}
-		parts = append(parts, p)
-	}
-	text := r.Text
-	if text == "" {
-		text = r.Refusal
-	}
-	if text != "" {
-		parts = append(parts, run.Part{Type: run.PartText, Text: text})
-	}
-	for _, call := range r.ToolCalls {
-		p := run.Part{Type: run.PartCall, ID: call.ID, Name: call.Name, Arguments: call.Arguments}
-		if call.Extra != nil && m.chat.WantsDataBack() {
-			m.keep(&p, hostData{Extra: call.Extra})
-		}
-		parts = append(parts, p)
-	}
-	if r.Items != nil {
-		parts = m.itemParts(r.Items, text)
-	}
-	out := &model.Response{
-		Message: run.Message{Role: run.RoleAssistant, Parts: slices.Clip(parts), Model: r.Model},
-		ID:      r.ID, Endpoint: endpointOf(r), Finish: r.Finish, Warning: r.Note,
-	}
-	if u := r.Usage; u != nil {
-		out.Usage = run.Spent{
-			Input: int64(u.Prompt), Output: int64(u.Completion), Total: int64(u.Total), Reasoning: int64(u.Reasoning), Cached: int64(u.Cached),
-		}
-	}
-	return out
-}
-
-// endpointOf is the API that a reply came from.
-func endpointOf(r *chat.Reply) string {
-	if r.Items != nil {
-		return chat.Responses
-	}
-	return chat.Chat
-}
-
-// itemParts are the items of a reply as parts of a run, in the order of the host. Text is what there is to say if no item
-// has one: a refusal.
-func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
-	said := false
-	for _, item := range items {
-		switch {
-		case item.Raw != nil:
-			p := run.Part{Type: run.PartReasoning, Text: chat.Summary(item.Raw)}
-			m.keep(&p, hostData{Item: item.Raw})
-			parts = append(parts, p)
-		case item.Text != nil:
-			p := run.Part{Type: run.PartText, Text: item.Text.Text}
-			if item.Text.Phase != "" {
-				m.keep(&p, hostData{Phase: item.Text.Phase})
-			}
-			parts, said = append(parts, p), true
-		case item.Call != nil:
-			parts = append(parts, run.Part{Type: run.PartCall, ID: item.Call.ID, Name: item.Call.Name, Arguments: item.Call.Arguments})
-		}
-	}
-	if !said && text != "" {
-		parts = append(parts, run.Part{Type: run.PartText, Text: text})
-	}
-	return parts
-}
-
-// hostKey is the name in [run.Part].Provider of what a host wants back.
-const hostKey = "host"
-
-// hostData is what a host wants back: Gemini the thought signature of a call, others the reasoning.
-type hostData struct {
-	Host    string          `json:"host"` // its kind of API, see [Options.Host]; no other kind gets it
-	Extra   json.RawMessage `json:"extra,omitempty"`
-	Details json.RawMessage `json:"details,omitempty"`
-	Item    json.RawMessage `json:"item,omitempty"`  // of the Responses API: a thought
-	Phase   string          `json:"phase,omitempty"` // of a text there
-}
-
-// keep puts what the host wants back into a part.
-func (m *Model) keep(p *run.Part, d hostData) {
-	d.Host = m.chat.Host()
-	if data, err := json.Marshal(d); err == nil { // the members are JSON
-		p.Provider = map[string]json.RawMessage{hostKey: data}
-	}
-}
-
-// ofHost is what the host wants back with a part, false if the part is of another one.
-func (m *Model) ofHost(p *run.Part) (hostData, bool) {
-	if len(p.Provider[hostKey]) == 0 {
-		return hostData{}, false
-	}
-	var d hostData
-	if json.Unmarshal(p.Provider[hostKey], &d) != nil || d.Host != m.chat.Host() {
-		return hostData{}, false
-	}
-	return d, true
 }

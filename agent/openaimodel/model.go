@@ -1,15 +1,13 @@
-// Package openaimodel is a model for agents, and for langchaingo, over the Responses and the Chat Completions
-// APIs of OpenAI, or of a host that imitates them.
+// Package openaimodel asks models by the Responses and Chat Completions APIs of OpenAI, or of a host that imitates
+// them. Its [Model] works with agents and with langchaingo.
 //
 //	host := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY")) // of github.com/sashabaranov/go-openai
 //	host.BaseURL = "http://localhost:11434/v1"                // another host than OpenAI
 //	model, err := openaimodel.New(host, "qwen3", nil)
 //
-// Its differences from langchaingo's own OpenAI provider matter to an agent
-// with tools: parallel tool calls survive streaming, the streaming function
-// gets only text, an interrupted stream is an error, a temperature is sent only
-// if it is set, the host's model name, token counts and failures are kept, and
-// temporary failures are retried.
+// Unlike langchaingo's own OpenAI provider, it keeps parallel tool calls when streaming, passes only text to the streaming
+// function, reports an interrupted stream as an error, sends a temperature only if it is set, keeps the host's model name,
+// token counts and failures, and retries after temporary failures.
 //
 // The guide is docs/agent.md of the repository.
 package openaimodel
@@ -30,12 +28,12 @@ import (
 
 // Options configure a model. Nil and the zero value are valid.
 type Options struct {
-	// Temperature is for calls without [llms.WithTemperature] and for calls with a
-	// temperature of 0; langchaingo cannot tell them apart. Default nil: the
+	// Temperature is used for requests that set none. langchaingo cannot tell a
+	// temperature of 0 from an unset one, so it is used there, too. Default nil: the
 	// host's own.
 	Temperature *float64
 
-	// MaxTokens bounds the reply of calls without [llms.WithMaxTokens]. Default 0:
+	// MaxTokens bounds a reply if the request sets no bound. Default 0:
 	// the host's own limit.
 	MaxTokens int
 
@@ -48,31 +46,31 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// Window is how many tokens the model takes, with its reply: agents keep their histories within it. Default 0:
-	// unknown, until the host refuses a request that is too long. See [Discover].
+	// Window is the context window in tokens, the reply included; agents keep their histories within it. Default 0:
+	// unknown until the host refuses a request that is too long. See [Discover].
 	Window int64
 
-	// API forces an endpoint of the host: "chat", Chat Completions, or "responses". Default: by the host and
-	// the model; OpenAI's models since gpt-5.4 are asked at Responses, where they reason with tools.
+	// API selects an API of the host: "chat" for Chat Completions, or "responses". Default: by the host and
+	// the model; OpenAI's models since gpt-5.4 use Responses, where they reason with tools.
 	API string
 
-	// Format says when a structured answer is the model's text, held to a schema by the host
-	// (response_format): "auto", "always" or "never". Auto, the default: at OpenAI and Azure for gpt-4o
-	// and later models; at Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, Groq, Together, Gemini and
-	// Mistral for agents without tools. Otherwise the model answers by a tool.
+	// Format says when a structured answer is text for which the host enforces a schema (response_format):
+	// "auto", "always" or "never". Otherwise the model answers by calling a tool. Default "auto": for gpt-4o
+	// and later models at OpenAI and Azure, and for agents without tools at Ollama, vLLM, llama.cpp,
+	// LM Studio, OpenRouter, Groq, Together, Gemini and Mistral.
 	Format string
 
-	// Extra are fields to add to every request, for features of a single host. New refuses one that the
-	// request sets itself. Default: none.
+	// Extra are fields to add to every request, for features of a single host. New refuses fields that this
+	// package sets. Default: none.
 	Extra map[string]json.RawMessage
 
 	// Retries bounds the retries after temporary failures: an unreachable host and
 	// the statuses 408, 429 and 5xx. A stream is never retried after it has begun.
-	// A host that says that it is loading the model is asked for 2 minutes.
-	// Default 2, negative for none.
+	// While a host says that it is loading the model, it is asked again for up to 2 minutes.
+	// Default 2; negative: none.
 	Retries int
 
-	// Retrying is told of each wait before another attempt, with the failure, an [*Error]. It may be
+	// Retrying is called before the wait for another attempt, with the failure as an [*Error]. It may be
 	// called concurrently, and must return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
@@ -86,11 +84,10 @@ type Options struct {
 // Model is a [model.Model] for agents, and an [llms.Model] for langchaingo. It may be used concurrently, and serve
 // many users.
 //
-// Some hosts send data with a message and want it back with it: Gemini the thought
-// signature of a call, DeepSeek, OpenRouter and local servers the model's thoughts. Agents keep it
-// with the run. langchaingo has no field for that, so [Model.GenerateContent] remembers the data of the latest 512
-// calls and texts, up to 4 MiB. The key is the whole conversation before; if a
-// caller cuts or rewrites earlier messages, the data is lost.
+// Some hosts send data with a message and want it back: Gemini the thought signature of a call; DeepSeek, OpenRouter and
+// local servers the model's thoughts. Agents store it with the run. langchaingo has no field for it, so
+// [Model.GenerateContent] remembers the data of the latest 512 calls and texts, up to 4 MiB, by the conversation before
+// them. If a caller cuts or rewrites earlier messages, the data is not found.
 type Model struct {
 	chat    *chat.Client
 	host    openai.ClientConfig
@@ -103,8 +100,7 @@ var (
 	_ llms.Model  = (*Model)(nil)
 )
 
-// New makes a model. It does no I/O. The error is for an empty name of the model, an invalid base URL, an
-// unknown Host, and Extra.
+// New returns a model. It does no I/O. It returns an error if the name is empty, or the base URL or an option is invalid.
 func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 	var o Options
 	if opts != nil {
@@ -122,7 +118,7 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 		return nil, fmt.Errorf("new model: Format is %q; use auto, always or never", o.Format)
 	}
 	client, err := chat.New(cfg, &chat.Options{
-		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries, Retrying: telling(o.Retrying),
+		Host: o.Host, API: o.API, Extra: o.Extra, Retries: o.Retries, Retrying: convertingErrors(o.Retrying),
 		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout,
 	})
 	if err != nil {
@@ -131,8 +127,8 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 	return &Model{chat: client, host: cfg, model: name, options: o}, nil
 }
 
-// telling has failures come as an [*Error].
-func telling(retrying func(error, time.Duration)) func(error, time.Duration) {
+// convertingErrors returns retrying with failures converted to [*Error].
+func convertingErrors(retrying func(error, time.Duration)) func(error, time.Duration) {
 	if retrying == nil {
 		return nil
 	}
@@ -149,8 +145,7 @@ func telling(retrying func(error, time.Duration)) func(error, time.Duration) {
 //
 // A failure of the host is an [*Error]. It wraps an [*llms.Error], so that
 // functions like [llms.IsRateLimitError] work. If the host is known to refuse
-// the content (a sound, an image, an image by its URL), the request is not sent
-// and the error is an [*Error], too.
+// media of the request, the request is not sent, and the error is an [*Error], too.
 func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
 	var o llms.CallOptions
 	for _, option := range options {
@@ -198,7 +193,7 @@ func (m *Model) ask(ctx context.Context, r *chat.Request, o *llms.CallOptions) (
 	})
 }
 
-// response is the reply in langchaingo's types.
+// response translates the reply to langchaingo's types.
 func (m *Model) response(r *chat.Reply) *llms.ContentResponse {
 	choice := &llms.ContentChoice{
 		Content: r.Text, StopReason: r.Finish, ReasoningContent: r.Reasoning,

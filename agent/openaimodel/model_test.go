@@ -302,7 +302,7 @@ func TestRequestErrors(t *testing.T) {
 			"without a function"},
 		{"human calls", []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{
 			llms.ToolCall{ID: "a", FunctionCall: &llms.FunctionCall{Name: "f"}}}}}, nil, "cannot call tools"},
-		{"tool talks", []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeTool, "x")}, nil, "nothing else"},
+		{"tool talks", []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeTool, "x")}, nil, "parts only"},
 		{"strange binary", []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{
 			llms.BinaryPart("video/mp4", nil)}}}, nil, `type "video/mp4"`},
 		{"assistant shows", []llms.MessageContent{{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{

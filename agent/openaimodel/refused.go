@@ -9,17 +9,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// refusesThoughts reports whether the host refuses thoughts that another key, or another host, has encrypted.
+// refusesThoughts reports whether the host refuses thoughts that were encrypted for another key or by another host.
 func refusesThoughts(err error) bool {
 	e, ok := errors.AsType[*chat.Error](err)
 	return ok && e.Status == http.StatusBadRequest &&
 		(e.Code == "invalid_encrypted_content" || strings.Contains(strings.ToLower(e.Message), "encrypted content"))
 }
 
-// refused are the thoughts of a conversation that its host refuses.
+// refused is the set of thoughts in a conversation that its host refuses.
 type refused map[string]bool
 
-// add notes the thoughts in messages as refused, and takes them out. It reports whether there are any.
+// add adds all thoughts in messages to the set and removes them from messages. It reports whether there were any.
 func (r refused) add(messages []chat.Message) bool {
 	for i := range messages {
 		for _, item := range messages[i].Items {
@@ -28,11 +28,11 @@ func (r refused) add(messages []chat.Message) bool {
 			}
 		}
 	}
-	return r.leaveOut(messages)
+	return r.remove(messages)
 }
 
-// leaveOut takes refused thoughts out of messages, and reports whether there are any.
-func (r refused) leaveOut(messages []chat.Message) (found bool) {
+// remove removes refused thoughts from messages, and reports whether there were any.
+func (r refused) remove(messages []chat.Message) (found bool) {
 	if len(r) == 0 {
 		return false
 	}

@@ -85,7 +85,7 @@ func requestTools(o *llms.CallOptions) ([]chat.Tool, error) {
 	return tools, nil
 }
 
-// schema is a function's parameters. langchaingo allows JSON, or any value that
+// schema returns a function's parameters as JSON. langchaingo allows JSON, or any value that
 // marshals to it.
 func schema(v any) (json.RawMessage, error) {
 	switch v := v.(type) {
@@ -124,7 +124,7 @@ func toolChoice(o *llms.CallOptions) (chat.ToolChoice, error) {
 		case "required", "any":
 			return chat.ToolChoice{Choice: chat.Required}, nil
 		}
-		return chat.ToolChoice{}, fmt.Errorf(`tool choice %q is none of "auto", "none", "required"`, choice)
+		return chat.ToolChoice{}, fmt.Errorf(`tool choice %q is not "auto", "none" or "required"`, choice)
 	}
 	return chat.ToolChoice{}, fmt.Errorf("tool choice of type %T is neither a string nor an llms.ToolChoice", choice)
 }
@@ -136,9 +136,8 @@ func namedChoice(c *llms.ToolChoice) (chat.ToolChoice, error) {
 	return chat.ToolChoice{Choice: chat.Named, Name: c.Function.Name}, nil
 }
 
-// appendMessage adds a message. A message with answers of tools becomes
-// several, as the API has one message for each answer; they come first, since
-// they must follow the calls.
+// appendMessage adds a message. The results of tools become messages of their own, one for each result,
+// before the rest of the message: the API requires them directly after the calls.
 func appendMessage(out []chat.Message, in llms.MessageContent) ([]chat.Message, error) {
 	msg := chat.Message{}
 	switch in.Role {
@@ -153,12 +152,12 @@ func appendMessage(out []chat.Message, in llms.MessageContent) ([]chat.Message, 
 	default:
 		return nil, fmt.Errorf("role %q is unknown", in.Role)
 	}
-	answers := 0
+	results := 0
 	for i, p := range in.Parts {
-		switch p := bare(p).(type) {
+		switch p := uncached(p).(type) {
 		case llms.ToolCallResponse:
 			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: p.ToolCallID, Parts: []chat.Part{{Text: p.Content}}})
-			answers++
+			results++
 		case llms.ToolCall:
 			if p.FunctionCall == nil {
 				return nil, fmt.Errorf("part %d: tool call %q without a function", i, p.ID)
@@ -174,19 +173,19 @@ func appendMessage(out []chat.Message, in llms.MessageContent) ([]chat.Message, 
 	}
 	rest := len(msg.Parts) + len(msg.ToolCalls)
 	switch {
-	case msg.Role == chat.ToolRole && (rest > 0 || answers == 0):
-		return nil, errors.New("a tool's message holds llms.ToolCallResponse parts and nothing else")
+	case msg.Role == chat.ToolRole && (rest > 0 || results == 0):
+		return nil, errors.New("a tool's message must have llms.ToolCallResponse parts only")
 	case msg.Role != chat.Assistant && len(msg.ToolCalls) > 0:
 		return nil, fmt.Errorf("a message of role %q cannot call tools", in.Role)
-	case rest == 0 && answers > 0:
+	case rest == 0 && results > 0:
 		return out, nil
 	}
 	return append(out, msg), nil
 }
 
-// bare removes a part's wrapper for prompt caches; the API fills these caches
-// by itself.
-func bare(p llms.ContentPart) llms.ContentPart {
+// uncached removes the wrapper that marks a part for prompt caches. The API caches
+// without marks.
+func uncached(p llms.ContentPart) llms.ContentPart {
 	for {
 		cached, ok := p.(llms.CachedContent)
 		if !ok {

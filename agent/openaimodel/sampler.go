@@ -6,9 +6,9 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Sampler lends the model to MCP servers: it completes their sampling requests at the same host, as opts say. The API, the
-// host's kind, the effort, the extra fields, retries and bounds of the model hold where opts have none. Nil is valid, see
-// [sampling.Options].
+// Sampler returns a sampler that answers the sampling requests of MCP servers by this model at the same host. These options
+// of the model apply where opts leave them zero: API, Host, ReasoningEffort, Extra, Retries, Timeout and IdleTimeout. opts may
+// be nil.
 func (m *Model) Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	var o sampling.Options
 	if opts != nil {

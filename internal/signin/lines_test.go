@@ -17,7 +17,7 @@ func TestShowLink(t *testing.T) {
 		"https://auth.example.com/a?b=c": "Sign in at auth.example.com:\n\n  https://auth.example.com/a?b=c\n\n",
 		"http://auth.xn--exmpl-cua.com/": "Sign in at auth.xn--exmpl-cua.com:\n\n  http://auth.xn--exmpl-cua.com/\n\n" +
 			"Warning: http is not encrypted: others can read and change what the page says.\n" +
-			"Warning: a browser may show xn--exmpl-cua in other letters, alike to another name (it is in punycode).\n",
+			"Warning: a browser may show xn--exmpl-cua in other letters, like another name (it is in punycode).\n",
 	} {
 		var out strings.Builder
 		l := &Lines{Out: &out}

@@ -1,0 +1,116 @@
+package openaimodel
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/chat"
+)
+
+// modelResponse translates the host's reply, with the data that the host wants back.
+func (m *Model) modelResponse(r *chat.Reply) *model.Response {
+	parts := make([]run.Part, 0, 2+len(r.ToolCalls))
+	echo := m.chat.EchoesReasoning() && (r.Reasoning != "" || r.Details != nil)
+	if r.Reasoning != "" || echo {
+		p := run.Part{Type: run.PartReasoning, Text: r.Reasoning}
+		if echo {
+			m.keepHostData(&p, hostData{Details: r.Details})
+		}
+		parts = append(parts, p)
+	}
+	text := r.Text
+	if text == "" {
+		text = r.Refusal
+	}
+	if text != "" {
+		parts = append(parts, run.Part{Type: run.PartText, Text: text})
+	}
+	for _, call := range r.ToolCalls {
+		p := run.Part{Type: run.PartCall, ID: call.ID, Name: call.Name, Arguments: call.Arguments}
+		if call.Extra != nil && m.chat.WantsDataBack() {
+			m.keepHostData(&p, hostData{Extra: call.Extra})
+		}
+		parts = append(parts, p)
+	}
+	if r.Items != nil {
+		parts = m.itemParts(r.Items, text)
+	}
+	out := &model.Response{
+		Message: run.Message{Role: run.RoleAssistant, Parts: slices.Clip(parts), Model: r.Model},
+		ID:      r.ID, Endpoint: endpointOf(r), Finish: r.Finish, Warning: r.Note,
+	}
+	if u := r.Usage; u != nil {
+		out.Usage = run.Spent{
+			Input: int64(u.Prompt), Output: int64(u.Completion), Total: int64(u.Total), Reasoning: int64(u.Reasoning), Cached: int64(u.Cached),
+		}
+	}
+	return out
+}
+
+// endpointOf names the API that a reply came from.
+func endpointOf(r *chat.Reply) string {
+	if r.Items != nil {
+		return chat.Responses
+	}
+	return chat.Chat
+}
+
+// itemParts translates the items of a reply in the order of the host. If no item has text, text is added: it may be a
+// refusal.
+func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
+	hasText := false
+	for _, item := range items {
+		switch {
+		case item.Raw != nil:
+			p := run.Part{Type: run.PartReasoning, Text: chat.Summary(item.Raw)}
+			m.keepHostData(&p, hostData{Item: item.Raw})
+			parts = append(parts, p)
+		case item.Text != nil:
+			p := run.Part{Type: run.PartText, Text: item.Text.Text}
+			if item.Text.Phase != "" {
+				m.keepHostData(&p, hostData{Phase: item.Text.Phase})
+			}
+			parts, hasText = append(parts, p), true
+		case item.Call != nil:
+			parts = append(parts, run.Part{Type: run.PartCall, ID: item.Call.ID, Name: item.Call.Name, Arguments: item.Call.Arguments})
+		}
+	}
+	if !hasText && text != "" {
+		parts = append(parts, run.Part{Type: run.PartText, Text: text})
+	}
+	return parts
+}
+
+// hostKey is the key of hostData in [run.Part].Provider.
+const hostKey = "host"
+
+// hostData is data that a host wants back with a part of a message.
+type hostData struct {
+	Host    string          `json:"host"`              // kind of host, see [Options.Host]; no other kind gets the data
+	Extra   json.RawMessage `json:"extra,omitempty"`   // of a call, such as Gemini's thought signature
+	Details json.RawMessage `json:"details,omitempty"` // of reasoning in Chat Completions
+	Item    json.RawMessage `json:"item,omitempty"`    // of reasoning in the Responses API
+	Phase   string          `json:"phase,omitempty"`   // of a text in the Responses API
+}
+
+// keepHostData stores the data in a part.
+func (m *Model) keepHostData(p *run.Part, d hostData) {
+	d.Host = m.chat.Host()
+	if data, err := json.Marshal(d); err == nil { // the members are JSON
+		p.Provider = map[string]json.RawMessage{hostKey: data}
+	}
+}
+
+// hostDataOf returns the data of a part, and false if it has none or another kind of host sent it.
+func (m *Model) hostDataOf(p *run.Part) (hostData, bool) {
+	if len(p.Provider[hostKey]) == 0 {
+		return hostData{}, false
+	}
+	var d hostData
+	if json.Unmarshal(p.Provider[hostKey], &d) != nil || d.Host != m.chat.Host() {
+		return hostData{}, false
+	}
+	return d, true
+}
