@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Bounds of a reply, in addition to Options.MaxReply.
+// Bounds of a reply, in addition to that of its bytes.
 const (
 	maxElements = 10_000 // of one array
 	maxBlocks   = 1_024

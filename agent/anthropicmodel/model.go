@@ -32,8 +32,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// DefaultBaseURL is Anthropic's own API.
-const DefaultBaseURL = "https://api.anthropic.com"
+// defaultBaseURL is Anthropic's own API.
+const defaultBaseURL = "https://api.anthropic.com"
 
 // version is the revision of the API that this package speaks.
 const version = "2023-06-01"
@@ -42,7 +42,7 @@ const version = "2023-06-01"
 type Options struct {
 	// BaseURL is the URL of the API without "/v1/messages", with or without "/v1". A URL that ends with
 	// "/publishers/anthropic/models" belongs to Google's Vertex AI; its key is an access token.
-	// Default: [DefaultBaseURL].
+	// Default: https://api.anthropic.com.
 	BaseURL string
 
 	// Header is added to each request, such as "Anthropic-Beta", or "Authorization" instead of the key.
@@ -79,9 +79,6 @@ type Options struct {
 
 	// IdleTimeout bounds the silence within a reply. Default 2 min.
 	IdleTimeout time.Duration
-
-	// MaxReply bounds a reply in bytes. Default 32 MiB, at most 1 GiB.
-	MaxReply int64
 
 	// HTTPClient sends the requests. Redirects to another origin are refused unless it has a CheckRedirect
 	// function. Default: [http.DefaultClient].
@@ -131,7 +128,7 @@ func New(key, name string, opts *Options) (*Model, error) {
 	}
 	m.wire = chat.NewWire("messages", client, &chat.Options{
 		Retries: o.Retries, Retrying: convertingErrors(o.Retrying),
-		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout, MaxReply: o.MaxReply,
+		Timeout: o.Timeout, IdleTimeout: o.IdleTimeout,
 	})
 	return m, nil
 }
@@ -151,7 +148,7 @@ func FromEnv() (*Model, error) {
 
 // setAddress sets the URL of requests and the header for the key.
 func (m *Model) setAddress(key string) error {
-	base := strings.TrimRight(cmp.Or(m.options.BaseURL, DefaultBaseURL), "/")
+	base := strings.TrimRight(cmp.Or(m.options.BaseURL, defaultBaseURL), "/")
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return errors.New("BaseURL is not an http or https URL")
