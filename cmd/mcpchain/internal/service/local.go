@@ -111,10 +111,12 @@ const stopWait = 10 * time.Second
 // stop ends a run. The process that works on it is told; the run ends also if the caller has gone meanwhile.
 func (l *local) stop(ctx context.Context, key run.Key) error {
 	_, err := l.agent.Cancel(ctx, key) // which tells this process at once
-	if errors.Is(err, record.ErrHeld) {
+	if held := err; errors.Is(held, record.ErrHeld) {
 		ctx, cancel := context.WithTimeout(ctx, stopWait)
 		defer cancel()
-		err = record.CancelRun(ctx, l.store, key)
+		if err = record.CancelRun(ctx, l.store, key); err != nil && ctx.Err() != nil {
+			err = held
+		}
 	}
 	if !errors.Is(err, record.ErrHeld) {
 		l.feed.Leave(key)
