@@ -25,11 +25,11 @@ type Options struct {
 	Host string
 
 	// Retries bounds the retries after temporary failures: an unreachable host and
-	// the statuses 408, 429 and 5xx. Default 2, negative for none. A host that says that it is
-	// loading the model is asked for 2 minutes.
+	// the statuses 408, 429 and 5xx. Default 2; negative: none. While a host says that it is
+	// loading the model, it is asked again for up to 2 minutes.
 	Retries int
 
-	// Retrying is told of each wait before another attempt. Default nil.
+	// Retrying is called before the wait for another attempt. Default nil.
 	Retrying func(err error, wait time.Duration)
 
 	// MaxRetryWait is the longest wait between two attempts. If the host asks for
@@ -45,7 +45,7 @@ type Options struct {
 	// MaxReply bounds an answer, in bytes. Default 32 MiB, at most 1 GiB.
 	MaxReply int64
 
-	// API forces an endpoint, [Chat] or [Responses]. Default: by the host and the model.
+	// API selects an API, [Chat] or [Responses]. Default: by the host and the model.
 	API string
 
 	// Extra are fields to add to every request, for features of a single host.
@@ -62,7 +62,7 @@ type Client struct {
 	extra   map[string]json.RawMessage
 	api     string
 
-	needBound sync.Map // names of the models whose requests need a bound of the reply
+	needBound sync.Map // names of the models that require a bound of the reply
 
 	retries     int
 	backoff     backoff.Policy
@@ -72,7 +72,7 @@ type Client struct {
 	maxReply    int64
 }
 
-// New makes a client. It does no I/O.
+// New returns a client. It does no I/O.
 func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	var o Options
 	if opts != nil {
@@ -104,22 +104,22 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	c := &Client{
 		config: cfg, query: query, profile: profile, memory: NewMemory(), extra: maps.Clone(o.Extra), api: o.API,
 	}
-	c.bounded(cfg.HTTPClient, &o)
+	c.setLimits(cfg.HTTPClient, &o)
 	return c, nil
 }
 
-// bounded sets how requests are sent, by the options or their defaults.
-func (c *Client) bounded(next openai.HTTPDoer, o *Options) {
+// setLimits sets the HTTP client, the retries and the limits by the options or their defaults.
+func (c *Client) setLimits(next openai.HTTPDoer, o *Options) {
 	c.http = withinOrigin(next)
-	c.retries = max(0, defaulted(o.Retries, 2))
+	c.retries = max(0, orDefault(o.Retries, 2))
 	c.retrying = o.Retrying
-	c.backoff = backoff.Policy{Max: defaulted(max(0, o.MaxRetryWait), 30*time.Second)}
-	c.timeout = defaulted(max(0, o.Timeout), 10*time.Minute)
-	c.idleTimeout = defaulted(max(0, o.IdleTimeout), 2*time.Minute)
-	c.maxReply = min(defaulted(max(0, o.MaxReply), 32<<20), 1<<30)
+	c.backoff = backoff.Policy{Max: orDefault(max(0, o.MaxRetryWait), 30*time.Second)}
+	c.timeout = orDefault(max(0, o.Timeout), 10*time.Minute)
+	c.idleTimeout = orDefault(max(0, o.IdleTimeout), 2*time.Minute)
+	c.maxReply = min(orDefault(max(0, o.MaxReply), 32<<20), 1<<30)
 }
 
-// withinOrigin is a client that follows redirects within the origin, unless the host has a rule of its own.
+// withinOrigin returns a client that follows redirects only within the origin, unless next has its own CheckRedirect.
 func withinOrigin(next openai.HTTPDoer) openai.HTTPDoer {
 	if next == nil {
 		next = http.DefaultClient
@@ -133,7 +133,7 @@ func withinOrigin(next openai.HTTPDoer) openai.HTTPDoer {
 	return &own
 }
 
-func defaulted[T int | int64 | time.Duration](v, def T) T {
+func orDefault[T int | int64 | time.Duration](v, def T) T {
 	if v == 0 {
 		return def
 	}
@@ -151,7 +151,7 @@ func checkVersion(cfg *openai.ClientConfig) error {
 	return nil
 }
 
-// checkExtra refuses fields that a Request has.
+// checkExtra refuses fields that a Request sets.
 func checkExtra(extra map[string]json.RawMessage) error {
 	for key, value := range extra {
 		switch key {
@@ -167,34 +167,34 @@ func checkExtra(extra map[string]json.RawMessage) error {
 }
 
 // Complete asks for a completion. A failure of the host is an [*Error]. If the
-// host does not take the request, Complete returns an [*Error] and sends
-// nothing.
+// host is known not to support the request, Complete sends nothing and returns an
+// [*Error], too.
 func (c *Client) Complete(ctx context.Context, r *Request) (*Reply, error) {
-	return c.ask(ctx, r, nil)
+	return c.request(ctx, r, nil)
 }
 
 // Stream asks for a completion and calls deltas as it arrives. It never retries
 // after the host has begun to answer. If the stream breaks off, Stream returns
 // an error, even after a part of the reply.
 func (c *Client) Stream(ctx context.Context, r *Request, deltas Deltas) (*Reply, error) {
-	return c.ask(ctx, r, &deltas)
+	return c.request(ctx, r, &deltas)
 }
 
-// ask gets a reply, with a tool call if one is required. Some hosts cannot
-// force the model; without streaming it gets a second chance.
-func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, error) {
+// request gets a reply, with a tool call if one is required. Some hosts cannot
+// force the model to call; without streaming, request then asks a second time.
+func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Reply, error) {
 	d, err := c.encode(r, deltas != nil)
 	if err != nil {
 		return nil, &Error{Code: CodeRequest, Message: excerpt.Cut(err.Error()), cause: err}
 	}
-	for again := deltas == nil && !r.OneChance; ; again = false {
+	for mayRepeat := deltas == nil && !r.OneChance; ; mayRepeat = false {
 		reply, err := c.retry(ctx, d, deltas)
 		switch {
 		case err != nil:
-			return nil, c.blame(ctx, r, err)
+			return nil, c.findRefusedTool(ctx, r, err)
 		case !d.must, len(reply.ToolCalls) > 0, reply.Refusal != "", reply.Finish == FinishLength:
 			return reply, nil
-		case !again:
+		case !mayRepeat:
 			return nil, &Error{
 				Code: CodeNoToolCall, Message: "a tool call was required, the model answered without one", Usage: reply.Usage,
 			}
@@ -202,7 +202,7 @@ func (c *Client) ask(ctx context.Context, r *Request, deltas *Deltas) (*Reply, e
 	}
 }
 
-// maxLoading bounds the waits for a host that loads the model, together.
+// maxLoading bounds the sum of the waits for a host that loads the model.
 const maxLoading = 2 * time.Minute
 
 // retry repeats an attempt after a temporary failure.
@@ -217,7 +217,7 @@ func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, e
 			return reply, nil
 		}
 		failure, ok := errors.AsType[*Error](err)
-		if ok && !begun && failure.wantsBound() && c.bound(d) {
+		if ok && !begun && failure.wantsBound() && c.addBound(d) {
 			bounded = true
 			continue
 		}
@@ -248,7 +248,7 @@ var (
 	errIdle    = errors.New("the stream fell silent")
 )
 
-// attempt asks once. begun is true if the caller has seen a part of the reply.
+// attempt asks once. begun says that the host has begun to stream the reply.
 func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *Reply, begun bool, err error) {
 	bounded, stop := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
 	defer stop()
@@ -303,8 +303,8 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x
 	return assemble(&watchedReader{x.stream, idle, c.idleTimeout}, d, deltas)
 }
 
-// explain returns the error of a failed attempt. The cause is the caller's
-// context, a bound of ours, go-openai, or the exchange itself.
+// explain returns the error of a failed attempt: that of the caller's context or
+// callback, of a timeout, of go-openai, or of the exchange.
 func (c *Client) explain(ctx context.Context, cause error, x *exchange, err error) error {
 	if own, ok := errors.AsType[errCallback](err); ok {
 		return own.error

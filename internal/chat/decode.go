@@ -13,7 +13,7 @@ import (
 
 const (
 	maxElements = 10_000   // elements of one array of a reply; all together ten times as many
-	maxWord     = 256      // bytes that are kept of a name of a model, a reply, a reason to stop
+	maxWord     = 256      // bytes of the name of a model, the id of a reply, and the reason for its end; the rest is cut off
 	maxCallID   = 64 << 10 // some gateways put a signature of the model into it
 	maxCalls    = 256      // tool calls of one reply
 	maxCallName = 256      // bytes of a call's name
@@ -25,7 +25,7 @@ const (
 type decoder struct {
 	jsonrpc.Decoder
 	ctx   context.Context
-	again int // bytes that were read once more, to be kept
+	again int // bytes that were read twice, because they are kept
 }
 
 func decode(ctx context.Context, data []byte) *decoder {
@@ -84,7 +84,7 @@ func (d *decoder) reply() (w replyWire, err error) {
 	return w, d.end()
 }
 
-// end is the error of the decoding, or of text behind the value.
+// end returns the error of the decoding, also for text after the value.
 func (d *decoder) end() error {
 	if d.Err() == nil && d.Kind() != 0 {
 		d.Fail(fmt.Errorf("more text at byte %d, after the value", d.Offset()))
@@ -92,8 +92,8 @@ func (d *decoder) end() error {
 	return d.Err()
 }
 
-// alive ends the decoding with its context.
-func (d *decoder) alive() bool {
+// checkContext fails the decoding if its context has ended.
+func (d *decoder) checkContext() bool {
 	if err := d.ctx.Err(); err != nil {
 		d.Fail(err)
 		return false
@@ -106,7 +106,7 @@ func (d *decoder) choices() (first *choiceWire) {
 		return nil
 	}
 	for range d.Elements {
-		if first != nil || !d.alive() || !d.opens('{') {
+		if first != nil || !d.checkContext() || !d.opens('{') {
 			continue
 		}
 		if c, index := d.choice(); index == 0 {
@@ -185,7 +185,7 @@ func (d *decoder) toolCalls() (calls []toolCallWire) {
 			d.Fail(errManyCalls)
 			break
 		}
-		if d.alive() && d.opens('{') {
+		if d.checkContext() && d.opens('{') {
 			calls = append(calls, d.toolCall())
 		}
 	}

@@ -114,7 +114,7 @@ func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort str
 	if r.MaxTokens > 0 {
 		d.amend.field(c.tokenField(), r.MaxTokens)
 	} else if _, needed := c.needBound.Load(r.Model); needed {
-		c.bound(d)
+		c.addBound(d)
 	}
 	if rule.samplingWith(effort) {
 		d.amend.number("temperature", r.Temperature)
@@ -148,8 +148,8 @@ func (c *Client) tokenField() string { return cmp.Or(c.profile.TokenField, "max_
 // none: Anthropic's API does, and not every gateway adds one.
 const upstreamTokens = 8192
 
-// bound bounds the reply to a request without a bound.
-func (c *Client) bound(d *draft) (changed bool) {
+// addBound bounds the reply to a request without a bound.
+func (c *Client) addBound(d *draft) (changed bool) {
 	if _, set := d.amend.fields[c.tokenField()]; set || d.amend.body != nil {
 		return false
 	}

@@ -364,7 +364,7 @@ func TestNamesComeBack(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	tests := []struct {
-		rule    idRule
+		rule    idFormat
 		id      string
 		changed bool
 	}{

@@ -13,9 +13,9 @@ import (
 var badGrammar = regexp.MustCompile(`(?i)failed to parse grammar|failed to initialize samplers|unrecognized schema|invalid pattern|` +
 	`error parsing grammar|unable to generate parser|must be set for an integer|min_value or max_value`)
 
-// blame finds the tool for which a host refuses a request, by asking about halves of the tools. It asks
+// findRefusedTool finds the tool for which a host refuses a request, by asking about halves of the tools. It asks
 // for one token each time, and at most once for each halving.
-func (c *Client) blame(ctx context.Context, r *Request, err error) error {
+func (c *Client) findRefusedTool(ctx context.Context, r *Request, err error) error {
 	failure, ok := errors.AsType[*Error](err)
 	if !ok || len(r.Tools) == 0 || r.Format != nil || failure.Status < http.StatusBadRequest || !badGrammar.MatchString(failure.Message) {
 		return err

@@ -83,12 +83,12 @@ func (n *names) incoming(name string) string {
 // ids translates the ids of tool calls that the host would refuse. The translation is
 // made from the id, so that a conversation is the same in every request.
 type ids struct {
-	rule idRule
+	rule idFormat
 	out  map[string]string
 	used map[string]bool
 }
 
-func newIDs(rule idRule) *ids {
+func newIDs(rule idFormat) *ids {
 	return &ids{rule: rule, out: map[string]string{}, used: map[string]bool{}}
 }
 
@@ -104,7 +104,7 @@ func (i *ids) outgoing(id string) string {
 	return out
 }
 
-func (r idRule) accepts(id string) bool {
+func (r idFormat) accepts(id string) bool {
 	switch r {
 	case plainID:
 		return plain(id, 40)

@@ -15,8 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
-// Profile describes a host's differences from OpenAI's API. The zero value,
-// except for Name, is the most cautious: every imitation understands it.
+// Profile describes how a host's API differs from OpenAI's. A profile with only a
+// Name is the most cautious one: every imitation understands its requests.
 type Profile struct {
 	Name string
 
@@ -24,40 +24,40 @@ type Profile struct {
 	SeedField    string // field for the seed; seed if empty
 	OpenAIModels bool   // model ids are those of OpenAI's models, so models.go applies
 	Developer    bool   // reasoning models take instructions in the role developer
-	Responses    bool   // it has the Responses API, too, for OpenAI's models
+	Responses    bool   // has the Responses API, too, for OpenAI's models
 
-	Required     requiredWord
+	Required     requiredChoice
 	NamedChoice  bool // tool_choice takes an object that names a tool
 	NoneDrops    bool // tool_choice "none" does not work; the tools are left out
 	Parallel     bool // parallel_tool_calls must be true to get several calls
-	Strict       bool // takes strict schemas of functions
-	Formats      formatRule
-	IDs          idRule
+	Strict       bool // accepts strict schemas of functions
+	Formats      formatSupport
+	IDs          idFormat
 	EmptyContent emptyContent   // content of an assistant's message with only tool calls
-	BridgeTools  bool           // a user may not speak right after a tool
-	Nameless     bool           // the answer of a tool needs no name; gateways to Gemini want one
-	JoinText     bool           // text in several parts is refused
-	Reasoning    reasoningField // field in which it wants the reasoning of an assistant's message back; none if empty
-	AllReasoning bool           // once a message of the assistant has reasoning, all need some
-	EchoExtra    bool           // tool calls that are sent again need their extra_content
+	BridgeTools  bool           // a message of the user must not follow one of a tool
+	Nameless     bool           // the result of a tool needs no name; gateways to Gemini require one
+	JoinText     bool           // several parts of text must be joined
+	Reasoning    reasoningField // field for the reasoning of earlier messages, which the host wants back; none if empty
+	AllReasoning bool           // if one message of the assistant has reasoning, all must have some
+	EchoExtra    bool           // earlier tool calls need their extra_content
 
 	Schemas   rewrite.Target // dialect of the parameters of tools; OpenAI's if empty
 	AnyVendor bool           // the model's vendor decides on that dialect
-	Images    imageRule      // images that a user may send
-	Audio     bool           // takes sounds of a user, in OpenAI's form
-	Metadata  metadataRule
+	Images    imageSupport   // images in messages of the user
+	Audio     bool           // accepts sounds in messages of the user, in OpenAI's form
+	Metadata  metadataSupport
 
-	MaxStop     int  // most stop sequences; 4 if 0, none if negative
+	MaxStop     int  // most stop sequences; 0: 4; negative: none
 	StreamUsage bool // stream_options.include_usage gives the usage of a stream
 }
 
-// formatRule tells when a host enforces the schema of a Format.
-type formatRule int
+// formatSupport says when a host enforces the schema of a Format.
+type formatSupport int
 
 const (
-	noFormats    formatRule = iota
-	strictModels            // for the models of formatModels
-	withoutTools            // by a grammar, which does not allow calls
+	noFormats    formatSupport = iota
+	strictModels               // for the models of formatModels
+	withoutTools               // by a grammar, which does not allow calls
 )
 
 // reasoningField is the field of an assistant's message with its reasoning.
@@ -69,22 +69,22 @@ const (
 	reasoningDetails reasoningField = "reasoning_details" // or plainReasoning for a message without details
 )
 
-// requiredWord is the host's tool_choice for a required call.
-type requiredWord string
+// requiredChoice is the host's value of tool_choice for a required call.
+type requiredChoice string
 
 const (
-	requiredBySystem requiredWord = "" // no such word; an instruction asks for the call
-	requiredNative   requiredWord = "required"
-	requiredAny      requiredWord = "any"
+	requiredBySystem requiredChoice = "" // no such value; an instruction asks for the call
+	requiredNative   requiredChoice = "required"
+	requiredAny      requiredChoice = "any"
 )
 
-// idRule tells which ids of tool calls a host accepts.
-type idRule int
+// idFormat says which ids of tool calls a host accepts.
+type idFormat int
 
 const (
-	anyID   idRule = iota // up to 256 bytes
-	plainID               // up to 40 of [A-Za-z0-9_-]
-	shortID               // 9 of [A-Za-z0-9]
+	anyID   idFormat = iota // up to 256 bytes
+	plainID                 // up to 40 of [A-Za-z0-9_-]
+	shortID                 // 9 of [A-Za-z0-9]
 )
 
 // emptyContent is the JSON for an assistant's missing text.
@@ -96,27 +96,27 @@ const (
 	nullContent
 )
 
-// imageRule tells which images a host takes.
-type imageRule int
+// imageSupport says which images a host accepts.
+type imageSupport int
 
 const (
-	noImages  imageRule = iota
-	imageData           // images by their bytes
-	anyImages           // also by a URL; the host fetches it
+	noImages  imageSupport = iota
+	imageData              // images by their bytes
+	anyImages              // also by a URL; the host fetches it
 )
 
-// metadataRule tells when a host takes metadata.
-type metadataRule int
+// metadataSupport says when a host accepts metadata.
+type metadataSupport int
 
 const (
-	noMetadata     metadataRule = iota
-	storedMetadata              // only with "store": true
+	noMetadata     metadataSupport = iota
+	storedMetadata                 // only with "store": true
 	anyMetadata
 )
 
 const completionTokens = "max_completion_tokens"
 
-// profiles are the known hosts. The first profile is for unknown hosts.
+// profiles returns the profiles of the known hosts. The first one is for unknown hosts.
 func profiles() []Profile {
 	return []Profile{
 		{Name: "compatible", AnyVendor: true, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true,
@@ -153,20 +153,20 @@ func profiles() []Profile {
 	}
 }
 
-// Host is the name of the host's kind of API.
+// Host returns the host's kind of API, as in [Options].
 func (c *Client) Host() string { return c.profile.Name }
 
-// WantsDataBack reports whether the host wants data back that it sent with its messages:
+// WantsDataBack reports whether the host wants some data of its messages back:
 // Message.Reasoning, Message.Details, or ToolCall.Extra.
 func (c *Client) WantsDataBack() bool { return c.profile.Reasoning != "" || c.profile.EchoExtra }
 
 // EchoesReasoning reports whether the host wants Message.Reasoning or Message.Details back.
 func (c *Client) EchoesReasoning() bool { return c.profile.Reasoning != "" }
 
-// TakesImages reports whether the host takes images, by their bytes at least.
+// TakesImages reports whether the host accepts images, at least as bytes.
 func (c *Client) TakesImages() bool { return c.profile.Images != noImages }
 
-// TakesAudio reports whether the host takes sounds.
+// TakesAudio reports whether the host accepts sounds.
 func (c *Client) TakesAudio() bool { return c.profile.Audio }
 
 // TakesFormats reports whether the host enforces the schema of a [Format] for a model, in requests with
@@ -181,7 +181,7 @@ func (c *Client) TakesFormats(model string, tools bool) bool {
 	return false
 }
 
-// CheckMetadata returns an error if the host does not take metadata in requests.
+// CheckMetadata returns an error if the host does not accept metadata in requests.
 func (c *Client) CheckMetadata() error {
 	switch c.profile.Metadata {
 	case noMetadata:
@@ -271,7 +271,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// stops are the stop sequences to send to the host.
+// stops returns the stop sequences to send to the host.
 func (p *Profile) stops(all []string) []string {
 	limit := p.MaxStop
 	if limit == 0 {
@@ -280,8 +280,8 @@ func (p *Profile) stops(all []string) []string {
 	return all[:max(0, min(limit, len(all)))]
 }
 
-// Schemas is the dialect of JSON Schema that a model at this host wants for the
-// parameters of tools.
+// Schemas returns the dialect of JSON Schema for the parameters of tools of a model
+// at this host.
 func (c *Client) Schemas(model string) rewrite.Target { return c.profile.schemas(model) }
 
 func (p *Profile) schemas(model string) rewrite.Target {

@@ -78,7 +78,7 @@ func (d *decoder) items() (items []itemWire) {
 			d.Fail(fmt.Errorf("the response has more than %d items", maxItems))
 			break
 		}
-		if !d.alive() || !d.opens('{') {
+		if !d.checkContext() || !d.opens('{') {
 			continue
 		}
 		item := d.item()
@@ -135,7 +135,7 @@ func (d *decoder) contents(said *itemTexts) {
 		return
 	}
 	for range d.Elements {
-		if !d.alive() || !d.opens('{') {
+		if !d.checkContext() || !d.opens('{') {
 			continue
 		}
 		kind, text := "", ""

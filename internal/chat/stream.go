@@ -61,7 +61,7 @@ type assembler struct {
 	refusal    strings.Builder
 	calls      streamedCalls
 	begun      bool // a chunk has come
-	said       bool // a delta has said something
+	hasDelta   bool // a delta has said something
 	done       bool // the stream is complete
 }
 
@@ -149,7 +149,7 @@ func (a *assembler) event(ev sse.Event) error {
 	return a.choice(w.choice)
 }
 
-// head reads the fields that any chunk may have.
+// head adds the fields that any chunk may have.
 func (a *assembler) head(w *replyWire) {
 	a.answer.id, a.answer.model = cmp.Or(w.id, a.answer.id), cmp.Or(w.model, a.answer.model)
 	if w.usage != nil {
@@ -157,7 +157,7 @@ func (a *assembler) head(w *replyWire) {
 	}
 }
 
-// choice takes a piece of the answer.
+// choice adds a piece of the answer.
 func (a *assembler) choice(choice *choiceWire) error {
 	m := a.piece(choice)
 	if a.answer.cut {
@@ -171,7 +171,7 @@ func (a *assembler) choice(choice *choiceWire) error {
 		return err
 	}
 	a.refusal.WriteString(m.refusal)
-	if err := a.say(a.textPieces.write(m.content)); err != nil || a.answer.cut {
+	if err := a.addText(a.textPieces.write(m.content)); err != nil || a.answer.cut {
 		return err
 	}
 	for i := range m.calls {
@@ -185,15 +185,15 @@ func (a *assembler) choice(choice *choiceWire) error {
 	return nil
 }
 
-// piece is a chunk's addition to the answer: its delta, or its message if it
-// has no delta. Some hosts send the whole message at the end.
+// piece returns what a chunk adds to the answer: its delta, or its message if it
+// has no delta. Some hosts send the whole message again at the end.
 func (a *assembler) piece(choice *choiceWire) *messageWire {
 	m := &choice.message
 	switch {
 	case !choice.delta.empty():
-		a.said = true
+		a.hasDelta = true
 		return &choice.delta
-	case !a.said || m.empty():
+	case !a.hasDelta || m.empty():
 		return m
 	}
 	rest := &messageWire{}
@@ -217,8 +217,8 @@ func (a *assembler) piece(choice *choiceWire) *messageWire {
 	return rest
 }
 
-// say passes on text up to a stop sequence.
-func (a *assembler) say(piece string) error {
+// addText adds text up to a stop sequence, and passes it to the caller.
+func (a *assembler) addText(piece string) error {
 	came := len(a.filter.held) + len(piece)
 	text, stopped := a.filter.write(piece)
 	a.text.WriteString(text)
@@ -232,10 +232,10 @@ func (a *assembler) say(piece string) error {
 	return nil
 }
 
-// finish closes the answer.
+// finish completes the answer.
 func (a *assembler) finish() (*answer, error) {
 	if !a.answer.cut {
-		if err := a.say(a.textPieces.flush()); err != nil {
+		if err := a.addText(a.textPieces.flush()); err != nil {
 			return nil, err
 		}
 	}

@@ -25,7 +25,7 @@ type Wire struct {
 // NewWire makes a wire. It does no I/O. Options.Host, API and Extra have no meaning.
 func NewWire(api string, next openai.HTTPDoer, o *Options) *Wire {
 	w := &Wire{api: api}
-	w.client.bounded(next, o)
+	w.client.setLimits(next, o)
 	return w
 }
 

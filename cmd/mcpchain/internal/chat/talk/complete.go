@@ -114,7 +114,7 @@ func resourceItems(ctx context.Context, server adapter.ServerStatus, before stri
 // values by the server.
 func (s *Session) promptWords(ctx context.Context, argument string) screen.Completion {
 	servers := s.offering(withPrompts)
-	server, text, err := addressee(servers, "prompts", argument)
+	server, text, err := cutServer(servers, "prompts", argument)
 	if err != nil || !strings.Contains(text, " ") {
 		return screen.Completion{Items: gather(ctx, servers, func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
 			before := ""
@@ -202,7 +202,7 @@ func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key
 
 // conversationNumbers complete the argument of /resume.
 func (s *Session) conversationNumbers(ctx context.Context, _ string) (c screen.Completion) {
-	heads, err := s.heads(ctx, maxListed)
+	heads, err := s.newestHeads(ctx, maxListed)
 	if err != nil {
 		return c
 	}

@@ -144,7 +144,7 @@ func (s *Session) listServers() {
 		case down != nil:
 			style, state = screen.Warn, "lost, and being started again: "+down.Error()
 		default:
-			state = fmt.Sprintf("ready, %s, %s", strings.TrimPrefix(spoken(server), "protocol "), screen.Plural(len(server.Tools), "tool"))
+			state = fmt.Sprintf("ready, %s, %s", strings.TrimPrefix(revisionOf(server), "protocol "), screen.Plural(len(server.Tools), "tool"))
 			if n := len(server.Skipped); n > 0 {
 				state += fmt.Sprintf(", %d left out", n)
 			}
@@ -174,10 +174,10 @@ func (s *Session) reach(server string) string {
 func (s *Session) joined(ctx context.Context, name, note string) error {
 	for _, open := range s.tools.Servers() {
 		if open.Name == name && open.Err == nil {
-			s.Screen.Note(screen.Faint, "%s %s: %s, %s", note, name, screen.Plural(len(open.Tools), "tool"), spoken(open))
+			s.Screen.Note(screen.Faint, "%s %s: %s, %s", note, name, screen.Plural(len(open.Tools), "tool"), revisionOf(open))
 		}
 	}
-	return s.build(ctx)
+	return s.makeAgent(ctx)
 }
 
 // serverWords complete the argument of /servers.
@@ -188,7 +188,7 @@ func (s *Session) serverWords(_ context.Context, argument string) (c screen.Comp
 		return c
 	}
 	c.From = len("restart ")
-	for _, server := range s.Servers.known() {
+	for _, server := range s.Servers.current() {
 		c.Items = add(c.Items, server.Name, s.reach(server.Name), false)
 	}
 	return c

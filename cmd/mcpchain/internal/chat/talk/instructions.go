@@ -36,8 +36,8 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 			s.Screen.Note(screen.Warn, "left out: the instructions of the server %s, as other instructions are long", server.Name)
 		default:
 			left -= length
-			if s.told[server.Name] != text {
-				s.told[server.Name] = text
+			if s.shownInstructions[server.Name] != text {
+				s.shownInstructions[server.Name] = text
 				s.Screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, toldLines(text))
 			}
 			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s", server.Name, hosttext.Quote(text))

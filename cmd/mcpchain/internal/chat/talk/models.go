@@ -78,8 +78,8 @@ func (s *Session) chooseModel(ctx context.Context, name string) error {
 	if err := s.Model.use(next); err != nil {
 		return err
 	}
-	if err := s.build(ctx); err != nil {
-		return cmp.Or(s.Model.use(before), s.build(ctx), err)
+	if err := s.makeAgent(ctx); err != nil {
+		return cmp.Or(s.Model.use(before), s.makeAgent(ctx), err)
 	}
 	at := ""
 	if next.BaseURL != before.BaseURL {

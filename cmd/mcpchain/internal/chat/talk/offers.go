@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// offering are the servers with resources or prompts.
+// offering returns the connected servers with a capability.
 func (s *Session) offering(offers func(mcp.ServerCapabilities) bool) []adapter.ServerStatus {
 	return slices.DeleteFunc(s.tools.Servers(), func(status adapter.ServerStatus) bool {
 		return status.Client == nil || !offers(status.Client.Server().Capabilities)
@@ -45,10 +45,10 @@ func (s *Session) listResources(ctx context.Context, _ string) error {
 	return nil
 }
 
-// readResource shows a resource, and its server.
+// readResource shows a resource and the name of its server.
 func (s *Session) readResource(ctx context.Context, argument string) error {
 	servers := s.offering(withResources)
-	server, uri, err := addressee(servers, "resources", argument)
+	server, uri, err := cutServer(servers, "resources", argument)
 	switch {
 	case err != nil:
 		return err
@@ -90,7 +90,7 @@ func (s *Session) listPrompts(ctx context.Context, _ string) error {
 	return nil
 }
 
-// promptUsage is the usage of /prompt.
+// promptUsage returns a prompt with its arguments, as /prompt accepts them.
 func promptUsage(p *mcp.Prompt) string {
 	usage := p.Name
 	for _, a := range p.Arguments {
@@ -106,7 +106,7 @@ func promptUsage(p *mcp.Prompt) string {
 // askPrompt asks the model with a server's prompt.
 func (s *Session) askPrompt(ctx context.Context, argument string) error {
 	servers := s.offering(withPrompts)
-	server, text, err := addressee(servers, "prompts", argument)
+	server, text, err := cutServer(servers, "prompts", argument)
 	if err != nil {
 		return err
 	}
@@ -140,11 +140,11 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 	}
 	question := strings.Join(texts, "\n")
 	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s", hosttext.Line(words[0], 200), server.Name, hosttext.Block(question, screen.MaxShown))
-	return s.take(ctx, run.Text(run.RoleUser, question))
+	return s.askModel(ctx, run.Text(run.RoleUser, question))
 }
 
-// promptArguments reads key=value pairs; a word without = belongs to the value
-// before it. A value may stand in double quotes, and have any word there.
+// promptArguments reads key=value pairs; a word without = continues the value
+// before it. A value in double quotes may contain words with =.
 func promptArguments(words []string) (map[string]string, error) {
 	given := map[string]string{}
 	last := ""
@@ -173,16 +173,16 @@ func quoteOpen(value string, next []string) bool {
 		slices.ContainsFunc(next, func(w string) bool { return strings.HasSuffix(w, `"`) })
 }
 
-// addressee takes the name of a server from the beginning of an argument, as in
-// "@files file:///a". It is nil if none is named. What is the kind of thing that is looked for.
-func addressee(servers []adapter.ServerStatus, what, argument string) (server *adapter.ServerStatus, rest string, err error) {
+// cutServer cuts the name of a server from the beginning of an argument, as in
+// "@files file:///a". It returns nil if the argument names no server. what is "resources" or "prompts", for errors.
+func cutServer(servers []adapter.ServerStatus, what, argument string) (server *adapter.ServerStatus, rest string, err error) {
 	named, ok := strings.CutPrefix(argument, "@")
 	if !ok {
 		return nil, argument, nil
 	}
 	for i, s := range servers {
 		after, ok := strings.CutPrefix(named+" ", s.Name+" ")
-		if ok && (server == nil || len(s.Name) > len(server.Name)) { // names may have blanks
+		if ok && (server == nil || len(s.Name) > len(server.Name)) { // names may have spaces
 			server, rest = &servers[i], strings.TrimSpace(after)
 		}
 	}
@@ -192,9 +192,9 @@ func addressee(servers []adapter.ServerStatus, what, argument string) (server *a
 	return server, rest, nil
 }
 
-// ownerOf finds the server of a name. A server can list another's name, so the
-// person decides between several servers. A name may be private, so ownerOf
-// does not send it to servers.
+// ownerOf finds the server that lists a name. Several servers may list it, also with bad
+// intent; then the person decides. A name may be private, so ownerOf does not send it to
+// servers.
 func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name string, has func(context.Context, *mcpclient.Client, string) (bool, error)) (*adapter.ServerStatus, error) {
 	switch len(servers) {
 	case 0:
@@ -226,7 +226,7 @@ func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name 
 	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s", command, names[0], name, strings.Join(names, ", "))
 }
 
-// kinds are what the commands look for.
+// kinds names what each command looks for.
 var kinds = map[string]string{"/read": "resources", "/prompt": "prompts"}
 
 func hasPrompt(ctx context.Context, c *mcpclient.Client, name string) (bool, error) {
@@ -234,7 +234,7 @@ func hasPrompt(ctx context.Context, c *mcpclient.Client, name string) (bool, err
 	return p != nil, err
 }
 
-// findPrompt finds a prompt in the list of a server, nil if it is not there.
+// findPrompt returns a prompt from the list of a server, nil if it is not listed.
 func findPrompt(ctx context.Context, c *mcpclient.Client, name string) (*mcp.Prompt, error) {
 	for p, err := range c.Prompts(ctx) {
 		if err != nil {

@@ -111,7 +111,7 @@ func (l *Servers) take(con screen.Screen, s *config.Server) error {
 	}
 	l.Wrong = slices.DeleteFunc(l.Wrong, func(wrong adapter.ServerStatus) bool { return wrong.Name == s.Name })
 	server := serverOf(s)
-	if err := l.equip(&server); err != nil {
+	if err := l.configure(&server); err != nil {
 		return err
 	}
 	con.Note(screen.Faint, "%v", s.At(errors.New(what)))

@@ -63,7 +63,7 @@ type Servers struct {
 	signIns map[string]*oauth.Transport // by server
 
 	authorize func(*config.Server) error  // has the person sign in to a server
-	equip     func(*adapter.Server) error // has the person answer what a server asks
+	configure func(*adapter.Server) error // has the person answer what a server asks
 }
 
 // demoCommand starts this program as the demo server. What a person decides on it holds for every
@@ -85,20 +85,20 @@ func DemoServer() (*Servers, error) {
 	}}}, nil
 }
 
-// NewServers takes the servers of a file, and what was read from it.
+// NewServers returns the servers of a file. cfg was read from it.
 func NewServers(file *setup.File, cfg *config.Config) *Servers {
 	servers := &Servers{source: file, file: cfg.Servers}
 	servers.Good, servers.Wrong = adapter.FromConfig(cfg)
 	return servers
 }
 
-// serverOf is a server that the file has right.
+// serverOf returns the server of a valid entry.
 func serverOf(s *config.Server) adapter.Server {
 	good, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*s}})
 	return good[0]
 }
 
-// entry is the entry of a server in the file, nil without one.
+// entry returns the entry of a server in the file, nil if it has none.
 func (l *Servers) entry(name string) *config.Server {
 	for i := range l.file {
 		if l.file[i].Name == name {
@@ -108,16 +108,16 @@ func (l *Servers) entry(name string) *config.Server {
 	return nil
 }
 
-// known are the servers at present.
-func (l *Servers) known() []adapter.Server {
+// current returns a copy of the current servers.
+func (l *Servers) current() []adapter.Server {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.Good)
 }
 
-// transport is how a server is reached, nil if there is no such server.
+// transport returns the transport of a server, nil if there is no such server.
 func (l *Servers) transport(name string) mcpclient.Transport {
-	servers := l.known()
+	servers := l.current()
 	i := slices.IndexFunc(servers, func(s adapter.Server) bool { return s.Name == name })
 	if i < 0 {
 		return nil
@@ -139,11 +139,11 @@ func (l *Servers) Names() (names []string) {
 	return names
 }
 
-// Serve has the person and the model answer what the servers ask. Idle and whole bound
-// each call of a server. Servers learn whether views are shown, which takes a screen with links.
+// Serve configures the connections: the person and the model answer the requests of servers, and
+// idle and whole bound each call. If the screen has links, servers learn that views are shown.
 func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Screen, idle, whole time.Duration) error {
 	_, views := s.(screen.Linking)
-	l.equip = func(server *adapter.Server) (err error) {
+	l.configure = func(server *adapter.Server) (err error) {
 		server.Options = &mcpclient.Options{
 			Sampling:    lent,
 			Elicitation: p.Elicitation(),
@@ -157,7 +157,7 @@ func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Scr
 		return err
 	}
 	for i := range l.Good {
-		if err := l.equip(&l.Good[i]); err != nil {
+		if err := l.configure(&l.Good[i]); err != nil {
 			return err
 		}
 	}
@@ -189,7 +189,7 @@ func (s *Session) connect(ctx context.Context) error {
 	}
 	s.reportServers(append(s.Servers.Wrong, toolset.Servers()...))
 	if len(toolset.Catalog(profile.Plain).Tools()) == 0 {
-		s.Screen.Note(screen.Warn, "there are no tools; the model answers alone")
+		s.Screen.Note(screen.Warn, "there are no tools; the model answers without any")
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 			continue
 		}
 		reached++
-		con.Note(screen.Faint, "server %s: %s, %s", server.Name, screen.Plural(len(server.Tools), "tool"), spoken(server))
+		con.Note(screen.Faint, "server %s: %s, %s", server.Name, screen.Plural(len(server.Tools), "tool"), revisionOf(server))
 		for _, tool := range server.Skipped {
 			con.Note(screen.Warn, "left out: tool %s of server %s: %v", hosttext.Line(tool.Name, 100), server.Name, tool.Err)
 		}
@@ -221,15 +221,15 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 	}
 }
 
-// spoken says which revision a server speaks, if it is connected to.
-func spoken(s adapter.ServerStatus) string {
+// revisionOf describes the protocol revision of a server, if it is connected.
+func revisionOf(s adapter.ServerStatus) string {
 	if s.Client == nil {
 		return "connected to by its first call"
 	}
 	return "protocol revision " + s.Client.Server().Revision
 }
 
-// explain is why a server is left out and what helps, in the words of a person, with its place in the file.
+// explain returns an error for a person: why a server is left out, what helps, and where the file has it.
 func (l *Servers) explain(s *adapter.ServerStatus) error {
 	if errors.Is(s.Err, config.ErrEntry) {
 		return s.Err
@@ -245,7 +245,7 @@ func (l *Servers) explain(s *adapter.ServerStatus) error {
 	return fmt.Errorf("server %q: %w", s.Name, err)
 }
 
-// warnings shows a server's breaches of the protocol, at most maxWarnings.
+// warnings returns a logger that shows at most maxWarnings breaches of the protocol by a server.
 func warnings(con screen.Screen, server string) *slog.Logger {
 	w := &noteWriter{screen: con}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{

@@ -28,7 +28,7 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// Config is what a conversation consists of.
+// Config has the parts of a conversation.
 type Config struct {
 	Screen     screen.Screen
 	Interrupts *Interrupts
@@ -36,16 +36,16 @@ type Config struct {
 	Lacks      *person.Lacks
 	Trace      *Trace // nil: none
 	Model      *Model
-	Models     *models.File // that /model takes; nil: only the endpoint's
+	Models     *models.File // models for /model; nil: only those of the endpoint
 	Servers    *Servers
 
 	NoInstructions bool // do not give servers' instructions and skills to the model
 
-	Prices *price.Table // what models cost; nil: unknown
+	Prices *price.Table // nil: unknown
 
 	Store    record.Store // keeps conversations; nil: they end with the program
-	Continue bool         // go on with the newest conversation of the folder
-	Folder   string       // in which the program was started
+	Continue bool         // continue the newest conversation of Folder
+	Folder   string       // the folder in which the program was started
 
 	Media *media.Folder // keeps pictures and sounds of servers; nil: they are not kept
 }
@@ -58,30 +58,30 @@ type Session struct {
 	skills []offered
 	views  *views.Service // nil: they are not shown
 
-	told    map[string]string // the instructions of servers that the person has seen
-	name    string            // of the conversation in the store
-	first   []run.Message     // to give to the agent before the next question
-	history []run.Message
-	turns   int
-	results results         // of tools, for /show
-	kept    []approval.Kept // the last list of /permissions
+	shownInstructions map[string]string // the instructions of servers that the person has seen
+	name              string            // of the conversation in the store
+	pendingMessages   []run.Message     // are sent to the agent before the next question
+	history           []run.Message
+	turnCount         int
+	results           results         // of tools, for /show
+	kept              []approval.Kept // the last list of /permissions
 
-	turn run.Spent // by the models of the last turn
-	sum  run.Spent // by the models of the conversation
+	turnSpent  run.Spent // by the models of the last turn
+	totalSpent run.Spent // by the models of the conversation
 
 	window *agent.WindowUse // of the last call of the agent's own model
 }
 
-// ErrReported stands for an error that was shown before.
+// ErrReported stands for an error that the person has already seen.
 var ErrReported = errors.New("reported already")
 
 // Open connects to the servers. The caller closes the session.
 func Open(ctx context.Context, c Config) (*Session, error) {
-	s := &Session{Config: c, name: newName(), told: map[string]string{}}
+	s := &Session{Config: c, name: newName(), shownInstructions: map[string]string{}}
 	if err := s.connect(ctx); err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	if err := s.build(ctx); err != nil {
+	if err := s.makeAgent(ctx); err != nil {
 		s.tools.Close()
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
@@ -92,8 +92,8 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	return s, nil
 }
 
-// build makes the agent, for the model and the servers that there are.
-func (s *Session) build(ctx context.Context) error {
+// makeAgent makes the agent for the current model and servers.
+func (s *Session) makeAgent(ctx context.Context) error {
 	model := s.Model.endpoint()
 	llm, err := model.Open(s.retrying)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Session) build(ctx context.Context) error {
 	return err
 }
 
-// retrying tells the person why the model takes long.
+// retrying shows that a request to the model failed and is repeated.
 func (s *Session) retrying(err error, wait time.Duration) {
 	if !s.Screen.Attended() {
 		return
@@ -129,7 +129,7 @@ func (s *Session) retrying(err error, wait time.Duration) {
 	s.Screen.Progress("%s, again in %.0f s", what, math.Ceil(wait.Seconds()))
 }
 
-// Close ends the views and the connections.
+// Close closes the views and the connections.
 func (s *Session) Close() {
 	if s.views != nil {
 		s.views.Close()
@@ -137,24 +137,24 @@ func (s *Session) Close() {
 	s.tools.Close()
 }
 
-// Ask asks a single question. At the end it reports failures for scripts.
+// Ask asks a single question. At the end it reports failures, for scripts.
 func (s *Session) Ask(ctx context.Context, question string) error {
 	if err := s.ask(ctx, question); isQuit(err) {
 		return err
 	}
-	return s.lacks()
+	return s.reportFailures()
 }
 
-// Talk has a conversation. At the end it reports failures for scripts.
+// Talk holds a conversation until the input ends. Without a person at the terminal it then reports failures, for scripts.
 func (s *Session) Talk(ctx context.Context) error {
 	s.Interrupts.converse(s.Screen)
 	if err := s.converse(ctx); err != nil || s.Screen.Attended() {
 		return err
 	}
-	return s.lacks()
+	return s.reportFailures()
 }
 
-func (s *Session) lacks() error {
+func (s *Session) reportFailures() error {
 	s.Person.TellUnmet()
 	if s.Lacks.Report(s.Screen) {
 		return ErrReported
@@ -162,7 +162,7 @@ func (s *Session) lacks() error {
 	return nil
 }
 
-// converse takes turns until the input or the program ends. It continues after
+// converse asks questions until the input or the program ends. It continues after
 // a failed turn.
 func (s *Session) converse(ctx context.Context) error {
 	if s.Screen.Attended() {
@@ -208,34 +208,34 @@ func (s *Session) ask(ctx context.Context, text string) error {
 	if err != nil {
 		return s.report(cmp.Or(context.Cause(ctx), err))
 	}
-	return s.take(ctx, message)
+	return s.askModel(ctx, message)
 }
 
-// take puts one question to the agent. It reports a failure and returns
-// ErrReported; the end of the program is not reported.
-func (s *Session) take(ctx context.Context, question run.Message) error {
-	s.turns++
+// askModel asks the agent a question. It reports a failure and returns
+// ErrReported, but does not report the end of the program.
+func (s *Session) askModel(ctx context.Context, question run.Message) error {
+	s.turnCount++
 	s.tell(&question)
-	s.Trace.write(traced{Event: "question", Turn: s.turns, Text: asked(question)})
-	return s.play(ctx, []run.Message{question}, func(yield func(agent.Event, error) bool) {
-		s.events(ctx, question)(yield)
+	s.Trace.write(traced{Event: "question", Turn: s.turnCount, Text: asked(question)})
+	return s.showTurn(ctx, []run.Message{question}, func(yield func(agent.Event, error) bool) {
+		s.runTurn(ctx, question)(yield)
 	})
 }
 
-// play shows the events of a turn, and adds to the history what was said before and what
-// the turn adds.
-func (s *Session) play(ctx context.Context, said []run.Message, events iter.Seq2[agent.Event, error]) error {
+// showTurn shows the events of a turn. It adds the input and the messages of the turn to the
+// history.
+func (s *Session) showTurn(ctx context.Context, said []run.Message, events iter.Seq2[agent.Event, error]) error {
 	messages := append(slices.Clip(s.history), said...)
-	s.turn = run.Spent{}
-	started := map[string]bool{} // calls; one that waited for an answer is sent again, and is the same
+	s.turnSpent = run.Spent{}
+	started := map[string]bool{} // by call; a call that waited for an answer starts a second time, and is shown once
 	s.Screen.Begin()
 	defer s.Screen.End()
 	for e, err := range events {
 		if err != nil {
 			s.Screen.End()
-			return s.broken(ctx, messages, err)
+			return s.endFailedTurn(ctx, messages, err)
 		}
-		s.Trace.event(s.turns, e)
+		s.Trace.event(s.turnCount, e)
 		if start, ok := e.(*agent.ToolStart); !ok || !started[start.ID] {
 			s.Screen.Show(e)
 		}
@@ -248,8 +248,8 @@ func (s *Session) play(ctx context.Context, said []run.Message, events iter.Seq2
 			s.keepMedia(e)
 			s.offerView(e)
 		case *agent.ModelEnd:
-			s.turn.Add(e.Usage)
-			s.sum.Add(e.Usage)
+			s.turnSpent.Add(e.Usage)
+			s.totalSpent.Add(e.Usage)
 			if len(e.Path) == 0 {
 				s.window = e.Window
 			}
@@ -261,25 +261,25 @@ func (s *Session) play(ctx context.Context, said []run.Message, events iter.Seq2
 	return nil
 }
 
-// broken ends a turn without an answer. The turn stays in the history with a
+// endFailedTurn ends a turn that has no answer. The turn stays in the history with a
 // note for the model, because tools may have acted.
-func (s *Session) broken(turn context.Context, messages []run.Message, err error) error {
+func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, err error) error {
 	if cause := context.Cause(turn); cause != nil {
 		err = cause
 	}
-	s.Trace.write(traced{Event: "error", Turn: s.turns, Error: err.Error()})
+	s.Trace.write(traced{Event: "error", Turn: s.turnCount, Error: err.Error()})
 	note := "(no answer: the turn failed)"
 	if errors.Is(err, errInterrupted) {
 		note = "(no answer: the user interrupted the turn)"
 	}
 	s.history = append(messages, run.Text(run.RoleAssistant, note))
-	if !isQuit(err) { // a program that ends can go on with the turn
-		s.giveUp(run.Text(run.RoleAssistant, note))
+	if !isQuit(err) { // after the end of the program, the next one can continue the turn
+		s.cancelTurn(run.Text(run.RoleAssistant, note))
 	}
 	return s.report(err)
 }
 
-// report shows the error of a turn or a command, and returns the error for the
+// report shows the error of a turn or a command, and returns the error for its
 // caller.
 func (s *Session) report(err error) error {
 	switch {
@@ -297,7 +297,7 @@ func (s *Session) report(err error) error {
 func (s *Session) fail(err error) {
 	s.Lacks.Failed.Add(1)
 	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
-		err = failed // a person knows that the model was asked, and counts no turns
+		err = failed // without its context: the person knows that the model was asked
 	}
 	Fail(s.Screen, fmt.Errorf("%w%s", screen.Told(err), s.Model.hint(err)))
 }

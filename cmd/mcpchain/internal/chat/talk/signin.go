@@ -141,7 +141,7 @@ func (s *Session) logout(ctx context.Context, name string) error {
 		return fmt.Errorf("sign out of %s: %w", name, err)
 	}
 	s.Screen.Note(screen.Faint, "you are signed out of %s, and its tools are gone; /login %s brings them back", name, name)
-	return s.build(ctx)
+	return s.makeAgent(ctx)
 }
 
 // signInNames completes the argument of login and logout.

@@ -23,35 +23,35 @@ import (
 const (
 	agentName = "chatbot"
 
-	// leaseTTL is how long the conversation of a program that was killed is held.
+	// leaseTTL is how long a killed program still holds its conversation.
 	leaseTTL = 5 * time.Second
 
-	// maxListed bounds the conversations that are listed, and maxSought those that are
-	// looked at for one of the folder.
+	// maxListed bounds the listed conversations, and maxSought those that are searched for
+	// one of the folder.
 	maxListed, maxSought = 20, 100
 )
 
 var errNoStore = errors.New("conversations are kept only if the program has a terminal")
 
-// newName names a conversation, by its beginning.
+// newName returns a name for a conversation: the time of its start and random digits.
 func newName() string {
 	var random [3]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return time.Now().Format("20060102-150405-") + hex.EncodeToString(random[:])
 }
 
-// events gives a question to the agent. With a store the conversation is one run with many
+// runTurn runs the agent with a question. With a store, the conversation is one run with many
 // inputs.
-func (s *Session) events(ctx context.Context, message run.Message) iter.Seq2[agent.Event, error] {
+func (s *Session) runTurn(ctx context.Context, message run.Message) iter.Seq2[agent.Event, error] {
 	if s.Store == nil {
 		return s.agent.Events(ctx, agent.Messages(append(s.history[:len(s.history):len(s.history)], message)...))
 	}
-	input := append(s.first[:len(s.first):len(s.first)], message)
-	s.first = nil
+	input := append(s.pendingMessages[:len(s.pendingMessages):len(s.pendingMessages)], message)
+	s.pendingMessages = nil
 	return s.agent.Events(ctx, agent.Messages(input...), agent.In(s.name), agent.WithVar(folderVar, jsonText(s.Folder)))
 }
 
-// folderVar is the variable of a run with the folder in which the conversation began.
+// folderVar is the variable of a run that has the folder of the conversation.
 const folderVar = "folder"
 
 func jsonText(text string) json.RawMessage {
@@ -62,7 +62,7 @@ func jsonText(text string) json.RawMessage {
 	return raw
 }
 
-// folderOf is where a conversation began, "" if it was kept without its folder.
+// folderOf returns the folder in which a conversation began, "" if it was stored without one.
 func folderOf(state *ledger.State) (folder string) {
 	if json.Unmarshal(state.Vars[folderVar], &folder) != nil {
 		return ""
@@ -72,15 +72,15 @@ func folderOf(state *ledger.State) (folder string) {
 
 // branch continues a history in a new conversation.
 func (s *Session) branch(history []run.Message) {
-	s.history, s.first, s.name = history, history, newName()
+	s.history, s.pendingMessages, s.name = history, history, newName()
 	if len(history) == 0 {
-		s.turn, s.sum, s.window = run.Spent{}, run.Spent{}, nil
+		s.turnSpent, s.totalSpent, s.window = run.Spent{}, run.Spent{}, nil
 	}
 }
 
-// giveUp ends the run of a turn that has no answer, so that the conversation takes another
+// cancelTurn cancels the run of a turn that has no answer, so that the conversation accepts another
 // question.
-func (s *Session) giveUp(note run.Message) {
+func (s *Session) cancelTurn(note run.Message) {
 	if s.Store == nil {
 		return
 	}
@@ -90,10 +90,10 @@ func (s *Session) giveUp(note run.Message) {
 		s.branch(s.history)
 		return
 	}
-	s.first = []run.Message{note}
+	s.pendingMessages = []run.Message{note}
 }
 
-// undo forgets the last question and what followed.
+// undo removes the last question and all that followed.
 func (s *Session) undo(context.Context, string) error {
 	for i := len(s.history) - 1; i >= 0; i-- {
 		if s.history[i].Role == run.RoleUser {
@@ -105,8 +105,8 @@ func (s *Session) undo(context.Context, string) error {
 	return errors.New("there is no question to forget")
 }
 
-// heads are the newest conversations.
-func (s *Session) heads(ctx context.Context, most int) (heads []run.Head, err error) {
+// newestHeads returns the newest conversations.
+func (s *Session) newestHeads(ctx context.Context, most int) (heads []run.Head, err error) {
 	if s.Store == nil {
 		return nil, errNoStore
 	}
@@ -119,16 +119,16 @@ func (s *Session) heads(ctx context.Context, most int) (heads []run.Head, err er
 	return heads, nil
 }
 
-// conversations lists what /resume takes.
+// conversations lists the conversations for /resume.
 func (s *Session) conversations(ctx context.Context, _ string) error {
-	heads, err := s.heads(ctx, maxListed)
+	heads, err := s.newestHeads(ctx, maxListed)
 	if err != nil {
 		return err
 	}
 	for i, head := range heads {
 		about := "(cannot be read)"
 		if state, err := s.load(ctx, head.Key); err == nil {
-			about = hosttext.Line(firstQuestion(state.History), 60) + s.place(state)
+			about = hosttext.Line(firstQuestion(state.History), 60) + s.folderNote(state)
 		}
 		waits := ""
 		if !head.Status.Ended() {
@@ -142,8 +142,8 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 	return nil
 }
 
-// place says where a conversation began.
-func (s *Session) place(state *ledger.State) string {
+// folderNote says in which folder a conversation began, for the list.
+func (s *Session) folderNote(state *ledger.State) string {
 	switch folder := folderOf(state); folder {
 	case "":
 		return ""
@@ -154,10 +154,10 @@ func (s *Session) place(state *ledger.State) string {
 	}
 }
 
-// newest finds the newest conversation of this folder. Those that were kept without a folder
-// come after all that have one.
+// newest returns the newest conversation of this folder. If there is none, it returns the newest
+// one that was stored without a folder.
 func (s *Session) newest(ctx context.Context) (run.Head, error) {
-	heads, err := s.heads(ctx, maxSought)
+	heads, err := s.newestHeads(ctx, maxSought)
 	if err != nil {
 		return run.Head{}, err
 	}
@@ -180,9 +180,9 @@ func (s *Session) newest(ctx context.Context) (run.Head, error) {
 	return *old, nil
 }
 
-// numbered is a conversation of the list.
-func (s *Session) numbered(ctx context.Context, number string) (run.Head, error) {
-	heads, err := s.heads(ctx, maxListed)
+// conversationNumber returns the conversation with a number of the list.
+func (s *Session) conversationNumber(ctx context.Context, number string) (run.Head, error) {
+	heads, err := s.newestHeads(ctx, maxListed)
 	if err != nil {
 		return run.Head{}, err
 	}
@@ -215,7 +215,7 @@ func (s *Session) load(ctx context.Context, key run.Key) (*ledger.State, error) 
 func (s *Session) resume(ctx context.Context, number string) error {
 	find := s.newest
 	if number != "" {
-		find = func(ctx context.Context) (run.Head, error) { return s.numbered(ctx, number) }
+		find = func(ctx context.Context) (run.Head, error) { return s.conversationNumber(ctx, number) }
 	}
 	head, err := find(ctx)
 	if err != nil {
@@ -225,17 +225,17 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	if err != nil {
 		return err
 	}
-	s.name, s.first, s.history = head.Key.ID, nil, state.History
-	s.turn, s.sum, s.window = run.Spent{}, state.Spent, nil
+	s.name, s.pendingMessages, s.history = head.Key.ID, nil, state.History
+	s.turnSpent, s.totalSpent, s.window = run.Spent{}, state.Spent, nil
 	s.recallResults(state.History)
 	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s", head.Updated.Local().Format("2006-01-02 15:04"),
-		screen.Plural(len(state.History), "message"), hosttext.Line(firstQuestion(state.History), 60), s.place(state))
+		screen.Plural(len(state.History), "message"), hosttext.Line(firstQuestion(state.History), 60), s.folderNote(state))
 	s.recall(state)
 	if state.Status.Ended() {
 		return nil
 	}
-	s.turns++
-	if err := s.play(ctx, nil, s.resumed(ctx, head.Key)); err != nil {
+	s.turnCount++
+	if err := s.showTurn(ctx, nil, s.resumed(ctx, head.Key)); err != nil {
 		return err
 	}
 	if state, err = s.load(ctx, head.Key); err == nil {

@@ -87,7 +87,7 @@ func (s *Session) showTool(_ context.Context, argument string) error {
 
 // findTool finds a tool by the model's name of it, or by the server's, as in "@SERVER NAME".
 func (s *Session) findTool(argument string) (*adapter.Tool, error) {
-	server, name, err := addressee(s.tools.Servers(), "tools", argument)
+	server, name, err := cutServer(s.tools.Servers(), "tools", argument)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // usage is /usage. The store knows what servers have sampled, too.
 func (s *Session) usage(ctx context.Context, _ string) error {
-	turn, sum := s.turn, s.sum
+	turn, sum := s.turnSpent, s.totalSpent
 	if s.Store != nil {
 		if state, err := s.load(ctx, run.Key{ID: s.name}); err == nil {
 			turn = state.Spent.Since(state.Before)

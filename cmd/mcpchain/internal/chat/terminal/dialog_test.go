@@ -12,7 +12,7 @@ import (
 func TestNamesInQuestions(t *testing.T) {
 	const name = "x\x1b[8m\u202e"
 	for what, d := range map[string]dialog{
-		"choice":  &choice{question: closing(&screen.Form{Server: name}, true)},
+		"choice":  &choice{question: finalChoice(&screen.Form{Server: name}, true)},
 		"text":    newWriting(screen.Paint{}, &screen.Draft{Prompt: name}),
 		"secret":  newSecret(screen.Paint{}, name),
 		"waiting": &waiting{what: name},

@@ -11,28 +11,28 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// errEnd is the end of the conversation.
+// errEnd means that the person ended the conversation.
 var errEnd = io.EOF
 
-// busyPrompt is the prompt while a text cannot be entered.
+// busyPrompt is the prompt while no text can be entered.
 const busyPrompt = "···"
 
 // maxRows bounds the rows of the editor. A longer text scrolls.
 const maxRows = 10
 
-// editor is where the person writes.
+// editor edits the text that the person types.
 type editor struct {
-	area    textarea.Model
-	paint   screen.Paint
-	history *history
-	search  search
-	menu    menu
-	own     own
-	width   int
-	ready   *bool // a text can be entered
+	area           textarea.Model
+	paint          screen.Paint
+	history        *history
+	search         search
+	menu           menu
+	externalEditor own
+	width          int
+	ready          *bool // a text can be entered
 }
 
-// newArea is an area for a text. Enter is not its key.
+// newArea returns a text area that does not handle Enter.
 func newArea() textarea.Model {
 	area := textarea.New()
 	area.ShowLineNumbers = false
@@ -51,12 +51,12 @@ func newArea() textarea.Model {
 func newEditor(paint screen.Paint, file string, complete func() screen.Completer, requests *requests) editor {
 	area := newArea()
 	ready := new(bool)
-	area.SetPromptFunc(6, func(p textarea.PromptInfo) string {
+	area.SetPromptFunc(promptWidth, func(p textarea.PromptInfo) string {
 		switch {
 		case p.LineNumber > 0:
-			return "      "
+			return strings.Repeat(" ", promptWidth)
 		case *ready:
-			return paint.Text(screen.Person, "you ›") + " "
+			return paint.Text(screen.Person, prompt) + " "
 		}
 		return paint.Text(screen.Faint, "  "+busyPrompt) + " "
 	})
@@ -72,13 +72,13 @@ func (e *editor) resize(width int) {
 
 func (e *editor) text() string { return e.area.Value() }
 
-// set replaces the text. The list is of the text before.
+// set replaces the text. It closes the list of completions, which belongs to the old text.
 func (e *editor) set(text string) {
 	e.menu.close()
 	e.area.SetValue(text)
 }
 
-// take empties the editor, and remembers its text.
+// take empties the editor, adds its text to the history and returns it.
 func (e *editor) take() string {
 	e.menu.close()
 	text := strings.TrimSpace(e.area.Value())
@@ -87,7 +87,7 @@ func (e *editor) take() string {
 	return text
 }
 
-// clear empties the editor. It is false if there is nothing to clear.
+// clear empties the editor. It returns false if the editor is empty already.
 func (e *editor) clear() bool {
 	if e.search.on {
 		e.search.on = false
@@ -103,8 +103,8 @@ func (e *editor) clear() bool {
 	return true
 }
 
-// continues turns a backslash at the end into another line.
-func (e *editor) continues() bool {
+// continueLine turns a backslash at the end of the text into a line break, and reports whether there was one.
+func (e *editor) continueLine() bool {
 	text, found := strings.CutSuffix(e.area.Value(), `\`)
 	if found {
 		e.set(text + "\n")
@@ -121,7 +121,7 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 		e.completed(msg)
 		return nil
 	case tea.KeyPressMsg:
-		if cmd, taken := e.helped(msg); taken {
+		if cmd, taken := e.handleKey(msg); taken {
 			return cmd
 		}
 		switch msg.String() {
@@ -136,19 +136,19 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 				return nil
 			}
 		case "ctrl+g":
-			return e.own.edit(e.area.Value())
+			return e.externalEditor.edit(e.area.Value())
 		}
 	}
 	var cmd tea.Cmd
 	e.area, cmd = e.area.Update(msg)
 	if e.menu.open {
-		e.menu.narrow(e.before())
+		e.menu.narrow(e.textBeforeCursor())
 	}
 	return cmd
 }
 
-// helped passes a key on to the search or the list, if it is for one of them.
-func (e *editor) helped(k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
+// handleKey handles a key of the search or of the list of completions. It returns false for other keys.
+func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	if e.search.on {
 		show, taken := e.search.key(e.history, k)
 		if show != nil {
@@ -161,9 +161,9 @@ func (e *editor) helped(k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 		e.menu.close()
 		e.search.begin(e.history, e.area.Value())
 	case name == "tab" && !e.menu.open:
-		return e.menu.ask(e.before()), true
+		return e.menu.ask(e.textBeforeCursor()), true
 	case !e.menu.open:
-		e.menu.close() // a request is void
+		e.menu.close() // cancels a request for completions
 		return nil, false
 	case name == "tab", name == "down":
 		e.menu.move(1)
@@ -179,14 +179,14 @@ func (e *editor) helped(k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 	return nil, true
 }
 
-// takesEnter reports whether Enter is for the search or the list.
+// takesEnter reports whether the search or the list handles Enter.
 func (e *editor) takesEnter() bool {
 	return e.search.on || e.menu.open && len(e.menu.items) > 0
 }
 
-// completed takes the answer to a request: one item at once, several as a list.
+// completed handles completions: it inserts a single one, and lists several.
 func (e *editor) completed(msg completedMsg) {
-	if msg.asked != e.menu.asked || msg.before != e.before() {
+	if msg.asked != e.menu.asked || msg.before != e.textBeforeCursor() {
 		return
 	}
 	e.menu.show(msg.completion, msg.before)
@@ -197,14 +197,14 @@ func (e *editor) completed(msg completedMsg) {
 		part := msg.before[msg.completion.From:]
 		if all := common(e.menu.items); len(all) > len(part) && strings.HasPrefix(all, part) {
 			e.area.InsertString(all[len(part):])
-			e.menu.narrow(e.before())
+			e.menu.narrow(e.textBeforeCursor())
 		}
 	}
 }
 
-// choose replaces what was typed of an item with the item.
+// choose replaces the typed part of an item with the item.
 func (e *editor) choose(item screen.Item) {
-	for range []rune(e.before()[e.menu.all.From:]) {
+	for range []rune(e.textBeforeCursor()[e.menu.all.From:]) {
 		e.area, _ = e.area.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
 	}
 	text := item.Text
@@ -215,8 +215,8 @@ func (e *editor) choose(item screen.Item) {
 	e.menu.close()
 }
 
-// before is the text up to the cursor.
-func (e *editor) before() string {
+// textBeforeCursor returns the text up to the cursor.
+func (e *editor) textBeforeCursor() string {
 	lines := strings.Split(e.area.Value(), "\n")
 	lines = lines[:min(e.area.Line()+1, len(lines))]
 	last := []rune(lines[len(lines)-1])
@@ -224,7 +224,7 @@ func (e *editor) before() string {
 	return strings.Join(lines, "\n")
 }
 
-// view is the text with what stands below it: a search or a list.
+// view returns the text, with the search or the list below it, and the cursor.
 func (e *editor) view() (string, *tea.Cursor) {
 	rows := append([]string{e.area.View()}, e.search.view(e.paint)...)
 	return strings.Join(append(rows, e.menu.view(e.paint, e.width)...), "\n"), e.area.Cursor()

@@ -39,12 +39,12 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 	var d *form
 	for {
 		if len(f.Fields) > 0 {
-			d = d.again(f)
+			d = d.reopened(f)
 			if err := t.ask(ctx, d, d.done); err != nil {
 				return "", err
 			}
 		}
-		key, err := t.choose(ctx, closing(f, d == nil || !d.left))
+		key, err := t.choose(ctx, finalChoice(f, d == nil || !d.left))
 		switch {
 		case err != nil:
 			return "", err
@@ -58,8 +58,8 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 	}
 }
 
-// closing is the question at the end of a form.
-func closing(f *screen.Form, complete bool) *screen.Choice {
+// finalChoice returns the question at the end of a form.
+func finalChoice(f *screen.Form, complete bool) *screen.Choice {
 	if !complete {
 		return &screen.Choice{Question: "Leave the form?", Answers: []screen.Answer{
 			{Key: 'b', Label: "back to it"}, {Key: 'n', Label: "no, decline"}, {Key: 'c', Label: "cancel"},
@@ -71,7 +71,7 @@ func closing(f *screen.Form, complete bool) *screen.Choice {
 	}
 }
 
-// form asks for the fields of a form. Its values go into the form when all fit.
+// form asks for the fields of a form. The values are stored in the form when all are valid.
 type form struct {
 	huh    *huh.Form
 	form   *screen.Form
@@ -85,14 +85,14 @@ type form struct {
 type input struct {
 	field    *forms.Field
 	shown    huh.Field
-	text     string       // what is typed, or the title of an option
-	several  []string     // values of options
-	describe func(string) // shows a text beside the field
+	text     string       // the typed text, or the value of the chosen option
+	choices  []string     // values of the chosen options
+	describe func(string) // sets the text beside the field
 }
 
-// again asks once more: a form that was left continues where it was, and a whole one begins with the
-// first field, with all that was typed. Nil is the first time.
-func (d *form) again(f *screen.Form) *form {
+// reopened returns the form for another attempt, with all that was typed. A form that was left with Esc continues
+// where it was; a completed one starts at the first field. d is nil for the first attempt.
+func (d *form) reopened(f *screen.Form) *form {
 	switch {
 	case d == nil:
 		return newForm(f, nil)
@@ -103,7 +103,7 @@ func (d *form) again(f *screen.Form) *form {
 	return d
 }
 
-// newForm begins with what was typed before, nil the first time.
+// newForm returns a form with the values of before, nil for the first attempt.
 func newForm(f *screen.Form, before []*input) *form {
 	d := &form{form: f, done: make(chan struct{})}
 	var groups []*huh.Group
@@ -111,12 +111,12 @@ func newForm(f *screen.Form, before []*input) *form {
 		var shown []huh.Field
 		for _, field := range fields {
 			in := &input{field: field}
-			in.begin(f)
+			in.setInitial(f)
 			if before != nil {
 				old := before[len(d.inputs)]
-				in.text, in.several = old.text, old.several
+				in.text, in.choices = old.text, old.choices
 			}
-			in.shown = in.show()
+			in.shown = in.makeField()
 			d.inputs = append(d.inputs, in)
 			shown = append(shown, in.shown)
 		}
@@ -128,16 +128,16 @@ func newForm(f *screen.Form, before []*input) *form {
 	return d
 }
 
-// nothing is the value of an option that leaves a field without an answer.
-const nothing = "\x00nothing"
+// noChoice is the value of the option that leaves a field empty.
+const noChoice = "\x00nothing"
 
-// begin takes the value so far, or the default: the person can change both. Invisible characters of
-// a default are escaped, and sent as they are shown.
-func (in *input) begin(f *screen.Form) {
+// setInitial sets the previous value, or the default. Invisible characters of a default are escaped,
+// and sent as they are shown.
+func (in *input) setInitial(f *screen.Form) {
 	value := f.Value(in.field)
 	switch v := value.(type) {
 	case []string:
-		in.several = v
+		in.choices = v
 		return
 	case string:
 		in.text = v
@@ -148,15 +148,15 @@ func (in *input) begin(f *screen.Form) {
 		in.text = strconv.FormatFloat(v, 'f', -1, 64)
 	case nil:
 		if len(optionsOf(in.field)) > 0 {
-			in.text = nothing
+			in.text = noChoice
 		}
 	default:
 		in.text = screen.Display(in.field, value)
 	}
 }
 
-// show makes the field of the screen.
-func (in *input) show() huh.Field {
+// makeField returns the field for the screen.
+func (in *input) makeField() huh.Field {
 	title, about := hosttext.Line(in.field.Title, 80), hosttext.Line(in.field.Description, 200)
 	if !in.field.Required {
 		title += " (optional)"
@@ -168,22 +168,22 @@ func (in *input) show() huh.Field {
 		list := huh.NewMultiSelect[string]()
 		in.describe = func(text string) { list.Description(text) }
 		return list.Title(title).Description(about).
-			Options(options...).Height(min(len(options), maxChoices) + 2).Value(&in.several).
-			Validate(func([]string) error { return in.judge(about) })
+			Options(options...).Height(min(len(options), maxChoices) + 2).Value(&in.choices).
+			Validate(func([]string) error { return in.validate(about) })
 	case len(options) > 0:
 		list := huh.NewSelect[string]()
 		in.describe = func(text string) { list.Description(text) }
 		return list.Title(title).Description(about).
 			Options(options...).Height(min(len(options), maxChoices) + 2).Value(&in.text).
-			Validate(func(string) error { return in.judge(about) })
+			Validate(func(string) error { return in.validate(about) })
 	}
 	text := huh.NewInput()
 	in.describe = func(about string) { text.Description(about) }
 	return text.Title(title).Description(about).Prompt("› ").Value(&in.text).
-		Validate(func(string) error { return in.judge(about) })
+		Validate(func(string) error { return in.validate(about) })
 }
 
-// optionsOf are the options of a field, yes and no among them.
+// optionsOf returns the options of a field; those of a boolean are yes and no.
 func optionsOf(field *forms.Field) (options []huh.Option[string]) {
 	for _, o := range field.Options {
 		options = append(options, huh.NewOption(hosttext.Line(o.Title, 80), o.Value))
@@ -192,21 +192,21 @@ func optionsOf(field *forms.Field) (options []huh.Option[string]) {
 		options = append(options, huh.NewOption("yes", "yes"), huh.NewOption("no", "no"))
 	}
 	if len(options) > 0 && !field.Required && field.Kind != forms.KindChoices {
-		options = append(options, huh.NewOption("(nothing)", nothing))
+		options = append(options, huh.NewOption("(nothing)", noChoice))
 	}
 	return options
 }
 
-// value is the field's value, nil for none.
+// value returns the field's value, nil if it is empty.
 func (in *input) value() (any, error) {
 	switch {
-	case in.field.Kind == forms.KindChoices && len(in.several) == 0 && !in.field.Required, in.text == nothing && !in.field.Required:
+	case in.field.Kind == forms.KindChoices && len(in.choices) == 0 && !in.field.Required, in.text == noChoice && !in.field.Required:
 		return nil, nil
 	case in.field.Kind == forms.KindChoices:
-		return in.several, in.field.Check(in.several)
+		return in.choices, in.field.Check(in.choices)
 	case in.field.Kind == forms.KindChoice:
 		return in.text, in.field.Check(in.text)
-	case in.text == nothing:
+	case in.text == noChoice:
 		return in.field.Parse("")
 	case strings.TrimSpace(in.text) == "" && !in.field.Required:
 		return nil, nil // Parse would take the default, which the person has cleared
@@ -214,8 +214,8 @@ func (in *input) value() (any, error) {
 	return in.field.Parse(screen.Typed(in.text))
 }
 
-// judge checks a field, and says beside it what is wrong. About is what stands there otherwise.
-func (in *input) judge(about string) error {
+// validate checks a field and shows a mistake beside it. about is the text beside a valid field.
+func (in *input) validate(about string) error {
 	err := in.check()
 	if err != nil {
 		about = strings.TrimSpace(about + " ✗ " + err.Error())
@@ -224,7 +224,7 @@ func (in *input) judge(about string) error {
 	return err
 }
 
-// check says in a few words what is wrong.
+// check returns a short error if the value is invalid.
 func (in *input) check() error {
 	_, err := in.value()
 	if err == nil {
@@ -263,17 +263,17 @@ func (d *form) update(msg tea.Msg) tea.Cmd {
 	if size, ok := msg.(tea.WindowSizeMsg); ok {
 		msg = tea.WindowSizeMsg{Width: min(size.Width, 100), Height: max(size.Height-6, 8)}
 	}
-	cmd := d.pass(msg)
+	cmd := d.forward(msg)
 	if d.huh.State == huh.StateCompleted {
-		d.keep()
+		d.storeValues()
 		d.end()
 	}
 	return cmd
 }
 
-// pass gives a message to the library. Its keys that leave a field do so by a later message; here
-// they do it at once, so that the next key goes to the next field.
-func (d *form) pass(msg tea.Msg) tea.Cmd {
+// forward passes a message to the library. In the library a key leaves a field by a later message; here
+// it leaves at once, so that the next key goes to the next field.
+func (d *form) forward(msg tea.Msg) tea.Cmd {
 	field := d.huh.GetFocusedField()
 	filter, ok := field.(interface{ GetFiltering() bool })
 	filtering := ok && filter.GetFiltering()
@@ -295,8 +295,8 @@ func (d *form) pass(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// keep puts the values into the form.
-func (d *form) keep() {
+// storeValues stores the values in the form.
+func (d *form) storeValues() {
 	for _, in := range d.inputs {
 		delete(d.form.Values, in.field.Name)
 		if value, err := in.value(); err == nil && value != nil {

@@ -24,7 +24,7 @@ type (
 	eventMsg  struct{ event agent.Event }
 	askMsg    struct{ dialog } // opens a question
 	dropMsg   struct{ dialog } // closes it without an answer
-	windowMsg int64            // tokens that the model takes
+	windowMsg int64            // the model's window in tokens
 	passMsg   struct{}         // changes nothing
 	tickMsg   time.Time
 )
@@ -35,7 +35,7 @@ type suggestMsg struct {
 	taken chan<- bool // has room
 }
 
-// model is what stands below the scrollback.
+// model draws the part of the screen below the scrollback.
 type model struct {
 	terminal  *Terminal
 	interrupt func()
@@ -53,7 +53,7 @@ type model struct {
 
 func newModel(t *Terminal, o Options) *model {
 	m := &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t.paint, o.History, t.completer, t.requests)}
-	m.editor.own = own{t.ctx, o.In, o.Out}
+	m.editor.externalEditor = own{t.ctx, o.In, o.Out}
 	return m
 }
 
@@ -118,7 +118,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case writtenMsg:
 		if msg.err != nil {
 			text := hosttext.Line(fmt.Sprintf("nothing was written: %v; $EDITOR names the editor", msg.err), 200)
-			return tea.Println(strings.Join(m.terminal.note(screen.Fail, text), "\n"))
+			return tea.Println(strings.Join(m.terminal.noteLines(screen.Fail, text), "\n"))
 		}
 		return m.editor.update(msg)
 	case tea.KeyPressMsg:
@@ -138,7 +138,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 
 func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tickMsg(t) }) }
 
-// key takes a key that is the same everywhere, or passes it on.
+// key handles a key that means the same everywhere, and forwards others.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	if escAndCtrl(k) {
 		leave := m.key(tea.KeyPressMsg{Code: tea.KeyEscape})
@@ -159,14 +159,14 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return m.typed(k)
 }
 
-// escAndCtrl reports whether a key may be two, Esc and a letter with Ctrl: most terminals send the
-// same for a letter with Ctrl and Alt. No command here has both.
+// escAndCtrl reports whether a key may be two keys, Esc and a letter with Ctrl: most terminals send the
+// same bytes for a letter with Ctrl and Alt, which no command here uses.
 func escAndCtrl(k tea.KeyPressMsg) bool {
 	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == ""
 }
 
-// typed passes on what the person types. A question takes it only after a moment of quiet:
-// what was meant for the editor must not answer it.
+// typed handles a key or a paste. A question gets it only after a moment without keys, so that
+// text for the editor cannot answer the question.
 func (m *model) typed(msg tea.Msg) tea.Cmd {
 	if m.dialog != nil && m.quiet.past {
 		return m.toDialog(msg)
@@ -184,7 +184,7 @@ func (m *model) typed(msg tea.Msg) tea.Cmd {
 	switch {
 	case ok && k.String() == "enter" && m.editor.takesEnter():
 		return m.editor.update(msg)
-	case ok && k.String() == "enter" && m.editor.continues():
+	case ok && k.String() == "enter" && m.editor.continueLine():
 		return nil
 	case ok && k.String() == "enter":
 		if !*m.editor.ready || strings.TrimSpace(m.editor.text()) == "" {
@@ -229,7 +229,7 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// lines are the rows of the frame, and the cursor in them.
+// lines returns the rows of the frame, and the cursor in them.
 func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 	faint := func(line string) {
 		lines = append(lines, m.terminal.paint.Text(screen.Faint, ansi.Truncate(line, max(1, m.width-1), "…")))

@@ -1,7 +1,7 @@
 // Package terminal draws the conversation on a terminal that can move its cursor,
 // and edits what the person types.
 //
-// What is over goes into the terminal's own scrollback. Below it stand the unfinished
+// Finished text goes into the terminal's own scrollback. Below it are the unfinished
 // part of an answer, the calls under way, a status line, and the editor or a question.
 package terminal
 
@@ -25,16 +25,26 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Options describe a terminal.
+// Options configure [Open].
 type Options struct {
 	In, Out *os.File
 
-	// Interrupt is called for Ctrl-C, unless it clears the line.
+	// Interrupt is called for Ctrl-C, unless Ctrl-C clears the line.
 	Interrupt func()
 
-	// History is the file that keeps what was typed. Default "": none.
+	// History is the file with the history of the editor. Default "": none.
 	History string
 }
+
+const (
+	prompt         = "you ›"
+	promptWidth    = 6 // columns of the prompt with a space
+	defaultColumns = 80
+	maxNotice      = 200 // characters of a notice
+
+	// maxFrameWait bounds the wait for a frame, in case that the terminal draws none.
+	maxFrameWait = time.Second
+)
 
 // Terminal is a [screen.Screen].
 type Terminal struct {
@@ -53,20 +63,20 @@ type Terminal struct {
 	done     chan struct{} // closed at the end of the program
 	err      error         // of the program
 
-	mu       sync.Mutex // guards the answer, and the order of what is printed
-	thinking screen.Thinking
-	answer   *markdown.Stream
-	begun    bool // the answer has lines on the screen
+	mu          sync.Mutex // guards the answer, and the order of what is printed
+	thinking    screen.Thinking
+	answer      *markdown.Stream
+	answerShown bool // the answer has lines on the screen
 }
 
-// entry is what the person entered.
+// entry is a text that the person entered, or the end of the input.
 type entry struct {
 	text string
 	err  error
 }
 
-// Open takes the terminal. Close gives it back. The end of the context ends the person's own editor, and nothing
-// else: the terminal is still there for the end of the conversation.
+// Open starts drawing on the terminal until Close. ctx bounds only the person's external editor, so that the end of a
+// conversation can still be shown.
 func Open(ctx context.Context, o Options) *Terminal {
 	t := &Terminal{
 		ctx: ctx, paint: screen.PaintOf(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{}),
@@ -87,7 +97,7 @@ func Open(ctx context.Context, o Options) *Terminal {
 	return t
 }
 
-// Close ends the interface.
+// Close stops drawing and restores the terminal.
 func (t *Terminal) Close() error {
 	t.program.Quit()
 	<-t.done
@@ -101,7 +111,7 @@ func (t *Terminal) Close() error {
 // CompleteBy implements [screen.Completing].
 func (t *Terminal) CompleteBy(complete screen.Completer) { t.complete.Store(&complete) }
 
-// completer is what completes, nil before there is something.
+// completer returns the completer, nil if none is set.
 func (t *Terminal) completer() screen.Completer {
 	if complete := t.complete.Load(); complete != nil {
 		return *complete
@@ -135,7 +145,7 @@ func (t *Terminal) Deliver(text string) {
 
 // Progress implements [screen.Screen].
 func (t *Terminal) Progress(format string, args ...any) {
-	t.send(noticeMsg(hosttext.Line(fmt.Sprintf(format, args...), 200)))
+	t.send(noticeMsg(hosttext.Line(fmt.Sprintf(format, args...), maxNotice)))
 }
 
 // Question implements [screen.Screen].
@@ -143,7 +153,7 @@ func (t *Terminal) Question(ctx context.Context) (string, error) {
 	t.send(waitMsg(true))
 	select {
 	case e := <-t.entered:
-		t.busy()
+		t.awaitBusyFrame()
 		if e.err == nil {
 			t.printQuestion(e.text)
 		}
@@ -156,12 +166,12 @@ func (t *Terminal) Question(ctx context.Context) (string, error) {
 	}
 }
 
-// busy waits for a frame without the prompt. Lines are printed at once and frames are drawn
-// later: a whole turn could end above a prompt that takes nothing.
-func (t *Terminal) busy() {
+// awaitBusyFrame waits for a frame without the prompt. Lines are printed at once and frames are drawn
+// later, so a whole turn could end above a prompt that accepts no input.
+func (t *Terminal) awaitBusyFrame() {
 	select {
 	case <-t.output.busy:
-	case <-time.After(time.Second):
+	case <-time.After(maxFrameWait):
 	case <-t.done:
 	}
 }
@@ -169,10 +179,11 @@ func (t *Terminal) busy() {
 func (t *Terminal) printQuestion(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lines := wrap.Note(text, t.columns()-6)
+	lines := wrap.Note(text, t.columns()-promptWidth)
 	for i, line := range lines {
-		if lines[i] = "      " + line; i == 0 {
-			lines[i] = t.paint.Text(screen.Person, "you ›") + " " + line
+		lines[i] = strings.Repeat(" ", promptWidth) + line
+		if i == 0 {
+			lines[i] = t.paint.Text(screen.Person, prompt) + " " + line
 		}
 	}
 	t.printLocked(append([]string{""}, lines...))
@@ -225,10 +236,10 @@ func (t *Terminal) Show(e agent.Event) {
 // sayLocked shows a piece of an answer.
 func (t *Terminal) sayLocked(text string) {
 	if t.answer == nil {
-		t.answer, t.begun = markdown.New(max(1, t.columns()-1)), false // see fit
+		t.answer, t.answerShown = markdown.New(max(1, t.columns()-1)), false // see fit
 	}
 	lines := t.answer.Add(text)
-	t.send(restMsg(t.uncoloured(t.answer.Rest())))
+	t.send(restMsg(t.withoutColours(t.answer.Rest())))
 	t.answerLocked(lines)
 }
 
@@ -247,15 +258,15 @@ func (t *Terminal) answerLocked(lines []string) {
 	if len(lines) == 0 {
 		return
 	}
-	if !t.begun {
+	if !t.answerShown {
 		lines = append([]string{"", t.paint.Text(screen.Model, "bot ›")}, lines...)
 	}
-	t.begun = true
-	t.printLocked(t.uncoloured(lines))
+	t.answerShown = true
+	t.printLocked(t.withoutColours(lines))
 }
 
-// uncoloured leaves out the colours if the terminal has none.
-func (t *Terminal) uncoloured(lines []string) []string {
+// withoutColours removes the colours from lines, in place, if the terminal has none.
+func (t *Terminal) withoutColours(lines []string) []string {
 	if t.paint.Colours() {
 		return lines
 	}
@@ -266,11 +277,11 @@ func (t *Terminal) uncoloured(lines []string) []string {
 }
 
 func (t *Terminal) noteLocked(style screen.Style, text string) {
-	t.printLocked(t.note(style, text))
+	t.printLocked(t.noteLines(style, text))
 }
 
-// note is a note as lines of the scrollback.
-func (t *Terminal) note(style screen.Style, text string) []string {
+// noteLines formats a note for the scrollback.
+func (t *Terminal) noteLines(style screen.Style, text string) []string {
 	lines := wrap.Note(text, t.columns())
 	for i := range lines {
 		lines[i] = t.paint.Text(style, lines[i])
@@ -294,13 +305,13 @@ func (t *Terminal) printLocked(lines []string) {
 	}
 }
 
-// columns is the width of the terminal.
+// columns returns the width of the terminal, or a usual width before the first frame.
 func (t *Terminal) columns() int {
 	if width := int(t.width.Load()); width > 0 {
 		return width
 	}
-	return 80
+	return defaultColumns
 }
 
-// send passes a message on to the model, in the order of the calls of one goroutine.
+// send sends a message to the model. The messages of one goroutine stay in order.
 func (t *Terminal) send(m tea.Msg) { t.program.Send(m) }

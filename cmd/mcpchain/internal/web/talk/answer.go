@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Answer is what a user says to a question.
+// Answer is a user's answer to a question.
 type Answer struct {
 	Ask       string         `json:"ask"`
 	Action    run.Action     `json:"action"`
@@ -25,7 +25,7 @@ type Answer struct {
 	Fields    map[string]any `json:"fields"`    // of a form; numbers as the user wrote them
 }
 
-// FormError says which fields of a form are wrong, in words for the user.
+// FormError says which fields of a form are wrong, and why, for the user to read.
 type FormError struct{ Fields map[string]string }
 
 func (e *FormError) Error() string {
@@ -33,18 +33,18 @@ func (e *FormError) Error() string {
 }
 
 // Answer answers a question of a conversation. The error matches ErrUnfit or is a *FormError
-// if the answer does not fit, and ErrGone if the question is not open.
+// if the answer is invalid, and matches ErrGone if the question is not open.
 func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	key := run.Key{Tenant: user, ID: id}
 	asks, err := s.agentOf(key).Questions(ctx, key)
 	if err != nil {
-		return gone(err)
+		return goneError(err)
 	}
 	at := slices.IndexFunc(asks, func(q *run.Question) bool { return q.ID == a.Ask })
 	if at < 0 {
 		return ErrGone
 	}
-	answer, err := a.to(asks[at])
+	answer, err := a.reply(asks[at])
 	if err != nil {
 		return err
 	}
@@ -56,15 +56,15 @@ func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
 	case errors.Is(err, record.ErrReplied), errors.Is(err, run.ErrNotAsked), errors.Is(err, run.ErrExpired):
 		return ErrGone
 	case err != nil:
-		return gone(err)
+		return goneError(err)
 	}
-	if !s.hand(key, answer) {
-		s.kick(key)
+	if !s.deliver(key, answer) {
+		s.startDriving(key)
 	}
 	return nil
 }
 
-// SignedIn continues the calls of a user that wait for a sign-in to a server.
+// SignedIn continues the calls of a user that wait for the sign-in to a server.
 func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	var errs []error
 	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: user, Agents: []string{agentName}, Limit: maxListed}), nil) {
@@ -89,8 +89,8 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	return errors.Join(errs...)
 }
 
-// to is the answer as the run takes it.
-func (a Answer) to(q *run.Question) (run.Reply, error) {
+// reply translates the answer for the run.
+func (a Answer) reply(q *run.Question) (run.Reply, error) {
 	answer := run.Reply{Question: q.ID, Action: a.Action, Reason: a.Reason}
 	switch {
 	case q.Kind == run.QuestionForm && a.Action == run.ActionAccept:
@@ -101,7 +101,7 @@ func (a Answer) to(q *run.Question) (run.Reply, error) {
 		return q.Accept(fields)
 	case q.Kind == run.QuestionSignIn:
 	case a.Action == run.ActionAllow || a.Action == run.ActionAccept:
-		// What is allowed is what was shown.
+		// Nothing is allowed that could not be shown.
 		if wrong := askOf(q).Wrong; wrong != "" {
 			return answer, fmt.Errorf("%w: %s", ErrUnfit, wrong)
 		}
@@ -116,7 +116,7 @@ func (a Answer) to(q *run.Question) (run.Reply, error) {
 	return answer, nil
 }
 
-// values are the values of a form, each by the kind of its field.
+// values returns the values of a form, each converted to the kind of its field.
 func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 	fields, err := forms.Read(params)
 	if err != nil {
@@ -143,8 +143,8 @@ func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 	return values, nil
 }
 
-// valueOf is the value of a field. A number comes as the text that the user wrote, so that
-// none of its digits is lost.
+// valueOf returns the value of a field. The page sends a number as the text that the user wrote, so
+// that no digit is lost.
 func valueOf(f *forms.Field, v any) (any, error) {
 	text, isText := v.(string)
 	switch {
@@ -160,8 +160,8 @@ func valueOf(f *forms.Field, v any) (any, error) {
 	return v, nil
 }
 
-// hand gives an answer to whoever waits for it, and reports whether someone does.
-func (s *Service) hand(key run.Key, a run.Reply) bool {
+// deliver passes an answer to the run that waits for it in this process, and reports whether one does.
+func (s *Service) deliver(key run.Key, a run.Reply) bool {
 	s.mu.Lock()
 	t := s.topics[key]
 	s.mu.Unlock()
@@ -184,18 +184,18 @@ func (s *Service) hand(key run.Key, a run.Reply) bool {
 	return c != nil
 }
 
-// grace is how long a question waits for a window that was closed: a reload opens another one.
+// grace is how long a question waits after the last window was closed: a reload opens another one.
 const grace = 30 * time.Second
 
-// atHand waits for the answer to a question while a window shows the conversation. Without one
-// the question becomes rows of the store, and the answer takes the run up again.
-func (s *Service) atHand(ctx context.Context, q *run.Question) (run.Reply, error) {
+// replyAtWindow waits for the answer to a question while a window shows the conversation. Without a window
+// the question is stored, and its answer resumes the run.
+func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t, ok := ctx.Value(topicKey{}).(*topic)
 	if !ok {
 		return run.Reply{}, nil
 	}
 	for {
-		answer, given, left := t.wait(q.ID)
+		answer, given, left := t.waitFor(q.ID)
 		select {
 		case <-given:
 			return answer(), nil
@@ -216,9 +216,9 @@ func (s *Service) atHand(ctx context.Context, q *run.Question) (run.Reply, error
 	}
 }
 
-// wait returns what is closed when the answer to a question is given, and when the last window
-// is gone.
-func (t *topic) wait(ask string) (answer func() run.Reply, given, left <-chan struct{}) {
+// waitFor returns two channels: given is closed when the answer to a question is there, left when the last
+// window is gone. answer returns the answer after that.
+func (t *topic) waitFor(ask string) (answer func() run.Reply, given, left <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.asked[ask]

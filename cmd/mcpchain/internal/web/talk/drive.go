@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// lookEvery is how often the store is asked for conversations that wait for work: an
+	// dueInterval is the wait between searches for conversations that wait for work: an
 	// earlier process has left them, or an answer came at the last moment.
-	lookEvery = time.Second
+	dueInterval = time.Second
 
-	// maxRecovered bounds the conversations of all users that are taken up in this way at one
+	// maxRecovered bounds the conversations of all users that are found in this way at one
 	// time.
 	maxRecovered = 256
 
-	// retryAfter is how long a conversation is left alone that could not be driven.
+	// retryAfter is the wait before a conversation is tried again.
 	retryAfter = 10 * time.Second
 )
 
 type topicKey struct{}
 
-// kick has a goroutine drive a conversation until its run has ended or waits.
-func (s *Service) kick(key run.Key) { s.start(key, false) }
+// startDriving starts a goroutine that drives a conversation until its run ends or waits.
+func (s *Service) startDriving(key run.Key) { s.start(key, false) }
 
-// start is kick, and reports whether a goroutine has begun. Its work may be counted already.
+// start is like startDriving, and reports whether it started a goroutine. counted says that reserveWork has counted the work.
 func (s *Service) start(key run.Key, counted bool) bool {
 	t, err := s.acquire(s.ctx, key)
 	if err != nil {
-		s.logger.Warn("a conversation cannot go on", "error", err)
+		s.logger.Warn("a conversation cannot continue", "error", err)
 		return false
 	}
 	t.mu.Lock()
@@ -52,7 +52,7 @@ func (s *Service) start(key run.Key, counted bool) bool {
 	if !counted && !isViewCall(key) {
 		s.count(key.Tenant, 1)
 	}
-	s.work.Go(func() {
+	s.running.Go(func() {
 		defer s.release(t)
 		s.drive(t)
 		if isViewCall(key) {
@@ -73,7 +73,7 @@ func (s *Service) count(user string, n int) {
 	}
 }
 
-// drive moves the run on as long as there is something to do.
+// drive resumes the run as long as there is something to do.
 func (s *Service) drive(t *topic) {
 	for {
 		ctx, cancel := context.WithCancelCause(context.WithValue(hosting.WithUser(s.ctx, t.key.Tenant), topicKey{}, t))
@@ -84,19 +84,19 @@ func (s *Service) drive(t *topic) {
 		}
 		t.changed.fire()
 		t.mu.Unlock()
-		err := s.move(ctx, t)
+		err := s.resumeRun(ctx, t)
 		cancel(errEnded)
 		if err != nil && !errors.Is(err, record.ErrHeld) && s.ctx.Err() == nil {
 			s.logger.Debug("a turn has ended without an answer", "conversation", t.key.ID, "error", err)
 		}
-		if !t.goesOn() {
+		if !t.driveAgain() {
 			return
 		}
 	}
 }
 
-// goesOn reports whether the run has to be driven again, and else ends the work.
-func (t *topic) goesOn() bool {
+// driveAgain reports whether the run must be resumed again. If not, it ends the work.
+func (t *topic) driveAgain() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.clearLocked()
@@ -109,14 +109,14 @@ func (t *topic) goesOn() bool {
 	return false
 }
 
-// clearLocked forgets what is of the moment.
+// clearLocked drops the draft and the progress of the current step.
 func (t *topic) clearLocked() {
 	t.draft, t.progress = prose.Draft{}, nil
 	t.generation++
 }
 
-// move drives the run until it has ended or waits.
-func (s *Service) move(ctx context.Context, t *topic) (err error) {
+// resumeRun resumes the run until it ends or waits.
+func (s *Service) resumeRun(ctx context.Context, t *topic) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
@@ -128,46 +128,46 @@ func (s *Service) move(ctx context.Context, t *topic) (err error) {
 	by := s.agentOf(t.key)
 	if s.personal != nil && by == s.agent {
 		s.personal.Connect(ctx, t.key.Tenant)
-		by = s.of(t.key.Tenant)
+		by = s.agentFor(t.key.Tenant)
 	}
 	for e, err := range by.Resume(s.asView(ctx, t.key), t.key) {
 		if err != nil {
 			return err
 		}
-		s.take(t, e)
+		s.showEvent(t, e)
 	}
 	return nil
 }
 
-// take brings an event to the windows.
-func (s *Service) take(t *topic, e agent.Event) {
+// showEvent passes an event to the windows.
+func (s *Service) showEvent(t *topic, e agent.Event) {
 	switch e := e.(type) {
 	case *agent.TextDelta:
 		if len(e.Path) == 0 {
-			t.write(e.Text)
+			t.addDraft(e.Text)
 		}
 		return
 	case *agent.ToolProgress:
-		t.report(e)
+		t.setProgress(e)
 		return
 	}
 	view, kind := s.viewOf(t.key, e)
-	t.finish(e)
+	t.clearFinished(e)
 	if s.append(t, placedOf(kind, e.Position(), view)) && (kind == "asked" || kind == "answered" || kind == "ended") {
 		s.Changed(t.key.Tenant)
 	}
 }
 
-// write adds a piece of the model's text.
-func (t *topic) write(text string) {
+// addDraft adds a piece of the model's text to the draft.
+func (t *topic) addDraft(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.draft.Add(text)
 	t.changed.fire()
 }
 
-// report shows the progress of a call.
-func (t *topic) report(e *agent.ToolProgress) {
+// setProgress sets the progress of a call.
+func (t *topic) setProgress(e *agent.ToolProgress) {
 	data, err := json.Marshal(progress{
 		Done: e.Progress.Progress, Total: e.Progress.Total, Message: hosttext.Line(e.Progress.Message, 200),
 	})
@@ -183,8 +183,8 @@ func (t *topic) report(e *agent.ToolProgress) {
 	t.changed.fire()
 }
 
-// finish forgets what an event says as a whole.
-func (t *topic) finish(e agent.Event) {
+// clearFinished drops the draft or the progress that an event completes.
+func (t *topic) clearFinished(e agent.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if end, ok := e.(*agent.ModelEnd); ok {
@@ -201,15 +201,15 @@ func (t *topic) finish(e agent.Event) {
 	}
 }
 
-// catchUp takes what the store has and the topic has not. What the run has used is as the store has it: not all of it
-// has an event.
+// catchUp adds the events of the store that the topic does not have yet. It takes the usage of the run from the store,
+// because not all usage has an event.
 func (s *Service) catchUp(ctx context.Context, t *topic) error {
 	t.mu.Lock()
 	at := t.at
 	t.mu.Unlock()
 	log, err := s.store.Load(ctx, t.key)
 	if err != nil {
-		return gone(err)
+		return goneError(err)
 	}
 	events, err := s.historyIn(ctx, t.key, log, at)
 	for _, p := range events {
@@ -229,13 +229,13 @@ func (s *Service) catchUp(ctx context.Context, t *topic) error {
 	return nil
 }
 
-// recover takes up the conversations that are due, until the service is closed.
+// recover drives the conversations that are due, until the service is closed.
 func (s *Service) recover() {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(dueInterval)
 	defer tick.Stop()
 	last := map[run.Key]time.Time{}
 	for {
-		if err := s.takeUp(last); err != nil && s.ctx.Err() == nil {
+		if err := s.startDue(last); err != nil && s.ctx.Err() == nil {
 			s.logger.Warn("the conversations that are due cannot be listed", "error", err)
 		}
 		select {
@@ -246,8 +246,9 @@ func (s *Service) recover() {
 	}
 }
 
-// takeUp drives what is due and was not driven a moment ago.
-func (s *Service) takeUp(last map[run.Key]time.Time) error {
+// startDue drives the conversations that are due, except those that it tried within retryAfter. last has the times of the
+// attempts.
+func (s *Service) startDue(last map[run.Key]time.Time) error {
 	for key, when := range last {
 		if time.Since(when) > retryAfter {
 			delete(last, key)
@@ -261,7 +262,7 @@ func (s *Service) takeUp(last map[run.Key]time.Time) error {
 			continue
 		}
 		last[head.Key] = time.Now()
-		s.kick(head.Key)
+		s.startDriving(head.Key)
 	}
 	return nil
 }

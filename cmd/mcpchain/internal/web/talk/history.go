@@ -18,7 +18,7 @@ import (
 func (s *Service) history(ctx context.Context, key run.Key, after agent.Position) ([]placed, error) {
 	log, err := s.store.Load(ctx, key)
 	if err != nil {
-		return nil, gone(err)
+		return nil, goneError(err)
 	}
 	return s.historyIn(ctx, key, log, after)
 }
@@ -129,7 +129,7 @@ func messageViews(key run.Key, at kept, m run.Message, calls map[string]agent.Ca
 func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index int, call string, n int) (run.Part, error) {
 	log, err := s.store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {
-		return run.Part{}, gone(err)
+		return run.Part{}, goneError(err)
 	}
 	if seq < 1 || seq > uint64(len(log.Records)) {
 		return run.Part{}, ErrGone

@@ -23,9 +23,9 @@ func TestStopWhileHeld(t *testing.T) {
 		want error
 		wait time.Duration // at most
 	}{
-		"killed, stop":   {leaseTTL, stop, nil, leaseTTL + lookAgain},
-		"killed, say":    {leaseTTL, say, nil, leaseTTL + lookAgain},
-		"killed, delete": {leaseTTL, remove, nil, leaseTTL + lookAgain},
+		"killed, stop":   {leaseTTL, stop, nil, leaseTTL + heldInterval},
+		"killed, say":    {leaseTTL, say, nil, leaseTTL + heldInterval},
+		"killed, delete": {leaseTTL, remove, nil, leaseTTL + heldInterval},
 		"alive, say":     {time.Hour, say, ErrElsewhere, leaseTTL + 2*time.Second},
 		"alive, stop":    {time.Hour, stop, ErrElsewhere, leaseTTL + 2*time.Second},
 		"alive, delete":  {time.Hour, remove, ErrElsewhere, leaseTTL + 2*time.Second},

@@ -1,9 +1,9 @@
 // Package talk keeps the conversations of users: each is a run of one agent, with many inputs.
 //
-// A conversation is rows of the store. Its events as windows get them go through a feed. While
-// this process works on it, or a window shows it, it has a topic, too: what has no record, such as
-// the text that the model is writing. A window gives the position of the last event that it
-// has, and gets all later ones, whichever process they come from.
+// A conversation is stored as rows of the store. A feed keeps its latest events for windows. While this
+// process works on a conversation, or a window shows it, a topic has its state without a record, such
+// as the text that the model is writing. A window sends the position of its last event and gets all
+// later ones, from any process.
 package talk
 
 import (
@@ -25,21 +25,21 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// agentName is the name that conversations are kept under.
+// agentName is the name of the agent in the store.
 const agentName = "web"
 
-// leaseTTL is how long the conversations of a process that was killed are held.
+// leaseTTL is how long a killed process still holds its conversations.
 const leaseTTL = 5 * time.Second
 
-// lookAgain is how often a stop asks for a conversation that another process holds.
-const lookAgain = 200 * time.Millisecond
+// heldInterval is the wait between attempts to get a conversation that another process holds.
+const heldInterval = 200 * time.Millisecond
 
-// The bounds of a user and of the whole.
+// The bounds of a user's conversations.
 const (
 	maxMessage = 64 << 10 // bytes of a question
-	maxAtWork  = 8        // conversations of a user that a model works on
-	maxRecent  = 4 << 20  // bytes of the events of a conversation in memory: windows read earlier ones from the store
-	maxListed  = 50       // conversations of a user in the list, and in each page of older ones
+	maxAtWork  = 8        // conversations of a user that run at the same time
+	maxRecent  = 4 << 20  // bytes of events of a conversation in memory; windows read earlier events from the store
+	maxListed  = 50       // conversations of a user in one page of the list
 )
 
 // Options configure a Service. Model and Store must be set.
@@ -51,63 +51,62 @@ type Options struct {
 	Prices *price.Table
 	Limits run.Limits
 
-	// View names the view of a server's tool, "" for none. ViewTools are the tools that views may
-	// call. Both may be nil.
+	// View returns the URI of the view of a server's tool, "" for none. ViewTools are the tools that
+	// views may call. Both may be nil.
 	View      func(server, tool string) string
 	ViewTools adapter.Source
 
 	Logger *slog.Logger // default: [slog.Default]
 
-	// Shared is what windows show of the model and of the servers of all users, as JSON. Default: nothing.
+	// Shared returns what windows show about the model and the shared servers; it is encoded as JSON. Default: nothing.
 	Shared func() any
 
-	// Room says why a user may store nothing more, in words for the user; begins is for a conversation more. Default: there is
-	// always room.
+	// Room returns an error, for the user to read, if the user may not store more. begins says that a conversation would be
+	// added. Default nil: there is always room.
 	Room func(ctx context.Context, user string, begins bool) error
 
-	// Personal are tools of each user. Default: all have the same.
+	// Personal has the tools of each user. Default: all users have the same tools.
 	Personal Personal
 	Rules    Rules // default: windows show none
 }
 
-// Personal has what one user can use and others cannot, such as servers that each user signs in
-// to.
+// Personal has tools that only one user can use, such as those of servers that each user signs in to.
 type Personal interface {
-	// Sources are the tools of a user.
+	// Sources returns the tools of a user.
 	Sources(user string) []adapter.Source
 
-	// Connect makes them ready, before a run of the user continues.
+	// Connect connects the tools of a user before a run continues.
 	Connect(ctx context.Context, user string)
 
-	// View is what windows show of them, as JSON.
+	// View returns what windows show about them; it is encoded as JSON.
 	View(user string) any
 }
 
-// Rules are what users decided for later calls.
+// Rules are the decisions of users about later calls.
 type Rules interface {
-	// View is what windows show of them, as JSON.
+	// View returns what windows show about them; it is encoded as JSON.
 	View(user string) any
 }
 
 // Service works on the conversations of all users.
 type Service struct {
-	agent    *agent.Agent // without the tools of a user
-	calls    *agent.Agent // makes the calls of views
-	view     func(server, tool string) string
-	tools    adapter.Source // for views
-	opts     agent.Options
-	model    agent.Model
-	personal Personal
-	rules    Rules
-	shared   func() any
-	space    func(ctx context.Context, user string, begins bool) error
-	store    record.Store
-	feed     *feed.Feed
-	logger   *slog.Logger
+	agent     *agent.Agent // without the tools of a user
+	calls     *agent.Agent // makes the calls of views
+	view      func(server, tool string) string
+	tools     adapter.Source // for views
+	opts      agent.Options
+	model     agent.Model
+	personal  Personal
+	rules     Rules
+	shared    func() any
+	checkRoom func(ctx context.Context, user string, begins bool) error
+	store     record.Store
+	feed      *feed.Feed
+	logger    *slog.Logger
 
-	ctx  context.Context // of the work; ends with Close
-	stop context.CancelFunc
-	work sync.WaitGroup
+	ctx     context.Context // of the work; ends with Close
+	stop    context.CancelFunc
+	running sync.WaitGroup
 
 	mu     sync.Mutex // guards the fields below
 	topics map[run.Key]*topic
@@ -117,72 +116,72 @@ type Service struct {
 	viewing
 }
 
-// The errors of what a user does.
+// The errors of actions of a user.
 var (
 	ErrBusy    = errors.New("the conversation is at work: stop it, or wait for its answer")
 	ErrWaiting = errors.New("the conversation waits for your answers")
 	ErrTooMany = errors.New("too many of your conversations are at work")
 	ErrFull    = errors.New("there is no room")
 	ErrUnfit   = errors.New("not accepted")
-	ErrGone    = errors.New("there is no such thing")
+	ErrGone    = errors.New("it does not exist")
 
 	// ErrElsewhere is for a conversation that another process works on.
 	ErrElsewhere = errors.New("another process of this program works on the conversation: stop it there, or try again when it has ended")
 )
 
-// New returns a service that continues what an earlier process has left. The caller closes
+// New returns a service, which also continues the conversations that an earlier process has left. The caller closes
 // it.
 func New(o Options) (*Service, error) {
 	s := &Service{
-		store: o.Store, logger: cmp.Or(o.Logger, slog.Default()), model: o.Model, personal: o.Personal, rules: o.Rules, shared: o.Shared, space: o.Room,
+		store: o.Store, logger: cmp.Or(o.Logger, slog.Default()), model: o.Model, personal: o.Personal, rules: o.Rules, shared: o.Shared, checkRoom: o.Room,
 		view: o.View, tools: o.ViewTools, viewing: newViewing(),
 		topics: map[run.Key]*topic{}, atWork: map[string]int{}, lists: map[string]*listed{}, titles: map[run.Key]string{},
 	}
 	s.feed = feed.New(&feed.Options{Items: s.items, RunBytes: maxRecent})
 	s.opts = agent.Options{
 		Name: agentName, System: o.System, Tools: o.Tools, Model: agent.ModelSettings{Prices: o.Prices}, Limits: o.Limits,
-		Durable: agent.Durable{Store: o.Store, LeaseTTL: leaseTTL, Doubt: agent.DoubtAsk}, Person: agent.Person{Approve: agent.AskPerson, Reply: s.atHand},
+		Durable: agent.Durable{Store: o.Store, LeaseTTL: leaseTTL, Doubt: agent.DoubtAsk}, Person: agent.Person{Approve: agent.AskPerson, Reply: s.replyAtWindow},
 	}
 	var err error
 	if s.agent, err = agent.New(o.Model, &s.opts); err != nil {
 		return nil, err
 	}
-	if s.calls, err = newViewAgent(o, s.atHand); err != nil {
+	if s.calls, err = newViewAgent(o, s.replyAtWindow); err != nil {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.work.Go(s.recover)
+	s.running.Go(s.recover)
 	return s, nil
 }
 
-// of is the agent with the tools of a user. It holds no state of runs.
-func (s *Service) of(user string) *agent.Agent {
+// agentFor returns an agent with the tools of a user. An agent holds no state of runs.
+func (s *Service) agentFor(user string) *agent.Agent {
 	if s.personal == nil {
 		return s.agent
 	}
 	opts := s.opts
 	opts.Tools = append(slices.Clone(opts.Tools), s.personal.Sources(user)...)
 	a, err := agent.New(s.model, &opts)
-	if err != nil { // it would have been that of New
+	if err != nil { // New has checked the other options
 		s.logger.Error("the tools of a user cannot be used", "error", err)
 		return s.agent
 	}
 	return a
 }
 
-// Close ends the work. What was not finished continues in the next process.
+// Close stops the work and waits for it. Unfinished runs continue in the next process.
 func (s *Service) Close() {
 	s.stop()
-	s.work.Wait()
+	s.running.Wait()
 }
 
-// Begin puts the first question of a new conversation, and returns its id.
+// Begin starts a conversation with a question, and returns its id.
 func (s *Service) Begin(ctx context.Context, user, text string) (string, error) {
 	return s.begin(ctx, user, run.Text(run.RoleUser, text))
 }
 
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
-	leave, err := s.room(ctx, user, messages[len(messages)-1].Text(), true)
+	leave, err := s.reserveWork(ctx, user, messages[len(messages)-1].Text(), true)
 	if err != nil {
 		return "", err
 	}
@@ -201,9 +200,9 @@ func (s *Service) begin(ctx context.Context, user string, messages ...run.Messag
 	return key.ID, nil
 }
 
-// Say puts another question, after texts of the host.
+// Say asks another question in a conversation. before are texts of the program that come before it.
 func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
-	leave, err := s.room(ctx, user, text, false)
+	leave, err := s.reserveWork(ctx, user, text, false)
 	if err != nil {
 		return err
 	}
@@ -238,7 +237,7 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 		return err
 	}
 	if state.Status.Ended() {
-		err = s.whenLeft(ctx, begin)
+		err = s.retryWhileHeld(ctx, begin)
 	} else {
 		err = begin()
 	}
@@ -257,14 +256,14 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 	return nil
 }
 
-// room reports what keeps a user from asking, and else has a place for the work: until leave, or
-// until the work ends.
-func (s *Service) room(ctx context.Context, user, text string, begins bool) (leave func(), err error) {
+// reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation as at work, until leave is
+// called or the work ends.
+func (s *Service) reserveWork(ctx context.Context, user, text string, begins bool) (leave func(), err error) {
 	if text == "" || len(text) > maxMessage {
 		return nil, fmt.Errorf("%w: a question has 1 to %d bytes", ErrUnfit, maxMessage)
 	}
-	if s.space != nil {
-		if err := s.space(ctx, user, begins); err != nil {
+	if s.checkRoom != nil {
+		if err := s.checkRoom(ctx, user, begins); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFull, err)
 		}
 	}
@@ -277,12 +276,12 @@ func (s *Service) room(ctx context.Context, user, text string, begins bool) (lea
 	return func() { s.count(user, -1) }, nil
 }
 
-// Edit replaces a question with another, in a new conversation that has what was said
-// before. The question is the message with that index in its record.
+// Edit replaces a question: it starts a new conversation with the messages before the question and the new text. The old
+// question is message index of record seq.
 func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index int, text string) (string, error) {
 	log, err := s.store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {
-		return "", gone(err)
+		return "", goneError(err)
 	}
 	if seq < 1 || seq > uint64(len(log.Records)) {
 		return "", ErrGone
@@ -302,7 +301,7 @@ func (s *Service) Edit(ctx context.Context, user, id string, seq uint64, index i
 	return s.begin(ctx, user, append(append(before[:len(before):len(before)], said[:index]...), run.Text(run.RoleUser, text))...)
 }
 
-// inputOf is what a record gives to the run.
+// inputOf returns the messages that a record adds as input.
 func inputOf(c ledger.Change) []run.Message {
 	switch c := c.(type) {
 	case *ledger.Begun:
@@ -313,7 +312,7 @@ func inputOf(c ledger.Change) []run.Message {
 	return nil
 }
 
-// Stop ends the turn.
+// Stop cancels the turn of a conversation and the calls of its views.
 func (s *Service) Stop(ctx context.Context, user, id string) error {
 	key := run.Key{Tenant: user, ID: id}
 	if _, err := s.load(ctx, key); err != nil {
@@ -335,9 +334,9 @@ func (s *Service) Stop(ctx context.Context, user, id string) error {
 	return errors.Join(s.catchUp(ctx, t), s.stopViews(ctx, key))
 }
 
-// cancel ends a run.
+// cancel cancels a run.
 func (s *Service) cancel(ctx context.Context, key run.Key) error {
-	return s.whenLeft(ctx, func() error {
+	return s.retryWhileHeld(ctx, func() error {
 		if _, err := s.agentOf(key).Cancel(ctx, key); err != nil {
 			return fmt.Errorf("stop: %w", err)
 		}
@@ -345,9 +344,9 @@ func (s *Service) cancel(ctx context.Context, key run.Key) error {
 	})
 }
 
-// whenLeft does something with a run that this process does not work on. A run of a process that was killed is held until
-// its lease is over: whenLeft waits for that, and not longer.
-func (s *Service) whenLeft(ctx context.Context, do func() error) error {
+// retryWhileHeld calls do again while another process holds the run. A killed process holds a run until its lease ends:
+// retryWhileHeld waits that long, and then returns ErrElsewhere.
+func (s *Service) retryWhileHeld(ctx context.Context, do func() error) error {
 	for end := time.Now().Add(leaseTTL + time.Second); ; {
 		err := do()
 		if !errors.Is(err, record.ErrHeld) {
@@ -356,13 +355,13 @@ func (s *Service) whenLeft(ctx context.Context, do func() error) error {
 		if time.Now().After(end) {
 			return ErrElsewhere
 		}
-		if err := sleep(ctx, lookAgain); err != nil {
+		if err := sleep(ctx, heldInterval); err != nil {
 			return err
 		}
 	}
 }
 
-// Delete forgets a conversation.
+// Delete stops and deletes a conversation.
 func (s *Service) Delete(ctx context.Context, user, id string) error {
 	if err := s.Stop(ctx, user, id); err != nil {
 		return err
@@ -384,13 +383,13 @@ func (s *Service) Delete(ctx context.Context, user, id string) error {
 func (s *Service) load(ctx context.Context, key run.Key) (*ledger.State, error) {
 	log, err := record.LoadCurrent(ctx, s.store, key)
 	if err != nil {
-		return nil, gone(err)
+		return nil, goneError(err)
 	}
 	return ledger.StateOf(log.Records)
 }
 
-// gone is the error of a run that could not be loaded.
-func gone(err error) error {
+// goneError turns the error for a missing run into ErrGone.
+func goneError(err error) error {
 	if errors.Is(err, record.ErrNotFound) {
 		return ErrGone
 	}

@@ -67,7 +67,7 @@ func (s *Service) acquire(ctx context.Context, key run.Key) (*topic, error) {
 	s.mu.Unlock()
 	log, err := record.LoadCurrent(ctx, s.store, key)
 	if err != nil {
-		return nil, gone(err)
+		return nil, goneError(err)
 	}
 	if log.Head.Agent != s.agentOf(key).Name() {
 		return nil, ErrGone

@@ -21,15 +21,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// viewAgentName is the name that the calls of views are kept under. Each call that a person is asked
-// about is a run: so it has the cards of an agent's calls, and survives a restart as they do.
+// viewAgentName is the name of the agent of views' calls in the store. Each call about which a person is asked
+// is a run, so it is shown like a call of an agent, and survives a restart.
 const viewAgentName = "web-view"
 
 // The bounds of the calls of views.
 const (
-	maxViewCalls = 8                // of a conversation, open
-	maxShownRuns = 50               // of a conversation, in its transcript; older ones are dropped
-	keptFor      = 10 * time.Minute // a result that no view has got
+	maxViewCalls = 8                // open calls of a conversation
+	maxShownRuns = 50               // calls in the transcript of a conversation; older ones are dropped
+	keptFor      = 10 * time.Minute // how long a result that no view has fetched is kept
 )
 
 // ViewCall is a call that a view makes.
@@ -43,13 +43,13 @@ type ViewCall struct {
 	Arguments    json.RawMessage `json:"arguments"`
 }
 
-// same reports whether a view asks for the same again.
+// same reports whether two calls are the same, so that o repeats c.
 func (c *ViewCall) same(o *ViewCall) bool {
 	return c.Conversation == o.Conversation && c.Turn == o.Turn && c.Call == o.Call && c.URI == o.URI && c.Server == o.Server &&
 		c.Tool == o.Tool && canonical(c.Arguments) == canonical(o.Arguments)
 }
 
-// canonical is JSON with its members in order.
+// canonical returns JSON with sorted members, to compare values.
 func canonical(raw json.RawMessage) string {
 	var v any
 	d := json.NewDecoder(strings.NewReader(string(raw)))
@@ -64,12 +64,12 @@ func canonical(raw json.RawMessage) string {
 	return string(text)
 }
 
-// viewing is what the service knows of the calls of views. Service.mu guards it.
+// viewing has the state of the calls of views. Service.mu guards it.
 type viewing struct {
-	awaited  map[run.Key]int       // by how many views
-	reserved map[run.Key]int       // calls that begin, by conversation
-	missed   map[run.Key]time.Time // when a call ended whose view was gone
-	told     map[run.Key]time.Time // when a view got the result of a call
+	awaited  map[run.Key]int       // number of views that wait for a call
+	reserved map[run.Key]int       // calls that are about to begin, by conversation
+	missed   map[run.Key]time.Time // time when a call ended after its view was gone
+	told     map[run.Key]time.Time // time when a view got the result of a call
 }
 
 func newViewing() viewing {
@@ -81,7 +81,7 @@ const viewPrefix = "view-"
 // isViewCall reports whether a run is a call of a view.
 func isViewCall(key run.Key) bool { return strings.HasPrefix(key.ID, viewPrefix) }
 
-// prefixOf begins the ids of the calls of a conversation's views.
+// prefixOf returns the prefix of the ids of the calls of a conversation's views.
 func prefixOf(conversation run.Key) string { return viewPrefix + conversation.ID + "-" }
 
 // newViewAgent makes the agent whose runs are calls of views.
@@ -196,7 +196,7 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 		changed := t.changed.next()
 		log, err := s.store.Load(ctx, key)
 		if err != nil {
-			return nil, gone(err)
+			return nil, goneError(err)
 		}
 		if log.Head.Status.Ended() {
 			s.viewTold(key)
@@ -257,7 +257,7 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 		leave()
 		return key, nil, fmt.Errorf("begin the call of a view: %w", err)
 	}
-	s.kick(key)
+	s.startDriving(key)
 	return key, leave, nil
 }
 
@@ -329,7 +329,7 @@ func (s *Service) viewTold(key run.Key) {
 
 // cancelViewCall ends a run that a view has given up, unless its call was sent.
 func (s *Service) cancelViewCall(key run.Key) {
-	s.work.Go(func() {
+	s.running.Go(func() {
 		_, state, err := s.viewCall(s.ctx, key)
 		if err != nil || state.Status.Ended() {
 			return
@@ -345,7 +345,7 @@ func (s *Service) cancelViewCall(key run.Key) {
 	})
 }
 
-// viewRuns are the runs of a conversation's views, the latest first.
+// viewRuns lists the runs of a conversation's views, the latest first.
 func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []run.Head, err error) {
 	prefix := prefixOf(conversation)
 	for head, err := range record.Readable(s.store.List(ctx, record.Query{Tenant: conversation.Tenant, Agents: []string{viewAgentName}}), nil) {
@@ -359,7 +359,7 @@ func (s *Service) viewRuns(ctx context.Context, conversation run.Key) (out []run
 	return out, nil
 }
 
-// stopViews ends the calls of a conversation's views, and deleteViews forgets them.
+// stopViews cancels the calls of a conversation's views.
 func (s *Service) stopViews(ctx context.Context, conversation run.Key) error {
 	return s.eachView(ctx, conversation, func(head run.Head) error {
 		if head.Status.Ended() {

@@ -29,7 +29,7 @@ func (s *Service) Shown(ctx context.Context, user, id string, turn int, call str
 	}
 	for e, err := range s.agent.Replay(ctx, key, agent.Position{}) {
 		if err != nil {
-			return nil, gone(err)
+			return nil, goneError(err)
 		}
 		end, ok := e.(*agent.ToolEnd)
 		if ok && len(end.Path) == 0 && end.Turn == turn && end.ID == call {

@@ -87,7 +87,7 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 		}
 		defer s.release(t)
 		if w.reader, err = s.feed.Read(ctx, t.key, after); err != nil {
-			return gone(err)
+			return goneError(err)
 		}
 		defer w.reader.Close()
 		t.open()
