@@ -43,7 +43,6 @@ type Hook struct {
 
 // ModelCall is a call of the model.
 type ModelCall struct {
-	Turn    int
 	Request *model.Request
 }
 

@@ -172,7 +172,7 @@ func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) 
 	l := &long{data: []byte(text), offered: change}
 	kind, shape := kept.Describe(l.data)
 	l.kept = run.Kept{
-		Handle: handleOf(call.Key), Tool: j.about.Name, Kind: kind, Shape: shape, Size: len(text), Digest: record.DigestOf(l.data),
+		Handle: handleOf(call.Key), Tool: j.about.Name, Kind: kind, Shape: shape, Size: len(text), Digest: ledger.DigestOf(l.data),
 	}
 	l.text = kept.Shorten(text, limit, name, l.kept.Handle, kind, shape)
 	short := *r
@@ -231,7 +231,7 @@ func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the result %q cannot be read from the store", handle)
 	}
-	if k := k.keptAs(handle); k != nil && record.CheckKept(k, data) != nil {
+	if k := k.keptAs(handle); k != nil && ledger.CheckKept(k, data) != nil {
 		return nil, fmt.Errorf("the result %q is damaged", handle)
 	}
 	return data, nil

@@ -266,7 +266,7 @@ func TestKeptResultByAdvance(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, err := ledger.StateOf(log.Records)
-			if err != nil || s.Output != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != record.DigestOf([]byte(itemsOf(1000))) {
+			if err != nil || s.Output != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != ledger.DigestOf([]byte(itemsOf(1000))) {
 				t.Errorf("got %q, %v, %+v", s.Output, err, s.Kept)
 			}
 		})

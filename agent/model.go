@@ -228,7 +228,7 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 		return nil, stop, err
 	}
 	call := func() *ModelCall {
-		c := &ModelCall{Turn: d.rec.state.Turn, Request: d.request()}
+		c := &ModelCall{Request: d.request()}
 		d.lastTurn(c.Request, stop != StopOutput)
 		return c
 	}

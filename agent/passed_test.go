@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
@@ -85,7 +86,7 @@ func TestPassedResult(t *testing.T) {
 			if err != nil || got.Output != fmt.Sprintf("wrote %d bytes", k.Size) {
 				t.Fatalf("got %q, %v", got.Output, err)
 			}
-			if len(taken) != 1 || record.DigestOf([]byte(taken[0])) != k.Digest {
+			if len(taken) != 1 || ledger.DigestOf([]byte(taken[0])) != k.Digest {
 				t.Errorf("the server got %d files, and not the one that was read", len(taken))
 			}
 			for _, p := range append(first.Prompts(), second.Prompts()...) {

@@ -54,9 +54,6 @@ type Options struct {
 	// process drives all runs.
 	Poll time.Duration
 
-	// Replays bounds the runs that are replayed at the same time. Default 16.
-	Replays int
-
 	// RunBytes bounds the events of a run in memory, and TotalBytes the events of all runs: the
 	// oldest are dropped. Readers hold as much again of what they have read and not yet passed
 	// on, and 16 KiB each in any case. Default 256 KiB and 64 MiB.
@@ -75,16 +72,18 @@ type Options struct {
 	Fail func(w http.ResponseWriter, r *http.Request, err error)
 }
 
+// maxReplays bounds the runs that are replayed at the same time.
+const maxReplays = 16
+
 func (o *Options) withDefaults() Options {
 	var out Options
 	if o != nil {
 		out = *o
 	}
 	out.RunBytes, out.TotalBytes = cmp.Or(out.RunBytes, 256<<10), cmp.Or(out.TotalBytes, 64<<20)
-	out.Replays = cmp.Or(out.Replays, 16)
 	out.Readers = cmp.Or(out.Readers, 4096)
 	out.KeepAlive, out.WriteTimeout = cmp.Or(out.KeepAlive, 15*time.Second), cmp.Or(out.WriteTimeout, 30*time.Second)
-	for _, bound := range []*int{&out.RunBytes, &out.TotalBytes, &out.Replays, &out.Readers} {
+	for _, bound := range []*int{&out.RunBytes, &out.TotalBytes, &out.Readers} {
 		if *bound < 0 {
 			*bound = math.MaxInt
 		}
@@ -137,7 +136,7 @@ type Feed struct {
 // New returns a feed without events.
 func New(o *Options) *Feed {
 	opts := o.withDefaults()
-	return &Feed{opts: opts, replays: make(chan struct{}, opts.Replays), streams: map[run.Key]*stream{}, recent: list.New()}
+	return &Feed{opts: opts, replays: make(chan struct{}, maxReplays), streams: map[run.Key]*stream{}, recent: list.New()}
 }
 
 // Event is one event of a stream.

@@ -139,7 +139,7 @@ func blobsMoved(t *trial) {
 	b := t.blobs()
 	data := bytes.Repeat([]byte("<long>\n"), 1<<10)
 	part := run.Part{Type: run.PartResult, ID: "c", Name: "read", Text: "cut", Kept: &run.Kept{
-		Handle: "r1", Tool: "read", Kind: "text", Size: len(data), Digest: record.DigestOf(data),
+		Handle: "r1", Tool: "read", Kind: "text", Size: len(data), Digest: ledger.DigestOf(data),
 	}}
 	d := begin(one, &ledger.Called{}, &ledger.Responded{Message: run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "c", Name: "read"}}},
 		Calls: []ledger.Call{{ID: "c", Key: "k", Name: "read", At: ledger.CallProposed}}}, &ledger.Intent{Call: "c"}, &ledger.Outcome{Call: "c", Result: part})

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,7 +17,7 @@ import (
 // Bounds of what is kept beside the records of runs, in bytes.
 const (
 	MaxBlob        = 32 << 20  // one blob
-	MaxRunBlobs    = 128 << 20 // the blobs of a run
+	maxRunBlobs    = 128 << 20 // the blobs of a run
 	MaxTenantBlobs = 4 << 30   // the blobs of a tenant's runs
 )
 
@@ -34,7 +32,7 @@ const maxBlobName = 64
 type BlobStore interface {
 	// PutBlob keeps data under a name, instead of what was kept under it. When it returns nil the data is durable. The
 	// name has 1 to 64 lower-case letters, digits and hyphens. The error matches [ErrConflict] if the lease is not of the
-	// last epoch, or if there is no such run, and [ErrTooLarge] above [MaxBlob], [MaxRunBlobs] or, about, [MaxTenantBlobs].
+	// last epoch, or if there is no such run, and [ErrTooLarge] above [MaxBlob], 128 MiB of a run or, about, [MaxTenantBlobs].
 	PutBlob(ctx context.Context, lease Lease, name string, data []byte) error
 
 	// Blob returns what is kept under a name, which the caller may not change. The error matches [ErrNoBlob] if that is
@@ -64,8 +62,8 @@ func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 		err = fmt.Errorf("the name %.100q has to have 1 to %d lower-case letters, digits and hyphens", name, maxBlobName)
 	case size > MaxBlob+sealRoom:
 		err = fmt.Errorf("%w: it has %d bytes, and may have %d", ErrTooLarge, size, MaxBlob)
-	case ofRun+size > MaxRunBlobs+sealRoom:
-		err = fmt.Errorf("%w: with it the run would keep %d bytes, and may keep %d", ErrTooLarge, ofRun+size, MaxRunBlobs)
+	case ofRun+size > maxRunBlobs+sealRoom:
+		err = fmt.Errorf("%w: with it the run would keep %d bytes, and may keep %d", ErrTooLarge, ofRun+size, maxRunBlobs)
 	case ofTenant+size > MaxTenantBlobs:
 		err = fmt.Errorf("%w: with it the runs of the tenant would keep %d bytes, and may keep %d", ErrTooLarge, ofTenant+size, int64(MaxTenantBlobs))
 	default:
@@ -76,20 +74,6 @@ func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 
 func isBlobName(name string) bool {
 	return name != "" && len(name) <= maxBlobName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
-}
-
-// DigestOf is the digest of what is kept.
-func DigestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
-// CheckKept compares what a store returned with what was kept. The error matches [ErrCorrupt].
-func CheckKept(k *run.Kept, data []byte) error {
-	if got := DigestOf(data); got != k.Digest {
-		return fmt.Errorf("the result %q has the digest %s and should have %s: %w", k.Handle, got, k.Digest, ErrCorrupt)
-	}
-	return nil
 }
 
 // blobsOf loads the blobs of a run by their names.
@@ -125,12 +109,10 @@ func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
 	for _, k := range s.Kept {
 		data, ok := all[k.Handle]
 		if !ok {
-			err = fmt.Errorf("the result %q is missing: %w", k.Handle, ErrCorrupt)
-		} else {
-			err = CheckKept(k, data)
+			return fmt.Errorf("run %q: the result %q is missing: %w", s.ID, k.Handle, ErrCorrupt)
 		}
-		if err != nil {
-			return fmt.Errorf("run %q: %w", s.ID, err)
+		if err := ledger.CheckKept(k, data); err != nil {
+			return fmt.Errorf("run %q: %w: %w", s.ID, err, ErrCorrupt)
 		}
 	}
 	return nil
