@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"math"
 	"reflect"
 	"sync"
 
@@ -69,10 +70,15 @@ func (p *spill) keep(text string) string {
 
 // read answers a call of the tool.
 func (p *spill) read(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	var q kept.Query
-	if err := json.Unmarshal(args, &q); err != nil {
+	var in struct {
+		kept.Query
+		Offset float64 `json:"offset"` // the schema takes 1e9 for an integer, too
+	}
+	if err := json.Unmarshal(args, &in); err != nil {
 		return toolFailure("arguments: " + err.Error()), nil
 	}
+	q := in.Query
+	q.Offset = int(min(in.Offset, math.MaxInt32))
 	p.mu.Lock()
 	text, ok := p.texts[q.Handle]
 	p.mu.Unlock()

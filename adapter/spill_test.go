@@ -56,7 +56,7 @@ func TestSpill(t *testing.T) {
 		t.Errorf("got %q, want a match", page.Text)
 	}
 	for args, want := range map[string]string{
-		fmt.Sprintf(`{"handle":%q,"offset":1000000000}`, found[3]): "beyond the text",
+		fmt.Sprintf(`{"handle":%q,"offset":1e9}`, found[3]): "beyond the text",
 		`{"handle":"guess"}`: "no result with that handle",
 		`{}`:                 "missing required property",
 	} {
