@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 )
 
-// Callbacks tells a handler what happens in a run, and yields the events as they are:
+// Callbacks reports the events of a run to a handler, and yields the events unchanged:
 //
 //	ModelStart  HandleLLMGenerateContentStart, without the messages: events do not have them
 //	TextDelta   HandleStreamingFunc
@@ -24,12 +24,12 @@ import (
 //	Answer      HandleAgentFinish
 //	an error    HandleLLMError, if a call of the model was under way
 //
-// A call that is not run has a HandleToolEnd or HandleToolError only. Sub-agents are told
-// of in the same way, without HandleStreamingFunc and HandleAgentFinish. The handler's
-// methods are called one after the other, each before its event is yielded.
+// A call that does not run has only a HandleToolEnd or HandleToolError. Events of sub-agents
+// are reported in the same way, without HandleStreamingFunc and HandleAgentFinish. The
+// handler's methods are called one after the other, each before its event is yielded.
 func Callbacks(ctx context.Context, h callbacks.Handler, events iter.Seq2[agent.Event, error]) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
-		t := &teller{handler: h, asked: map[string]bool{}}
+		t := &reporter{handler: h, asked: map[string]bool{}}
 		for event, err := range events {
 			if err != nil {
 				t.failed(ctx, err)
@@ -43,13 +43,13 @@ func Callbacks(ctx context.Context, h callbacks.Handler, events iter.Seq2[agent.
 	}
 }
 
-// teller tells a handler of the events of one run.
-type teller struct {
+// reporter reports the events of one run to a handler.
+type reporter struct {
 	handler callbacks.Handler
 	asked   map[string]bool // the agents whose model is being called, by their paths
 }
 
-func (t *teller) tell(ctx context.Context, event agent.Event) {
+func (t *reporter) tell(ctx context.Context, event agent.Event) {
 	switch e := event.(type) {
 	case *agent.ModelStart:
 		t.asked[path(&e.Meta)] = true
@@ -78,8 +78,8 @@ func (t *teller) tell(ctx context.Context, event agent.Event) {
 	}
 }
 
-// replied tells of a reply and of the tools that it asks for.
-func (t *teller) replied(ctx context.Context, e *agent.ModelEnd) {
+// replied reports a reply and its tool calls.
+func (t *reporter) replied(ctx context.Context, e *agent.ModelEnd) {
 	t.handler.HandleLLMGenerateContentEnd(ctx, &llms.ContentResponse{Choices: []*llms.ContentChoice{{
 		Content: e.Text, ReasoningContent: e.Reasoning, StopReason: e.StopReason, ToolCalls: toolCalls(e.ToolCalls),
 		GenerationInfo: map[string]any{
@@ -93,8 +93,8 @@ func (t *teller) replied(ctx context.Context, e *agent.ModelEnd) {
 	}
 }
 
-// failed tells of an error that ends a run.
-func (t *teller) failed(ctx context.Context, err error) {
+// failed reports an error that ends a run.
+func (t *reporter) failed(ctx context.Context, err error) {
 	if len(t.asked) > 0 {
 		t.handler.HandleLLMError(ctx, err)
 	}

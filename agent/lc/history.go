@@ -15,17 +15,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// holdFor is how long a change to a history may keep others from the run. A process that
-// ends during the change leaves the run held until then.
+// holdFor bounds how long a change of a history holds the run. If the process dies during
+// the change, the run stays held for that long.
 const holdFor = time.Minute
 
-// History returns the history of a run in a store, as langchaingo's memories take it. name
-// is of the agent that the run belongs to, see [agent.Agent.Name]: it may go on with the run.
+// History returns the history of a run in a store, for langchaingo's memories. name is the name
+// of the agent that the run belongs to, see [agent.Agent.Name]; that agent can continue the run.
 //
-// Messages are texts and tool calls: media are left out. A run that does not exist has no
-// messages, and the first one makes it. Only a run that has ended can be changed; a run
-// that another process holds cannot, and the error matches [record.ErrHeld]. Clear deletes
-// the run.
+// Messages are texts and tool calls, without media. A run that does not exist has no
+// messages; adding a message creates it. Only a run that has ended can be changed. If another
+// process holds the run, the error matches [record.ErrHeld]. Clear deletes the run.
 func History(store record.Store, key run.Key, name string) schema.ChatMessageHistory {
 	return &history{store: store, key: key, agent: name}
 }
@@ -60,7 +59,7 @@ func (h *history) AddAIMessage(ctx context.Context, text string) error {
 	return h.AddMessage(ctx, llms.AIChatMessage{Content: text})
 }
 
-// AddMessage adds a message, in one step: no process takes the run for one under way.
+// AddMessage adds a message and ends the run again in one step, so that no process continues the run in between.
 func (h *history) AddMessage(ctx context.Context, message llms.ChatMessage) error {
 	messages := fromChat([]llms.ChatMessage{message})
 	return h.change(ctx, messages, func(s *ledger.State) []ledger.Change {
@@ -85,7 +84,7 @@ func (h *history) Clear(ctx context.Context) error {
 	return err
 }
 
-// change makes changes to the run, or makes the run with the messages.
+// change applies changes to the run. If the run does not exist, it creates the run with the messages in first.
 func (h *history) change(ctx context.Context, first []run.Message, changes func(*ledger.State) []ledger.Change) error {
 	err := h.hold(ctx, func(s *ledger.State, lease record.Lease) error {
 		records, err := s.Add(now(), changes(s)...)
@@ -112,7 +111,7 @@ func (h *history) change(ctx context.Context, first []run.Message, changes func(
 	return nil
 }
 
-// hold lets f work on the run, if it has ended.
+// hold calls f with a lease of the run, if the run has ended.
 func (h *history) hold(ctx context.Context, f func(*ledger.State, record.Lease) error) error {
 	lease, err := h.store.Acquire(ctx, h.key, holder())
 	if err != nil {
@@ -145,7 +144,7 @@ func (h *history) state(ctx context.Context) (*ledger.State, error) {
 	return s, nil
 }
 
-// release lets others take the run.
+// release releases the run for others.
 func (h *history) release(ctx context.Context, lease record.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -157,5 +156,5 @@ func holder() record.Holder {
 	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: holdFor}
 }
 
-// now is the time of a record.
+// now returns the time for a record.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -19,44 +19,49 @@ import (
 	"github.com/mcpchain/mcpchain/internal/guard"
 )
 
-// ModelOptions say how a model of langchaingo is used. Nil and the zero value are valid.
+// ModelOptions configure [Model]. Nil and the zero value are valid.
 type ModelOptions struct {
-	// CallOptions go with every call. Tools, the format, streaming and that there is one candidate
-	// are decided by the agent, and so is what its settings name. llms.WithModel names the model for
-	// prices and telemetry, and so does a method ModelName() string of the model. Default: none.
+	// CallOptions are added to every call. The agent overrides tools, format, streaming, the number of
+	// candidates, and all that its own settings set. llms.WithModel names the model for prices and
+	// telemetry; so does a method ModelName() string of the model. Default: none.
 	CallOptions []llms.CallOption
 
-	// Dialect is the form of messages that the model's provider takes: "openai"; "anthropic", one part in a message of the model, no
-	// blank text, marks of caches; "bedrock", the same without marks; "google", the results of a turn in one message, schemas as
-	// maps; "mistral", no message of a person after results, no tools for a last answer. Name it for a model that wraps another
-	// one, which hides its type. Default: by the package of the model's type, and as a rule "openai".
+	// Dialect is the form of messages that the model's provider accepts:
+	//
+	//   - "openai"
+	//   - "anthropic": one part in a message of the model, no blank text, cache marks
+	//   - "bedrock": as anthropic, without cache marks
+	//   - "google": the results of a turn in one message, schemas as maps
+	//   - "mistral": no message of the user after results, no tools for a last answer
+	//
+	// Set it for a model that wraps another one and so hides its type. Default: by the package of the
+	// model's type, "openai" for an unknown one.
 	Dialect string
 
-	// Provider names the provider for telemetry, in the words of OpenTelemetry's conventions for
-	// generative AI. Default: by the package of the model's type, or by Dialect.
+	// Provider names the provider for telemetry, by OpenTelemetry's conventions for generative AI.
+	// Default: by the package of the model's type, or by Dialect.
 	Provider string
 
 	// Profile is the provider for which the schemas of tools are written. Default: by the dialect:
 	// [profile.Anthropic], [profile.GoogleAI] or [profile.OpenAI].
 	Profile profile.Profile
 
-	// Stream has the model stream. Some models of langchaingo mix up parallel tool calls then, pass them as
-	// text, or take a broken stream for a whole answer, the one for OpenAI among them. Default: if the
-	// model says by a method StreamsToolCalls() bool that it streams tool calls correctly.
+	// Stream makes the model stream. Some models of langchaingo, such as the one for OpenAI, then mix up
+	// parallel tool calls, return them as text, or take a broken stream for a complete answer. Default:
+	// true if the model has a method StreamsToolCalls() bool that returns true, else false.
 	Stream bool
 
-	// Media reports whether the model takes a part of a tool's result that is not text, by its MIME
-	// type. Such parts follow the results in a message of a person. Default: PNG, JPEG, GIF and WebP
-	// images.
+	// Media reports whether the model accepts media of a MIME type in a tool's result. They follow the
+	// results in a message of the user. Default: PNG, JPEG, GIF and WebP images.
 	Media func(mimeType string) bool
 }
 
-// Model makes a model for agents of any model of langchaingo, and nil of nil. It panics if the options name
-// no dialect that there is.
+// Model adapts a model of langchaingo for agents. It returns nil if m is nil, and panics if the dialect is
+// unknown.
 //
-// langchaingo's types have no place for much of what a provider gives: reasoning is kept with a run and not
-// sent back, and what was cached is known from some providers only. Packages openaimodel and anthropicmodel
-// do not have these limits. The effort of a request is not sent.
+// langchaingo's types lack some data of providers: reasoning is stored with a run but not sent back, and
+// only some providers report cached tokens. The effort of a request is not sent. Packages openaimodel and
+// anthropicmodel do not have these limits.
 func Model(m llms.Model, o *ModelOptions) agent.Model {
 	if v := reflect.ValueOf(m); m == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
@@ -93,12 +98,12 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 	return w
 }
 
-// wrapped is a model of langchaingo.
+// wrapped adapts a model of langchaingo.
 type wrapped struct {
 	model       llms.Model
 	options     ModelOptions
 	rules       convert.Rules
-	temperature float64 // of calls for which none is asked; 0: none is set
+	temperature float64 // for calls without a temperature; 0: none
 	info        model.Info
 }
 
@@ -130,7 +135,7 @@ func (w *wrapped) Generate(ctx context.Context, r *model.Request) iter.Seq2[mode
 	}
 }
 
-// encoder is the one that has written the conversation so far.
+// encoder returns the encoder of the conversation, which reuses the messages that it has written.
 func (w *wrapped) encoder(kept *any) *convert.Encoder {
 	if kept == nil {
 		kept = new(any)
@@ -143,11 +148,11 @@ func (w *wrapped) encoder(kept *any) *convert.Encoder {
 	return e
 }
 
-// errLeft ends a stream whose caller has left.
-var errLeft = errors.New("the caller of the model has left")
+// errStopped ends a stream whose caller has stopped the iteration.
+var errStopped = errors.New("the caller has stopped the iteration")
 
-// stream asks the model on a goroutine of its own: a model may call its streaming functions on any. It returns
-// when the model does.
+// stream asks the model on its own goroutine, because a model may call its streaming functions on any
+// goroutine. It returns when the model does.
 func (w *wrapped) stream(ctx context.Context, messages []llms.MessageContent, r *model.Request, yield func(model.Delta, error) bool) (response *llms.ContentResponse, stopped bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -155,7 +160,7 @@ func (w *wrapped) stream(ctx context.Context, messages []llms.MessageContent, r 
 	send := func(d model.Delta) error {
 		select {
 		case <-over: // the model has returned
-			return errLeft
+			return errStopped
 		default:
 		}
 		select {
@@ -164,7 +169,7 @@ func (w *wrapped) stream(ctx context.Context, messages []llms.MessageContent, r 
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-over:
-			return errLeft
+			return errStopped
 		}
 	}
 	go func() {
@@ -181,7 +186,7 @@ func (w *wrapped) stream(ctx context.Context, messages []llms.MessageContent, r 
 		case d := <-pieces:
 			if !stopped && !yield(d, nil) {
 				stopped = true
-				cancel(errLeft)
+				cancel(errStopped)
 			}
 		case <-done:
 			return response, stopped, err
@@ -189,8 +194,8 @@ func (w *wrapped) stream(ctx context.Context, messages []llms.MessageContent, r 
 	}
 }
 
-// callOptions are the options of a call. What the request says comes last. send takes pieces of the reply; nil:
-// the reply comes whole.
+// callOptions returns the options of a call. The settings of the request override the others. send gets pieces
+// of the reply; nil: no streaming.
 func (w *wrapped) callOptions(r *model.Request, send func(model.Delta) error) []llms.CallOption {
 	tools, choice := w.rules.Tools(toolsOf(r.Tools)), choiceOf(r)
 	if choice == "none" && w.rules.NoToolsAtEnd {
@@ -228,7 +233,7 @@ func (w *wrapped) callOptions(r *model.Request, send func(model.Delta) error) []
 	return append(slices.Clip(w.options.CallOptions), decide)
 }
 
-// sendTo sends a piece that has something.
+// sendTo sends a piece unless it is empty.
 func sendTo(send func(model.Delta) error, d model.Delta) error {
 	if d == (model.Delta{}) {
 		return nil
@@ -249,7 +254,7 @@ func toolsOf(all []model.Tool) []llms.Tool {
 	return out
 }
 
-// choiceOf is langchaingo's word for a choice, nil if the model decides.
+// choiceOf returns langchaingo's value for a choice, nil if the model decides.
 func choiceOf(r *model.Request) any {
 	switch r.Choice {
 	case model.ChoiceNone:
@@ -262,13 +267,13 @@ func choiceOf(r *model.Request) any {
 	return nil
 }
 
-// toolless are the packages of langchaingo's providers that do not send the tools of a call, without a word.
+// toolless are the packages of langchaingo's providers that silently drop the tools of a call.
 var toolless = []string{"cloudflare", "cohere", "ernie", "huggingface", "llamafile", "local", "maritaca", "ollama", "watsonx"}
 
-// compatibleURL are examples.
+// compatibleURL has an example of an OpenAI-compatible URL for some of them.
 var compatibleURL = map[string]string{"ollama": ", such as http://localhost:11434/v1", "llamafile": ", such as http://localhost:8080/v1"}
 
-// noTools is why a model would never be told of tools, nil if it is.
+// noTools returns an error if a model would never see tools.
 func noTools(m llms.Model) error {
 	path := langchaingo(m)
 	if !slices.Contains(toolless, path) {

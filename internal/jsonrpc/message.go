@@ -28,7 +28,7 @@ func (m *Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
 // IsResponse reports whether m answers a request.
 func (m *Message) IsResponse() bool { return m.Method == "" }
 
-// Response is the response in m, if m is one.
+// Response returns the response in m. It is empty if m is a request.
 func (m *Message) Response() Response { return Response{m.Result, m.Error} }
 
 // HasID reports whether m has an id: an error about an unreadable request has

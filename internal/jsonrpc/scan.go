@@ -56,7 +56,7 @@ func (s *scanner) expect(c byte) error {
 	return s.unexpected(fmt.Sprintf("want %q", c))
 }
 
-// unexpected is the error for another character than the wanted.
+// unexpected returns an error for the next character. want says what was expected instead.
 func (s *scanner) unexpected(want string) error {
 	if s.pos >= len(s.data) {
 		return errEnd
@@ -194,18 +194,18 @@ func (s *scanner) str() (escaped bool, err error) {
 			pos = s.pos
 		default:
 			s.pos = pos
-			return escaped, s.unexpected("which has to be escaped in a string")
+			return escaped, s.unexpected("which must be escaped in a string")
 		}
 	}
 }
 
-// simpleEscape is the character for a one-character escape.
+// simpleEscape has the characters that may follow a backslash, except u.
 var simpleEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 // unicodeEscape moves past the letter u and four digits.
 func (s *scanner) unicodeEscape() error {
 	if s.peek() != 'u' {
-		return s.unexpected("which no escape in a string has")
+		return s.unexpected("which is not allowed in an escape of a string")
 	}
 	for range 4 {
 		s.pos++

@@ -1,4 +1,4 @@
-// Package models has what all programs know of a model: its settings by flags, the environment and a file of models.
+// Package models reads the settings of models from flags, the environment and a file of models, for all programs.
 package models
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Model is a model, its endpoint, and how it is asked. All but the name may be empty.
+// Model has the name of a model, its endpoint and its settings. All but the name may be empty.
 type Model struct {
 	Name    string `json:"model"`
 	BaseURL string `json:"baseUrl"`
@@ -35,22 +35,22 @@ type Model struct {
 
 	API       string                     `json:"api"`       // chat, responses or messages; empty: by host and model
 	Host      string                     `json:"host"`      // kind of host, such as vllm; empty: by the URL
-	Effort    string                     `json:"effort"`    // of reasoning
+	Effort    string                     `json:"effort"`    // reasoning effort
 	MaxTokens int                        `json:"maxTokens"` // of a reply; 0: the model's own
-	Window    int64                      `json:"window"`    // tokens that the model takes; 0: unknown
-	Extra     map[string]json.RawMessage `json:"extra"`     // fields of each request
+	Window    int64                      `json:"window"`    // context window in tokens; 0: unknown
+	Extra     map[string]json.RawMessage `json:"extra"`     // fields that are added to each request
 	Price     *price.Price               `json:"price"`     // nil: unknown
 
 	Context int64 `json:"context"` // older name of window
 }
 
-// Messages is the API of Anthropic.
+// Messages is the name of Anthropic's API.
 const Messages = "messages"
 
-// OpenAI is the endpoint of a model without another one.
+// OpenAI is the default endpoint.
 const OpenAI = "https://api.openai.com/v1"
 
-// check returns the first setting that cannot be right.
+// check returns an error for the first invalid setting, and completes the others.
 func (m *Model) check() error {
 	switch {
 	case !slices.Contains([]string{"", "chat", "responses", Messages}, m.API):
@@ -65,14 +65,14 @@ func (m *Model) check() error {
 	return nil
 }
 
-// Config is the endpoint for package openaimodel or sampling.
+// Config returns the endpoint for packages openaimodel and sampling.
 func (m *Model) Config() openai.ClientConfig {
 	config := openai.DefaultConfig(m.Key)
 	config.BaseURL = cmp.Or(m.BaseURL, OpenAI)
 	return config
 }
 
-// Discover completes the kind of host and the window by what the endpoint tells.
+// Discover asks the endpoint for the kind of host and the window, if they are not set.
 func (m *Model) Discover(ctx context.Context) {
 	if m.API == Messages || m.BaseURL == OpenAI || m.Host != "" && m.Window != 0 {
 		return
@@ -81,7 +81,7 @@ func (m *Model) Discover(ctx context.Context) {
 	m.Host, m.Window = cmp.Or(m.Host, host), cmp.Or(m.Window, window)
 }
 
-// Open makes the model. Retrying is told of each wait before another attempt; it may be nil.
+// Open returns the model. retrying is called before the wait for another attempt; it may be nil.
 func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 	if m.API == Messages {
 		return anthropicmodel.New(m.Key, m.Name, &anthropicmodel.Options{BaseURL: m.BaseURL, Effort: m.Effort, MaxTokens: m.MaxTokens, Retrying: retrying})
@@ -91,8 +91,8 @@ func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 	})
 }
 
-// Sampler lends the model to servers, as the options say; the settings of the model are added. Package sampling has no
-// models of the API messages.
+// Sampler returns a sampler that lends the model to servers. It adds the settings of the model to the options. Package
+// sampling does not support the API messages.
 func (m *Model) Sampler(o sampling.Options) (*sampling.Sampler, error) {
 	if m.API == Messages {
 		return nil, errors.New("servers cannot borrow a model of the API messages")
@@ -111,7 +111,7 @@ type File struct {
 
 const maxFile = 1 << 20 // bytes
 
-// Read reads a file of models. A missing one has none.
+// Read reads a file of models. A missing file has no models.
 func Read(path string) (*File, error) {
 	data, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,13 +164,13 @@ func read(path string) ([]byte, error) {
 
 func (f *File) names() string { return hosttext.Line(strings.Join(f.Names(), ", "), 400) }
 
-// Names are the person's names for the models.
+// Names returns the person's names for the models.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Models)) }
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// Find returns the model with a name of the file, or the default for "". Getenv gives the
-// variables of its key.
+// Find returns the model with a name in the file, or the default for "". getenv returns the
+// variables in its key.
 func (f *File) Find(name string, getenv func(string) string) (model Model, found bool, err error) {
 	if name == "" {
 		name = f.Default

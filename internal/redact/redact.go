@@ -1,4 +1,4 @@
-// Package redact takes secrets out of what errors and logs show.
+// Package redact removes secrets from the texts of errors and logs.
 package redact
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// URL is a URL without what may be secret: user info, query, fragment.
+// URL returns a URL without the parts that may be secret: user info, query, fragment.
 func URL(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// RawURL is URL for text that may be no URL, or lack its scheme.
+// RawURL is like URL, for text that may lack a scheme or not be a URL.
 func RawURL(raw string) string {
 	if u, err := url.Parse("//" + raw); err == nil && u.Host != "" && !strings.Contains(raw, "://") {
 		return strings.TrimPrefix(URL(u), "//")
@@ -32,12 +32,12 @@ func RawURL(raw string) string {
 	return URL(u)
 }
 
-// Min is the length in bytes of the shortest secret that is taken out of
-// texts: what is shorter hides nothing, and would spoil them.
+// Min is the length in bytes of the shortest secret that is removed. Removing
+// shorter ones would hide nothing and garble the text.
 const Min = 6
 
-// Max bounds the text that is looked through for secrets before it is
-// cut to what is shown: none is cut into a part that would not be found.
+// Max bounds the text, in bytes, that is searched for secrets. Texts are searched
+// before they are cut, because the part of a secret would not be found.
 const Max = 64 << 10
 
 // Error returns err with another text.
@@ -51,13 +51,13 @@ type redactedError struct {
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
 
-// Secrets are what a connection sends and no error may show: the secrets of its URL and
-// its header, and its last tokens. A server may repeat them.
+// Secrets are the secrets that a connection sends: those of its URL and its header, and its
+// last tokens. No error may show them, although a server may repeat them.
 type Secrets struct {
 	fixed []string
 
 	mu     sync.Mutex
-	tokens []string // the last used ones; each may still be in an answer
+	tokens []string // the last used ones; an answer may still contain each of them
 }
 
 // maxTokens bounds the tokens that are remembered.
