@@ -23,7 +23,7 @@ import (
 // so on. The files of a released version never change: this program must always be able to read them. Who raises
 // [ledger.Version], or adds members, names the next folder here and writes it:
 //
-//	go test ./agent/run -run TestReleased -add
+//	go test ./internal/ledger -run TestReleased -add
 const present = "../../agent/run/testdata/v1.3"
 
 var add = flag.Bool("add", false, "write testdata of the present version, if it has none")
