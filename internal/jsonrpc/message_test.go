@@ -59,7 +59,7 @@ func TestParseRefuses(t *testing.T) {
 		{"id that is a calculation", `{"id":1-2,"method":"ping"}`, `'-' at byte 7, want ','`},
 		{"id of signs", `{"id":-+.e,"method":"ping"}`, `'+' at byte 7, want a digit`},
 		{"hexadecimal id", `{"id":0x,"method":"ping"}`, `'x' at byte 7, want ','`},
-		{"id with an unknown escape", `{"id":"\q","method":"ping"}`, `'q' at byte 8, which no escape`},
+		{"id with an unknown escape", `{"id":"\q","method":"ping"}`, `'q' at byte 8, which is not allowed in an escape`},
 		{"id with a raw tab", "{\"id\":\"a\tb\",\"method\":\"ping\"}", `'\t' at byte 8, which must be escaped`},
 		{"duplicate id", `{"id":1,"id":2,"result":1}`, `member "id" twice`},
 		{"duplicate result", `{"id":1,"result":1,"result":2}`, `member "result" twice`},

@@ -223,10 +223,10 @@ The page:
   http://xn--bnk-ula.exam\u200bple/`+path+`%20you%20›
   Warning: http is not encrypted: others can read and
   change what the page says.
-  Warning: the host has characters that are not seen,
-  written as escapes here.
+  Warning: the host has invisible characters, written as
+  escapes here.
   Warning: a browser may show xn--bnk-ula in other letters,
-  alike to another name (it is in punycode).
+  like another name (it is in punycode).
   Warning: exam\u200bple has characters beyond ASCII
   (Latin): it may look like another name.
 Will you open it? [y]es, [n]o, [c]ancel: `)
