@@ -52,7 +52,7 @@ func (c *Catalog) index(all []*Tool) {
 // Definitions returns the tools with their schemas, for [llms.WithTools].
 //
 // Parameters is a [json.RawMessage], and for Gemini and GoogleAI a
-// map[string]any, which is shared and must not be changed. The schema of [Plain] is
+// map[string]any, which is shared and must not be changed. The schema of [profile.Plain] is
 // as the server wrote it; langchaingo's openai, anthropic, mistral and bedrock
 // providers send it as it is.
 func (c *Catalog) Definitions() []llms.Tool {

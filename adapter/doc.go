@@ -15,7 +15,7 @@
 //	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
 //	answers, err := catalog.Dispatch(ctx, resp.Choices[0].ToolCalls)
 //
-// Profiles other than [Plain] rewrite the schemas for providers that do not take them as they
+// Profiles other than [profile.Plain] rewrite the schemas for providers that do not take them as they
 // are. Package langchain has the tools for langchaingo's own agents.
 //
 // The guide is docs/adapter.md of the repository, and examples/quickstart a whole program.

@@ -30,7 +30,7 @@ type Prepared struct {
 //
 // It accepts a JSON object, one inside a string or a code fence, one in the
 // __arg1 parameter of langchaingo's agents or in the one property that the
-// catalog's [Profile] asks for, and one that is followed by the lines that ReAct
+// catalog's profile asks for, and one that is followed by the lines that ReAct
 // models continue with. For a tool with a single parameter, or a single required
 // one, its bare value will do. Nothing at all means no arguments.
 //

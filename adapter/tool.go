@@ -162,8 +162,7 @@ func (t *Tool) Client() *mcpclient.Client {
 	return t.client
 }
 
-// Wrapped reports whether the model is asked for all arguments in one property, see
-// [Profile].
+// Wrapped reports whether the model is asked for all arguments in one property.
 func (t *Tool) Wrapped() bool { return t.wrapped }
 
 // Definition is the tool as its server describes it, under its own name. It is

@@ -57,7 +57,7 @@ func viewOf(ctx context.Context) string {
 // ViewTools has the tools of all servers for views, for an agent that makes the calls of views: as runs, they
 // can wait for a person and survive the process. Each process that drives such a run has to say for which
 // view, see [WithView]. [Catalog.Find] has the tool of one server; look it up at the view's own server
-// only. All profiles are as [Plain].
+// only. All profiles are as [profile.Plain].
 func (t *Toolset) ViewTools() Source { return viewSource{t} }
 
 type viewSource struct{ toolset *Toolset }

@@ -95,12 +95,15 @@ func (a account) hold(r *ledger.Reserved) error {
 	return a.rec.recordLocked(nil, r)
 }
 
-// charge records what a completion took.
+// charge records what a completion took. One that took nothing was not made: a person has to review it first, or refused it.
 func (a account) charge(took cost.Charge, settles *string) {
 	t := took.Tokens
-	spent := run.Spent{
-		Input: t.Input, Output: t.Output, Total: t.Input + t.Output, Cached: t.Cached, CacheWrite: t.CacheWrite, Reasoning: t.Reasoning,
-		Sampling: run.Sampling{Requests: 1, Tokens: t.Input + t.Output},
+	spent := run.Spent{Input: t.Input, Output: t.Output, Total: t.Input + t.Output, Cached: t.Cached, CacheWrite: t.CacheWrite, Reasoning: t.Reasoning}
+	switch {
+	case took != cost.Charge{Model: took.Model}:
+		spent.Sampling = run.Sampling{Requests: 1, Tokens: t.Input + t.Output}
+	case settles == nil:
+		return
 	}
 	if took.Cost.Currency != "" {
 		spent.Cost = map[string]int64{took.Cost.Currency: took.Cost.Micro}

@@ -89,9 +89,11 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			if asked := strings.Join(host.requests, "\n"); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
 				t.Errorf("the model was asked %s, want %s once", asked, tt.asked)
 			}
-			if tokens := got.Spent.Sampling.Tokens; (tokens > 0) != (tt.asked != "") {
-				t.Errorf("%d tokens are charged", tokens)
+			want := run.Sampling{}
+			if tt.asked != "" {
+				want = run.Sampling{Requests: 1, Tokens: 5}
 			}
+			diff(t, "what servers took", got.Spent.Sampling, want)
 		})
 	}
 }
@@ -113,9 +115,14 @@ func TestSamplingReviewAtHand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: tt.answer}})
-			if got := lines(history(mustRun(t, a, human("go"))))[2]; !strings.Contains(got, tt.want) {
+			result, want := mustRun(t, a, human("go")), run.Sampling{}
+			if got := lines(history(result))[2]; !strings.Contains(got, tt.want) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
+			if name == "allow" {
+				want = run.Sampling{Requests: 1, Tokens: 5}
+			}
+			diff(t, "what servers took", result.Spent.Sampling, want)
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// FS is what a [directory] needs of a file system.
+// FS is what a store in files needs of a file system.
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	ReadDir(name string) ([]fs.DirEntry, error)

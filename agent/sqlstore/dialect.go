@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// Dialect says which database a [database] is in.
+// Dialect says which database a store is in.
 type Dialect uint8
 
 // The dialects.

@@ -72,7 +72,7 @@ func inOrder(seq uint64, head run.Head, records []run.Record) error {
 
 // CheckReplies returns the answers that a [Store] has to keep: the given ones without
 // those that it has. stored has all answers to the run, by their questions. With an error
-// none is kept: it names the run, and matches [ErrReplied] or [ErrNotAsked].
+// none is kept: it names the run, and matches [ErrReplied] or [run.ErrNotAsked].
 func CheckReplies(head run.Head, stored map[string]run.Reply, answers []run.Reply) (fresh []run.Reply, err error) {
 	seen := map[string]run.Reply{}
 	for _, a := range answers {

@@ -13,7 +13,7 @@ type CurrentLoader interface {
 	LoadCurrent(ctx context.Context, key run.Key) (*Log, error)
 }
 
-// LoadCurrent loads a run as it is now: [Fold] makes its state of the records. They begin with the last snapshot, if the
+// LoadCurrent loads a run as it is now: agent.ResultOf makes its result of the records. They begin with the last snapshot, if the
 // store is a [CurrentLoader] and the run has one. The errors are those of [Store].Load.
 func LoadCurrent(ctx context.Context, store Store, key run.Key) (*Log, error) {
 	if s, ok := store.(CurrentLoader); ok {

@@ -177,7 +177,7 @@ func questionsIn(h run.Head) (asks []*run.Question, ok bool) {
 	return asks, true
 }
 
-// Questions returns the open questions of the run and its sub-agents that have no answer yet. The error is that of [Fold].
+// Questions returns the open questions of the run and its sub-agents that have no answer yet. The error is that of their fold.
 func (l *Log) Questions() ([]*run.Question, error) {
 	s, err := ledger.StateOf(l.Records)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // another place, run or tenant, is [ErrCorrupt]; so is one that is missing. If the keys lack the secret that
 // has sealed one, the error matches [ErrUnknownKey].
 //
-// The other store still reads the [Head] of a run (its key, agent, status, times and
+// The other store still reads the [run.Head] of a run (its key, agent, status, times and
 // the ids of its questions), the number, time and size of each record, and which
 // question each answer is to. It can give back an older state of the run as a whole.
 func Sealed(store Store, keys *Keys) Store {

@@ -38,12 +38,12 @@ type Store interface {
 	// Reply keeps answers to the questions in Head.Questions, which the holder takes. It needs
 	// no lease. The first answer to a question counts, also after the question is closed: an equal
 	// one changes nothing, and the error for another matches [ErrReplied]. The error for
-	// a question that is not in Head.Questions matches [ErrNotAsked]. All are kept or none.
+	// a question that is not in Head.Questions matches [run.ErrNotAsked]. All are kept or none.
 	Reply(ctx context.Context, key run.Key, answers []run.Reply) error
 
 	// Acquire takes a run for the time of the holder. It raises the epoch, so that
 	// whoever held the run can append no more. The error matches [ErrHeld] if the last
-	// lease holds the run, see [Head.HeldAt], whoever has it: the stores of this module return a [HeldError].
+	// lease holds the run, see [run.Head.HeldAt], whoever has it: the stores of this module return a [HeldError].
 	Acquire(ctx context.Context, key run.Key, h Holder) (Lease, error)
 
 	// Renew has a lease expire after ttl from now. One that has expired is good until
@@ -177,7 +177,7 @@ type Query struct {
 	Agents     []string   // one of them; empty: any
 	Status     run.Status // "" is any
 	Before     time.Time  // runs whose last change was earlier; zero: any
-	DueAt      time.Time  // runs that are due at that time, see [Head.Due]; zero: any
+	DueAt      time.Time  // runs that are due at that time, see [run.Head.Due]; zero: any
 	Limit      int        // how many at most; 0 is no limit
 
 	// After is the last run of the page before: the list has the runs behind it. It is not for lists with DueAt, whose runs

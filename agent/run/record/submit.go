@@ -10,7 +10,7 @@ import (
 
 // Submit checks answers by their questions and has the store keep them: whoever holds the run
 // takes them, or who takes it up. Answers without a time get the present one. The errors are those of
-// [Check], [Store].Load and [Store].Reply. With an error of this package no answer is kept; after
+// [run.Check], [Store].Load and [Store].Reply. With an error of this package no answer is kept; after
 // another one load the run.
 func Submit(ctx context.Context, store Store, key run.Key, answers ...run.Reply) error {
 	if len(answers) == 0 {

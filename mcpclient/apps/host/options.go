@@ -41,7 +41,7 @@ type Options struct {
 	Sandbox Grants
 
 	// OpenLink opens a URL outside of the view, once a person has seen the whole URL and
-	// agreed. The URL is one that [inquiry.Visitable] allows. apps.ErrDenied says that the person did not.
+	// agreed. The URL has https or http and a host, and neither user info nor characters that cannot be seen. apps.ErrDenied says that the person did not.
 	OpenLink func(ctx context.Context, url string) error
 
 	// Message adds a message of the view to the conversation, in the role of the user. Show who wrote

@@ -16,8 +16,7 @@ func (s *Session) usage(ctx context.Context, _ string) error {
 	turn, sum := s.turnSpent, s.totalSpent
 	if s.Store != nil {
 		if state, err := s.load(ctx, run.Key{ID: s.name}); err == nil {
-			turn = state.Spent.Since(state.Before)
-			sum.Sampling = state.Spent.Sampling
+			turn, sum = state.Spent.Since(state.Before), state.Spent
 		}
 	}
 	s.Screen.List(screen.Plain, "the last turn:    %s", s.spent(turn))
