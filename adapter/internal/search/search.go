@@ -25,24 +25,23 @@ const (
 	maxWords   = 400 // of a field
 	maxQuery   = 64  // words
 	fields     = 5
-	inText     = 3    // fields: name, title and description
-	saturation = 1.2  // of BM25: how much a repeated word counts
-	flatness   = 0.8  // exponent of the rarity: below 1, several words that match count more beside a rare one
-	likeness   = 0.45 // how much a related word counts
-	kinship    = 0.8  // how much a word of the same beginning counts
-	nearness   = 0.5  // how much it counts that two words stand together
-	oneWord    = 0.9  // how much two words of a query count that docs write as one
-	faintness  = 0.3  // how much a word counts that people use for anything
-	wholeName  = 0.3  // how much it counts that a query has all words of a name
-	reread     = 50   // docs, the best ones, whose texts are read again
-	minKin     = 4    // letters of the shorter one of two words of the same beginning
-	maxEnding  = 5    // letters that the longer one has more
-	minJoined  = 5    // letters of two words that are one
+	inText     = 3   // fields: name, title and description
+	saturation = 1.2 // of BM25: how much a repeated word counts
+	likeness   = 0.3 // how much a related word counts
+	kinship    = 0.6 // how much a word of the same beginning counts
+	nearness   = 0.6 // how much it counts that two words stand together
+	oneWord    = 0.7 // how much two words of a query count that docs write as one
+	faintness  = 0.3 // how much a word counts that people use for anything
+	wholeName  = 0.2 // how much it counts that a query has all words of a name
+	reread     = 50  // docs, the best ones, whose texts are read again
+	minKin     = 4   // letters of the shorter one of two words of the same beginning
+	maxEnding  = 5   // letters that the longer one has more
+	minJoined  = 5   // letters of two words that are one
 )
 
 var (
 	// weights are how much a word counts in the fields of a doc, in their order.
-	weights = [fields]float64{2.7, 2, 1, 0.5, 2}
+	weights = [fields]float64{3, 2, 1, 0.5, 2}
 	// shortness is, as BM25 has it, how much it counts that a field is short. A tool with many parameters is as good as others.
 	shortness = [fields]float64{0.5, 0.5, 0.5, 0.15, 0.5}
 )
@@ -277,7 +276,7 @@ func (r *ranking) sort(docs []int) {
 // rarity is how much a word tells: the more docs have it, the less.
 func (x *Index) rarity(term uint32) float64 {
 	n, has := float64(len(x.lengths)), float64(len(x.docs[term]))
-	return math.Pow(math.Log(1+(n-has+0.5)/(has+0.5)), flatness)
+	return math.Log(1 + (n-has+0.5)/(has+0.5))
 }
 
 // weighted is how often a doc has a word, by the weights of its fields and their lengths.

@@ -75,20 +75,6 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestRarity holds that a rare word does not outweigh two common ones.
-func TestRarity(t *testing.T) {
-	all := []Doc{{Description: "quokka zoo"}, {Description: "violin ocean"}}
-	for range 7 {
-		all = append(all, Doc{Description: "violin zoo"}, Doc{Description: "ocean zoo"})
-	}
-	for range 24 {
-		all = append(all, Doc{Description: "zoo zoo"})
-	}
-	if got := New(all).Search("ocean quokka violin", 1); !slices.Equal(got, []int{1}) {
-		t.Errorf("got %v, want the doc of two common words", got)
-	}
-}
-
 // TestNames holds that a name counts more if the query has all words of it.
 func TestNames(t *testing.T) {
 	x := New([]Doc{
