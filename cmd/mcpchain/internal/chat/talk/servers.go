@@ -189,7 +189,7 @@ func (s *Session) connect(ctx context.Context) error {
 	}
 	s.reportServers(append(s.Servers.Wrong, toolset.Servers()...))
 	if len(toolset.Catalog(profile.Plain).Tools()) == 0 {
-		s.Screen.Note(screen.Warn, "there are no tools; the model answers without any")
+		s.Screen.Note(screen.Warn, "there are no tools; the model answers alone")
 	}
 	return nil
 }
