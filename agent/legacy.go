@@ -51,14 +51,7 @@ func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitRes
 	if p.parks(q.Call) {
 		return p.park(ask)
 	}
-	if err := p.countQuestion(q.Server); err != nil {
-		return nil, err
-	}
-	put := p.atHand
-	if p.rec.writer.journal != nil && p.agent.opts.Person.Legacy.Hold >= 0 {
-		put = p.holdQuestion
-	}
-	answer, err := put(ctx, ask)
+	answer, err := p.whileCalled(ctx, ask)
 	if err == nil && answer == nil && p.rec.writer.journal == nil && p.desk.atHandFunc() == nil {
 		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
@@ -66,6 +59,18 @@ func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitRes
 		return nil, err
 	}
 	return ask.Elicited(*answer)
+}
+
+// whileCalled asks a question of a server that waits for the answer in an open call. In a run that is kept the question is one
+// of the run meanwhile. The answer is nil if there is none.
+func (p *person) whileCalled(ctx context.Context, q *run.Question) (*run.Reply, error) {
+	if err := p.countQuestion(q.Server); err != nil {
+		return nil, err
+	}
+	if p.rec.writer.journal != nil && p.agent.opts.Person.Legacy.Hold >= 0 {
+		return p.holdQuestion(ctx, q)
+	}
+	return p.atHand(ctx, q)
 }
 
 // notAsked is the warning that a question reached no person.
@@ -207,6 +212,9 @@ func (p *person) closeHeld() error {
 // cancelled is the answer to a question that no server waits for.
 func cancelled(q *run.Question, why string) run.Reply {
 	a := q.Cancel()
+	if q.Kind == run.QuestionSampling {
+		a = q.Deny("")
+	}
 	a.Reason, a.At = why, time.Now().UTC().Truncate(time.Millisecond)
 	return a
 }

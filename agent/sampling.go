@@ -70,7 +70,7 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 	}
 	q := s.person.desk.askOf(server, call)
 	q.Kind, q.Sampling, q.Model = run.QuestionSampling, later.Params, later.Model
-	answer, err := s.person.atHand(ctx, q)
+	answer, err := s.person.whileCalled(ctx, q)
 	switch {
 	case err != nil:
 		return nil, err

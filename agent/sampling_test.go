@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -125,6 +126,37 @@ func TestSamplingReviewAtHand(t *testing.T) {
 			diff(t, "what servers took", result.Spent.Sampling, want)
 		})
 	}
+}
+
+// With a store the review of a legacy server's request is a question of the run while its call waits, and is answered by
+// anybody who sees it there.
+func TestSamplingReviewIsHeld(t *testing.T) {
+	store := record.NewMemory()
+	a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
+	ended := make(chan error, 1)
+	var got *agent.Result
+	go func() {
+		var err error
+		got, err = a.Run(t.Context(), human("go"), agent.In(theRun.ID))
+		ended <- err
+	}()
+	var asked []*run.Question
+	for len(asked) == 0 {
+		asked, _ = a.Questions(t.Context(), theRun) // there is no run at first
+		runtime.Gosched()
+	}
+	q := asked[0]
+	if q.Kind != run.QuestionSampling || q.Survives || q.Model != "poet-1" || len(asked) != 1 {
+		t.Errorf("got %+v, want the review", asked)
+	}
+	if err := a.Reply(t.Context(), theRun, q.Allow()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "result", lines(history(got))[2], `tool: 1/sample→"roses"`)
+	diff(t, "what servers took", got.Spent.Sampling, run.Sampling{Requests: 1, Tokens: 5})
 }
 
 // A process that ends after a completion does not pay for it again.
