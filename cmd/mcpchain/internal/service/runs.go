@@ -73,7 +73,10 @@ func declareRuns() (*cli.Command, *operating) {
 	c.Group("Which runs", func(f *flag.FlagSet) {
 		f.StringVar(&o.query.Tenant, "user", "", "runs of this `user` alone; default all")
 		f.Func("status", "runs with this `status`: running, waiting, done, failed or cancelled; default any", func(s string) error {
-			o.query.Status = run.Status(s)
+			statuses := []run.Status{"", run.StatusRunning, run.StatusWaiting, run.StatusFinished, run.StatusFailed, run.StatusCancelled}
+			if o.query.Status = run.Status(s); !slices.Contains(statuses, o.query.Status) {
+				return errors.New("want running, waiting, done, failed or cancelled")
+			}
 			return nil
 		})
 		f.DurationVar(&o.older, "older", 0, "runs whose last change was this `time` ago, or longer")
@@ -115,8 +118,19 @@ func parseRuns(args []string, out io.Writer) (*operating, error) {
 		return nil, c.Wrong("%s takes %d arguments, and got %d", o.command, want, len(o.args))
 	case (o.command == "delete" || o.command == "prune") && o.older <= 0:
 		return nil, c.Wrong("%s needs -older, such as -older 720h", o.command)
+	case o.command != "import" && isMissing(o.store):
+		return nil, c.Wrong("-store: there is no %s", o.store)
 	}
 	return o, nil
+}
+
+// isMissing reports whether a store is a file or a folder that is not there.
+func isMissing(place string) bool {
+	if place == "" || database.IsPostgres(place) || strings.Contains(place, "://") {
+		return false
+	}
+	_, err := os.Stat(place)
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // statusFound is the exit status of verify if something is wrong.

@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -102,20 +103,26 @@ func TestOperations(t *testing.T) {
 // TestRunsCommandLine has mistakes of a command line, and a database with damage.
 func TestRunsCommandLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs.db")
-	for line, want := range map[string]int{
-		"": 0, "help": 0, "-help": 0, "lists": 2, "show": 2, "show a/b c/d": 2, "list -x": 2, "delete": 2,
-		"show one -store FILE": 1, "show a/b -store FILE": 1, "verify -store FILE": 0, "list -store mysql://x": 1,
-	} {
-		var out bytes.Buffer
-		if got := operate(strings.Fields(strings.ReplaceAll(line, "FILE", file)), new(bytes.Buffer), &out); got != want {
-			t.Errorf("%q: got status %d, want %d: %s", line, got, want, &out)
-		}
-	}
 	db, err := database.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
+	missing := filepath.Join(t.TempDir(), "typo.db")
+	for line, want := range map[string]int{
+		"": 0, "help": 0, "-help": 0, "lists": 2, "show": 2, "show a/b c/d": 2, "list -x": 2, "delete": 2,
+		"show one -store FILE": 1, "show a/b -store FILE": 1, "verify -store FILE": 0, "list -store mysql://x": 1,
+		"list -store MISSING": 2, "verify -store MISSING": 2, "show a/b -store MISSING": 2, "list -store MISSING/": 2,
+		"list -status nope -store FILE": 2, "list -status done -store FILE": 0, "list -status= -store FILE": 0,
+	} {
+		var out bytes.Buffer
+		if got := operate(strings.Fields(strings.NewReplacer("FILE", file, "MISSING", missing).Replace(line)), new(bytes.Buffer), &out); got != want {
+			t.Errorf("%q: got status %d, want %d: %s", line, got, want, &out)
+		}
+	}
+	if _, err := os.Stat(missing); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a store that was not there: got %v, want none made", err)
+	}
 	keepRun(t, db.Runs, "bad")
 	keepRun(t, db.Runs, "good")
 	if _, err := db.Exec(`UPDATE mcpchain_runs SET head = X'7b' WHERE id = 'bad'`); err != nil {
