@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -128,35 +128,52 @@ func TestSamplingReviewAtHand(t *testing.T) {
 	}
 }
 
-// With a store the review of a legacy server's request is a question of the run while its call waits, and is answered by
-// anybody who sees it there.
-func TestSamplingReviewIsHeld(t *testing.T) {
-	store := record.NewMemory()
-	a := new(poet).reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-	ended := make(chan error, 1)
-	var got *agent.Result
-	go func() {
-		var err error
-		got, err = a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-		ended <- err
-	}()
-	var asked []*run.Question
-	for len(asked) == 0 {
-		asked, _ = a.Questions(t.Context(), theRun) // there is no run at first
-		runtime.Gosched()
+// The request of a legacy server is a question of a run that is kept, which the program can show, and another process
+// answers it while the call is held.
+func TestHeldSamplingReview(t *testing.T) {
+	edited := json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"a short poem"}}],"maxTokens":5}`)
+	for name, tt := range map[string]struct {
+		answer func(*run.Question) run.Reply // nil: none
+		asked  string                        // of the poet
+		want   string
+	}{
+		"allow":   {func(q *run.Question) run.Reply { return q.Allow() }, `"a poem"`, "roses"},
+		"edit":    {func(q *run.Question) run.Reply { return q.AllowWith(edited) }, `"a short poem"`, "roses"},
+		"deny":    {func(q *run.Question) run.Reply { return q.Deny("no") }, "", "not approved"},
+		"expires": {nil, "", "not approved"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, host := record.NewMemory(), new(poet)
+				first := host.reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
+				ended := begin(t.Context(), first)
+				synctest.Wait()
+				second := host.reviewed(t, eras[0], play(says("no")), agent.Options{Durable: agent.Durable{Store: store}})
+				asks, err := second.Questions(t.Context(), theRun)
+				if err != nil || len(asks) != 1 {
+					t.Fatalf("got the questions %v, %v, want the review", asks, err)
+				}
+				if q := asks[0]; q.Kind != run.QuestionSampling || q.Survives || q.Model != "poet-1" || q.Sampling == nil {
+					t.Errorf("got %+v, want the request that goes to the model", q)
+				}
+				if tt.answer != nil {
+					if err := second.Reply(t.Context(), theRun, tt.answer(asks[0])); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := <-ended
+				if got.err != nil {
+					t.Fatal(got.err)
+				}
+				if line := lines(history(got.Result))[2]; !strings.Contains(line, tt.want) {
+					t.Errorf("got %s, want %s", line, tt.want)
+				}
+				if asked := strings.Join(host.requests, ""); (asked != "") != (tt.asked != "") || !strings.Contains(asked, tt.asked) {
+					t.Errorf("the model was asked %q, want %q", asked, tt.asked)
+				}
+			})
+		})
 	}
-	q := asked[0]
-	if q.Kind != run.QuestionSampling || q.Survives || q.Model != "poet-1" || len(asked) != 1 {
-		t.Errorf("got %+v, want the review", asked)
-	}
-	if err := a.Reply(t.Context(), theRun, q.Allow()); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
-	diff(t, "result", lines(history(got))[2], `tool: 1/sample→"roses"`)
-	diff(t, "what servers took", got.Spent.Sampling, run.Sampling{Requests: 1, Tokens: 5})
 }
 
 // A process that ends after a completion does not pay for it again.
