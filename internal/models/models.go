@@ -42,6 +42,8 @@ type Model struct {
 	Price     *price.Price               `json:"price"`     // nil: unknown
 
 	Context int64 `json:"context"` // older name of window
+
+	Retries int `json:"-"` // after temporary failures; 0: as the model has them
 }
 
 // Messages is the name of Anthropic's API.
@@ -84,10 +86,10 @@ func (m *Model) Discover(ctx context.Context) {
 // Open returns the model. retrying is called before the wait for another attempt; it may be nil.
 func (m *Model) Open(retrying func(error, time.Duration)) (agent.Model, error) {
 	if m.API == Messages {
-		return anthropicmodel.New(m.Key, m.Name, &anthropicmodel.Options{BaseURL: m.BaseURL, Effort: m.Effort, MaxTokens: m.MaxTokens, Retrying: retrying})
+		return anthropicmodel.New(m.Key, m.Name, &anthropicmodel.Options{BaseURL: m.BaseURL, Effort: m.Effort, MaxTokens: m.MaxTokens, Retries: m.Retries, Retrying: retrying})
 	}
 	return openaimodel.New(m.Config(), m.Name, &openaimodel.Options{
-		API: m.API, Host: m.Host, ReasoningEffort: m.Effort, MaxTokens: m.MaxTokens, Extra: m.Extra, Window: m.Window, Retrying: retrying,
+		API: m.API, Host: m.Host, ReasoningEffort: m.Effort, MaxTokens: m.MaxTokens, Extra: m.Extra, Window: m.Window, Retries: m.Retries, Retrying: retrying,
 	})
 }
 

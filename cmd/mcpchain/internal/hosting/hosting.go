@@ -165,6 +165,7 @@ func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.L
 		m.Discover(ctx)
 		logger.Info("the model", "name", m.Name, "host", hostOf(m.BaseURL))
 	}
+	m.Retries = retries
 	m.LLM, err = m.Open(func(err error, wait time.Duration) {
 		logger.Warn("the model is asked again", "after", wait, "error", err)
 	})
@@ -173,6 +174,9 @@ func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.L
 	}
 	return m, nil
 }
+
+// retries are more than a person at a terminal waits for: 4 take 4 to 8 s, and a gateway that is restarted is back by then.
+const retries = 4
 
 // hostOf is the host of a base URL, without what may be secret.
 func hostOf(base string) string {

@@ -140,6 +140,7 @@ func TestModelAway(t *testing.T) {
 	}{
 		"for long":    {1 << 30, "3600", false, run.StatusFailed, "HTTP status 429: slow_down: too many (retry after 1h0m0s)", 1},
 		"once":        {1, "0", false, run.StatusFinished, "", 2},
+		"restarted":   {3, "0", false, run.StatusFinished, "", 4},
 		"unreachable": {0, "", true, run.StatusFailed, "connection refused; check the base URL and that the host is up", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -85,7 +85,7 @@ func TestQuestions(t *testing.T) {
 }
 
 func TestStreamResumes(t *testing.T) {
-	p := person{t, start(t, settings(t), nil), "demo-ada"}
+	p := person{t, start(t, settings(t, "-streams", "100", "-rate", "60000"), nil), "demo-ada"}
 	id := p.run("Count to 3")
 	all := p.follow(id, "", is("answer"))
 	for i, e := range all {

@@ -56,7 +56,10 @@ func (t *Table) Again() (users int, err error) {
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}
-		if len(words) != 2 || len(words[1]) < leastToken || len(words[0]) > MaxUser {
+		if len(words) != 2 {
+			return 0, fmt.Errorf("%s:%d: want two words, a user and a token, and got %d", t.path, n, len(words))
+		}
+		if len(words[1]) < leastToken || len(words[0]) > MaxUser {
 			return 0, fmt.Errorf("%s:%d: want a user of at most %d bytes and a token of at least %d", t.path, n, MaxUser, leastToken)
 		}
 		hash := hashOf(words[1])
@@ -67,6 +70,9 @@ func (t *Table) Again() (users int, err error) {
 	}
 	if err := lines.Err(); err != nil {
 		return 0, err
+	}
+	if len(hashed) == 0 {
+		return 0, fmt.Errorf("%s: it names no user: want a user and a token on each line", t.path)
 	}
 	t.users.Store(&hashed)
 	return len(slices.Compact(slices.Sorted(maps.Values(hashed)))), nil
