@@ -57,9 +57,11 @@ var layers = []struct {
 	{"internal/kept", []string{"internal/excerpt", "github.com/go-json-experiment/json"}},
 	{"agent/internal/reminder", nil},
 	{"agent/internal/subject", nil},
+	{"adapter/profile", nil},
+	{"internal/schema/rewrite", []string{"adapter/profile", "internal/schema"}},
 	{"internal/schema", []string{"internal/jsonrpc", "internal/schema/tree", "github.com/kaptinlin/jsonschema"}},
-	{"internal/toolschema", []string{"internal/jsonrpc", "internal/schema"}},
-	{"internal/chat", []string{"internal/excerpt", "internal/jsonrpc", "internal/backoff", "internal/sse", "internal/schema/rewrite", "github.com/sashabaranov/go-openai"}},
+	{"internal/toolschema", []string{"adapter/profile", "internal/jsonrpc", "internal/schema"}},
+	{"internal/chat", []string{"adapter/profile", "internal/excerpt", "internal/jsonrpc", "internal/backoff", "internal/sse", "github.com/sashabaranov/go-openai"}},
 	{"mcpclient/internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
 	{"mcpclient/transport", []string{"internal/redact", "internal/excerpt"}},
@@ -79,7 +81,6 @@ var layers = []struct {
 
 	{"hosttext", []string{"mcpclient/mcp"}},
 	{"sampling", []string{"internal/inquiry", "internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/cost", "price", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
-	{"adapter/profile", nil},
 	{"adapter/approval", []string{"internal/excerpt", "internal/private", "mcpclient/mcp", "github.com/tmc/langchaingo"}},
 	{"adapter", []string{"adapter/approval", "adapter/profile", "internal/excerpt", "internal/inquiry", "internal/kept", "internal/jsonrpc", "adapter/internal/search", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"adapter/langchain", []string{"internal/jsonrpc", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},

@@ -22,7 +22,7 @@ func define(all []*Tool, p profile.Profile) *definitions {
 		if rooms[tool.policy] == nil {
 			rooms[tool.policy] = &rewrite.Room{}
 		}
-		written := tool.input.For(rewrite.Target(p), rooms[tool.policy])
+		written := tool.input.For(p, rooms[tool.policy])
 		function := &llms.FunctionDefinition{
 			Name: tool.name, Description: tool.summary(), Parameters: written.Parameters, Strict: written.Strict,
 		}

@@ -16,18 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema"
-	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
-
-// The words of this package mean what they mean to the packages that rewrite schemas.
-func TestWordsOfProfiles(t *testing.T) {
-	targets := []rewrite.Target{rewrite.Plain, rewrite.OpenAI, rewrite.OpenAIStrict, rewrite.Anthropic, rewrite.Gemini, rewrite.GoogleAI, rewrite.LlamaCpp}
-	for i, p := range profile.All() {
-		if string(p) != string(targets[i]) {
-			t.Errorf("got %q, want %q", p, targets[i])
-		}
-	}
-}
 
 // provenance says where the schemas of each file in testdata/schemas come from,
 // and how many there are. What a server listed is as it listed it.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -17,7 +16,7 @@ import (
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
 	return model.Info{
-		Provider: m.providerName(), Name: m.model, Endpoint: m.chat.Endpoint(m.model), Profile: profile.Profile(m.chat.Schemas(m.model)),
+		Provider: m.providerName(), Name: m.model, Endpoint: m.chat.Endpoint(m.model), Profile: m.chat.Schemas(m.model),
 		Window: m.options.Window, MaxTokens: m.options.MaxTokens, Formats: m.enforcesFormat, Media: m.takes,
 	}
 }

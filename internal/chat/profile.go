@@ -11,8 +11,8 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
 // Profile describes how a host's API differs from OpenAI's. A profile with only a
@@ -41,10 +41,10 @@ type Profile struct {
 	AllReasoning bool           // if one message of the assistant has reasoning, all must have some
 	EchoExtra    bool           // earlier tool calls need their extra_content
 
-	Schemas   rewrite.Target // dialect of the parameters of tools; OpenAI's if empty
-	AnyVendor bool           // the model's vendor decides on that dialect
-	Images    imageSupport   // images in messages of the user
-	Audio     bool           // accepts sounds in messages of the user, in OpenAI's form
+	Schemas   profile.Profile // dialect of the parameters of tools; OpenAI's if empty
+	AnyVendor bool            // the model's vendor decides on that dialect
+	Images    imageSupport    // images in messages of the user
+	Audio     bool            // accepts sounds in messages of the user, in OpenAI's form
 	Metadata  metadataSupport
 
 	MaxStop     int  // most stop sequences; 0: 4; negative: none
@@ -128,19 +128,19 @@ func profiles() []Profile {
 			Required: requiredNative, NamedChoice: true, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		// Ollama ignores max_completion_tokens, tool_choice and metadata.
-		{Name: "ollama", Formats: withoutTools, Schemas: rewrite.LlamaCpp, NoneDrops: true, Reasoning: plainReasoning, StreamUsage: true, Images: imageData},
+		{Name: "ollama", Formats: withoutTools, Schemas: profile.LlamaCpp, NoneDrops: true, Reasoning: plainReasoning, StreamUsage: true, Images: imageData},
 		{Name: "vllm", Formats: withoutTools, Required: requiredNative, NamedChoice: true, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true},
-		{Name: "llamacpp", Formats: withoutTools, Schemas: rewrite.LlamaCpp, Required: requiredNative, Parallel: true, Reasoning: reasoningContent, StreamUsage: true,
+		{Name: "llamacpp", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative, Parallel: true, Reasoning: reasoningContent, StreamUsage: true,
 			Images: anyImages, Audio: true},
-		{Name: "lmstudio", Formats: withoutTools, Schemas: rewrite.LlamaCpp, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
+		{Name: "lmstudio", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
 		{Name: "openrouter", Formats: withoutTools, OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true,
 			IDs: plainID, Reasoning: reasoningDetails, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
 		{Name: "groq", Formats: withoutTools, Nameless: true, TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true,
 			Images: anyImages},
 		{Name: "together", Formats: withoutTools, Required: requiredNative, NamedChoice: true, StreamUsage: true,
 			Images: anyImages, Audio: true},
-		{Name: "gemini", Formats: withoutTools, Schemas: rewrite.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true,
+		{Name: "gemini", Formats: withoutTools, Schemas: profile.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true,
 			Images: anyImages, Audio: true},
 		// Mistral: with "none" the text is garbled; usage needs no request; sounds
 		// have another form.
@@ -149,7 +149,7 @@ func profiles() []Profile {
 		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
 			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
-		{Name: "moonshot", Schemas: rewrite.Gemini, EmptyContent: blankContent, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true, Images: imageData},
+		{Name: "moonshot", Schemas: profile.Gemini, EmptyContent: blankContent, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true, Images: imageData},
 	}
 }
 
@@ -282,15 +282,15 @@ func (p *Profile) stops(all []string) []string {
 
 // Schemas returns the dialect of JSON Schema for the parameters of tools of a model
 // at this host.
-func (c *Client) Schemas(model string) rewrite.Target { return c.profile.schemas(model) }
+func (c *Client) Schemas(model string) profile.Profile { return c.profile.schemas(model) }
 
-func (p *Profile) schemas(model string) rewrite.Target {
+func (p *Profile) schemas(model string) profile.Profile {
 	model = strings.ToLower(model)
 	switch {
 	case p.AnyVendor && strings.Contains(model, "claude"):
-		return rewrite.Anthropic
+		return profile.Anthropic
 	case p.AnyVendor && (strings.Contains(model, "gemini") || strings.Contains(model, "kimi")):
-		return rewrite.Gemini
+		return profile.Gemini
 	}
-	return cmp.Or(p.Schemas, rewrite.OpenAI)
+	return cmp.Or(p.Schemas, profile.OpenAI)
 }

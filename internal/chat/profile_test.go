@@ -7,7 +7,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 func TestDetect(t *testing.T) {
@@ -53,19 +53,19 @@ func TestDetect(t *testing.T) {
 func TestSchemas(t *testing.T) {
 	for _, tt := range []struct {
 		host, model string
-		want        rewrite.Target
+		want        profile.Profile
 	}{
-		{"openai", "gpt-5", rewrite.OpenAI},
-		{"openai", "claude-like", rewrite.OpenAI},
-		{"ollama", "qwen3", rewrite.LlamaCpp},
-		{"gemini", "models/any", rewrite.Gemini},
-		{"openrouter", "openai/gpt-5", rewrite.OpenAI},
-		{"openrouter", "anthropic/claude-sonnet-4.5", rewrite.Anthropic},
-		{"openrouter", "google/Gemini-2.5-pro", rewrite.Gemini},
-		{"openrouter", "moonshotai/kimi-k2", rewrite.Gemini},
-		{"moonshot", "kimi-k3", rewrite.Gemini},
-		{"compatible", "claude-sonnet-4-5", rewrite.Anthropic},
-		{"compatible", "llama", rewrite.OpenAI},
+		{"openai", "gpt-5", profile.OpenAI},
+		{"openai", "claude-like", profile.OpenAI},
+		{"ollama", "qwen3", profile.LlamaCpp},
+		{"gemini", "models/any", profile.Gemini},
+		{"openrouter", "openai/gpt-5", profile.OpenAI},
+		{"openrouter", "anthropic/claude-sonnet-4.5", profile.Anthropic},
+		{"openrouter", "google/Gemini-2.5-pro", profile.Gemini},
+		{"openrouter", "moonshotai/kimi-k2", profile.Gemini},
+		{"moonshot", "kimi-k3", profile.Gemini},
+		{"compatible", "claude-sonnet-4-5", profile.Anthropic},
+		{"compatible", "llama", profile.OpenAI},
 	} {
 		c, err := New(openai.DefaultConfig(testKey), &Options{Host: tt.host})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
@@ -14,8 +15,8 @@ import (
 // Written is a schema rewritten for a provider.
 type Written struct {
 	Parameters json.RawMessage
-	Root       map[string]any // the same, decoded; nil for [rewrite.Plain]
-	Strict     bool           // within the subset of [rewrite.OpenAIStrict]
+	Root       map[string]any // the same, decoded; nil for [profile.Plain]
+	Strict     bool           // within the subset of [profile.OpenAIStrict]
 	Wrapped    bool           // all arguments are in the property Schema.Wrapper
 	TurnBack   bool           // [Schema.Arguments] may have to undo the rewriting in the model's arguments
 	Changes    []rewrite.Change
@@ -23,10 +24,10 @@ type Written struct {
 
 // For rewrites the schema for a provider. A schema that needs no changes stays the same, byte for byte. room bounds the
 // schemas of one peer together; see [rewrite.For].
-func (s *Schema) For(target rewrite.Target, room *rewrite.Room) *Written {
+func (s *Schema) For(target profile.Profile, room *rewrite.Room) *Written {
 	w := &Written{Parameters: s.Parameters}
 	w.noteCompletion(s.Root(), target)
-	if target == rewrite.Plain {
+	if target == profile.Plain {
 		return w
 	}
 	r := rewrite.For(target, s.Root(), room)
@@ -39,21 +40,21 @@ func (s *Schema) For(target rewrite.Target, room *rewrite.Room) *Written {
 	}
 	properties, _ := r.Root["properties"].(map[string]any)
 	w.Wrapped = s.Wrapper != "" && properties[s.Wrapper] != nil
-	w.TurnBack = w.Wrapped || r.Changed && target != rewrite.OpenAI && target != rewrite.LlamaCpp
+	w.TurnBack = w.Wrapped || r.Changed && target != profile.OpenAI && target != profile.LlamaCpp
 	return w
 }
 
-// noteCompletion reports what [New] added to the schema. For [rewrite.Plain] it also reports null values that were removed;
+// noteCompletion reports what [New] added to the schema. For [profile.Plain] it also reports null values that were removed;
 // for other targets the rewriting reports them.
-func (w *Written) noteCompletion(root map[string]any, target rewrite.Target) {
+func (w *Written) noteCompletion(root map[string]any, target profile.Profile) {
 	for _, key := range []string{"type", "properties", "required"} {
 		_, there := root[key]
 		switch {
-		case there && target == rewrite.Plain && isNull(root, key):
+		case there && target == profile.Plain && isNull(root, key):
 			w.Changes = append(w.Changes, rewrite.Change{Keyword: key, Note: "null was removed"})
 		case !there && key != "required":
 			c := rewrite.Change{Keyword: key, Note: "the missing keyword is added"}
-			references := target != rewrite.Gemini && target != rewrite.GoogleAI // these have no references
+			references := target != profile.Gemini && target != profile.GoogleAI // these have no references
 			if key == "type" && references && tree.RefersToRoot(root) {
 				c.Effect = rewrite.Narrower
 			}

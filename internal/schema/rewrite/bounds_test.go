@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
@@ -46,7 +47,7 @@ func TestResultsAreBounded(t *testing.T) {
 		"names that are required":           `{"required":[` + each(40_000, `"q%d"`) + `]}`,
 		"exclusive alternatives":            `{"properties":{"v":{"oneOf":[` + each(400, `{"type":"object","required":["a","k%d"]}`) + `]}}}`,
 	} {
-		for _, target := range []Target{Gemini, GoogleAI, OpenAIStrict} {
+		for _, target := range []profile.Profile{profile.Gemini, profile.GoogleAI, profile.OpenAIStrict} {
 			t.Run(fmt.Sprintf("%s/%s", name, target), func(t *testing.T) {
 				root, err := schema.Decode([]byte(in))
 				if err != nil {
@@ -78,7 +79,7 @@ func TestResultsAreBounded(t *testing.T) {
 func TestPathsAreBounded(t *testing.T) {
 	const maxMemory = 200 << 20
 	in := decode(t, `{"type":"object","properties":{"`+strings.Repeat("x", 200_000)+`":{"allOf":[`+each(5000, `{"type":"array","maxItems":%d}`)+`]}}}`)
-	for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI} {
+	for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		out := For(target, in, nil)
@@ -101,7 +102,7 @@ func TestChangesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := For(Gemini, tree.Object(root), nil)
+	out := For(profile.Gemini, tree.Object(root), nil)
 	wider := 0
 	for _, c := range out.Changes {
 		if c.Effect == Wider && c.Keyword == "multipleOf" {

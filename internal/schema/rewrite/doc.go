@@ -3,46 +3,23 @@
 // Arguments are validated against the original schema, so what a rewritten schema cannot express is still checked. It is
 // added to the descriptions for the model. If a provider cannot express a value at all, the model writes it as JSON text,
 // which package toolschema decodes.
+//
+// What the providers of the profiles accept:
+//   - [profile.OpenAI]: JSON Schema with an object without alternatives at the root, and items for every array
+//   - [profile.OpenAIStrict]: few keywords; every property is required, and no others are allowed
+//   - [profile.Anthropic]: JSON Schema 2020-12 with an object without alternatives at the root, and property names of at
+//     most 64 letters, digits and "_.-"
+//   - [profile.Gemini]: a subset of OpenAPI 3.0: one type for each schema, no references, only strings in enumerations
+//   - [profile.LlamaCpp]: as OpenAI, without large bounds, and with simple patterns only, as it makes a grammar of them
+//   - [profile.GoogleAI]: types, descriptions, properties, items and required, which langchaingo forwards to Gemini
 package rewrite
 
 import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
-)
-
-// Target is a provider's dialect of JSON Schema. Profiles of package adapter have the same names.
-type Target string
-
-const (
-	// Plain is the schema as the server wrote it, except for additions that all
-	// providers need.
-	Plain Target = "plain"
-
-	// OpenAI accepts JSON Schema, but requires an object without alternatives at the
-	// root, and items for every array.
-	OpenAI Target = "openai"
-
-	// OpenAIStrict is the subset of structured outputs: every property is required,
-	// no others are allowed, and few keywords are known.
-	OpenAIStrict Target = "openai-strict"
-
-	// Anthropic accepts JSON Schema 2020-12, but requires an object without
-	// alternatives at the root, and property names of at most 64 letters, digits and "_.-".
-	Anthropic Target = "anthropic"
-
-	// Gemini accepts a subset of OpenAPI 3.0: one type for each schema, no
-	// references, and only strings in enumerations.
-	Gemini Target = "gemini"
-
-	// LlamaCpp is the subset that llama.cpp can turn into a grammar: as OpenAI, but without large bounds
-	// and with simple patterns only.
-	LlamaCpp Target = "llamacpp"
-
-	// GoogleAI is the part that langchaingo's googleai and vertex providers forward to
-	// Gemini: types, descriptions, properties, items and required.
-	GoogleAI Target = "googleai"
 )
 
 // Result is a rewritten schema. It shares nothing that is changed with the original.
@@ -50,7 +27,7 @@ type Result struct {
 	Root    map[string]any
 	Changes []Change // without those that matter to nobody; see Report.Silent
 	Changed bool     // Root differs from the original
-	Strict  bool     // Root is within the subset of OpenAIStrict
+	Strict  bool     // Root is within the subset of [profile.OpenAIStrict]
 }
 
 // For rewrites a schema whose root is an object. The schema must have been compiled, so that its keywords have values of
@@ -58,22 +35,22 @@ type Result struct {
 //
 // If the provider refuses a keyword at the root, such as anyOf, the root becomes the schema of one property, which
 // [WrapperName] names.
-func For(target Target, root map[string]any, room *Room) Result {
+func For(target profile.Profile, root map[string]any, room *Room) Result {
 	if room == nil {
 		room = &Room{}
 	}
 	r := &Report{Full: min(maxChanges, max(maxListed-room.changes, 0))}
 	result := Result{Changed: true}
 	switch target {
-	case Gemini, GoogleAI:
+	case profile.Gemini, profile.GoogleAI:
 		result.Root = writeGemini(target, root, r, room)
-	case OpenAIStrict:
+	case profile.OpenAIStrict:
 		if result.Root, result.Strict = writeStrict(root, r, room); result.Strict {
 			result.Changed = r.Silent || len(r.Changes) > 0
 			break
 		}
 		why := r.Changes[len(r.Changes)-1]
-		result = For(OpenAI, root, room)
+		result = For(profile.OpenAI, root, room)
 		result.Changes = append([]Change{why}, result.Changes...)
 		return result
 	default:
@@ -86,7 +63,7 @@ func For(target Target, root map[string]any, room *Room) Result {
 }
 
 // writeStandard writes JSON Schema 2020-12 with a root that OpenAI and Anthropic accept.
-func writeStandard(target Target, root map[string]any, r *Report) map[string]any {
+func writeStandard(target profile.Profile, root map[string]any, r *Report) map[string]any {
 	name := WrapperName(root)
 	source := followRoot(root, r)
 	wraps := name != "" && tree.HasAny(source, refusedRoots[target])
@@ -95,9 +72,9 @@ func writeStandard(target Target, root map[string]any, r *Report) map[string]any
 		r.Note("", "", Same, wrapNote(name))
 		source = wrapRoot(root, name)
 	}
-	doc := modernize(source, modernOptions{addItems: target == OpenAI, plainNames: target == Anthropic}, r)
+	doc := modernize(source, modernOptions{addItems: target == profile.OpenAI, plainNames: target == profile.Anthropic}, r)
 	out := doc.Root
-	if target == LlamaCpp {
+	if target == profile.LlamaCpp {
 		out = tree.Object((&llama{r, doc.Document}).schema(out, ""))
 	}
 	if wraps {
@@ -112,10 +89,10 @@ func writeStandard(target Target, root map[string]any, r *Report) map[string]any
 }
 
 // refusedRoots are the keywords that a provider refuses at the root.
-var refusedRoots = map[Target][]string{
-	OpenAI:    {"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"},
-	Anthropic: {"$ref", "allOf", "anyOf", "oneOf"},
-	LlamaCpp:  {"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"},
+var refusedRoots = map[profile.Profile][]string{
+	profile.OpenAI:    {"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"},
+	profile.Anthropic: {"$ref", "allOf", "anyOf", "oneOf"},
+	profile.LlamaCpp:  {"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"},
 }
 
 // objectRoot gives a root the type object, and properties. referred says that a reference leads to the root.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -23,7 +24,7 @@ var unrolled = []int{3, 2, 1, 0}
 const maxUnrolled = 500
 
 // writeGemini writes a root in Gemini's subset of OpenAPI.
-func writeGemini(target Target, root map[string]any, r *Report, room *Room) map[string]any {
+func writeGemini(target profile.Profile, root map[string]any, r *Report, room *Room) map[string]any {
 	d := modernize(root, modernOptions{inline: true}, r)
 	in := maps.Clone(d.Root) // references lead to the root as it was
 	objectRoot(in, false, r)
@@ -36,7 +37,7 @@ func writeGemini(target Target, root map[string]any, r *Report, room *Room) map[
 		if levels > 0 {
 			b.nodes, b.steps = min(b.nodes, maxUnrolled), maxSteps/16
 		}
-		g := &gemini{forms{r, &b, target == GoogleAI}, d, levels}
+		g := &gemini{forms{r, &b, target == profile.GoogleAI}, d, levels}
 		out = g.schema(in, "", nil)
 		if out != nil && !b.over() || levels == 0 {
 			room.spend(*whole, b, r)
@@ -47,7 +48,7 @@ func writeGemini(target Target, root map[string]any, r *Report, room *Room) map[
 }
 
 // geminiRoot turns a written root into an object with at least one property, which Gemini requires.
-func geminiRoot(out map[string]any, name string, target Target, r *Report) map[string]any {
+func geminiRoot(out map[string]any, name string, target profile.Profile, r *Report) map[string]any {
 	switch {
 	case out == nil:
 		r.Note("", "", Wider, "left to validation, because it allows no arguments")
@@ -64,7 +65,7 @@ func geminiRoot(out map[string]any, name string, target Target, r *Report) map[s
 	}
 	r.Note("", "properties", Same, "a placeholder, because an object without properties is refused")
 	placeholder := map[string]any{"type": "boolean", "description": "Leave it out: there are no parameters."}
-	if target == Gemini {
+	if target == profile.Gemini {
 		placeholder["nullable"] = true
 	}
 	out["properties"] = map[string]any{Placeholder: placeholder}

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,7 +13,7 @@ func TestOrderOfChanges(t *testing.T) {
 	var want []string
 	for i := range 50 {
 		var got []string
-		for _, c := range For(OpenAI, in, nil).Changes {
+		for _, c := range For(profile.OpenAI, in, nil).Changes {
 			got = append(got, c.Path+" "+c.Keyword)
 		}
 		if i == 0 {

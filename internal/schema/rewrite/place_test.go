@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -11,26 +12,26 @@ import (
 // words of its draft.
 func TestPlacesOfChanges(t *testing.T) {
 	for name, tt := range map[string]struct {
-		target        Target
+		target        profile.Profile
 		in            string
 		path, keyword string
 	}{
-		"unevaluatedItems":                   {GoogleAI, `{"properties":{"a":{"type":"array","unevaluatedItems":{"enum":[1]}}}}`, "/properties/a/unevaluatedItems", "enum"},
-		"unevaluatedItems of an alternative": {GoogleAI, `{"properties":{"a":{"anyOf":[{"type":"array","unevaluatedItems":{"enum":[1]}},{"type":"null"}]}}}`, "/properties/a/anyOf/0/unevaluatedItems", "enum"},
-		"a part":                             {Gemini, `{"properties":{"a":{"allOf":[{"properties":{"n":{"type":"integer","multipleOf":5}}},{"type":"object"}]}}}`, "/properties/a/allOf/0/properties/n", "multipleOf"},
-		"a list of items":                    {Gemini, `{"properties":{"a":{"type":"array","items":[{"type":"integer","multipleOf":5}],"additionalItems":{"type":"object","properties":{"":{"type":"integer","multipleOf":5}}}}}}`, "/properties/a/items/0", "multipleOf"},
-		"further items":                      {Gemini, `{"properties":{"a":{"type":"array","items":[{"type":"integer","multipleOf":5}],"additionalItems":{"type":"object","properties":{"":{"type":"integer","multipleOf":5}}}}}}`, "/properties/a/additionalItems/properties/", "multipleOf"},
-		"a pattern":                          {Gemini, `{"properties":{"a":{"type":"object","required":["n"],"patternProperties":{"^n/":{},"^n":{"type":"integer","multipleOf":5}}}}}`, "/properties/a/patternProperties/^n", "multipleOf"},
-		"an alternative of the root":         {GoogleAI, `{"anyOf":[{"properties":{"n":{"type":"string","maxLength":3}}},{"required":["m"]}]}`, "/anyOf/0/properties/n", "maxLength"},
-		"what the root refers to":            {GoogleAI, `{"$ref":"#/$defs/d","$defs":{"d":{"properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/n", "maxLength"},
-		"what a property refers to":          {GoogleAI, `{"properties":{"a":{"$ref":"#/$defs/d"}},"$defs":{"d":{"type":"object","properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/a/properties/n", "maxLength"},
+		"unevaluatedItems":                   {profile.GoogleAI, `{"properties":{"a":{"type":"array","unevaluatedItems":{"enum":[1]}}}}`, "/properties/a/unevaluatedItems", "enum"},
+		"unevaluatedItems of an alternative": {profile.GoogleAI, `{"properties":{"a":{"anyOf":[{"type":"array","unevaluatedItems":{"enum":[1]}},{"type":"null"}]}}}`, "/properties/a/anyOf/0/unevaluatedItems", "enum"},
+		"a part":                             {profile.Gemini, `{"properties":{"a":{"allOf":[{"properties":{"n":{"type":"integer","multipleOf":5}}},{"type":"object"}]}}}`, "/properties/a/allOf/0/properties/n", "multipleOf"},
+		"a list of items":                    {profile.Gemini, `{"properties":{"a":{"type":"array","items":[{"type":"integer","multipleOf":5}],"additionalItems":{"type":"object","properties":{"":{"type":"integer","multipleOf":5}}}}}}`, "/properties/a/items/0", "multipleOf"},
+		"further items":                      {profile.Gemini, `{"properties":{"a":{"type":"array","items":[{"type":"integer","multipleOf":5}],"additionalItems":{"type":"object","properties":{"":{"type":"integer","multipleOf":5}}}}}}`, "/properties/a/additionalItems/properties/", "multipleOf"},
+		"a pattern":                          {profile.Gemini, `{"properties":{"a":{"type":"object","required":["n"],"patternProperties":{"^n/":{},"^n":{"type":"integer","multipleOf":5}}}}}`, "/properties/a/patternProperties/^n", "multipleOf"},
+		"an alternative of the root":         {profile.GoogleAI, `{"anyOf":[{"properties":{"n":{"type":"string","maxLength":3}}},{"required":["m"]}]}`, "/anyOf/0/properties/n", "maxLength"},
+		"what the root refers to":            {profile.GoogleAI, `{"$ref":"#/$defs/d","$defs":{"d":{"properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/n", "maxLength"},
+		"what a property refers to":          {profile.GoogleAI, `{"properties":{"a":{"$ref":"#/$defs/d"}},"$defs":{"d":{"type":"object","properties":{"n":{"type":"string","maxLength":3}}}}}`, "/properties/a/properties/n", "maxLength"},
 
-		"a keyword of a part":              {Gemini, `{"properties":{"a":{"description":"d","allOf":[{"type":"integer"},{"multipleOf":5}]}}}`, "/properties/a", "multipleOf"},
-		"a keyword of a part of a part":    {Gemini, `{"properties":{"a":{"allOf":[{"type":"integer"},{"minimum":1,"allOf":[{"multipleOf":5}]}]}}}`, "/properties/a", "multipleOf"},
-		"a keyword beside alternatives":    {Gemini, `{"properties":{"a":{"multipleOf":5,"anyOf":[{"type":"integer"},{"type":"boolean"}]}}}`, "/properties/a/anyOf/0", "multipleOf"},
-		"a keyword of an alternative":      {Gemini, `{"properties":{"a":{"minimum":1,"anyOf":[{"type":"integer","multipleOf":5},{"type":"boolean"}]}}}`, "/properties/a/anyOf/0", "multipleOf"},
-		"a keyword of a part of the root":  {Gemini, `{"allOf":[{"properties":{"a":{}}},{"allOf":[{"dependentRequired":{"a":["b"]}}],"not":{"pattern":"^x"}}]}`, "", "not"},
-		"a keyword of what is referred to": {Gemini, `{"properties":{"a":{"allOf":[{"$ref":"#/$defs/d"}]}},"$defs":{"d":{"type":"integer","multipleOf":5}}}`, "/properties/a", "multipleOf"},
+		"a keyword of a part":              {profile.Gemini, `{"properties":{"a":{"description":"d","allOf":[{"type":"integer"},{"multipleOf":5}]}}}`, "/properties/a", "multipleOf"},
+		"a keyword of a part of a part":    {profile.Gemini, `{"properties":{"a":{"allOf":[{"type":"integer"},{"minimum":1,"allOf":[{"multipleOf":5}]}]}}}`, "/properties/a", "multipleOf"},
+		"a keyword beside alternatives":    {profile.Gemini, `{"properties":{"a":{"multipleOf":5,"anyOf":[{"type":"integer"},{"type":"boolean"}]}}}`, "/properties/a/anyOf/0", "multipleOf"},
+		"a keyword of an alternative":      {profile.Gemini, `{"properties":{"a":{"minimum":1,"anyOf":[{"type":"integer","multipleOf":5},{"type":"boolean"}]}}}`, "/properties/a/anyOf/0", "multipleOf"},
+		"a keyword of a part of the root":  {profile.Gemini, `{"allOf":[{"properties":{"a":{}}},{"allOf":[{"dependentRequired":{"a":["b"]}}],"not":{"pattern":"^x"}}]}`, "", "not"},
+		"a keyword of what is referred to": {profile.Gemini, `{"properties":{"a":{"allOf":[{"$ref":"#/$defs/d"}]}},"$defs":{"d":{"type":"integer","multipleOf":5}}}`, "/properties/a", "multipleOf"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes := For(tt.target, decode(t, tt.in), nil).Changes
@@ -47,7 +48,7 @@ func TestPlacesOfChanges(t *testing.T) {
 // alternatives, too.
 func TestContainsInAnAlternative(t *testing.T) {
 	in := `{"properties":{"a":{"anyOf":[{"type":"array","contains":{"enum":["x"]},"unevaluatedItems":false},{"type":"null"}]}}}`
-	out := For(Gemini, decode(t, in), nil).Root
+	out := For(profile.Gemini, decode(t, in), nil).Root
 	want := `{"items":{"enum":["x"],"format":"enum","type":"string"},"minItems":1,"nullable":true,"type":"array"}`
 	if got := tree.Show(tree.Object(out["properties"])["a"]); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -58,7 +59,7 @@ func TestContainsInAnAlternative(t *testing.T) {
 func TestChangesAreDistinct(t *testing.T) {
 	in := `{"properties":{"v":{"type":"object","properties":{"a":{"type":["string","null"]}},"anyOf":[{"required":["a"]},{"required":["b"]}]}}}`
 	count := map[Change]int{}
-	for _, c := range For(Gemini, decode(t, in), nil).Changes {
+	for _, c := range For(profile.Gemini, decode(t, in), nil).Changes {
 		count[c]++
 	}
 	nullable := Change{Path: "/properties/v/properties/a", Keyword: "type", Effect: Same, Note: "null is written as nullable"}

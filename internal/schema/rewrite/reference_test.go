@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -14,7 +15,7 @@ import (
 // together.
 func TestDependenciesOfTwoDrafts(t *testing.T) {
 	in := decode(t, `{"properties":{},"dependencies":{"a":["b"],"s":{"required":["x"]}},"dependentRequired":{"a":["c"],"d":["e"]},"dependentSchemas":{"s":{"required":["y"]}}}`)
-	root := For(OpenAI, in, nil).Root
+	root := For(profile.OpenAI, in, nil).Root
 	want := `{"dependentRequired":{"a":["c","b"],"d":["e"]},"dependentSchemas":{"s":{"allOf":[{"required":["y"]},{"required":["x"]}]}},"properties":{},"type":"object"}`
 	if got := tree.Show(root); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -26,7 +27,7 @@ func TestPathsArePointers(t *testing.T) {
 	in := decode(t, `{"properties":{"a b":{"type":"array","items":[{"type":"string"}],"additionalItems":{"type":"integer"}},"c":{"$ref":"#/properties/a%20b/items/0"},
 		"d":{"$ref":"#/properties/a b/additionalItems"},"e":{"$ref":"#/properties/f/dependencies/x/properties/p"},"f":{"dependencies":{"x":{"properties":{"p":{"type":"null"}}}}}}}`)
 	doc := &tree.Document{Root: in, Left: 1000}
-	out := For(Anthropic, in, nil)
+	out := For(profile.Anthropic, in, nil)
 	for _, c := range out.Changes {
 		if _, ok := doc.Resolve("#" + c.Path); !ok {
 			t.Errorf("got a change of %q, want a pointer to what is there", c.Path)
@@ -58,7 +59,7 @@ func TestMergingIsBounded(t *testing.T) {
 		"names of parts":        {`{"allOf":[{"required":[` + quoted("a", 40_000) + `]}` + strings.Repeat(`,{"required":["z"]}`, 190) + `]}`, 400},
 	} {
 		in := decode(t, tt.schema)
-		for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, GoogleAI} {
+		for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.GoogleAI} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			root := For(target, in, nil).Root

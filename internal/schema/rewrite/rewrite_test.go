@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
@@ -24,7 +25,7 @@ func decode(t *testing.T, raw string) map[string]any {
 func TestFor(t *testing.T) {
 	var tests []struct {
 		Name     string
-		Target   Target
+		Target   profile.Profile
 		In, Want json.RawMessage
 		Changes  []string // path keyword effect
 	}
@@ -67,7 +68,7 @@ func TestForIsBounded(t *testing.T) {
 		defs = append(defs, fmt.Sprintf(`"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1))
 	}
 	in := decode(t, `{"type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{`+strings.Join(defs, ",")+`,"d60":{}}}`)
-	for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI} {
+	for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 		raw, err := json.Marshal(For(target, in, nil).Root)
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +127,7 @@ func TestForOfHostileSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		for _, target := range []Target{OpenAI, OpenAIStrict, Anthropic, Gemini, GoogleAI} {
+		for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 			t.Run(fmt.Sprint(name, " ", target), func(t *testing.T) {
 				raw, err := json.Marshal(For(target, s.Root().(map[string]any), nil).Root)
 				if err != nil {
