@@ -48,7 +48,7 @@ func (t *Transport) fits(tok *token) bool {
 	case "Bearer":
 		return sendable(tok.Access) && (t.dpop == nil || !t.opts.DPoP.Require)
 	case "DPoP":
-		return sendable(tok.Access) && tok.Thumbprint == t.dpop.print()
+		return sendable(tok.Access) && t.dpop != nil && tok.Thumbprint == t.dpop.print()
 	}
 	return false
 }

@@ -238,6 +238,28 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// TestTokenOfADamagedStore has a token that says that it is bound to a key, and not to which: it is not used.
+func TestTokenOfADamagedStore(t *testing.T) {
+	w := newWorld(t)
+	opts := w.options()
+	opts.Store = MemoryStore()
+	auth := w.transport(opts)
+	w.mustCall(auth)
+	kept, err := auth.stored(t.Context())
+	if err != nil || kept == nil {
+		t.Fatal(kept, err)
+	}
+	tok := *auth.sessions.now().token
+	tok.Type, tok.Thumbprint, tok.Refresh = "DPoP", "", ""
+	if err := save(t.Context(), opts.Store, auth.tokenKey(kept.Resource, kept.Issuer), &tok); err != nil {
+		t.Fatal(err)
+	}
+	w.mustCall(w.transport(opts))
+	if len(w.asked) != 2 {
+		t.Errorf("got %d sign-ins, want another one", len(w.asked))
+	}
+}
+
 func TestLifetime(t *testing.T) {
 	tests := map[string]struct {
 		want time.Duration
