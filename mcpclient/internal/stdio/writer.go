@@ -146,7 +146,10 @@ func (w *writer) run() {
 		w.admitLocked()
 	}
 	w.queued -= len(w.next)
-	w.next, w.running = nil, false
+	if w.stopped {
+		w.next = nil
+	}
+	w.running = false
 	if w.idle != nil {
 		close(w.idle)
 		w.idle = nil
