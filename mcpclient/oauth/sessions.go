@@ -151,13 +151,15 @@ func (s *sessions) isLoaded() bool {
 	return s.loaded
 }
 
-// load takes the session of the store, nil for none, unless there is one already.
+// load takes the session that was read from the store, nil for none, unless there is one already, or clear has
+// forgotten it meanwhile.
 func (s *sessions) load(stored *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.loaded = true; s.current == nil {
+	if !s.loaded && s.current == nil {
 		s.current = stored
 	}
+	s.loaded = true
 }
 
 // close lets no flight begin any more.

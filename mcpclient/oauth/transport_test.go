@@ -203,6 +203,20 @@ func TestSignOutMeanwhile(t *testing.T) {
 	})
 }
 
+// TestSignOutWhileTheStoreIsRead forgets a session that was read before the store was emptied.
+func TestSignOutWhileTheStoreIsRead(t *testing.T) {
+	var s sessions
+	release, err := s.clear(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.load(new(session))
+	release()
+	if got := s.now(); got != nil {
+		t.Errorf("got the session %v after signing out, want none", got)
+	}
+}
+
 // TestTokenStaysHome: other origins, and requests with an Authorization of
 // their own, get no token.
 func TestTokenStaysHome(t *testing.T) {
