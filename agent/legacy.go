@@ -211,10 +211,7 @@ func (p *person) closeHeld() error {
 
 // cancelled is the answer to a question that no server waits for.
 func cancelled(q *run.Question, why string) run.Reply {
-	a := q.Cancel()
-	if q.Kind == run.QuestionSampling {
-		a = q.Deny("")
-	}
-	a.Reason, a.At = why, time.Now().UTC().Truncate(time.Millisecond)
+	a := expired(q, time.Now())
+	a.Reason = why
 	return a
 }

@@ -34,7 +34,7 @@ func (o own) edit(text string) tea.Cmd {
 		return func() tea.Msg { return writtenMsg{err: err} }
 	}
 	command := o.command(path)
-	if command.Err != nil { // there is none: bubbletea draws nothing any more if it takes the terminal back before it has stopped drawing
+	if command.Err != nil { // an editor that is not found ends at once, and bubbletea may not draw again after one that does
 		_ = os.RemoveAll(filepath.Dir(path))
 		return func() tea.Msg { return writtenMsg{err: command.Err} }
 	}
