@@ -17,6 +17,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/markdown"
@@ -85,6 +86,10 @@ func Open(ctx context.Context, o Options) *Terminal {
 	t.canvas.answers = make(chan answer, 1)
 	t.output = &output{File: o.Out, drawn: make(chan struct{}), busy: make(chan struct{}, 1)}
 	t.frame.written = t.output.frames.Load
+	if width, height, err := term.GetSize(int(o.Out.Fd())); err == nil { // the library tells it some time after the first frame
+		t.width.Store(int64(width))
+		t.height.Store(int64(height))
+	}
 	t.program = tea.NewProgram(newModel(t, o), tea.WithInput(o.In), tea.WithOutput(t.output), tea.WithoutSignalHandler())
 	go func() {
 		defer close(t.done)
@@ -305,7 +310,7 @@ func (t *Terminal) printLocked(lines []string) {
 	}
 }
 
-// columns returns the width of the terminal, or a usual width before the first frame.
+// columns returns the width of the terminal, or a usual width if it is not known.
 func (t *Terminal) columns() int {
 	if width := int(t.width.Load()); width > 0 {
 		return width
