@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -29,22 +28,8 @@ type Provider struct {
 func StartProvider(t testing.TB, resource string, life time.Duration) *Provider {
 	t.Helper()
 	set := install(t)
-	port := freePort(t)
-	set.Listen(t, regexp.MustCompile(`^(listening)$`), set.Path("provider.mjs"), port, resource, fmt.Sprint(int(life.Seconds())))
+	port := set.Listen(t, regexp.MustCompile(`^listening at (\d+)$`), set.Path("provider.mjs"), resource, fmt.Sprint(int(life.Seconds())))
 	return &Provider{Issuer: "http://127.0.0.1:" + port, Login: "ada"}
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 var (

@@ -1,9 +1,17 @@
 // An authorization server for tests: oidc-provider, with accounts that any
-// password opens. Arguments: its port, the URL of the one resource that it
-// gives tokens for, the life of an access token in seconds.
+// password opens. It listens at a free port, and prints it. Arguments: the URL
+// of the one resource that it gives tokens for, the life of an access token in
+// seconds.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { Provider, errors } from 'oidc-provider';
 
-const [port, resource, life] = process.argv.slice(2);
+const [resource, life] = process.argv.slice(2);
+
+const server = createServer();
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const { port } = server.address();
 
 const provider = new Provider(`http://127.0.0.1:${port}`, {
   scopes: ['openid', 'offline_access'],
@@ -30,4 +38,5 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   ttl: { AccessToken: Number(life), ClientCredentials: Number(life), RefreshToken: 3600, Grant: 3600, Session: 3600, Interaction: 600, IdToken: 600 },
   findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
 });
-provider.listen(Number(port), '127.0.0.1', () => console.log('listening'));
+server.on('request', provider.callback());
+console.log(`listening at ${port}`);
