@@ -59,6 +59,7 @@ func (w *person) askForm() {
 // TestAllowAsShown allows long arguments, and changes arguments with a number that JavaScript cannot
 // hold. The server gets each byte.
 func TestAllowAsShown(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 4)
 	s := sdk.NewServer(&sdk.Implementation{Name: "store", Version: "1"}, nil)
 	s.AddTool(&sdk.Tool{Name: "keep", Description: "Keeps.", InputSchema: json.RawMessage(`{"type": "object"}`)},
@@ -88,6 +89,7 @@ func TestAllowAsShown(t *testing.T) {
 
 // TestHostilePattern fills in a form whose pattern never ends in JavaScript.
 func TestHostilePattern(t *testing.T) {
+	t.Parallel()
 	filled := strings.Repeat("a", 60)
 	server, got := asking(t, `{"type": "object", "properties": {
 		"code": {"type": "string", "title": "Code", "pattern": "^(?:.*.*.*.*.*.*.*.*.*.*x|a*)$", "default": "`+filled+`"}}}`)
@@ -102,6 +104,7 @@ func TestHostilePattern(t *testing.T) {
 
 // TestClearedDefault clears what a server has filled in. The server does not get it.
 func TestClearedDefault(t *testing.T) {
+	t.Parallel()
 	server, got := asking(t, `{"type": "object", "properties": {
 		"comment": {"type": "string", "title": "Comment", "default": "I agree"},
 		"days":    {"type": "array", "title": "Days", "items": {"type": "string", "enum": ["Mon", "Tue"]}, "default": ["Mon"]},
@@ -122,6 +125,7 @@ func TestClearedDefault(t *testing.T) {
 // TestDeclineFails has the server be away while a person declines to open a doubtful page. To open it
 // still takes the consent.
 func TestDeclineFails(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.expectErrors("net::ERR")

@@ -7,6 +7,7 @@ import (
 
 // TestForm fills in each kind of field, wrong ones first.
 func TestForm(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask("call register {}")
@@ -60,6 +61,7 @@ func TestForm(t *testing.T) {
 
 // TestFormIsCheckedAgain sends a form past the checks of the page.
 func TestFormIsCheckedAgain(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask("call register {}")
@@ -85,6 +87,7 @@ func TestFormIsCheckedAgain(t *testing.T) {
 
 // TestVisit consents to open a page, whose host is set apart.
 func TestVisit(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	eval[bool](ada, "(window.opened = [], window.open = (...a) => { window.opened.push(a.join(' ')); }, true)")
@@ -127,6 +130,7 @@ func TestVisit(t *testing.T) {
 
 // TestSampling reviews what a server asks the model.
 func TestSampling(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask("Summarize: Version 1.5 is out. It is fast.")

@@ -14,6 +14,7 @@ import (
 
 // TestCallBesideAForm allows a call while the form of another one of the same server is open: it runs at once.
 func TestCallBesideAForm(t *testing.T) {
+	t.Parallel()
 	s := sdk.NewServer(&sdk.Implementation{Name: "desk", Version: "1"}, nil)
 	said := func(text string) *sdk.CallToolResult {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}

@@ -165,6 +165,7 @@ func (m *terminal) opens(call, tool string) *person {
 
 // TestViewOfChatbot shows a view on the chatbot's page, and has the person decide in the terminal on what the view wants.
 func TestViewOfChatbot(t *testing.T) {
+	t.Parallel()
 	servers, err := demoservers.Start()
 	if err != nil {
 		t.Fatal(err)
@@ -217,6 +218,7 @@ func TestViewOfChatbot(t *testing.T) {
 
 // TestRealViewOfChatbot shows a view of the official repository, which is made with the official library.
 func TestRealViewOfChatbot(t *testing.T) {
+	t.Parallel()
 	servers := proctest.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "apps", "testdata", "servers")))
 	m := startChatbot(t, map[string]any{"clock": map[string]any{
 		"command": servers.Node(), "args": []string{filepath.Join(servers.Module("@modelcontextprotocol/server-basic-vanillajs"), "dist", "index.js"), "--stdio"},

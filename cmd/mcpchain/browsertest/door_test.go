@@ -22,6 +22,7 @@ func write(t *testing.T, name, text string) (path string) {
 
 // TestSignInByToken signs in by the token of a file, and is signed out when a hangup has the file read without it.
 func TestSignInByToken(t *testing.T) {
+	t.Parallel()
 	users := write(t, "users.txt", "Ada 0123456789abcdef\n")
 	p := start(t, "-users", users)
 	ada := open(t, p, nil)
@@ -50,6 +51,7 @@ func TestSignInByToken(t *testing.T) {
 
 // TestServersWithMistakes shows on the panel which servers of the file are left out, and why.
 func TestServersWithMistakes(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-config", write(t, "mcp.json", `{"mcpServers": {
 		"files": {"comand": "file-server"},
 		"search": {"command": "search-server", "timeout": 2000}
@@ -65,6 +67,7 @@ func TestServersWithMistakes(t *testing.T) {
 
 // TestTokensOfAnAnswer has a question need more tokens than its answer may use: the page says so in words.
 func TestTokensOfAnAnswer(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-turn-tokens", "800")
 	ada := visit(t, p, "Ada")
 	ada.ask("What is 17 plus 25?")
@@ -75,6 +78,7 @@ func TestTokensOfAnAnswer(t *testing.T) {
 
 // TestRoomOfAUser keeps as many conversations as there may be: the page says what to do, and takes the question when one is deleted.
 func TestRoomOfAUser(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-stored", "1")
 	ada := visit(t, p, "Ada")
 	ada.ask("What is 17 plus 25?")

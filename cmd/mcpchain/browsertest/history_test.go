@@ -32,6 +32,7 @@ func second() []byte {
 
 // TestSound has the browser decode a sound of a server, also after a reload, and in the conversation that another question begins.
 func TestSound(t *testing.T) {
+	t.Parallel()
 	s := sdk.NewServer(&sdk.Implementation{Name: "band", Version: "1"}, nil)
 	sdk.AddTool(s, &sdk.Tool{Name: "sing", Description: "Sings."}, func(context.Context, *sdk.CallToolRequest, struct {
 		Song string `json:"song"`
@@ -79,6 +80,7 @@ func TestSound(t *testing.T) {
 
 // TestTotals counts the tokens of what a server asks the model, too.
 func TestTotals(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	long := "Summarize: Version 1.5 is out. " + strings.Repeat("It is fast. ", 60) // each request to the model has all of it
@@ -136,6 +138,7 @@ func send(t *testing.T, c *http.Client, method, to, body string) int {
 // TestOlderConversations reaches conversations beyond the first page of the list, by keys, deletes one, and has others
 // begin meanwhile.
 func TestOlderConversations(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-rate", "10000")
 	c := client(t, p, "Ada")
 	const all = 110
@@ -185,6 +188,7 @@ func TestOlderConversations(t *testing.T) {
 // TestStopAfterKill stops one conversation and deletes another right after the program was killed: the process before
 // still has their leases.
 func TestStopAfterKill(t *testing.T) {
+	t.Parallel()
 	over := make(chan struct{})
 	p := start(t, serving(t, "counter", counting(over))...)
 	t.Cleanup(func() { close(over) })

@@ -25,6 +25,7 @@ func (w *person) unharmed() {
 
 // TestHostileModel shows what a model writes as text, however much it is.
 func TestHostileModel(t *testing.T) {
+	t.Parallel()
 	table := []string{"| a | b |\n|---|---|\n"}
 	for range 1000 {
 		table = append(table, "| "+markup+" | x |\n")
@@ -105,6 +106,7 @@ func hostile(got chan<- map[string]any) *sdk.Server {
 
 // TestHostileServer has a server use names and texts that mean something to a page.
 func TestHostileServer(t *testing.T) {
+	t.Parallel()
 	got := make(chan map[string]any, 1)
 	p := start(t, serving(t, "evil", hostile(got))...)
 	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")
@@ -142,6 +144,7 @@ func TestHostileServer(t *testing.T) {
 
 // TestDoubt has the program killed in a call that must not be made twice.
 func TestDoubt(t *testing.T) {
+	t.Parallel()
 	begun, over := make(chan struct{}, 2), make(chan struct{})
 	s := sdk.NewServer(&sdk.Implementation{Name: "bank", Version: "1"}, nil)
 	sdk.AddTool(s, &sdk.Tool{Name: "pay", Description: "Pays."}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {

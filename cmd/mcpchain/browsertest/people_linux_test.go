@@ -12,6 +12,7 @@ import (
 // TestPeopleAtOneServer has two users with two windows each, whose forms of one server over standard input and output are open at
 // the same time: each answer reaches its own call. When the server's processes are killed, the log says so, and the next call works.
 func TestPeopleAtOneServer(t *testing.T) {
+	t.Parallel()
 	set := proctest.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "interop", "testdata", "npm")))
 	script := set.Module("@modelcontextprotocol/server-everything/dist/index.js")
 	p := start(t, "-config", write(t, "mcp.json", fmt.Sprintf(`{"mcpServers": {"everything": {"command": %q, "args": [%q, "stdio"]}}}`, set.Node(), script)))

@@ -10,6 +10,7 @@ import (
 // TestRules decides for all tools of a server, which takes a second word. What runs by it says so, and the person sees the
 // decision and takes it back.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	s := sdk.NewServer(&sdk.Implementation{Name: "bank", Version: "1"}, nil)
 	for _, name := range []string{"pay", "look"} {
 		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "A tool."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {

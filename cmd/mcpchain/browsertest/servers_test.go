@@ -78,6 +78,7 @@ func (w *person) call(tool, want string) {
 
 // TestServersOfUsers has two people sign in to one server, each with an account of their own.
 func TestServersOfUsers(t *testing.T) {
+	t.Parallel()
 	server, args := notes(t)
 	p := start(t, args...)
 	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")
@@ -142,6 +143,7 @@ func TestServersOfUsers(t *testing.T) {
 // TestMoreAccess has a call wait until the person allows more at the provider, and another one be
 // declined.
 func TestMoreAccess(t *testing.T) {
+	t.Parallel()
 	server, args := notes(t)
 	p := start(t, args...)
 	ada := visit(t, p, "Ada")

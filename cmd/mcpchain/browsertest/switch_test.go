@@ -35,6 +35,7 @@ func saver(stubborn bool) *sdk.Server {
 // TestSwitchWithView goes to another conversation while a view is open, and asks in the same moment: the question is the
 // new conversation's. The view hears that it ends, and its page is not waited for.
 func TestSwitchWithView(t *testing.T) {
+	t.Parallel()
 	for name, stubborn := range map[string]bool{"saves": false, "stubborn": true} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, serving(t, "saver", saver(stubborn))...)

@@ -14,6 +14,7 @@ const twoTables = "Book a table for 2 at Luigi. Book a table for 3 at Mario."
 
 // TestConversation asks, allows a call, fills in a form, and reads the answer.
 func TestConversation(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := open(t, p, nil)
 	ada.see("h1", "Who are you?")
@@ -64,6 +65,7 @@ func (w *person) book() {
 // TestSideBySide answers two approvals and two forms that are open at the same time, the
 // later one first, with a reload in between.
 func TestSideBySide(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask(twoTables)
@@ -95,6 +97,7 @@ func (w *person) reload() {
 
 // TestTwoUsers keeps two people apart, who use one toolset: servers see who asks.
 func TestTwoUsers(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")
 	ada.ask("call whoami {}")
@@ -114,6 +117,7 @@ func TestTwoUsers(t *testing.T) {
 
 // TestWindows has what is done in one window of a person appear in the other.
 func TestWindows(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask("Book a table for 4 at Luigi")
@@ -135,6 +139,7 @@ func TestWindows(t *testing.T) {
 // TestRestart has the program killed while a question is open, and while another is
 // answered.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.expectErrors("net::ERR") // the server is away
@@ -185,6 +190,7 @@ func counting(over <-chan struct{}) *sdk.Server {
 
 // TestStopAndEdit stops a call in the middle, and asks again in another conversation.
 func TestStopAndEdit(t *testing.T) {
+	t.Parallel()
 	over := make(chan struct{})
 	p := start(t, serving(t, "counter", counting(over))...)
 	t.Cleanup(func() { close(over) })
@@ -210,6 +216,7 @@ func TestStopAndEdit(t *testing.T) {
 
 // TestRate has a person ask more often than the page takes.
 func TestRate(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-rate", "1")
 	ada := visit(t, p, "Ada")
 	ada.expectErrors("404", "429")

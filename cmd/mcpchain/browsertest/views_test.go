@@ -27,6 +27,7 @@ func (w *person) checkIn(name string) {
 // TestView shows a view inline, has it call a tool of its server once its user agrees, shows it in full screen below
 // the cards, and tears it down.
 func TestView(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask(`call visitors {"day":"Friday"}`)
@@ -69,6 +70,7 @@ func TestView(t *testing.T) {
 
 // TestViewComesBack loads the page again, and restarts the program, while a call of the view waits for its user.
 func TestViewComesBack(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask(`call visitors {"day":"Friday"}`)
@@ -95,6 +97,7 @@ func TestViewComesBack(t *testing.T) {
 
 // TestViewAsks has a view open a page and write to the model: its user sees what, and from whom.
 func TestViewAsks(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask(`call visitors {"day":"Friday"}`)
@@ -124,6 +127,7 @@ func TestViewAsks(t *testing.T) {
 
 // TestViewAfterItsStream shows a view again after its window had no views while the stream began again.
 func TestViewAfterItsStream(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask(`call visitors {"day":"Friday"}`)
@@ -207,6 +211,7 @@ func freeAddress(t *testing.T) string {
 // TestViewInDoubt has the program killed after a call of a view was sent, and before its result came: the view comes back by
 // itself, its user is asked what became of the call, and the view that asks again gets that.
 func TestViewInDoubt(t *testing.T) {
+	t.Parallel()
 	begun, over := make(chan struct{}, 4), make(chan struct{})
 	p := start(t, append(serving(t, "bank", bank(begun, over)), "-views", freeAddress(t))...) // the page continues with the frames of its policy
 	t.Cleanup(func() { close(over) })
@@ -234,6 +239,7 @@ func TestViewInDoubt(t *testing.T) {
 
 // TestViewTellsTheModel has a view tell the model something before the next question.
 func TestViewTellsTheModel(t *testing.T) {
+	t.Parallel()
 	over := make(chan struct{})
 	close(over)
 	p := start(t, serving(t, "bank", bank(make(chan struct{}, 1), over))...)

@@ -11,6 +11,7 @@ import (
 // TestManyWindows has a person open more windows than a browser opens connections, and close the
 // window of the reader.
 func TestManyWindows(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	first := visit(t, p, "Ada")
 	windows := []*person{first}
@@ -36,6 +37,7 @@ func TestManyWindows(t *testing.T) {
 // TestOpenOtherDuringRestart opens another conversation while the server is away. Nothing of the
 // first one appears in it.
 func TestOpenOtherDuringRestart(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask("What is 1 plus 1?")
@@ -58,6 +60,7 @@ func TestOpenOtherDuringRestart(t *testing.T) {
 
 // TestUserChanges has another person sign in, in another window of the browser.
 func TestUserChanges(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask("What is 1 plus 1?")
@@ -81,6 +84,7 @@ func TestUserChanges(t *testing.T) {
 // TestReload reloads the page while one table is booked and another waits: the call that was
 // allowed is not made twice, and what waits can be stopped.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	ada := visit(t, p, "Ada")
 	ada.ask("Book a table for 4 at Luigi")
