@@ -5,7 +5,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Amount is what a model call, or a completion for a server, may take at most.
+// Amount is an upper bound on what a model call, or a completion for a server, may use.
 type Amount struct {
 	Tokens int64            `json:"tokens,omitzero"`
 	Cost   map[string]int64 `json:"cost,omitempty"` // micro-units by currency
@@ -21,8 +21,9 @@ func (a Amount) plus(b Amount) Amount {
 
 func (a Amount) negative() bool { return a.Tokens < 0 || below(a.Cost) }
 
-// reserved is what is reserved for the model call under way and for completions, with
-// sub-agents, and how many they are. A call without limits reserves nothing.
+// reserved returns what is set aside for the current model call and for completions, including
+// those of sub-agents, and how many reservations that is. A call without limits reserves
+// nothing.
 func (s *State) reserved() (total Amount, n int) {
 	if m := s.Model; m != nil && (m.Reserved.Tokens > 0 || len(m.Reserved.Cost) > 0) {
 		total, n = m.Reserved, 1
@@ -40,21 +41,21 @@ func (s *State) reserved() (total Amount, n int) {
 	return total, n
 }
 
-// Taken is what counts for Limits.Tokens and Limits.Cost since the last input: what was used,
-// what may have been used by calls that are lost, and what is reserved.
+// Taken returns what counts towards Limits.Tokens and Limits.Cost since the last input: what
+// was used, what lost calls may have used, and what is reserved.
 func (s *State) Taken() Amount {
 	spent := s.Spent.Since(s.Before)
 	reserved, _ := s.reserved()
 	return Amount{Tokens: spent.Total, Cost: spent.Cost}.plus(Amount{Tokens: spent.LostTokens, Cost: spent.LostCost}).plus(reserved)
 }
 
-// lost is what a run has used of what it has reserved, as far as anybody can tell: all.
+// lost charges everything that is reserved, because nobody can tell what a lost call has used.
 func (s *State) lost() run.Spent {
 	reserved, n := s.reserved()
 	return run.Spent{Lost: n, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
 }
 
-// spendsLess reports whether a count is below 0.
+// spendsLess reports whether any count is negative.
 func spendsLess(s run.Spent) bool {
 	if below(s.Cost) || below(s.LostCost) {
 		return true
@@ -64,7 +65,7 @@ func spendsLess(s run.Spent) bool {
 	return least < 0
 }
 
-// below reports whether a cost is below 0.
+// below reports whether any cost is negative.
 func below(costs map[string]int64) bool {
 	for _, micro := range costs {
 		if micro < 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Apply takes the next record into a state, in time that grows with the size of the
-// record. A snapshot may be the first record of all: it brings its state. A record that does not follow, or that contradicts the state, is an error, which
-// leaves the state unusable.
+// Apply applies the next record to a state, in time proportional to the size of the record. The
+// first record may be a snapshot, which brings its own state. A record that does not follow the
+// last one, or that contradicts the state, is an error and leaves the state unusable.
 func Apply(s *State, r Entry) error {
 	snapshot := snapshotOf(r.Change)
 	if s.Seq == 0 && snapshot != nil {
@@ -38,7 +38,7 @@ func Apply(s *State, r Entry) error {
 	return nil
 }
 
-// progress reports whether a change, or the change of a sub-agent, brings the run further.
+// progress reports whether a change, or the change of a sub-agent, is progress of the run.
 func progress(c Change) bool {
 	for n, ok := c.(*Nested); ok; n, ok = c.(*Nested) {
 		c = n.Record.Change
@@ -50,7 +50,8 @@ func progress(c Change) bool {
 	return false
 }
 
-// Fold makes the state of its records, in order from the first of the run or from a snapshot. It returns the errors of [Apply], and an error if there are no records.
+// Fold computes the state of a run from its records, in order, starting with the first or with
+// a snapshot. It returns the errors of [Apply], and an error if there are no records.
 func Fold(records []Entry) (*State, error) {
 	s := new(State)
 	for _, r := range records {
@@ -61,7 +62,7 @@ func Fold(records []Entry) (*State, error) {
 	return s.folded()
 }
 
-// Add applies changes to the state, one after the other, and returns their records.
+// Add applies changes in order, and returns their records.
 func (s *State) Add(at time.Time, changes ...Change) ([]run.Record, error) {
 	records := make([]run.Record, len(changes))
 	for i, c := range changes {
@@ -77,7 +78,7 @@ func (s *State) Add(at time.Time, changes ...Change) ([]run.Record, error) {
 	return records, nil
 }
 
-// folded is the state, unless there were no records.
+// folded returns the state, or an error if no record was applied.
 func (s *State) folded() (*State, error) {
 	if s.Seq == 0 {
 		return nil, errors.New("fold run: there are no records")
@@ -102,10 +103,10 @@ func take(s *State, r Entry) error {
 	return nil
 }
 
-// follows reports whether the state can take a change of that kind at all.
+// follows reports whether a change of this kind is possible in the present state.
 func follows(s *State, c Change) error {
 	if _, unknown := c.(*Unknown); unknown {
-		return nil // which says more itself
+		return nil // Unknown reports its own error
 	}
 	if _, begins := c.(*Begun); begins != (s.Seq == 0) {
 		return fmt.Errorf("the run has %d records", s.Seq)
@@ -120,8 +121,8 @@ func follows(s *State, c Change) error {
 	return nests(s, c)
 }
 
-// nests checks a record of a sub-agent: how deep it stands, and that its question has an
-// id of its own in the whole run.
+// nests checks a record of a sub-agent: its depth, and that the id of its question is unique in
+// the whole run.
 func nests(s *State, c Change) error {
 	depth := 0
 	for n, ok := c.(*Nested); ok; n, ok = c.(*Nested) {
@@ -140,7 +141,7 @@ func nests(s *State, c Change) error {
 	return nil
 }
 
-// spends is what a change adds to what the run has used.
+// spends returns what a change adds to the usage of the run.
 func spends(s *State, c Change) run.Spent {
 	switch c := c.(type) {
 	case *Called:
@@ -176,7 +177,7 @@ func spends(s *State, c Change) run.Spent {
 	case *Nested:
 		if call := s.Call(c.Call); call != nil && call.Child != nil {
 			spent := spends(call.Child, c.Record.Change)
-			spent.Active = 0 // the call's own time has it
+			spent.Active = 0 // counted as time of the call itself
 			return spent
 		}
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Reserved sets aside what a completion may take that a server has asked for. [Charged]
-// settles it.
+// Reserved sets aside the most that a completion for a server may use. [Charged] settles it.
 type Reserved struct {
 	Key    string `json:"key"` // of the reservation
 	Amount Amount `json:"amount"`
@@ -35,12 +34,12 @@ func (c *Reserved) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Charged adds to what the run has used: time at work, completions for servers.
+// Charged adds to the usage of the run: working time, and completions for servers.
 type Charged struct {
 	Spent run.Spent `json:"spent"`
 
-	// Settles is the key of the reservation that ends with it. If the reservation has ended
-	// before, nothing is added: what was reserved counts as lost.
+	// Settles is the key of the reservation that this charge ends. If the reservation ended
+	// earlier, nothing is added: it was counted as lost.
 	Settles *string `json:"settles,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"`

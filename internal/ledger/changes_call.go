@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Decided is what was decided on a call. A denied call is followed by its outcome.
+// Decided records the decision on a call. An [Outcome] follows a denial.
 type Decided struct {
 	Call     string          `json:"call"`
 	Decision Decision        `json:"decision"`
@@ -35,10 +35,10 @@ func (c *Decided) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Intent says that a call is about to be sent: from here on it may have had its effect.
+// Intent records that a call is about to be sent. From then on it may have had an effect.
 type Intent struct {
 	Call string          `json:"call"`
-	Args json.RawMessage `json:"args,omitzero"` // as they are sent; nil: as before
+	Args json.RawMessage `json:"args,omitzero"` // as they are sent; nil means unchanged
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -63,11 +63,12 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	return nil
 }
 
-// Paused says that a server asks for input before it continues a call. The questions follow as [Opened].
+// Paused records that the server needs input before it continues a call. Its questions follow
+// as [Opened].
 type Paused struct {
 	Call    string                     `json:"call"`
 	Round   json.RawMessage            `json:"round"`
-	Replies map[string]json.RawMessage `json:"answers,omitempty"` // that need no person
+	Replies map[string]json.RawMessage `json:"answers,omitempty"` // to questions that need no person
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -83,7 +84,7 @@ func (c *Paused) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Detached says that a server continues a call by itself, as a task.
+// Detached records that the server runs a call as a task.
 type Detached struct {
 	Call string `json:"call"`
 	Task Task   `json:"task"`
@@ -103,7 +104,7 @@ func (c *Detached) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Outcome is the result of a call, whatever it came to.
+// Outcome records the result of a call, whether it succeeded or not.
 type Outcome struct {
 	Call   string   `json:"call"`
 	Result run.Part `json:"result"`
@@ -134,7 +135,7 @@ func (c *Outcome) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Nested is a record of the run of a sub-agent, which works on a call.
+// Nested is a record of a sub-agent's run, which works on a call.
 type Nested struct {
 	Call   string `json:"call"`
 	Record Entry  `json:"record"`
@@ -155,8 +156,8 @@ func (c *Nested) apply(s *State, _ time.Time) error {
 	return Apply(call.Child, c.Record)
 }
 
-// call finds the call that a change is about, to write into it. The change takes it from
-// one of the given places.
+// call returns the call that a change is about, for the change to modify. It is an error if the
+// call is in none of the given states.
 func (s *State) call(id string, from ...CallAt) (*Call, error) {
 	c := s.change(id)
 	switch {

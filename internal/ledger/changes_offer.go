@@ -12,37 +12,38 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// MaxOffered bounds the tools that a run adds to what its model is offered: providers take 128 at most.
+// MaxOffered bounds the tools that a run adds to those its model is offered. Providers take 128
+// at most.
 const MaxOffered = 100
 
-// Discovery says how the model of a run gets at the tools of its agent.
+// Discovery says how the model of a run finds the tools of its agent.
 type Discovery string
 
-// Without discovery a model is offered all tools from the beginning.
+// The zero value means that the model is offered all tools from the start.
 const (
 	DiscoveryNone   Discovery = ""
-	DiscoveryNative Discovery = "native" // it searches, and what it finds is offered as tools of its own
-	DiscoveryCall   Discovery = "call"   // it searches, and calls what it finds by one tool
-	DiscoveryHost   Discovery = "host"   // as native, and its host gets what it finds in the results of searches, if it takes that
+	DiscoveryNative Discovery = "native" // the model searches, and gets what it finds as tools of their own
+	DiscoveryCall   Discovery = "call"   // the model searches, and calls what it finds through one tool
+	DiscoveryHost   Discovery = "host"   // as native, but what was found is returned with the results of the search if the host supports that
 )
 
-// Offered adds tools to those that the model is offered, in their order, after all that were added before. The first
-// one may say how the model gets at the others.
+// Offered adds tools, in order, after those that were added before. The first may set how the
+// model finds the others.
 type Offered struct {
-	Discovery Discovery     `json:"discovery,omitzero"` // empty: as before
-	Directory string        `json:"directory,omitzero"` // with Discovery: what the model is told of the tools that there are
-	Tools     []OfferedTool `json:"tools,omitempty"`    // those that are offered already are left out
+	Discovery Discovery     `json:"discovery,omitzero"` // empty: unchanged
+	Directory string        `json:"directory,omitzero"` // with Discovery: the overview of tools that the model gets
+	Tools     []OfferedTool `json:"tools,omitempty"`    // without those that were added before
 
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// OfferedTool is a tool as the run knows it, in any process.
+// OfferedTool identifies a tool across processes.
 type OfferedTool struct {
 	Server string `json:"server,omitzero"` // the host's label
-	Tool   string `json:"tool"`            // the server's name of it
+	Tool   string `json:"tool"`            // the server's name for it
 	Def    string `json:"def,omitzero"`    // fingerprint of the definition that was added
-	Name   string `json:"name"`            // by which the model knows it, and no other tool of the run
-	Listed bool   `json:"listed,omitzero"` // it is a tool of its own also where others are called by one
+	Name   string `json:"name"`            // the model's name for it, unique in the run
+	Listed bool   `json:"listed,omitzero"` // offered as a tool of its own even if the others are called through one tool
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -75,7 +76,7 @@ func (c *Offered) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// OfferedTool returns the tool that was added under a name, nil if there is none.
+// OfferedTool returns the added tool that the model knows by name, or nil.
 func (s *State) OfferedTool(name string) *OfferedTool {
 	for i := range s.Offered {
 		if s.Offered[i].Name == name {
@@ -85,8 +86,8 @@ func (s *State) OfferedTool(name string) *OfferedTool {
 	return nil
 }
 
-// CalledAs is the name in the model's call of the present turn with that id, or else the given one: where all tools are called by one
-// it is not that of the tool.
+// CalledAs returns the name in the model's call with that id, or name if there is no such call.
+// The two differ if tools are called through one tool.
 func (s *State) CalledAs(id, name string) string {
 	if len(s.History) == 0 {
 		return name

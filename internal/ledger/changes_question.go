@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Opened asks a person something.
+// Opened asks a person a question.
 type Opened struct {
 	Question run.Question `json:"ask"`
 
@@ -29,15 +29,15 @@ func (c *Opened) apply(s *State, _ time.Time) error {
 	if err := s.asks(&q); err != nil {
 		return err
 	}
-	s.Questions = append(s.Questions, &q) // a shorter slice of it may be in other hands
+	s.Questions = append(s.Questions, &q) // callers may hold the shorter slice
 	return nil
 }
 
-// Replied is the answer to a question. What follows of it comes in further records.
+// Replied records the reply to a question. Its consequences are records of their own.
 type Replied struct {
 	Reply run.Reply `json:"answer"`
 
-	// Value is the answer as the server gets it, by which a round continues.
+	// Value is the reply in the form that the server gets when its round continues.
 	Value json.RawMessage `json:"value,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
@@ -64,7 +64,7 @@ func (c *Replied) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// signedIn settles the other calls that wait for the same sign-in and have no answer.
+// signedIn settles the other calls that wait for the same sign-in and have no reply yet.
 func (c *Replied) signedIn(q *run.Question, s *State) {
 	same := func(o *run.Question) bool {
 		return o.Kind == run.QuestionSignIn && o.Call != "" && o.Server == q.Server && o.URL == q.URL
@@ -77,7 +77,7 @@ func (c *Replied) signedIn(q *run.Question, s *State) {
 	s.drop(same)
 }
 
-// settle brings the answer to the call that waits for it.
+// settle hands the reply to the call that waits for it.
 func (c *Replied) settle(q *run.Question, call *Call) {
 	answer := c.Reply
 	switch q.Kind {
@@ -96,7 +96,7 @@ func (c *Replied) settle(q *run.Question, call *Call) {
 	}
 }
 
-// asks moves the call that a question is about.
+// asks updates the call that a question is about.
 func (s *State) asks(q *run.Question) error {
 	var from []CallAt
 	switch {
@@ -123,7 +123,7 @@ func (s *State) asks(q *run.Question) error {
 	case run.QuestionApproval:
 		call.At, call.Reply = CallAsked, nil
 		if len(q.Arguments) > 0 {
-			call.Args = q.Arguments // what is approved is what runs
+			call.Args = q.Arguments // the person approves these arguments, so these are sent
 		}
 	case run.QuestionDoubt:
 		call.At, call.Reply = CallInDoubt, nil

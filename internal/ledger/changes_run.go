@@ -21,7 +21,7 @@ type Begun struct {
 	Messages []run.Message              `json:"messages,omitempty"`
 	Limits   run.Limits                 `json:"limits,omitempty"`
 	Vars     map[string]json.RawMessage `json:"vars,omitempty"`
-	Schema   json.RawMessage            `json:"schema,omitzero"` // of the structured output that is asked for
+	Schema   json.RawMessage            `json:"schema,omitzero"` // of the structured output, if one is wanted
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -39,11 +39,11 @@ func (c *Begun) apply(s *State, at time.Time) error {
 	return nil
 }
 
-// Said adds an input to a run that has ended, and sets it running again.
+// Said adds an input to a run that has ended, and starts it again.
 type Said struct {
 	Messages []run.Message   `json:"messages"`
 	Limits   run.Limits      `json:"limits,omitempty"`
-	Schema   json.RawMessage `json:"schema,omitzero"` // of the structured output that is asked for
+	Schema   json.RawMessage `json:"schema,omitzero"` // of the structured output, if one is wanted
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -61,9 +61,9 @@ func (c *Said) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Suspended says that the run waits: for answers, or until a time.
+// Suspended records that the run waits, for replies or until a given time.
 type Suspended struct {
-	Wake time.Time `json:"wake,omitzero"` // zero: until an answer comes
+	Wake time.Time `json:"wake,omitzero"` // zero: only a reply continues it
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -75,7 +75,7 @@ func (c *Suspended) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Woken says that the run continues.
+// Woken records that a waiting run continues.
 type Woken struct {
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -90,7 +90,7 @@ func (c *Woken) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Ended says that the run is over.
+// Ended records that the run has ended.
 type Ended struct {
 	Status     run.Status      `json:"status"`
 	Stop       string          `json:"stop,omitzero"`
@@ -115,10 +115,11 @@ func (c *Ended) apply(s *State, at time.Time) error {
 	return nil
 }
 
-// Noted keeps what the host wants kept: variables of its hooks, the context of a trace. Taken says that a process
-// has taken the run up whose holder ended while it ran. Snapshot has the whole state before the record, see [SnapshotDue].
+// Noted keeps data of the host: variables of its hooks, and the context of a trace. Taken marks
+// that a process took over a run whose holder had died. Snapshot has the whole state before the
+// record, see [SnapshotDue].
 type Noted struct {
-	Vars  map[string]json.RawMessage `json:"vars,omitempty"` // null removes one
+	Vars  map[string]json.RawMessage `json:"vars,omitempty"` // null removes a variable
 	Trace map[string]string          `json:"trace,omitempty"`
 	Taken bool                       `json:"taken,omitzero"`
 

@@ -11,12 +11,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Sampled is a completion that a person has allowed, for a question of a round. The model was asked; the server has
-// it once the round continues.
+// Sampled is a completion that a person allowed, for a question of a round. The server gets it
+// when the round continues.
 type Sampled struct {
 	Call  string          `json:"call"`
 	Key   string          `json:"key"`
-	Value json.RawMessage `json:"value"` // as the server gets it
+	Value json.RawMessage `json:"value"` // in the form that the server gets
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -35,7 +35,7 @@ func (c *Sampled) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// answer adds an answer to the round. The map may be in other hands.
+// answer adds an answer to the round. It copies the map, which callers may hold.
 func (c *Call) answer(key string, value json.RawMessage) {
 	answers := maps.Clone(c.Replies)
 	if answers == nil {
@@ -45,7 +45,8 @@ func (c *Call) answer(key string, value json.RawMessage) {
 	c.Replies = answers
 }
 
-// review adds what a person has said of a sampling request. The map may be in other hands.
+// review adds a person's decision about a sampling request. It copies the map, which callers
+// may hold.
 func (c *Call) review(q *run.Question, answer run.Reply) {
 	reviews := maps.Clone(c.Reviews)
 	if reviews == nil {
@@ -55,7 +56,7 @@ func (c *Call) review(q *run.Question, answer run.Reply) {
 	c.Reviews = reviews
 }
 
-// NewReview is what an answer to a question about sampling allows.
+// NewReview returns what a reply to a question about sampling allows.
 func NewReview(q *run.Question, a run.Reply) Review {
 	r := Review{Reply: a, Sampling: q.Sampling, Model: q.Model}
 	if edited, err := a.Sampled(); err == nil && edited != nil {

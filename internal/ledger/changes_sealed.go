@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sealed is a change that is sealed: a store with its keys opens it.
+// Sealed is an encrypted change. A store with the keys decrypts it.
 type Sealed struct {
 	Box []byte `json:"box"`
 }

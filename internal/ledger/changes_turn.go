@@ -12,11 +12,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Called says that the model is being called.
+// Called records that the model is being called.
 type Called struct {
-	Reserved Amount `json:"reserved,omitempty"` // what it may take, if the run has limits for that
-	Final    string `json:"final,omitzero"`     // the limit for which it has to answer without tools
-	Lost     bool   `json:"lost,omitzero"`      // the reply to the call before was lost, with its process as a rule
+	Reserved Amount `json:"reserved,omitempty"` // the most that it may use, if the run has such limits
+	Final    string `json:"final,omitzero"`     // the limit that forces an answer without tools
+	Lost     bool   `json:"lost,omitzero"`      // the reply to the previous call was lost, usually with its process
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -38,18 +38,18 @@ func (c *Called) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Responded is the reply of the model. With calls the run continues with them.
+// Responded is the model's reply. If it has calls, the run executes them.
 type Responded struct {
 	Message run.Message `json:"message"`
 	Calls   []Call      `json:"calls,omitempty"` // proposed
-	Finish  string      `json:"finish,omitzero"` // the provider's word for why the message ended
+	Finish  string      `json:"finish,omitzero"` // the provider's reason for the end of the message
 	Usage   run.Spent   `json:"usage,omitempty"`
-	Repair  bool        `json:"repair,omitzero"` // what follows asks for a better output
+	Repair  bool        `json:"repair,omitzero"` // a request for better output follows
 
-	Endpoint string `json:"endpoint,omitzero"` // the API of the host that was asked
+	Endpoint string `json:"endpoint,omitzero"` // the API of the host that replied
 
-	Size      int64 `json:"size,omitzero"`      // of the call as bytes of text, if the run limits what it may take
-	Estimated bool  `json:"estimated,omitzero"` // the provider has not counted the tokens of Usage
+	Size      int64 `json:"size,omitzero"`      // bytes of text of the call, if the run has limits of usage
+	Estimated bool  `json:"estimated,omitzero"` // Usage is an estimate: the provider reported none
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -111,7 +111,7 @@ func proposed(calls []Call) error {
 	return nil
 }
 
-// in returns an error unless the run is running, in that phase.
+// in returns an error unless the run is running in that phase.
 func (s *State) in(p Phase) error {
 	if s.Status != run.StatusRunning || s.Phase != p {
 		return fmt.Errorf("the run is %s, in phase %q", s.Status, s.Phase)
@@ -119,7 +119,7 @@ func (s *State) in(p Phase) error {
 	return nil
 }
 
-// TurnEnded brings the results of the calls into the history.
+// TurnEnded moves the results of the calls into the history.
 type TurnEnded struct {
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -146,11 +146,11 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 	return nil
 }
 
-// Compacted replaces the oldest messages with others.
+// Compacted replaces the oldest messages.
 type Compacted struct {
-	Replaced int           `json:"replaced"` // how many
+	Replaced int           `json:"replaced"` // number of messages
 	Messages []run.Message `json:"messages"`
-	Usage    run.Spent     `json:"usage,omitempty"` // of the model that has summarised them
+	Usage    run.Spent     `json:"usage,omitempty"` // of the model that summarised them
 
 	Unknown jsontext.Value `json:",embed"`
 }

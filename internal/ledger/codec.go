@@ -10,9 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// The types that keep members of a later version write and read themselves, so that
-// encoding/json does it right. Inside of each other they are written as plain
-// structures, in one pass.
+// These types keep members of a later version, so each marshals itself to stay correct with
+// encoding/json. Nested in each other they are marshalled as plain structs, in one pass.
 type (
 	plainState    State
 	plainMessage  run.Message
@@ -26,8 +25,8 @@ type (
 	plainKept     run.Kept
 )
 
-// options make the JSON of a run's values: equal values have equal bytes. Text and JSON of
-// others is kept also if it is not valid UTF-8, or has a member twice.
+// options are used for all values of a run: equal values have equal bytes. Text and raw JSON of
+// peers is kept even if it is not valid UTF-8 or has duplicate members.
 var options = jsonv2.JoinOptions(
 	jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true),
 	jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
@@ -66,7 +65,7 @@ func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, options) }
 
 func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, options) }
 
-// read reads what as JSON into a new T.
+// read unmarshals data into to; what names the value in errors.
 func read[T any](what string, data []byte, to *T) error {
 	var v T
 	if err := unmarshal(data, &v); err != nil {
@@ -76,9 +75,9 @@ func read[T any](what string, data []byte, to *T) error {
 	return nil
 }
 
-// read refuses sub-agents that are nested too deep.
+// read unmarshals a state, and refuses sub-agents that are nested too deeply.
 func (s *State) read(d *jsontext.Decoder) error {
-	const level = 3 // a state, its calls, a call
+	const level = 3 // the state, its calls, a call
 	if d.StackDepth() > level*MaxDepth {
 		return errTooDeep
 	}
@@ -89,7 +88,7 @@ func (s *State) read(d *jsontext.Decoder) error {
 func (s *State) MarshalJSON() ([]byte, error) { return marshal(s) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler]. It refuses a version later than
-// [Version], and a state that no records make.
+// [Version], and a state that no sequence of records produces.
 func (s *State) UnmarshalJSON(data []byte) error {
 	var of struct {
 		V int `json:"v"`

@@ -12,23 +12,23 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Entry is a [run.Record] as it was read: a change of a run. It never changes.
+// Entry is a decoded [run.Record]: one change of a run. It is immutable.
 type Entry struct {
-	Seq    uint64 // from 1
+	Seq    uint64 // starts at 1
 	At     time.Time
 	Change Change
 }
 
-// Change is what an [Entry] does to a state. The members are *Begun, *Said, *Called,
+// Change is what an [Entry] does to a state. Its implementations are *Begun, *Said, *Called,
 // *Responded, *Decided, *Intent, *Paused, *Sampled, *Detached, *Outcome, *TurnEnded, *Offered,
-// *Opened, *Replied, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken, *Ended
-// and *Unknown. Their Call is the id of a call of the present turn.
+// *Opened, *Replied, *Compacted, *Reserved, *Charged, *Nested, *Noted, *Suspended, *Woken,
+// *Ended and *Unknown. A field Call is the id of a call of the current turn.
 type Change interface {
 	kind() string
 	apply(*State, time.Time) error
 }
 
-// kinds makes an empty change by its name in JSON.
+// kinds has a constructor for each kind of change, by its name in JSON.
 var kinds = map[string]func() Change{
 	"begun":      func() Change { return new(Begun) },
 	"said":       func() Change { return new(Said) },
@@ -55,9 +55,9 @@ var kinds = map[string]func() Change{
 	"sealed":     func() Change { return new(Sealed) },
 }
 
-// Unknown is a change of a later version, which a store keeps and no state takes.
+// Unknown is a change of a later version. Stores keep it, and [Apply] refuses it.
 type Unknown struct {
-	V    int // the version that has written it; 0: it is not said
+	V    int // the version that wrote it, 0 if unknown
 	Kind string
 	Data jsontext.Value
 }
@@ -74,9 +74,9 @@ func (c *Unknown) apply(*State, time.Time) error {
 // MarshalJSON implements [json.Marshaler].
 func (c *Unknown) MarshalJSON() ([]byte, error) { return c.Data, nil }
 
-// envelope is the JSON of a record, with a T as its data.
+// envelope is the JSON form of a record.
 type envelope[T any] struct {
-	V    int       `json:"v,omitzero"` // of the record; 0 is 1
+	V    int       `json:"v,omitzero"` // of the record; 0 means 1
 	Seq  uint64    `json:"seq"`
 	At   time.Time `json:"at"`
 	Kind string    `json:"kind"`
@@ -92,7 +92,7 @@ func (r Entry) MarshalJSON() ([]byte, error) {
 	return data, nil
 }
 
-// recordOptions make the JSON of records, which may have records of sub-agents in them.
+// recordOptions marshal records, which may contain records of sub-agents.
 var recordOptions = jsonv2.JoinOptions(options, jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
 	marshalers, jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Entry) error { return r.write(e) }),
 )))
@@ -108,8 +108,8 @@ func (r *Entry) write(e *jsontext.Encoder) error {
 	return jsonv2.MarshalEncode(e, &out)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. A record of a later version, or of an
-// unknown kind, becomes an [Unknown].
+// UnmarshalJSON implements [json.Unmarshaler]. A record of a later version, or of an unknown
+// kind, becomes an [Unknown].
 func (r *Entry) UnmarshalJSON(data []byte) error {
 	read, err := readEntry(data, 0)
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *Entry) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readEntry reads an entry of a sub-agent that stands so deep below the run.
+// readEntry decodes an entry of a sub-agent at that depth.
 func readEntry(data []byte, depth int) (Entry, error) {
 	var e envelope[jsontext.Value]
 	if err := unmarshal(data, &e); err != nil {
@@ -169,13 +169,13 @@ var (
 	_ json.Unmarshaler = (*Entry)(nil)
 )
 
-// Encode writes the entry. Equal entries have equal records.
+// Encode returns the record of the entry. Equal entries have equal records.
 func (r Entry) Encode() (run.Record, error) {
 	data, err := r.MarshalJSON()
 	return run.Record{Seq: r.Seq, At: r.At, JSON: data}, err
 }
 
-// Encode writes entries.
+// Encode returns the records of entries.
 func Encode(entries ...Entry) ([]run.Record, error) {
 	records := make([]run.Record, len(entries))
 	for i, e := range entries {
@@ -187,14 +187,16 @@ func Encode(entries ...Entry) ([]run.Record, error) {
 	return records, nil
 }
 
-// Decode reads a record. One of a later version, or of an unknown kind, has the change [Unknown].
+// Decode decodes a record. The change is an [Unknown] if the record is of a later version or an
+// unknown kind.
 func Decode(r run.Record) (Entry, error) {
 	var e Entry
 	err := e.UnmarshalJSON(r.JSON)
 	return e, err
 }
 
-// EndsTurn reports whether a record ends a turn, an input or the work on the run, or begins another input.
+// EndsTurn reports whether a record ends a turn, an input or the run, suspends it, or begins
+// another input.
 func EndsTurn(r run.Record) bool {
 	var e struct {
 		Kind string `json:"kind"`
@@ -209,7 +211,7 @@ func EndsTurn(r run.Record) bool {
 	return false
 }
 
-// ChangeOf is the change of a record, nil if it cannot be read.
+// ChangeOf returns the change of a record, or nil if it cannot be decoded.
 func ChangeOf(r run.Record) Change {
 	e, err := Decode(r)
 	if err != nil {
@@ -218,7 +220,7 @@ func ChangeOf(r run.Record) Change {
 	return e.Change
 }
 
-// Entries reads records.
+// Entries decodes records.
 func Entries(records []run.Record) ([]Entry, error) {
 	entries := make([]Entry, len(records))
 	for i, r := range records {
@@ -230,7 +232,7 @@ func Entries(records []run.Record) ([]Entry, error) {
 	return entries, nil
 }
 
-// StateOf is [Fold] of records as they are kept.
+// StateOf decodes records and returns their [Fold].
 func StateOf(records []run.Record) (*State, error) {
 	s := new(State)
 	for _, r := range records {

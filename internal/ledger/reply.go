@@ -9,9 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// CheckReply checks an answer to a question of a run or its sub-agents, before
-// [Store.Reply] keeps it. The error matches [ErrNotAsked] if the question is not open;
-// see [Check] for others.
+// CheckReply checks a reply to a question of a run or its sub-agents. The error matches
+// [ErrNotAsked] if the question is not open; see [Check] for other errors.
 func CheckReply(s *State, a run.Reply, now time.Time) error {
 	q, _ := s.find(a.Question)
 	if q == nil {
@@ -20,9 +19,10 @@ func CheckReply(s *State, a run.Reply, now time.Time) error {
 	return run.Check(q, a, now)
 }
 
-// CheckOpen checks answers by the questions of a run whose last state is s, and returns the ones
-// to open questions, with the present time if they have none. Answers to other questions are left to the
-// store, which knows the answers to questions that are closed. The error matches [ErrExpired] or [ErrUnfit].
+// CheckOpen checks replies to the questions of a run whose last state is s. It returns those to
+// open questions, with the present time where a reply has none. Replies to other questions are
+// left to the store, which knows the replies to closed questions. The error matches
+// [ErrExpired] or [ErrUnfit].
 func CheckOpen(s *State, answers []run.Reply) (open []run.Reply, err error) {
 	now := time.Now()
 	for _, a := range Dated(answers) {
@@ -36,7 +36,7 @@ func CheckOpen(s *State, answers []run.Reply) (open []run.Reply, err error) {
 	return open, nil
 }
 
-// Dated gives answers without a time the present one.
+// Dated sets the time of replies that have none.
 func Dated(answers []run.Reply) []run.Reply {
 	answers = slices.Clone(answers)
 	for i := range answers {

@@ -7,22 +7,24 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// A snapshot is a [Noted] with the state of the run before it, so that a process that takes an old run up reads its
-// living part alone. The records before it stay, for those who show what was: [Store].Load returns them. A program that knows no
-// snapshots reads past them.
+// A snapshot is a [Noted] that has the state of the run before it. A process that takes over an
+// old run reads only the records from the last snapshot on. [Store].Load still returns the
+// earlier ones. Programs that do not know snapshots ignore them.
 
-// minSnapshot is how many records have to be behind the last snapshot before another one is made.
+// minSnapshot is the fewest records between two snapshots.
 const minSnapshot = 128
 
-// SnapshotDue reports whether it is time for a snapshot: as many records have come since the last one as twice the parts of
-// the history's messages, and 128 at least, so that snapshots take a part of the room of the records. No question may be open: the
-// answers that a store has are all behind a snapshot.
+// SnapshotDue reports whether it is time for a snapshot: since the last one at least 128
+// records were added, and at least twice as many as the history has parts, so that snapshots
+// stay a fraction of all records. No question may be open, because the replies that a store
+// keeps must all precede a snapshot.
 func SnapshotDue(s *State) bool {
 	since := s.Seq - s.Snapshot
 	return since >= minSnapshot && !s.hasMoreParts(since/2) && len(openAsks(nil, s)) == 0
 }
 
-// hasMoreParts reports whether the messages of the history have more than n parts. A message without parts counts as one.
+// hasMoreParts reports whether the history has more than n parts. A message without parts
+// counts as one.
 func (s *State) hasMoreParts(n uint64) bool {
 	var parts uint64
 	for _, m := range s.History {
@@ -33,7 +35,7 @@ func (s *State) hasMoreParts(n uint64) bool {
 	return false
 }
 
-// NewSnapshot makes the change that keeps a state.
+// NewSnapshot returns the change that stores a state.
 func NewSnapshot(s *State) (*Noted, error) {
 	data, err := s.MarshalJSON()
 	if err != nil {
@@ -42,7 +44,7 @@ func NewSnapshot(s *State) (*Noted, error) {
 	return &Noted{Snapshot: data}, nil
 }
 
-// snapshotOf is the state in a change, nil if it is not a snapshot.
+// snapshotOf returns the state in a change, or nil if it is not a snapshot.
 func snapshotOf(c Change) json.RawMessage {
 	if n, ok := c.(*Noted); ok && n != nil {
 		return n.Snapshot
@@ -50,8 +52,8 @@ func snapshotOf(c Change) json.RawMessage {
 	return nil
 }
 
-// Begins reports whether the records of a run may begin with that one: the first, or a snapshot if those before were pruned. Of a
-// record that is sealed nobody can tell: it may.
+// Begins reports whether r may be the first record of a run: number 1, or a snapshot if earlier
+// records were pruned. An encrypted record may be either, so the answer is true.
 func Begins(r run.Record) bool {
 	if r.Seq == 1 {
 		return true
@@ -61,7 +63,7 @@ func Begins(r run.Record) bool {
 	return sealed || len(snapshotOf(change)) > 0
 }
 
-// restore makes s the state that a snapshot has.
+// restore sets s to the state in a snapshot.
 func (s *State) restore(r Entry) error {
 	var kept State
 	if err := kept.UnmarshalJSON(snapshotOf(r.Change)); err != nil {

@@ -11,115 +11,115 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Version is the version of the JSON of states and records. A reader takes every
-// version up to its own.
+// Version is the version of the JSON of states and records. A reader accepts every version up
+// to its own.
 const Version = 1
 
-// MaxDepth is how deep sub-agents may be nested in a run.
+// MaxDepth bounds how deep sub-agents may be nested in a run.
 const MaxDepth = 32
 
-// Phase says what a running run does next.
+// Phase is what a running run does next.
 type Phase string
 
-// A turn is one call of the model and the tool calls that it asks for.
+// A turn is one model call and the tool calls that the reply asks for.
 const (
 	PhaseModel Phase = "model"
 	PhaseCalls Phase = "calls"
 )
 
-// State is a run: the fold of its records, with which it shares data. Change it by records only,
-// see [Apply]. Any number of goroutines may read it while none applies a record.
+// State is the state of a run: the fold of its records, with which it shares memory. Only
+// [Apply] may change it. Goroutines may read it concurrently while no record is applied.
 type State struct {
 	V        int       `json:"v"`
 	ID       string    `json:"id"`
 	Tenant   string    `json:"tenant,omitzero"`
 	Agent    AgentName `json:"agent,omitzero"`
-	Seq      uint64    `json:"seq"`               // of the last record
-	Snapshot uint64    `json:"snapshot,omitzero"` // record with the last snapshot; 0: there is none
+	Seq      uint64    `json:"seq"`               // number of the last record
+	Snapshot uint64    `json:"snapshot,omitzero"` // number of the last snapshot, 0 if there is none
 	Created  time.Time `json:"created,omitzero"`
 	Updated  time.Time `json:"updated,omitzero"`
 
 	Status run.Status `json:"status"`
 	Phase  Phase      `json:"phase,omitzero"`
-	Turn   int        `json:"turn,omitzero"`  // from 1 with each input
-	Wake   time.Time  `json:"wake,omitzero"`  // when a waiting run continues without an answer
-	Final  string     `json:"final,omitzero"` // the limit for which the model has to answer without tools
+	Turn   int        `json:"turn,omitzero"`  // starts at 1 with each input
+	Wake   time.Time  `json:"wake,omitzero"`  // when a waiting run continues without a reply
+	Final  string     `json:"final,omitzero"` // the limit that forces an answer without tools
 
 	History   []run.Message     `json:"history,omitempty"`
-	Archived  int               `json:"archived,omitzero"`  // messages that compaction has replaced
-	Model     *Request          `json:"model,omitempty"`    // the model call under way
-	Last      LastCall          `json:"last,omitempty"`     // the model call before it
-	Sampling  map[string]Amount `json:"sampling,omitempty"` // reserved for completions under way that servers have asked for, by a key
-	Calls     []*Call           `json:"calls,omitempty"`    // of the present turn
+	Archived  int               `json:"archived,omitzero"`  // messages that compaction has removed
+	Model     *Request          `json:"model,omitempty"`    // the current model call
+	Last      LastCall          `json:"last,omitempty"`     // the previous model call
+	Sampling  map[string]Amount `json:"sampling,omitempty"` // reserved for current completions for servers, by key of the reservation
+	Calls     []*Call           `json:"calls,omitempty"`    // of the current turn
 	Questions []*run.Question   `json:"asks,omitempty"`     // open questions
 
-	Discovery Discovery     `json:"discovery,omitzero"` // how the model gets at the tools
-	Directory string        `json:"directory,omitzero"` // what it is told of them, with Discovery
-	Offered   []OfferedTool `json:"offered,omitempty"`  // tools that were added to those that it is offered, in their order
+	Discovery Discovery     `json:"discovery,omitzero"` // how the model finds tools
+	Directory string        `json:"directory,omitzero"` // the overview of tools that the model gets, with Discovery
+	Offered   []OfferedTool `json:"offered,omitempty"`  // tools that were added to the model's, in order
 
 	Limits   run.Limits `json:"limits,omitempty"`
-	Spent    run.Spent  `json:"spent,omitempty"`   // by the run, all inputs together
-	Before   run.Spent  `json:"before,omitempty"`  // of Spent, by earlier inputs
-	Failures int        `json:"failures,omitzero"` // turns in a row in which every call failed
-	Repairs  int        `json:"repairs,omitzero"`  // of the structured output
+	Spent    run.Spent  `json:"spent,omitempty"`   // by all inputs
+	Before   run.Spent  `json:"before,omitempty"`  // the part of Spent by earlier inputs
+	Failures int        `json:"failures,omitzero"` // consecutive turns in which every call failed
+	Repairs  int        `json:"repairs,omitzero"`  // attempts to correct the structured output
 
-	// Kept are the results that are kept beside the records, in the order in which they came.
+	// Kept lists the results that are stored beside the records, in the order of their calls.
 	Kept []*run.Kept `json:"kept,omitempty"`
 
-	Schema     json.RawMessage `json:"schema,omitzero"` // of the structured output that is asked for
+	Schema     json.RawMessage `json:"schema,omitzero"` // of the structured output, if one is wanted
 	Output     string          `json:"answer,omitzero"` // the text of the last message
 	Structured json.RawMessage `json:"output,omitzero"`
 	Stop       string          `json:"stop,omitzero"`   // why the run ended, see agent.StopReason
-	Finish     string          `json:"finish,omitzero"` // the provider's word for why its last message ended
+	Finish     string          `json:"finish,omitzero"` // the provider's reason for the end of the last message
 	Error      string          `json:"error,omitzero"`  // of a failed run
 
-	// Endpoint is the API of the model's host that gave the first reply that names one. The run continues there:
-	// what the model thought is in the form of that API.
+	// Endpoint is the API of the model's host that sent the first reply that names one. The run
+	// stays with it, because the form of reasoning differs between APIs.
 	Endpoint string `json:"endpoint,omitzero"`
 
-	// Takeovers counts the processes in a row that have taken the run up and ended without progress: a
-	// reply, an outcome, an answer.
+	// Takeovers counts the consecutive processes that took over the run and died without
+	// progress: without a reply of the model, a result or a person's reply.
 	Takeovers int `json:"takeovers,omitzero"`
 
-	Vars  map[string]json.RawMessage `json:"vars,omitempty"`  // of the host's hooks
-	Trace map[string]string          `json:"trace,omitempty"` // context of the last span, for a link
+	Vars  map[string]json.RawMessage `json:"vars,omitempty"`  // variables of the host's hooks
+	Trace map[string]string          `json:"trace,omitempty"` // trace context of the last span, to link to
 
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 
-	last int // place in Calls of the call that a change was about last
+	last int // index in Calls of the call that was changed last
 }
 
 // AgentName says which agent a run belongs to.
 type AgentName struct {
 	Name string `json:"name,omitzero"`
-	Rev  string `json:"rev,omitzero"` // of its instructions
+	Rev  string `json:"rev,omitzero"` // revision of its instructions
 
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Request is a model call under way.
+// Request is the current model call.
 type Request struct {
-	Attempt  int    `json:"attempt"`            // from 1; each reply that was lost adds one
-	Reserved Amount `json:"reserved,omitempty"` // what it may take, if the run has limits for that
+	Attempt  int    `json:"attempt"`            // starts at 1; each lost reply adds one
+	Reserved Amount `json:"reserved,omitempty"` // the most that it may use, if the run has such limits
 
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// LastCall is the last model call whose tokens are known. The size of the next one is told by
-// it, for limits and for compaction.
+// LastCall describes the last model call whose tokens are known. Limits and compaction estimate
+// the size of the next call from it.
 type LastCall struct {
 	Input     int64 `json:"input,omitzero"` // tokens
 	Output    int64 `json:"output,omitzero"`
-	Reasoning int64 `json:"reasoning,omitzero"` // of Output
-	Estimated bool  `json:"estimated,omitzero"` // the provider has not counted them
+	Reasoning int64 `json:"reasoning,omitzero"` // part of Output
+	Estimated bool  `json:"estimated,omitzero"` // the provider reported none
 
-	Size     int64 `json:"size,omitzero"`     // of the call as bytes of text; 0: unknown
-	Messages int   `json:"messages,omitzero"` // of History up to the reply, whose Model made it; 0: a compaction has replaced some
+	Size     int64 `json:"size,omitzero"`     // bytes of text of the call, 0 if unknown
+	Messages int   `json:"messages,omitzero"` // length of History including the reply, 0 after a compaction
 
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Tokens is what the call took.
+// Tokens returns the tokens of the call.
 func (c LastCall) Tokens() int64 {
 	return Amount{Tokens: c.Input}.plus(Amount{Tokens: c.Output}).Tokens
 }
@@ -128,7 +128,7 @@ func (c LastCall) negative() bool {
 	return min(c.Input, c.Output, c.Reasoning, c.Size, int64(c.Messages)) < 0
 }
 
-// Call returns the call of the present turn with that id, nil if there is none.
+// Call returns the call of the current turn with that id, or nil.
 func (s *State) Call(id string) *Call {
 	for _, c := range s.Calls {
 		if c.ID == id {
@@ -138,7 +138,8 @@ func (s *State) Call(id string) *Call {
 	return nil
 }
 
-// change is Call for changes: the next one is often about the same call, or about the next.
+// change returns Call(id). It looks first at the call that was changed last and the one after
+// it, because changes usually come in that order.
 func (s *State) change(id string) *Call {
 	for i := s.last; i < len(s.Calls) && i <= s.last+1; i++ {
 		if s.Calls[i].ID == id {
@@ -155,7 +156,7 @@ func (s *State) change(id string) *Call {
 	return nil
 }
 
-// Question returns the open question with that id, nil if there is none.
+// Question returns the open question with that id, or nil.
 func (s *State) Question(id string) *run.Question {
 	for _, q := range s.Questions {
 		if q.ID == id {
@@ -165,7 +166,7 @@ func (s *State) Question(id string) *run.Question {
 	return nil
 }
 
-// find finds an open question of the run or a sub-agent, and the run that asks it.
+// find returns an open question of the run or a sub-agent, and the run that asks it.
 func (s *State) find(id string) (*run.Question, *State) {
 	if q := s.Question(id); q != nil {
 		return q, s
@@ -180,7 +181,7 @@ func (s *State) find(id string) (*run.Question, *State) {
 	return nil, nil
 }
 
-// readable reports whether this version can read v.
+// readable reports whether this version can read version v.
 func readable(v int) error {
 	switch {
 	case v < 1:
@@ -191,7 +192,7 @@ func readable(v int) error {
 	return nil
 }
 
-// results makes the message of the results of the present turn.
+// results returns the message with the results of the current turn.
 func (s *State) results(at time.Time) (run.Message, error) {
 	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
 	for i, c := range s.Calls {
@@ -203,15 +204,15 @@ func (s *State) results(at time.Time) (run.Message, error) {
 	return m, nil
 }
 
-// drop removes the open questions that match. The slice may be in other hands.
+// drop removes the matching open questions. It copies the slice, which callers may hold.
 func (s *State) drop(match func(*run.Question) bool) {
 	if slices.ContainsFunc(s.Questions, match) {
 		s.Questions = slices.DeleteFunc(slices.Clone(s.Questions), match)
 	}
 }
 
-// leftovers makes the message of the results of a turn that is not brought to its end,
-// so that each call of the history has a result.
+// leftovers returns the results of a turn that ends early, so that each call in the history has
+// a result.
 func (s *State) leftovers(at time.Time) run.Message {
 	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
 	for i, c := range s.Calls {
@@ -227,7 +228,8 @@ func (s *State) leftovers(at time.Time) run.Message {
 	return m
 }
 
-// check refuses a state that no records make. ids are the questions of the runs above.
+// check refuses a state that no sequence of records produces. ids are the questions of the runs
+// above.
 func (s *State) check(ids map[string]bool) error {
 	switch {
 	case s.Status != run.StatusRunning && s.Status != run.StatusWaiting && !s.Status.Ended():

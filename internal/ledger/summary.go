@@ -17,7 +17,7 @@ func HeadOf(s *State) run.Head {
 	return h
 }
 
-// openAsks adds the ids of the questions of a run and its sub-agents.
+// openAsks adds the ids of the open questions of a run and its sub-agents.
 func openAsks(ids []string, s *State) []string {
 	for _, q := range s.Questions {
 		ids = append(ids, q.ID)
@@ -30,7 +30,8 @@ func openAsks(ids []string, s *State) []string {
 	return ids
 }
 
-// Open returns the open questions of a run and its sub-agents. They are the state's own: do not change them.
+// Open returns the open questions of a run and its sub-agents. They belong to the state: do not
+// modify them.
 func Open(s *State) []*run.Question {
 	asks := slices.Clone(s.Questions)
 	for _, c := range s.Calls {
@@ -41,10 +42,11 @@ func Open(s *State) []*run.Question {
 	return asks
 }
 
-// MaxQuestions bounds [Head].OpenQuestions, in bytes: each change of a run writes its head.
+// MaxQuestions bounds [Head].OpenQuestions in bytes, because each change of a run writes its
+// head.
 const MaxQuestions = 2 << 10
 
-// questionsOf is Head.OpenQuestions of a run.
+// questionsOf returns Head.OpenQuestions of a run.
 func questionsOf(s *State) json.RawMessage {
 	open := Open(s)
 	size := 0
