@@ -1,8 +1,11 @@
-// Package run has the words in which a run of an agent is told: messages, questions to a person and their
-// answers, limits, what was spent, and the head and the records as which it is kept. Package record keeps runs.
+// Package run defines the data of a run of an agent: messages, questions to a person and their
+// replies, limits, usage, and the head and records that a store keeps. Package record has the
+// stores.
 //
-// The member Unknown of a type has the JSON members that a later version of this package has written. They are
-// kept when the value is written again.
+// In JSON and in older names a reply is an "answer", and a question is an "ask".
+//
+// A field Unknown holds JSON members that a later version of this package wrote. They are kept
+// when the value is written again.
 //
 // The guide is docs/durability.md of the repository.
 package run

@@ -8,9 +8,8 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// The types that keep members of a later version write and read themselves, so that
-// encoding/json does it right. Inside of each other they are written as plain
-// structures, in one pass.
+// These types keep members of a later version, so each marshals itself to stay correct with
+// encoding/json. Nested in each other they are marshalled as plain structs, in one pass.
 type (
 	plainMessage  Message
 	plainPart     Part
@@ -22,8 +21,8 @@ type (
 	plainKept     Kept
 )
 
-// options make the JSON of a run's values: equal values have equal bytes. Text and JSON of
-// others is kept also if it is not valid UTF-8, or has a member twice.
+// options are used for all values of a run: equal values have equal bytes. Text and raw JSON of
+// peers is kept even if it is not valid UTF-8 or has duplicate members.
 var options = jsonv2.JoinOptions(
 	jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true),
 	jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
@@ -56,7 +55,7 @@ func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, options) }
 
 func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, options) }
 
-// read reads what as JSON into a new T.
+// read unmarshals data into to; what names the value in errors.
 func read[T any](what string, data []byte, to *T) error {
 	var v T
 	if err := unmarshal(data, &v); err != nil {
@@ -84,7 +83,7 @@ func (q Question) MarshalJSON() ([]byte, error) { return marshal(&q) }
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (q *Question) UnmarshalJSON(data []byte) error { return read("question", data, q) }
 
-// MarshalJSON implements [encoding/json.Marshaler]. Equal answers have equal bytes.
+// MarshalJSON implements [encoding/json.Marshaler]. Equal replies have equal bytes.
 func (a Reply) MarshalJSON() ([]byte, error) { return marshal(&a) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].

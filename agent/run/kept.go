@@ -2,7 +2,7 @@ package run
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Kept is a result that is kept beside the records of its run.
+// Kept describes a result that is stored beside the records of its run.
 type Kept struct {
 	Handle string `json:"handle"` // the name of the blob
 	Tool   string `json:"tool,omitzero"`

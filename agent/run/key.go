@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Key names a run. The runs of tenants are apart: one tenant cannot name another's. Two
-// keys are one if their bytes are equal. Both strings are UTF-8 without U+0000, of
-// at most 1 KiB; the id is not empty.
+// Key identifies a run. A run belongs to one tenant, and no key of another tenant reaches it.
+// Keys are compared byte by byte. Both strings are UTF-8 without U+0000, at most 1 KiB long; ID
+// is not empty.
 type Key struct {
 	Tenant string `json:"tenant,omitzero"`
 	ID     string `json:"id"`
@@ -17,7 +17,7 @@ type Key struct {
 
 const maxName = 1 << 10 // bytes of an id or tenant
 
-// Check returns why no run can have the key.
+// Check returns an error if the key is invalid.
 func (k Key) Check() error {
 	if k.ID == "" {
 		return errors.New("the id is empty")

@@ -7,25 +7,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits bound a run from one input to its answer, with its sub-agents and the
-// completions that servers ask for. 0 is the default, and a negative number no limit. Package agent
-// refuses Parallel, Depth and an entry of Cost below 0.
+// Limits bound a run from one input to its output, including sub-agents and completions for
+// servers. 0 means the default. A negative number means no limit, except in Parallel, Depth and
+// Cost, which package agent refuses.
 type Limits struct {
-	Turns     int `json:"turns,omitzero"`    // model calls in which tools are offered; default 20
-	Calls     int `json:"calls,omitzero"`    // tool calls that the model may ask for, also if they fail; default 100
-	Failures  int `json:"failures,omitzero"` // turns in a row in which every call failed or was denied; default 5
-	Parallel  int `json:"parallel,omitzero"` // tool calls under way at one time; default 8
-	Questions int `json:"asks,omitzero"`     // questions that are open at one time; default 100
-	Depth     int `json:"depth,omitzero"`    // sub-agents below each other, and runs in tool calls of each other; default 4, at most 32
+	Turns     int `json:"turns,omitzero"`    // model calls with tools; default 20
+	Calls     int `json:"calls,omitzero"`    // tool calls that the model asks for, failed ones included; default 100
+	Failures  int `json:"failures,omitzero"` // consecutive turns in which every call failed or was denied; default 5
+	Parallel  int `json:"parallel,omitzero"` // concurrent tool calls; default 8
+	Questions int `json:"asks,omitzero"`     // open questions; default 100
+	Depth     int `json:"depth,omitzero"`    // nesting of sub-agents, and of runs started by tool calls; default 4, at most 32
 
-	Tokens int64            `json:"tokens,omitzero"`    // input and output of all model calls, with what was reserved; default none
+	Tokens int64            `json:"tokens,omitzero"`    // input and output of all model calls, reservations included; default none
 	Cost   map[string]int64 `json:"cost,omitempty"`     // micro-units by currency, such as {"USD": 500000}; an entry of 0 is a limit, too; default none
-	Active time.Duration    `json:"active_ns,omitzero"` // time in model and tool calls, without waits for a person; default none
+	Active time.Duration    `json:"active_ns,omitzero"` // time in model and tool calls, not waiting for a person; default none
 
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
-// Spent is what a run has used.
+// Spent is the usage of a run.
 type Spent struct {
 	Turns int `json:"turns,omitzero"` // model calls
 	Calls int `json:"calls,omitzero"` // tool calls that the model asked for
@@ -33,19 +33,20 @@ type Spent struct {
 	Input      int64 `json:"input,omitzero"` // tokens
 	Output     int64 `json:"output,omitzero"`
 	Total      int64 `json:"total,omitzero"`
-	Cached     int64 `json:"cached,omitzero"`      // of Input: read from a cache
-	CacheWrite int64 `json:"cache_write,omitzero"` // of Input: written to a cache
-	Reasoning  int64 `json:"reasoning,omitzero"`   // of Output
+	Cached     int64 `json:"cached,omitzero"`      // part of Input: read from a cache
+	CacheWrite int64 `json:"cache_write,omitzero"` // part of Input: written to a cache
+	Reasoning  int64 `json:"reasoning,omitzero"`   // part of Output
 
 	Cost     map[string]int64 `json:"cost,omitempty"` // micro-units by currency
 	Sampling Sampling         `json:"sampling,omitzero"`
-	Active   time.Duration    `json:"active_ns,omitzero"` // counted if Limits.Active is set; the time of a sub-agent as that of its call
+	Active   time.Duration    `json:"active_ns,omitzero"` // counted if Limits.Active is set; includes the calls of sub-agents
 
-	Rounds int64 `json:"rounds,omitzero"` // bytes that servers had the run keep with what they asked: questions and state
+	Rounds int64 `json:"rounds,omitzero"` // bytes of questions and state that servers made the run store
 
-	// Lost counts model calls and completions whose end is unknown: their process has ended, or
-	// they failed after something was reserved. LostTokens and LostCost are what was reserved
-	// for them, which they may have used. They are in no other count, and count for Limits.
+	// Lost counts model calls and completions whose outcome is unknown, because their process
+	// died or because they failed after tokens were reserved. LostTokens and LostCost are what
+	// was reserved for them and may have been used. Limits include them; the other counts do
+	// not.
 	Lost       int              `json:"lost,omitzero"`
 	LostTokens int64            `json:"lost_tokens,omitzero"`
 	LostCost   map[string]int64 `json:"lost_cost,omitempty"` // micro-units by currency
@@ -53,8 +54,8 @@ type Spent struct {
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
-// Sampling is what the completions that servers asked for have used. It is part of the
-// tokens and costs of [Spent].
+// Sampling is the usage of completions for servers. It is part of the tokens and costs of
+// [Spent].
 type Sampling struct {
 	Requests int   `json:"requests,omitzero"`
 	Tokens   int64 `json:"tokens,omitzero"`
@@ -62,8 +63,8 @@ type Sampling struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Add adds what another run, or another part of the same, has used. A count never
-// overflows.
+// Add adds the usage of another run, or of another part of this one. Counts do not overflow:
+// they stay at the maximum.
 func (s *Spent) Add(o Spent) {
 	s.Turns = sum(s.Turns, o.Turns)
 	s.Calls = sum(s.Calls, o.Calls)
@@ -82,7 +83,7 @@ func (s *Spent) Add(o Spent) {
 	s.Cost, s.LostCost = plus(s.Cost, o.Cost), plus(s.LostCost, o.LostCost)
 }
 
-// plus adds costs. It does not change a map, which records and copies of them share.
+// plus returns the sum of costs. It does not modify its arguments, which may be shared.
 func plus(costs, more map[string]int64) map[string]int64 {
 	if len(more) == 0 {
 		return costs
@@ -95,7 +96,7 @@ func plus(costs, more map[string]int64) map[string]int64 {
 	return total
 }
 
-// minus subtracts costs that are a part of others.
+// minus returns the difference of costs.
 func minus(costs, part map[string]int64) map[string]int64 {
 	if len(part) == 0 {
 		return costs
@@ -107,7 +108,7 @@ func minus(costs, part map[string]int64) map[string]int64 {
 	return rest
 }
 
-// sum is a + b, or the larger one if there is no such number.
+// sum returns a + b, or the larger of the two on overflow.
 func sum[T int | int64 | time.Duration](a, b T) T {
 	if b > 0 && a+b < a {
 		return max(a, b)
@@ -115,7 +116,7 @@ func sum[T int | int64 | time.Duration](a, b T) T {
 	return a + b
 }
 
-// Since returns what was used after earlier, an older value of the same count.
+// Since returns the usage since earlier, an older value of the same count.
 func (s Spent) Since(earlier Spent) Spent {
 	s.Turns -= earlier.Turns
 	s.Calls -= earlier.Calls

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Role says who speaks in a [Message].
+// Role is the author of a [Message].
 type Role string
 
 // The roles.
@@ -19,64 +19,64 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// Message is one message of a history. It has all that a provider gave: reasoning with
-// its signature, structured results, marks of caches.
+// Message is one message of a history. It keeps all that the provider sent: reasoning with its
+// signature, structured results, cache markers.
 type Message struct {
 	Role  Role      `json:"role"`
 	Parts []Part    `json:"parts,omitempty"`
-	Model string    `json:"model,omitzero"` // that wrote it
+	Model string    `json:"model,omitzero"` // the model that wrote it
 	At    time.Time `json:"at,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
-// PartType says what a [Part] has. A reader keeps parts of types that it does not know.
+// PartType is the type of a [Part]. Readers keep parts of unknown types.
 type PartType string
 
-// The types of parts.
+// The types of parts, with the fields that they use.
 const (
 	PartText      PartType = "text"      // Text
 	PartImage     PartType = "image"     // MIMEType with Data or URL
 	PartAudio     PartType = "audio"     // MIMEType with Data or URL
 	PartFile      PartType = "file"      // MIMEType with Data or URL
-	PartReasoning PartType = "reasoning" // Text, and in Provider what the provider wants back
+	PartReasoning PartType = "reasoning" // Text, and in Provider what the provider needs back
 	PartCall      PartType = "call"      // ID, Name, Arguments
 	PartResult    PartType = "result"    // ID, Name, Text, Structured, Meta, Media, IsError, Kept
-	PartSummary   PartType = "summary"   // Text instead of older messages
+	PartSummary   PartType = "summary"   // Text that replaces older messages
 )
 
-// Part is a piece of a [Message]. Its type says which members it has.
+// Part is a piece of a [Message]. Type says which fields it uses.
 type Part struct {
 	Type PartType `json:"type"`
 	Text string   `json:"text,omitzero"`
 
 	MIMEType string `json:"mime_type,omitzero"`
 	Data     []byte `json:"data,omitempty"`
-	URL      string `json:"url,omitzero"` // where the data is: of the web, or of the host's own store
+	URL      string `json:"url,omitzero"` // of the data: on the web or in the host's own store
 
 	ID         string          `json:"id,omitzero"`   // of the call
 	Name       string          `json:"name,omitzero"` // of the tool, as the model knows it
 	Arguments  string          `json:"arguments,omitzero"`
 	Structured json.RawMessage `json:"structured,omitzero"`
-	Meta       json.RawMessage `json:"meta,omitzero"` // of the server's result
+	Meta       json.RawMessage `json:"meta,omitzero"` // _meta of the server's result
 	Media      []Part          `json:"media,omitempty"`
 	IsError    bool            `json:"is_error,omitzero"`
-	Kept       *Kept           `json:"kept,omitempty"`  // the whole of a result whose Text is cut
-	Tools      []string        `json:"tools,omitempty"` // of a search, with DiscoveryHost: names of tools that the model has from here on
+	Kept       *Kept           `json:"kept,omitempty"`  // the full result, if Text is shortened
+	Tools      []string        `json:"tools,omitempty"` // in the result of a search, with DiscoveryHost: the tools that the model has from now on
 
-	// Provider has what only one provider understands, by a name of it: signatures of
-	// reasoning, marks of its cache.
+	// Provider has data that only one provider understands, by the provider's name: signatures
+	// of reasoning, cache markers.
 	Provider map[string]json.RawMessage `json:"provider,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
-// Text is a message of one text.
+// Text returns a message with one text part.
 func Text(role Role, text string) Message {
 	return Message{Role: role, Parts: []Part{{Type: PartText, Text: text}}}
 }
 
-// Text is the message's text, without reasoning and results.
+// Text returns the message's text, without reasoning and results.
 func (m Message) Text() string {
 	if len(m.Parts) == 1 && m.Parts[0].Type == PartText {
 		return m.Parts[0].Text
@@ -90,8 +90,8 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// ReturnedSize is how many bytes of a message only its provider gets back: what is in [Part.Provider], with
-// the reasoning that it belongs to.
+// ReturnedSize returns the bytes of a message that only its provider gets back: [Part.Provider]
+// and the reasoning that belongs to it.
 func (m *Message) ReturnedSize() (size int) {
 	for i := range m.Parts {
 		p := &m.Parts[i]

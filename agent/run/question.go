@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// QuestionKind says what a [Question] is about.
+// QuestionKind is the subject of a [Question].
 type QuestionKind string
 
 // The kinds of questions.
@@ -17,39 +17,39 @@ const (
 	QuestionApproval QuestionKind = "approval" // whether a call may run
 	QuestionForm     QuestionKind = "form"     // a server's form (elicitation)
 	QuestionURL      QuestionKind = "url"      // a server's URL to visit (elicitation)
-	QuestionSampling QuestionKind = "sampling" // whether a server may have a completion of the model
-	QuestionDoubt    QuestionKind = "doubt"    // whether a call ran that was under way when its process ended
+	QuestionSampling QuestionKind = "sampling" // whether a server gets a completion of the model
+	QuestionDoubt    QuestionKind = "doubt"    // whether a call ran whose process died
 	QuestionSignIn   QuestionKind = "sign_in"  // authorization for a server
 )
 
-// Question is a question of a run to a person. Give its id back in a [Reply].
+// Question is a question of a run to a person. A [Reply] repeats its ID.
 type Question struct {
 	ID     string       `json:"id"`
 	Kind   QuestionKind `json:"kind"`
-	Call   string       `json:"call,omitzero"` // id of the tool call that waits
+	Call   string       `json:"call,omitzero"` // id of the tool call that waits for the reply
 	Server string       `json:"server,omitzero"`
 	Tool   string       `json:"tool,omitzero"`  // as the model knows it
-	Path   []string     `json:"path,omitempty"` // the sub-agents that ask, outermost first
+	Path   []string     `json:"path,omitempty"` // names of the sub-agents that ask, outermost first
 
-	Key        string                   `json:"key,omitzero"`         // of the round's request; of a parked call's question, its hash
+	Key        string                   `json:"key,omitzero"`         // the server's key of the request; a hash of the question for a parked call
 	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // of an approval or a doubt: as they are sent
 	Definition *mcp.Tool                `json:"definition,omitempty"` // of the tool, as models see it
-	Elicit     *mcp.ElicitParams        `json:"elicit,omitempty"`     // of a form or a URL: as the server asks
+	Elicit     *mcp.ElicitParams        `json:"elicit,omitempty"`     // of a form or a URL: the server's request
 	URL        string                   `json:"url,omitzero"`         // of a sign-in: where the person signs in
-	Sampling   *mcp.CreateMessageParams `json:"sampling,omitempty"`   // of a server's request: as they go to the model
+	Sampling   *mcp.CreateMessageParams `json:"sampling,omitempty"`   // of a sampling request: as it goes to the model
 	Model      string                   `json:"model,omitzero"`       // that completes them, "" if the handler does not say
 
-	// Tries and Sent are of a doubt: how often the call was sent, continued rounds included, and
-	// when it was sent last.
+	// Tries and Sent belong to a doubt: how often the call was sent, continuations of rounds
+	// included, and when it was last sent.
 	Tries int       `json:"tries,omitzero"`
 	Sent  time.Time `json:"sent,omitzero"`
 
-	// Survives says that the question outlives its process. One of a server of the
-	// legacy era ends with the connection.
+	// Survives is true if the question outlives the process that asks it. A question of a
+	// legacy server ends with the connection.
 	Survives bool `json:"survives"`
 
-	// Parked says that the call is made again for the answer: it asked in an open call,
-	// and was told that the person has not decided.
+	// Parked is true if the call is made again with the reply: the server asked during the call
+	// and was told that the person has not decided yet.
 	Parked bool `json:"parked,omitzero"`
 
 	Created time.Time `json:"created,omitzero"`
@@ -58,28 +58,28 @@ type Question struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Action is the gist of a [Reply].
+// Action is what a [Reply] decides.
 type Action string
 
-// The actions. An approval takes ActionAllow and ActionDeny; a form, a URL and a sign-in take
-// ActionAccept, ActionDecline and ActionCancel; a sampling review ActionAllow and ActionDeny; a doubt ActionRan, ActionNotRun and
-// ActionKnown.
+// Each kind of question takes some of the actions: an approval and a sampling request
+// ActionAllow and ActionDeny; a form, a URL and a sign-in ActionAccept, ActionDecline and
+// ActionCancel; a doubt ActionRan, ActionNotRun and ActionKnown.
 const (
 	ActionAllow   Action = "allow"
 	ActionDeny    Action = "deny"
 	ActionAccept  Action = "accept"
 	ActionDecline Action = "decline"
 	ActionCancel  Action = "cancel"
-	ActionRan     Action = "ran"     // it ran; the model is told
-	ActionNotRun  Action = "not_run" // it did not run, and is sent again
-	ActionKnown   Action = "known"   // it ran with the result in Reason
+	ActionRan     Action = "ran"     // the call ran; the model is told
+	ActionNotRun  Action = "not_run" // the call did not run; it is sent again
+	ActionKnown   Action = "known"   // the call ran, and Reason has its result
 )
 
-// Reply answers a [Question]. The first reply to a question counts.
+// Reply is the reply to a [Question]. Only the first reply to a question counts.
 type Reply struct {
 	Question  string          `json:"ask"`
 	Action    Action          `json:"action"`
-	Reason    string          `json:"reason,omitzero"`    // told to the model; with ActionKnown the result of the call
+	Reason    string          `json:"reason,omitzero"`    // for the model; with ActionKnown the result of the call
 	Arguments json.RawMessage `json:"arguments,omitzero"` // replace those of an approved call, or Question.Sampling
 	Content   json.RawMessage `json:"content,omitzero"`   // of an accepted form
 	Scope     string          `json:"scope,omitzero"`     // of an approval: "", ScopeArguments, ScopeTool or ScopeServer

@@ -21,10 +21,10 @@ var (
 	ErrUnfit    = errors.New("the answer does not fit")
 )
 
-// maxAnswer bounds what a person writes in an answer, in bytes.
+// maxAnswer bounds the text that a person writes in a reply, in bytes.
 const maxAnswer = 1 << 20
 
-// actions are the answers that a question takes, by its kind.
+// actions has the actions that each kind of question takes.
 var actions = map[QuestionKind][]Action{
 	QuestionApproval: {ActionAllow, ActionDeny},
 	QuestionForm:     {ActionAccept, ActionDecline, ActionCancel},
@@ -34,20 +34,21 @@ var actions = map[QuestionKind][]Action{
 	QuestionSignIn:   {ActionAccept, ActionDecline, ActionCancel},
 }
 
-// The scopes of an approval: for which later calls it holds. Without one it holds for this call alone.
+// The scope of an approval says to which later calls it applies. The empty scope means this
+// call alone.
 const (
 	ScopeArguments = "arguments" // the same tool with the same arguments
 	ScopeTool      = "tool"      // the same tool
-	ScopeServer    = "server"    // all tools of the server, later ones included
+	ScopeServer    = "server"    // all tools of the server, including future ones
 )
 
-// scopes are the values of [Decision.Scope].
+// scopes are the values of [Reply.Scope].
 var scopes = []string{"", ScopeArguments, ScopeTool, ScopeServer}
 
-// Check checks an answer to a question. The error matches [ErrNotAsked] if it is to
-// another question, [ErrExpired] if the question has expired, and [ErrUnfit] if the answer
-// does not fit: another action than the question takes, arguments that are not as the tool
-// wants them, a form that is not filled in as asked, more than 1 MiB of text.
+// Check checks a reply to a question. The error matches [ErrNotAsked] if the reply is to
+// another question, [ErrExpired] if the question has expired, and [ErrUnfit] if the reply is
+// invalid: an action that the question does not take, arguments that violate the tool's schema,
+// a form that is not filled in correctly, or more than 1 MiB of text.
 func Check(q *Question, a Reply, now time.Time) error {
 	switch {
 	case a.Question != q.ID:
@@ -90,8 +91,8 @@ func (q *Question) fits(a Reply) error {
 	return nil
 }
 
-// suits checks arguments of a person by the schema of the tool. The tool itself checks them
-// again before it runs; a schema that cannot be read is left to it.
+// suits checks a person's arguments against the schema of the tool. If the schema cannot be
+// compiled, the check is left to the tool, which makes it again in any case.
 func (q *Question) suits(arguments json.RawMessage) error {
 	if len(arguments) == 0 || q.Definition == nil {
 		return nil
@@ -106,8 +107,7 @@ func (q *Question) suits(arguments json.RawMessage) error {
 	return nil
 }
 
-// Sampled returns the sampling request with which a person has replaced the server's,
-// nil if there is none.
+// Sampled returns the sampling request by which the person replaced the server's, or nil.
 func (a Reply) Sampled() (*mcp.CreateMessageParams, error) {
 	if len(a.Arguments) == 0 {
 		return nil, nil
@@ -127,8 +127,9 @@ func isObject(raw json.RawMessage) bool {
 	return json.Valid(raw) && bytes.TrimLeft(raw, " \t\r\n")[0] == '{'
 }
 
-// Elicited returns the answer to a question of a server ([QuestionForm], [QuestionURL]) as the server
-// gets it: completed with defaults, and checked. An integer keeps all its digits.
+// Elicited returns the reply to a question of a server ([QuestionForm], [QuestionURL]) in the
+// form that the server gets: checked, and with defaults filled in. Integers keep all their
+// digits.
 func (q *Question) Elicited(a Reply) (*mcp.ElicitResult, error) {
 	if q.Elicit == nil {
 		return nil, fmt.Errorf("a question of kind %q has no form and no URL", q.Kind)
@@ -147,22 +148,22 @@ func (q *Question) Elicited(a Reply) (*mcp.ElicitResult, error) {
 	return forms.Complete(q.Elicit, r)
 }
 
-// Allow lets a call run ([QuestionApproval]), or a server have a completion ([QuestionSampling]). Set
-// Scope for later calls, such as [ScopeTool].
+// Allow returns a reply that lets a call run ([QuestionApproval]) or lets a server have a
+// completion ([QuestionSampling]). Set its Scope to decide on later calls, too.
 func (q *Question) Allow() Reply { return q.with(ActionAllow, "") }
 
-// AllowWith lets a call run with other arguments, a JSON object as the tool wants it, or a server have a completion
-// for another request: the JSON of [mcp.CreateMessageParams].
+// AllowWith is [Question.Allow] with other arguments, a JSON object that fits the tool's
+// schema. For a completion it replaces the request by the JSON of an [mcp.CreateMessageParams].
 func (q *Question) AllowWith(arguments json.RawMessage) Reply {
 	return Reply{Question: q.ID, Action: ActionAllow, Arguments: arguments}
 }
 
-// Deny refuses a call or a completion. The model is told the reason.
+// Deny returns a reply that refuses a call or a completion. The model is told the reason.
 func (q *Question) Deny(reason string) Reply { return q.with(ActionDeny, reason) }
 
-// Accept answers a form with its fields, or consents to visit a URL or to sign in, with
-// nil. Fields that are left out have their defaults. The error matches [ErrUnfit] if the
-// fields are not as the form asks for; its text is for the person.
+// Accept returns a reply that fills in a form, or with nil consents to visit a URL or to sign
+// in. Fields that are left out get their defaults. The error matches [ErrUnfit] if the fields
+// are invalid; its text is written for the person.
 func (q *Question) Accept(fields map[string]any) (Reply, error) {
 	a := q.with(ActionAccept, "")
 	if q.Kind == QuestionForm && q.Elicit != nil {
@@ -185,26 +186,26 @@ func (q *Question) Accept(fields map[string]any) (Reply, error) {
 	return a, nil
 }
 
-// Decline says no to a form, a URL or a sign-in.
+// Decline returns a reply that refuses a form, a URL or a sign-in.
 func (q *Question) Decline() Reply { return q.with(ActionDecline, "") }
 
-// Cancel leaves a form, a URL or a sign-in without a choice.
+// Cancel returns a reply that dismisses a form, a URL or a sign-in without a decision.
 func (q *Question) Cancel() Reply { return q.with(ActionCancel, "") }
 
-// Ran says that a call in doubt ran. Its result is lost.
+// Ran returns a reply saying that a call in doubt ran. Its result is lost.
 func (q *Question) Ran() Reply { return q.with(ActionRan, "") }
 
-// RanWith says that a call in doubt ran with a result that the person knows.
+// RanWith returns a reply saying that a call in doubt ran, with the result.
 func (q *Question) RanWith(result string) Reply { return q.with(ActionKnown, result) }
 
-// NotRun says that a call in doubt did not run. It is sent again.
+// NotRun returns a reply saying that a call in doubt did not run. It is sent again.
 func (q *Question) NotRun() Reply { return q.with(ActionNotRun, "") }
 
 func (q *Question) with(action Action, reason string) Reply {
 	return Reply{Question: q.ID, Action: action, Reason: reason}
 }
 
-// Equal reports whether two answers say the same, at whatever time.
+// Equal reports whether two replies say the same. It ignores their times.
 func (a Reply) Equal(b Reply) bool {
 	a.At, b.At = time.Time{}, time.Time{}
 	one, err1 := marshal(a)

@@ -1,10 +1,10 @@
 package run
 
-// Status tells where a run stands.
+// Status is the status of a run.
 type Status string
 
-// A run is running, or waiting for a person, a task or a time, until it is done (it has
-// its answer), failed or cancelled. A new input sets a run that has ended running again.
+// A run is running, or waiting for a person, a task or a time, until it is finished (it has its
+// output), failed or cancelled. A new input starts a run that has ended again.
 const (
 	StatusRunning   Status = "running"
 	StatusWaiting   Status = "waiting"
@@ -13,5 +13,5 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
-// Ended reports whether the run is over.
+// Ended reports whether the run has ended.
 func (s Status) Ended() bool { return s == StatusFinished || s == StatusFailed || s == StatusCancelled }

@@ -14,37 +14,39 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Bounds of what is kept beside the records of runs, in bytes.
+// Bounds of the blobs that are stored beside records, in bytes.
 const (
 	MaxBlob        = 32 << 20  // one blob
-	maxRunBlobs    = 128 << 20 // the blobs of a run
-	MaxTenantBlobs = 4 << 30   // the blobs of a tenant's runs
+	maxRunBlobs    = 128 << 20 // all blobs of a run
+	MaxTenantBlobs = 4 << 30   // all blobs of a tenant
 )
 
-// sealRoom is how much longer a blob may be for being sealed.
+// sealRoom is how much longer an encrypted blob may be.
 const sealRoom = 1 << 10
 
 // maxBlobName bounds the name of a blob, in bytes.
 const maxBlobName = 64
 
-// BlobStore is a [Store] that keeps what is too long for a record, by a name within its run. It is deleted with the run. The
-// stores of this module are all BlobStores; [BlobsOf] finds the one of any store.
+// BlobStore is a [Store] that also stores data that is too long for a record, by a name within
+// the run. It is deleted with the run. The stores of this module are BlobStores; [BlobsOf]
+// returns that of any store.
 type BlobStore interface {
-	// PutBlob keeps data under a name, instead of what was kept under it. When it returns nil the data is durable. The
-	// name has 1 to 64 lower-case letters, digits and hyphens. The error matches [ErrConflict] if the lease is not of the
-	// last epoch, or if there is no such run, and [ErrTooLarge] above [MaxBlob], 128 MiB of a run or, about, [MaxTenantBlobs].
+	// PutBlob stores data under a name, and replaces what was stored there. Data is durable
+	// when it returns nil. A name has 1 to 64 lower-case letters, digits and hyphens. The error
+	// matches [ErrConflict] if the lease is not the latest or the run does not exist, and
+	// [ErrTooLarge] above [MaxBlob], 128 MiB for a run or, approximately, [MaxTenantBlobs].
 	PutBlob(ctx context.Context, lease Lease, name string, data []byte) error
 
-	// Blob returns what is kept under a name, which the caller may not change. The error matches [ErrNoBlob] if that is
-	// nothing, and [ErrCorrupt] if the data is not what was put.
+	// Blob returns the data of a name. The caller must not modify it. The error matches
+	// [ErrNoBlob] if there is none, and [ErrCorrupt] if the data has changed since it was put.
 	Blob(ctx context.Context, key run.Key, name string) ([]byte, error)
 
-	// Blobs returns the names of the blobs of a run, in order. A run that does not exist has none.
+	// Blobs returns the sorted names of the blobs of a run, none if the run does not exist.
 	Blobs(ctx context.Context, key run.Key) ([]string, error)
 }
 
-// BlobsOf returns the store as a [BlobStore], nil if it is not one. For a store of [Sealed] it is one that seals what it
-// keeps.
+// BlobsOf returns the store as a [BlobStore], or nil if it is not one. For a store of [Sealed]
+// the result encrypts, too.
 func BlobsOf(store Store) BlobStore {
 	if s, ok := store.(interface{ blobs() BlobStore }); ok {
 		return s.blobs()
@@ -53,8 +55,9 @@ func BlobsOf(store Store) BlobStore {
 	return s
 }
 
-// CheckBlob checks what a [BlobStore] is given to keep. ofRun and ofTenant are the bytes of the other blobs of the run, and of the
-// tenant with them. The error names the run.
+// CheckBlob checks the arguments of [BlobStore].PutBlob, for implementations. ofRun and
+// ofTenant are the bytes of the other blobs of the run and of the tenant. The error names the
+// run.
 func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 	err := error(nil)
 	switch {
@@ -76,7 +79,7 @@ func isBlobName(name string) bool {
 	return name != "" && len(name) <= maxBlobName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
-// blobsOf loads the blobs of a run by their names.
+// blobsOf loads the blobs of a run.
 func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, error) {
 	blobs := BlobsOf(store)
 	if blobs == nil {
@@ -90,7 +93,7 @@ func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, 
 	for _, name := range names {
 		data, err := blobs.Blob(ctx, key, name)
 		if errors.Is(err, ErrNoBlob) {
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -100,7 +103,7 @@ func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, 
 	return all, nil
 }
 
-// verifyBlobs checks that a run has what its state says is kept.
+// verifyBlobs checks that the blobs in a state are stored.
 func verifyBlobs(ctx context.Context, store Store, s *ledger.State) error {
 	all, err := blobsOf(ctx, store, run.Key{Tenant: s.Tenant, ID: s.ID})
 	if err != nil {
@@ -171,7 +174,7 @@ func (m *memory) Blobs(ctx context.Context, key run.Key) ([]string, error) {
 	return slices.Sorted(maps.Keys(k.blobs)), nil
 }
 
-// sealedBlobs seals what is in another BlobStore.
+// sealedBlobs encrypts the blobs of another BlobStore.
 type sealedBlobs struct {
 	BlobStore
 	keys *Keys

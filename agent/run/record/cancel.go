@@ -10,16 +10,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// The waits for a process that has to end its work on a run.
+// How long CancelRun waits for the holder of a run.
 const (
-	firstLook = 10 * time.Millisecond // and twice as long after each
+	firstLook = 10 * time.Millisecond // doubled after each look
 	lastLook  = time.Second
 )
 
-// CancelRun ends a run as cancelled, without its agent and from any process. One that has ended before stays as it is. If a process
-// works on the run, the store keeps the wish that it ends: the process stops its work within about a second, and CancelRun waits until
-// the run is over. If the context ends first, the error matches [ErrHeld], and the wish stays: a process that takes the run up later ends
-// it. A task that a server works on for the run continues there.
+// CancelRun cancels a run from any process, without its agent. A run that has ended stays as it
+// is. If a process holds the run, the store keeps the wish to cancel: the holder stops its work
+// within about a second, and CancelRun waits until the run has ended. If the context ends
+// first, the error matches [ErrHeld] and the wish stays, so that a later holder cancels the
+// run. A task that a server runs for the run is not stopped.
 func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	cancel := func() error {
 		return change(ctx, store, key, "cancel", func(s *ledger.State) (ledger.Change, error) {
@@ -46,7 +47,7 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	return err
 }
 
-// change adds a change to a run that no process works on, if there is one to add.
+// change appends a change to a run that nobody holds. If of returns no change, it does nothing.
 func change(ctx context.Context, store Store, key run.Key, what string, of func(*ledger.State) (ledger.Change, error)) error {
 	wrap := func(err error) error { return fmt.Errorf("%s run %q: %w", what, key.ID, err) }
 	log, err := LoadCurrent(ctx, store, key)
@@ -73,7 +74,7 @@ func change(ctx context.Context, store Store, key run.Key, what string, of func(
 	if err != nil {
 		return wrap(err)
 	}
-	if err := store.Append(ctx, lease, ledger.HeadOf(s), records); err != nil { // a conflict if another process was faster
+	if err := store.Append(ctx, lease, ledger.HeadOf(s), records); err != nil { // a conflict means that another process was faster
 		return wrap(err)
 	}
 	return nil

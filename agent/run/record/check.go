@@ -12,18 +12,19 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// FirstEpoch is the epoch of a run that is created at that time: microseconds since 1970, so that it is higher
-// than in the leases of a deleted run of the same key. A clock may stand still for milliseconds: a store that deletes
-// a run waits until the epoch is higher.
+// FirstEpoch returns the epoch for a run that is created at that time: microseconds since 1970,
+// and so higher than in leases of a deleted run with the same key. As a clock may stand still
+// for milliseconds, a store that deletes a run waits until the next epoch is higher.
 func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
 
-// CheckCreate checks what a [Store] is given to create a run with. The error names the run.
+// CheckCreate checks the arguments of [Store].Create, for implementations. The error names the
+// run.
 func CheckCreate(head run.Head, records []run.Record) error {
 	if err := head.Key.Check(); err != nil {
 		return subject.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	before := uint64(0)
-	if len(records) > 0 && records[0].Seq > 0 && ledger.Begins(records[0]) { // an import of a run that was pruned
+	if len(records) > 0 && records[0].Seq > 0 && ledger.Begins(records[0]) { // an imported run whose first records were pruned
 		before = records[0].Seq - 1
 	}
 	if err := inOrder(before, head, records); err != nil {
@@ -32,8 +33,9 @@ func CheckCreate(head run.Head, records []run.Record) error {
 	return nil
 }
 
-// CheckAppend checks what a [Store] is given to append to a run with that head. The error names the run, and matches
-// [ErrConflict] if the lease is not of the last epoch, or if the records do not follow the last one.
+// CheckAppend checks the arguments of [Store].Append to a run with that head, for
+// implementations. The error names the run, and matches [ErrConflict] if the lease is not the
+// latest or the records do not follow the last one.
 func CheckAppend(stored run.Head, lease Lease, head run.Head, records []run.Record) error {
 	id := stored.Key.ID
 	switch {
@@ -50,7 +52,8 @@ func CheckAppend(stored run.Head, lease Lease, head run.Head, records []run.Reco
 	return nil
 }
 
-// inOrder checks that records follow seq and that the head has the number of the last.
+// inOrder checks that records follow number seq and that the head has the number of the last
+// one.
 func inOrder(seq uint64, head run.Head, records []run.Record) error {
 	if len(records) == 0 {
 		return errors.New("there are no records")
@@ -70,9 +73,9 @@ func inOrder(seq uint64, head run.Head, records []run.Record) error {
 	return nil
 }
 
-// CheckReplies returns the answers that a [Store] has to keep: the given ones without
-// those that it has. stored has all answers to the run, by their questions. With an error
-// none is kept: it names the run, and matches [ErrReplied] or [run.ErrNotAsked].
+// CheckReplies returns the replies that a [Store] has to add, for implementations: the given
+// ones without those it has. stored has all replies to the run, by question. With an error
+// nothing may be stored: it names the run, and matches [ErrReplied] or [run.ErrNotAsked].
 func CheckReplies(head run.Head, stored map[string]run.Reply, answers []run.Reply) (fresh []run.Reply, err error) {
 	seen := map[string]run.Reply{}
 	for _, a := range answers {
@@ -94,7 +97,7 @@ func CheckReplies(head run.Head, stored map[string]run.Reply, answers []run.Repl
 	return fresh, nil
 }
 
-// Compare orders heads as [Store].List does for the query.
+// Compare orders heads as [Store].List does for the query, for implementations.
 func (q Query) Compare(a, b run.Head) int {
 	order := b.Updated.Compare(a.Updated)
 	if !q.DueAt.IsZero() {
@@ -103,7 +106,7 @@ func (q Query) Compare(a, b run.Head) int {
 	return cmp.Or(order, cmp.Compare(a.Key.Tenant, b.Key.Tenant), cmp.Compare(a.Key.ID, b.Key.ID))
 }
 
-// since is when a run that is due became due, as far as its head tells.
+// since returns when a due run became due, as far as its head tells.
 func since(h run.Head) time.Time {
 	if h.Status == run.StatusRunning || h.Replies > 0 {
 		return h.Updated

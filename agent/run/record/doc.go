@@ -1,12 +1,12 @@
-// Package record keeps runs as records: each change of a run is one, in an append-only list.
+// Package record stores runs as append-only lists of records, one for each change of a run.
 //
-// A [Store] keeps the records of runs, see [run.Record], and of each run its [run.Head]: who works on it, whether it waits, and for what.
-// What a record says is known to package agent alone, which moves a run on. It appends a record before and after everything that
-// has an effect. A run that waits for a person is rows of a store: its open questions, see [Log.Questions] and [OpenQuestions], are
-// answered from any process by [Submit].
+// A [Store] keeps the records of runs, see [run.Record], and the [run.Head] of each: who holds
+// it, and what it waits for. Only package agent interprets records. It appends one before and
+// after everything that has an effect. A run that waits for a person needs no process: its open
+// questions, see [Log.Questions] and [OpenQuestions], are answered from anywhere with [Submit].
 //
-// Records have secrets of others, such as the request states and task ids of servers.
-// [Sealed] encrypts what a store keeps, [Keys.Seal] a state that leaves the server.
+// Records contain secrets of servers, such as request states and task ids. [Sealed] encrypts
+// what a store keeps, and [Keys.Seal] encrypts state that leaves the process.
 //
 // The guide is docs/durability.md of the repository.
 package record

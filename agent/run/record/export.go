@@ -22,9 +22,9 @@ import (
 type exported struct {
 	Version int         `json:"mcpchain_run"` // 1, or 2 with blobs
 	Head    run.Head    `json:"head"`
-	Records int         `json:"records"` // lines that follow
+	Records int         `json:"records"` // number of lines of records that follow
 	Answers []run.Reply `json:"answers,omitempty"`
-	Blobs   int         `json:"blobs,omitzero"` // lines after the records
+	Blobs   int         `json:"blobs,omitzero"` // number of lines of blobs after the records
 }
 
 // exportBlob is the line of a blob.
@@ -35,18 +35,19 @@ type exportBlob struct {
 
 // exportEnd is the last line.
 type exportEnd struct {
-	SHA256 string `json:"sha256"` // of all lines before
+	SHA256 string `json:"sha256"` // of all previous lines
 }
 
-// maxExport is the last version of an exported run.
+// maxExport is the latest version of the format.
 const maxExport = 2
 
-// maxExportLine bounds a line of an exported run, in bytes: a record of a run, or a blob.
+// maxExportLine bounds a line, a record or a blob, in bytes.
 const maxExportLine = 256 << 20
 
-// Export writes a run as lines of JSON: its head with the answers to open questions, its records, what is kept beside
-// them ([BlobStore]), and a checksum of the lines before. From a store of [Sealed] it writes what the run says; from the store below, what is sealed stays so. The error matches [ErrNotFound]
-// if there is no such run.
+// Export writes a run as lines of JSON: its head with the replies to open questions, its
+// records, its blobs ([BlobStore]), and a checksum of the previous lines. Export from a store
+// of [Sealed] to get plain text; the store below it exports ciphertext. The error matches
+// [ErrNotFound] if there is no such run.
 func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
 	log, err := store.Load(ctx, key)
 	if err != nil {
@@ -92,17 +93,19 @@ func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
 	return nil
 }
 
-// plain writes a value as encoding/json does.
+// plain hides the marshal methods of a value's type from jsonv2, so that it is written as by
+// encoding/json.
 type plain struct{ v any }
 
 func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 
-// importChunk is about how many bytes of records an import keeps at once.
+// importChunk is about how many bytes of records an import appends at once.
 const importChunk = 8 << 20
 
-// Import reads a run that [Export] has written, and keeps it under the key that it had, held by nobody. It checks the checksum, and
-// that the records make the head, before it keeps anything. The error matches [ErrExists] if the store has a run of that key. A
-// store that fails meanwhile may have a part of the run: delete it.
+// Import reads a run that [Export] has written, and stores it under its original key, with no
+// holder. Before it stores anything it verifies the checksum, and that the records produce the
+// head. The error matches [ErrExists] if there is a run with that key. If the store fails
+// halfway, it may have part of the run: delete it.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {
@@ -114,7 +117,7 @@ func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	return in.head.Key, nil
 }
 
-// imported is an exported run that was read.
+// imported is an exported run as it was read.
 type imported struct {
 	head    run.Head
 	records []run.Record
@@ -183,7 +186,8 @@ func readExport(r io.Reader) (*imported, error) {
 	return in, err
 }
 
-// keep keeps a run, in chunks with the head of each. Sealed records are kept at once: nobody knows the heads between.
+// keep stores a run in chunks, each with its head. Encrypted records are stored at once,
+// because the heads between chunks are unknown.
 func (in *imported) keep(ctx context.Context, store Store) error {
 	if len(in.records) == 0 {
 		return errors.New("it has no records")
@@ -196,7 +200,7 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 	if err != nil {
 		return err
 	}
-	before := in.records[0].Seq - 1 // that were pruned
+	before := in.records[0].Seq - 1 // number of records that were pruned
 	n := int(heads[0].Seq - before)
 	lease, err := store.Create(ctx, Holder{Name: "import"}, heads[0], in.records[:n])
 	if err != nil {
@@ -219,7 +223,7 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 	return nil
 }
 
-// headsOf are the heads of the chunks of a run, the last one that of the run.
+// headsOf returns the head after each chunk of a run. The last one is the given head.
 func headsOf(head run.Head, records []run.Record) (heads []run.Head, err error) {
 	s, size := new(ledger.State), 0
 	for i, r := range records {

@@ -16,31 +16,31 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Secret is a key of 32 random bytes, with a name for it that is not secret. The name
-// stands before all that the key has sealed; give another key another name.
+// Secret is a named key of 32 random bytes. The name is not secret: it precedes everything that
+// the key has encrypted. Do not use a name for two keys.
 type Secret struct {
 	ID  string // 1 to 255 bytes
 	Key []byte `json:"-"`
 }
 
-// String is the name of the key.
+// String returns the name of the key, not the key.
 func (s Secret) String() string { return "secret " + s.ID }
 
-// GoString is the name of the key.
+// GoString returns the name of the key, not the key.
 func (s Secret) GoString() string { return s.String() }
 
-// Keys seal what must not be read or changed elsewhere, by AES-256-GCM. Each run has
-// keys of its own, which are derived from the secret: one secret is good for any number
-// of runs, and for 2^32 records in each. Keys may be used concurrently.
+// Keys encrypt with AES-256-GCM. Each run has keys of its own, which are derived from the
+// secret, so one secret is good for any number of runs with up to 2^32 records each. Keys may
+// be used concurrently.
 type Keys struct {
 	current string
 	secrets map[string][]byte
 }
 
-// NewKeys returns keys that seal with the current secret, and open what any of them
-// sealed. To change the secret, give the last one as an older one for as long as there
-// is something that it sealed. The error is for a secret that is not as [Secret] says, for two of one
-// name, and for a key that is one byte 32 times.
+// NewKeys returns keys that encrypt with current, and decrypt what any of the secrets
+// encrypted. To rotate, pass the previous secret as an older one for as long as something
+// encrypted by it exists. It is an error if a secret does not have the form of [Secret], if two
+// have the same name, or if all bytes of a key are equal.
 func NewKeys(current Secret, older ...Secret) (*Keys, error) {
 	k := &Keys{current: current.ID, secrets: map[string][]byte{}}
 	for _, s := range append([]Secret{current}, older...) {
@@ -59,13 +59,13 @@ func NewKeys(current Secret, older ...Secret) (*Keys, error) {
 	return k, nil
 }
 
-// String is the name of the current secret.
+// String returns the name of the current secret.
 func (k *Keys) String() string { return "keys " + k.current }
 
-// GoString is the name of the current secret.
+// GoString returns the name of the current secret.
 func (k *Keys) GoString() string { return k.String() }
 
-// The errors of what was sealed.
+// The errors of decryption.
 var (
 	ErrTruncated  = errors.New("what was sealed is cut short")
 	ErrUnknownKey = errors.New("it was sealed with an unknown key")
@@ -73,13 +73,14 @@ var (
 	ErrForged     = errors.New("what was sealed was changed, or stood in another place")
 )
 
-// maxSealed bounds a state that leaves the server, in bytes.
+// maxSealed bounds the input of Seal and Open, in bytes.
 const maxSealed = 16 << 20
 
-// Seal makes the state of a run, as JSON, one that may leave the server: it cannot be read or changed there. A
-// state of more than 16 MiB is an error.
+// Seal encrypts and authenticates state of a run that leaves the process, for example in a
+// page. A state of more than 16 MiB is an error.
 //
-// An older state stays good. If a state must not be used twice, keep a digest of the last one.
+// Seal does not prevent replay: older states stay valid. If a state must not be used twice,
+// store a digest of the latest one.
 func (k *Keys) Seal(key run.Key, state []byte) (string, error) {
 	if len(state) > maxSealed {
 		return "", fmt.Errorf("seal run %q: its state has %d bytes, want at most %d", key.ID, len(state), maxSealed)
@@ -88,8 +89,8 @@ func (k *Keys) Seal(key run.Key, state []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(box), nil
 }
 
-// Open returns what Seal was given for a run. The error matches [ErrTruncated],
-// [ErrUnknownKey], [ErrForeign] or [ErrForged], unless the state is of more than 16 MiB.
+// Open decrypts what Seal returned for a run. The error matches [ErrTruncated],
+// [ErrUnknownKey], [ErrForeign] or [ErrForged], unless the state is longer than 16 MiB.
 func (k *Keys) Open(key run.Key, sealed string) ([]byte, error) {
 	state, err := k.open(key, sealed)
 	if err != nil {
@@ -102,7 +103,7 @@ func (k *Keys) open(key run.Key, sealed string) ([]byte, error) {
 	if n := base64.RawURLEncoding.DecodedLen(len(sealed)); n > maxSealed+1<<10 {
 		return nil, fmt.Errorf("it has %d bytes, want at most %d", n, maxSealed)
 	}
-	if len(sealed)%4 == 1 { // no text of bytes, but the start of one
+	if len(sealed)%4 == 1 { // a length that base64 cannot have: it was cut
 		sealed = sealed[:len(sealed)-1]
 	}
 	box, err := base64.RawURLEncoding.DecodeString(sealed)
@@ -112,7 +113,7 @@ func (k *Keys) open(key run.Key, sealed string) ([]byte, error) {
 	return k.of(key).unseal("state", "", box)
 }
 
-// frame joins texts so that no other texts give the same bytes.
+// frame concatenates texts so that different lists of texts have different results.
 func frame(texts ...string) []byte {
 	var b []byte
 	for _, s := range texts {
@@ -122,10 +123,10 @@ func frame(texts ...string) []byte {
 	return b
 }
 
-// A box is: its form; the length of the secret's name, and the name; a mark of the run;
-// the length of what follows; a nonce; the text with its tag. It proves all of that, and
-// where it stands: its kind ("state", "record", "answer"), its run, and its place there
-// (the number of a record, the id of a question).
+// A box is: its form; the length of the secret's name, and the name; a mark of the run; the
+// length of what follows; a nonce; the ciphertext with its tag. It authenticates all of this
+// and its place: its kind ("state", "record", "answer"), its run, and the number of the record
+// or id of the question.
 const (
 	boxForm   = 1
 	markSize  = 8
@@ -143,12 +144,12 @@ type runKeys struct {
 type subkeys struct {
 	aead   cipher.AEAD
 	nonces []byte
-	mark   []byte // tells runs apart
+	mark   []byte // distinguishes runs
 }
 
 func (k *Keys) of(run run.Key) *runKeys { return &runKeys{k, run, map[string]*subkeys{}} }
 
-// under derives the keys of the run from a secret.
+// under returns the keys that a secret gives the run.
 func (k *runKeys) under(secret string) *subkeys {
 	if d := k.derived[secret]; d != nil {
 		return d
@@ -156,28 +157,28 @@ func (k *runKeys) under(secret string) *subkeys {
 	info := frame("mcpchain run", k.run.Tenant, k.run.ID)
 	key, err := hkdf.Key(sha256.New, k.secrets[secret], nil, string(info), 32+32+markSize)
 	if err != nil {
-		panic(err) // not for this length
+		panic(err) // impossible for this length
 	}
 	block, err := aes.NewCipher(key[:32])
 	if err != nil {
-		panic(err) // not for a key of 32 bytes
+		panic(err) // impossible for a key of 32 bytes
 	}
 	aead, err := cipher.NewGCM(block)
 	if err != nil {
-		panic(err) // not for AES
+		panic(err) // impossible for AES
 	}
 	d := &subkeys{aead, key[32:64], key[64:]}
 	k.derived[secret] = d
 	return d
 }
 
-// proves is what a box with that header proves.
+// proves returns the additional data that a box with that header authenticates.
 func (k *runKeys) proves(kind, at string, header []byte) []byte {
 	return append(frame(kind, k.run.Tenant, k.run.ID, at), header...)
 }
 
-// seal makes a box. The nonce comes of the seed, the place and the text: with an equal
-// seed equal texts have equal boxes.
+// seal returns a box. The nonce is derived from the seed, the place and the text, so that with
+// equal seeds equal texts have equal boxes.
 func (k *runKeys) seal(secret, kind, at string, text []byte, seed string) []byte {
 	keys := k.under(secret)
 	mac := hmac.New(sha256.New, keys.nonces)

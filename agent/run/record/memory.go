@@ -12,27 +12,27 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// NewMemory returns a store that keeps runs in memory, as long as the process lives.
-// It has no bound: delete runs that are over.
+// NewMemory returns a store that keeps runs in memory. It is unbounded: delete runs that have
+// ended.
 func NewMemory() Store { return &memory{runs: map[run.Key]*kept{}} }
 
 type memory struct {
 	mu    sync.Mutex
 	runs  map[run.Key]*kept
-	epoch uint64 // of the last lease of any run
+	epoch uint64 // of the latest lease of any run
 }
 
 // kept is a run in memory.
 type kept struct {
 	head    run.Head
-	holder  string // of the last lease
+	holder  string // of the latest lease
 	records []run.Record
-	answers map[string]run.Reply // by question, closed ones too
+	answers map[string]run.Reply // by question, including closed ones
 
-	wish uint64 // Wish.Seq; 0: there is none
+	wish uint64 // Wish.Seq, 0 if there is none
 
-	blobs    map[string][]byte // by name; they do not change
-	blobSize int64             // of all
+	blobs    map[string][]byte // by name; the data is immutable
+	blobSize int64             // total bytes
 }
 
 func (m *memory) Create(ctx context.Context, h Holder, head run.Head, records []run.Record) (Lease, error) {
@@ -238,7 +238,7 @@ func (m *memory) find(ctx context.Context, what string, key run.Key) (*kept, err
 	return k, nil
 }
 
-// leased finds the run that a lease is the last of.
+// leased returns the run if the lease is its latest.
 func (m *memory) leased(ctx context.Context, what string, lease Lease) (*kept, error) {
 	k, err := m.runs[lease.Key], ctx.Err()
 	if err == nil && (k == nil || k.head.Epoch != lease.Epoch) {
@@ -250,7 +250,7 @@ func (m *memory) leased(ctx context.Context, what string, lease Lease) (*kept, e
 	return k, nil
 }
 
-// answer keeps answers, or none.
+// answer stores all replies or none.
 func (k *kept) answer(answers []run.Reply) error {
 	fresh, err := CheckReplies(k.head, k.answers, answers)
 	for _, a := range fresh {
@@ -259,14 +259,14 @@ func (k *kept) answer(answers []run.Reply) error {
 	return err
 }
 
-// current is the head with the number of answers to open questions.
+// current returns the head with the number of replies to open questions.
 func (k *kept) current() run.Head {
 	h := k.head
 	h.Questions, h.Replies = slices.Clone(h.Questions), len(k.pending())
 	return h
 }
 
-// pending are the answers to open questions, in the order of these.
+// pending returns the replies to open questions, in the order of the questions.
 func (k *kept) pending() (answers []run.Reply) {
 	for _, id := range k.head.Questions {
 		if a, ok := k.answers[id]; ok {

@@ -15,9 +15,10 @@ import (
 // deleteBatch is how many runs are listed before they are deleted.
 const deleteBatch = 100
 
-// DeleteEnded deletes the runs of a query that are over, such as those whose last change was a while ago ([Query].Before), and
-// returns how many. It works in batches, so that it may be stopped and begun again. Limit bounds the runs. A run that cannot be
-// read stays.
+// DeleteEnded deletes the runs of a query that have ended, for example those whose last change
+// is long ago ([Query].Before), and returns how many. It works in batches and can be
+// interrupted and repeated. Query.Limit bounds the number of runs. Runs that cannot be read
+// stay.
 func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 	if q.Status != "" && !q.Status.Ended() {
 		return 0, fmt.Errorf("delete runs: those that are %s are not over", q.Status)
@@ -63,9 +64,10 @@ func deleteSome(ctx context.Context, store Store, q Query) (n int, err error) {
 	return n, nil
 }
 
-// Verify reads the runs of a query as a whole, and compares each with its head. It yields the runs that are not as they should
-// be, with what is wrong: a run that cannot be read, records that contradict each other, a snapshot or a head that is not of
-// its records, a kept result that is missing or another one. An error of the store without a key is the last pair.
+// Verify reads the runs of a query and compares each with its head. It yields the runs with
+// defects, and the defect: a run that cannot be read, records that contradict each other, a
+// snapshot or a head that the records do not produce, a blob that is missing or differs. An
+// error of the store itself has an empty key and is the last pair.
 func Verify(ctx context.Context, store Store, q Query) iter.Seq2[run.Key, error] {
 	return func(yield func(run.Key, error) bool) {
 		for head, err := range store.List(ctx, q) {
@@ -90,7 +92,7 @@ func Verify(ctx context.Context, store Store, q Query) iter.Seq2[run.Key, error]
 	}
 }
 
-// verify returns what is wrong with a run. One that was deleted meanwhile is fine.
+// verify returns the defect of a run. A run that was deleted in the meantime has none.
 func verify(ctx context.Context, store Store, key run.Key) error {
 	log, err := store.Load(ctx, key)
 	if errors.Is(err, ErrNotFound) {
@@ -105,7 +107,7 @@ func verify(ctx context.Context, store Store, key run.Key) error {
 	}
 	want, got := ledger.HeadOf(s), log.Head
 	got.Epoch, got.Held, got.TTL, got.Replies = want.Epoch, want.Held, want.TTL, want.Replies
-	if len(got.OpenQuestions) == 0 { // as a version without them leaves them, or a sealed store
+	if len(got.OpenQuestions) == 0 { // written by an older version, or by a store that encrypts
 		want.OpenQuestions = nil
 	}
 	if a, b := encodeHead(want), encodeHead(got); !bytes.Equal(a, b) {

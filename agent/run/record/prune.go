@@ -9,20 +9,23 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Pruner is a [Store] that can forget the records of a run before its last snapshot.
+// Pruner is a [Store] that can remove the records of a run before its last snapshot.
 type Pruner interface {
-	// Prune removes the records before Head.Snapshot, and none if that is 0. All else stays: the state of the run, and answers to
-	// questions, also to closed ones. The error matches [ErrConflict] if the lease is not of the last epoch.
+	// Prune removes the records before Head.Snapshot, none if that is 0. The state of the run
+	// and the replies to all questions, closed ones included, stay. The error matches
+	// [ErrConflict] if the lease is not the latest.
 	Prune(ctx context.Context, lease Lease) error
 }
 
 // errNoPruner says that a store keeps all records.
 var errNoPruner = errors.New("the store is not a record.Pruner, and keeps all records")
 
-// Prune has a store forget the records before the last snapshots of the runs of a query, such as those whose last change was a while ago
-// ([Query].Before), and returns how many runs it has looked at. They continue and are exported as before; what [Store].Load returns begins
-// with the snapshot, so that nobody can tell what was before. A run that a process works on, that has no snapshot or that cannot be read
-// stays as it is. Programs that do not know this cannot read a pruned run of a [filestore.Store]: prune when none runs any more.
+// Prune removes the records before the last snapshot of each run of a query, for example of
+// runs whose last change is long ago ([Query].Before), and returns how many runs it looked at.
+// Pruned runs continue and can be exported as before; only their early history is gone:
+// [Store].Load returns the records from the snapshot on. Runs that are held, have no snapshot
+// or cannot be read stay as they are. Versions of this module without Prune cannot read a
+// pruned run of a [filestore.Store]: stop them first.
 func Prune(ctx context.Context, store Store, q Query) (n int, err error) {
 	pruner, ok := store.(Pruner)
 	if !ok {

@@ -12,30 +12,33 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// defaultAsks bounds the questions of a list.
+// defaultAsks is the default of Query.Limit for OpenQuestions.
 const defaultAsks = 1000
 
-// OpenQuestion is a question that waits for an answer, and the run that asks it. An answer goes to
-// [Submit] with the run's key.
+// OpenQuestion is a question without a reply, and the run that asks it. Reply with [Submit] and
+// the key of the run.
 type OpenQuestion struct {
 	Key      run.Key       `json:"key"`
 	Agent    string        `json:"agent,omitzero"`
 	Question *run.Question `json:"ask"`
 
-	// Run is the head of the run, by which a list continues behind it: see [Query].After.
+	// Run is the head of the run. The next page of a list begins after it: set [Query].After.
 	Run run.Head `json:"-"`
 
 	// Err says why the questions of the run cannot be read: it is damaged, or of a later
-	// version. Ask is nil then. The questions of other runs follow.
+	// version. Question is nil then. The questions of other runs follow.
 	Err error `json:"-"`
 }
 
-// OpenQuestions returns the questions of many runs that have no answer yet, for a page that shows
-// what waits and needs no agent for it. The query selects the runs by tenant and agents; its
-// Limit bounds the questions, 0 is 1,000: those of one run stay together, so that there may be a few more. Its After is
-// [OpenQuestion].Run of the last question of the page before. Its other fields do not count. The questions of the run come first
-// that was changed last. In pages none comes twice, and each comes whose run does not change meanwhile: one that changes moves
-// to the front, where the next first page has it. An error of the store is the last pair.
+// OpenQuestions returns the unanswered questions of many runs, for example for a page that
+// shows what waits for a person. Of the query, Tenant, AllTenants and Agents select runs. Limit
+// bounds the questions, default 1,000; the questions of one run stay together, so there may be
+// a few more. After is [OpenQuestion].Run of the last question of the previous page. Other
+// fields are ignored.
+//
+// Runs that changed last come first. Across pages no question comes twice. A run that changes
+// while pages are read moves to the front, where the next reading finds it. An error of the
+// store is the last pair.
 func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQuestion, error] {
 	return func(yield func(OpenQuestion, error) bool) {
 		left := q.Limit
@@ -72,12 +75,12 @@ func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQues
 			return true
 		}
 		if list(run.StatusRunning, run.StatusWaiting) && q.After == nil {
-			list(run.StatusRunning) // a run that has waited may go on meanwhile
+			list(run.StatusRunning) // a waiting run may have continued in the meantime
 		}
 	}
 }
 
-// newest lists the runs of several statuses as one list, page by page.
+// newest merges the lists of several statuses, and reads each page by page.
 func newest(ctx context.Context, store Store, q Query, statuses []run.Status) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		streams := make([]*stream, len(statuses))
@@ -107,11 +110,11 @@ func newest(ctx context.Context, store Store, q Query, statuses []run.Status) it
 	}
 }
 
-// stream is a list of a store that is read page by page, each twice as long as the one before.
+// stream reads a list of a store page by page. Each page is twice as long as the previous one.
 type stream struct {
 	q    Query
 	page []entry
-	last bool // no other page follows
+	last bool // there is no further page
 }
 
 type entry struct {
@@ -119,7 +122,7 @@ type entry struct {
 	err  error
 }
 
-// fill reads the next page if nothing is left of the one before. It reports whether there is an entry.
+// fill reads the next page if the current one is used up. It reports whether there is an entry.
 func (s *stream) fill(ctx context.Context, store Store) bool {
 	for len(s.page) == 0 && !s.last {
 		n := 0
@@ -145,7 +148,7 @@ func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestio
 	log, err := LoadCurrent(ctx, store, head.Key)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return nil, nil // it was deleted meanwhile
+		return nil, nil // deleted in the meantime
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err == nil:
@@ -164,7 +167,8 @@ func openAsksOf(head run.Head, asks []*run.Question) (open []OpenQuestion) {
 	return open
 }
 
-// questionsIn returns the open questions of a run, if its head has them and none has an answer.
+// questionsIn returns the open questions in a head. ok is false if the records have to be read
+// instead.
 func questionsIn(h run.Head) (asks []*run.Question, ok bool) {
 	if len(h.OpenQuestions) == 0 || h.Replies > 0 || json.Unmarshal(h.OpenQuestions, &asks) != nil || len(asks) != len(h.Questions) {
 		return nil, false
@@ -177,7 +181,8 @@ func questionsIn(h run.Head) (asks []*run.Question, ok bool) {
 	return asks, true
 }
 
-// Questions returns the open questions of the run and its sub-agents that have no answer yet. The error is that of their fold.
+// Questions returns the unanswered questions of the run and its sub-agents. The error is that
+// of decoding the records.
 func (l *Log) Questions() ([]*run.Question, error) {
 	s, err := ledger.StateOf(l.Records)
 	if err != nil {

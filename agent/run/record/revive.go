@@ -8,12 +8,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// StopParked is the Stop of a run that has failed because its processes ended again and again without progress.
-// [Revive] has it run again.
+// StopParked is the stop reason of a run that failed because its processes died repeatedly
+// without progress. [Revive] starts it again.
 const StopParked = "parked"
 
-// Revive has a parked run continue from where it was, after its cause is gone: [agent.Recover] takes it up. Calls that
-// were under way are in doubt, and the model is told. The error is for a run that is not parked.
+// Revive lets a parked run continue where it stopped, once the cause is removed:
+// [agent.Recover] picks it up. Calls that were in progress are in doubt, and the model is told.
+// It is an error if the run is not parked.
 func Revive(ctx context.Context, store Store, key run.Key) error {
 	return change(ctx, store, key, "revive", func(s *ledger.State) (ledger.Change, error) {
 		if s.Status != run.StatusFailed || s.Stop != StopParked {

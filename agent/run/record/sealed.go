@@ -15,14 +15,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Sealed returns a store that keeps runs in another one, and seals what they say: each
-// record, and each answer before it is recorded. A record that was changed, or moved to
-// another place, run or tenant, is [ErrCorrupt]; so is one that is missing. If the keys lack the secret that
-// has sealed one, the error matches [ErrUnknownKey].
+// Sealed returns a store that encrypts runs and keeps them in another store: each record, and
+// each reply until it is recorded. A record that was modified, removed, or moved to another
+// place, run or tenant is detected: the error matches [ErrCorrupt]. If the keys lack the secret
+// of a record, the error matches [ErrUnknownKey].
 //
-// The other store still reads the [run.Head] of a run (its key, agent, status, times and
-// the ids of its questions), the number, time and size of each record, and which
-// question each answer is to. It can give back an older state of the run as a whole.
+// The other store still sees the [run.Head] of a run (its key, agent, status, times and the ids
+// of its questions), the number, time and size of each record, and which question each reply
+// belongs to. It can return an older state of a whole run undetected.
 func Sealed(store Store, keys *Keys) Store {
 	sealed := &sealedStore{store, keys}
 	if batch, ok := store.(BatchRenewer); ok {
@@ -31,7 +31,7 @@ func Sealed(store Store, keys *Keys) Store {
 	return sealed
 }
 
-// sealedBatch seals what is in a store that is a [BatchRenewer].
+// sealedBatch is the sealedStore for a store that is a [BatchRenewer].
 type sealedBatch struct {
 	*sealedStore
 	BatchRenewer
@@ -47,7 +47,7 @@ func (s *sealedStore) Create(ctx context.Context, h Holder, head run.Head, recor
 	if err != nil {
 		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
 	}
-	head.OpenQuestions = nil // which say what the records say
+	head.OpenQuestions = nil // they would reveal what the records say
 	return s.Store.Create(ctx, h, head, sealed)
 }
 
@@ -79,7 +79,7 @@ func (s *sealedStore) LoadCurrent(ctx context.Context, key run.Key) (*Log, error
 	return s.openAll(key, log)
 }
 
-// openAll opens a log that begins with the first record, or with the last snapshot.
+// openAll decrypts a log that begins with the first record or the last snapshot.
 func (s *sealedStore) openAll(key run.Key, log *Log) (*Log, error) {
 	first := uint64(1)
 	if len(log.Records) > 0 {
@@ -101,7 +101,7 @@ func (s *sealedStore) Prune(ctx context.Context, lease Lease) error {
 	return pruner.Prune(ctx, lease)
 }
 
-// open opens a log that has to begin with a record, and to be whole from there.
+// open decrypts a log whose first record has that number.
 func (s *sealedStore) open(key run.Key, log *Log, first uint64) (_ *Log, err error) {
 	if len(log.Records) == 0 {
 		return nil, fmt.Errorf("load run %q: it has no records: %w", key.ID, ErrCorrupt)
@@ -126,7 +126,7 @@ func (s *sealedStore) open(key run.Key, log *Log, first uint64) (_ *Log, err err
 	return &opened, nil
 }
 
-// damaged says that a run is damaged, unless a key for it is missing.
+// damaged marks a run as corrupt, unless the error is a missing key.
 func damaged(err error) error {
 	if errors.Is(err, ErrUnknownKey) {
 		return err
@@ -139,9 +139,9 @@ func (s *sealedStore) Reply(ctx context.Context, key run.Key, answers []run.Repl
 	return s.answering(key, answers, func(answers []run.Reply) error { return s.Store.Reply(ctx, key, answers) })
 }
 
-// answering seals answers and has them kept. Equal answers are sealed equally, so that the other
-// store finds out whether a question has another answer. One that an older secret has sealed is
-// found by sealing with that. An error on the way says nothing of the answer.
+// answering encrypts replies and stores them by keep. Equal replies have equal ciphertexts, so
+// the other store notices a different reply to the same question. A reply that was encrypted
+// with an older secret is compared by encrypting with that one.
 func (s *sealedStore) answering(key run.Key, answers []run.Reply, keep func([]run.Reply) error) error {
 	with := func(secret string) error {
 		sealed, err := s.sealAnswers(secret, key, answers)
@@ -172,7 +172,7 @@ func (s *sealedStore) sealAnswers(secret string, key run.Key, answers []run.Repl
 	sealed, keys := make([]run.Reply, len(answers)), s.keys.of(key)
 	for i, a := range answers {
 		said := a
-		said.At = time.Time{} // an equal answer is one at any time
+		said.At = time.Time{} // equal replies are equal at any time
 		data, err := said.MarshalJSON()
 		if err != nil {
 			return nil, fmt.Errorf("answer question %q of run %q: %w", a.Question, key.ID, err)
@@ -186,7 +186,7 @@ func (s *sealedStore) sealAnswers(secret string, key run.Key, answers []run.Repl
 	return sealed, nil
 }
 
-// actionSealed is the action of an answer that is sealed.
+// actionSealed is the action of an encrypted reply.
 const actionSealed run.Action = "sealed"
 
 var errUnsealed = errors.New("it is not sealed")

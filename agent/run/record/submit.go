@@ -8,10 +8,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Submit checks answers by their questions and has the store keep them: whoever holds the run
-// takes them, or who takes it up. Answers without a time get the present one. The errors are those of
-// [run.Check], [Store].Load and [Store].Reply. With an error of this package no answer is kept; after
-// another one load the run.
+// Submit checks replies against their questions, and stores them for the present or next holder
+// of the run. Replies without a time get the present one. The errors are those of [run.Check],
+// [Store].Load and [Store].Reply. With an error of this package no reply was stored; after any
+// other error load the run.
 func Submit(ctx context.Context, store Store, key run.Key, answers ...run.Reply) error {
 	if len(answers) == 0 {
 		return nil
