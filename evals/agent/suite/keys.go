@@ -94,7 +94,7 @@ func checkNode(n ast.Node, of reflect.Type, at string) error {
 	}
 	switch of.Kind() {
 	case reflect.Struct:
-		return checkMembers(n.(ast.MapNode), of, at)
+		return checkMembers(n, of, at)
 	case reflect.Map:
 		return checkValues(n.(ast.MapNode), of.Elem(), at)
 	case reflect.Slice:
@@ -103,15 +103,17 @@ func checkNode(n ast.Node, of reflect.Type, at string) error {
 	return nil
 }
 
-func checkMembers(m ast.MapNode, of reflect.Type, at string) error {
-	known := map[string]reflect.Type{}
-	for i := range of.NumField() {
-		if key, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); key != "-" {
-			known[key] = of.Field(i).Type
+func checkMembers(n ast.Node, of reflect.Type, at string) error {
+	known := map[string]reflect.StructField{}
+	for field := range of.Fields() {
+		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "-" {
+			known[key] = field
 		}
 	}
-	for all := m.MapRange(); all.Next(); {
+	found, merged := map[string]bool{}, false
+	for all := n.(ast.MapNode).MapRange(); all.Next(); {
 		if all.Key().IsMergeKey() {
+			merged = true
 			continue
 		}
 		key := keyOf(all.Key())
@@ -119,11 +121,43 @@ func checkMembers(m ast.MapNode, of reflect.Type, at string) error {
 		if !ok {
 			return unknownKey(all.Key().GetToken().Position.Line, join(at, key), key, slices.Sorted(maps.Keys(known)))
 		}
-		if err := checkNode(all.Value(), field, join(at, key)); err != nil {
+		found[key] = true
+		if err := checkNode(all.Value(), field.Type, join(at, key)); err != nil {
+			return err
+		}
+		if err := checkChoice(all.Value(), field, join(at, key)); err != nil {
 			return err
 		}
 	}
+	if merged {
+		return nil // the members of another object are not looked at
+	}
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		if !found[key] && !strings.Contains(known[key].Tag.Get("json"), ",omit") {
+			return &lineError{startOf(n), strings.TrimSuffix(join(at, key)+" is missing: "+choices(known[key]), ": ")}
+		}
+	}
 	return nil
+}
+
+// checkChoice finds a text that is none of those that a member takes.
+func checkChoice(n ast.Node, of reflect.StructField, at string) error {
+	value, ok := n.(*ast.StringNode)
+	allowed := of.Tag.Get("enum")
+	if !ok || allowed == "" || slices.Contains(strings.Split(allowed, ","), value.Value) {
+		return nil
+	}
+	return &lineError{n.GetToken().Position.Line, fmt.Sprintf("%s: %s, got %q", at, choices(of), value.Value)}
+}
+
+// choices says which texts a member takes, "" if it takes any.
+func choices(of reflect.StructField) string {
+	all := strings.Split(of.Tag.Get("enum"), ",")
+	if len(all) < 2 {
+		return ""
+	}
+	last := len(all) - 1
+	return "want " + strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
 func unknownKey(line int, at, key string, known []string) error {
