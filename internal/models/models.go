@@ -52,11 +52,16 @@ const Messages = "messages"
 // OpenAI is the default endpoint.
 const OpenAI = "https://api.openai.com/v1"
 
+// efforts are the efforts of reasoning that the hosts know, the least first.
+var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
 // check returns an error for the first invalid setting, and completes the others.
 func (m *Model) check() error {
 	switch {
 	case !slices.Contains([]string{"", "chat", "responses", Messages}, m.API):
 		return fmt.Errorf("the API %q is unknown; use chat, responses or messages", hosttext.Line(m.API, 40))
+	case m.Effort != "" && !slices.Contains(efforts, m.Effort):
+		return fmt.Errorf("the effort %q is unknown; use %s or %s", hosttext.Line(m.Effort, 40), strings.Join(efforts[:len(efforts)-1], ", "), efforts[len(efforts)-1])
 	case m.Window < 0 || m.Context < 0 || m.MaxTokens < 0:
 		return errors.New("the window or the maximum of tokens is below 0")
 	case m.API == Messages && (m.Host != "" || len(m.Extra) > 0):

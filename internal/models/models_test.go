@@ -46,7 +46,8 @@ func TestWrongModels(t *testing.T) {
 		`x`:                                   "invalid character",
 		`{"models": {"a": {"url": "x"}}}`:     `unknown field "url"`,
 		`{"models": {"a": {"baseUrl": "x"}}}`: "a: want a baseUrl and a model",
-		`{"default": "b", "models": {"a": {"baseUrl": "x", "model": "hidden"}}}`: "b is not one of the models: a",
+		`{"models": {"a": {"baseUrl": "x", "model": "m", "effort": "superhigh"}}}`: `a: the effort "superhigh" is unknown; use none, `,
+		`{"default": "b", "models": {"a": {"baseUrl": "x", "model": "hidden"}}}`:   "b is not one of the models: a",
 	} {
 		path := filepath.Join(t.TempDir(), "models.json")
 		write(t, path, text)

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
@@ -141,6 +142,8 @@ func parseFlags(args []string, getenv func(string) string, out io.Writer) (*opti
 	switch {
 	case err != nil:
 		return nil, err
+	case len(words) > 0 && filepath.Ext(words[0]) == ".json":
+		return nil, c.Wrong("unexpected argument %q; a file of servers goes into -config", words[0])
 	case len(words) > 0:
 		return nil, c.Wrong("unexpected argument %q; a question goes into -prompt", words[0])
 	case o.demo && o.config != "":

@@ -94,7 +94,13 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		{"-nonsense", "flag provided but not defined: -nonsense"},
+		{"-modle x", `flag provided but not defined: -modle; did you mean "-model"?`},
 		{"hello", `unexpected argument "hello"; a question goes into -prompt`},
+		{"mcp.json", `unexpected argument "mcp.json"; a file of servers goes into -config`},
+		{"-window abc", `invalid value "abc" for flag -window: want a whole number`},
+		{"-idle-timeout 1d", `invalid value "1d" for flag -idle-timeout: want a time such as 30s, 5m or 720h`},
+		{"-yes=maybe", `invalid boolean value "maybe" for -yes: want true or false`},
+		{"-effort superhigh", `the effort "superhigh" is unknown; use none, minimal, low, medium, high, xhigh or max`},
 		{"-prompt=", "-prompt is empty"},
 		{"-answer x", `invalid value "x" for flag -answer: want key=value`},
 		{"-answer a=1 -answer a=2", `invalid value "a=2" for flag -answer: key "a" is there twice`},
@@ -102,9 +108,9 @@ func TestUsageErrors(t *testing.T) {
 		{"-base-url user:hunter2@h:1/v1?key=hunter2 -model m", `the base URL "h:1/v1" is not a complete http or https URL; is http:// or https:// missing before it?`},
 		{"-base-url ftp://h -model m", `the base URL "ftp://h" is not a complete http or https URL`},
 		{"-revision x=1", `invalid value "x=1" for flag -revision: want one of 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05, or server=revision`},
-		{"-idle-timeout 0s", "-idle-timeout is not above zero"},
-		{"-call-timeout -1s", "-call-timeout is not above zero"},
-		{"-connect-timeout 0s", "-connect-timeout is not above zero"},
+		{"-idle-timeout 0s", "-idle-timeout has to be above 0"},
+		{"-call-timeout -1s", "-call-timeout has to be above 0"},
+		{"-connect-timeout 0s", "-connect-timeout has to be above 0"},
 		{"-demo -config c", "-demo and -config name two sets of servers"},
 		{"-model m", "a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for https://api.openai.com/v1"},
 	} {

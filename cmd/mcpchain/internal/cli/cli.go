@@ -9,10 +9,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
 // Command is a command of the program.
@@ -99,12 +102,54 @@ func (c *Command) Arguments(args []string, out io.Writer) (words []string, err e
 			c.Help(out)
 			return nil, err
 		case err != nil:
-			return nil, c.Wrong("%v", err)
+			return nil, c.Wrong("%s", c.explain(err))
 		case c.NArg() == 0:
 			return words, nil
 		}
 		words = append(words, c.Arg(0))
 	}
+}
+
+// Package flag has these errors as texts only.
+var (
+	unknownFlag = regexp.MustCompile(`^flag provided but not defined: -+(.+)$`)
+	badValue    = regexp.MustCompile(`^invalid .* for (?:flag )?-(\S+): parse error$`)
+)
+
+// explain adds to an error of package flag what helps: the flag that was probably meant, or how its value is written.
+func (c *Command) explain(err error) string {
+	text := err.Error()
+	if m := unknownFlag.FindStringSubmatch(text); m != nil {
+		if near := spelling.Nearest(m[1], c.names()); near != "" {
+			text += fmt.Sprintf("; did you mean %q?", "-"+near)
+		}
+		return text
+	}
+	if m := badValue.FindStringSubmatch(text); m != nil {
+		return strings.TrimSuffix(text, "parse error") + wanted(c.Lookup(m[1]))
+	}
+	return text
+}
+
+// wanted says how the value of a flag is written.
+func wanted(f *flag.Flag) string {
+	switch value(f).(type) {
+	case time.Duration:
+		return "want a time such as 30s, 5m or 720h"
+	case bool:
+		return "want true or false"
+	case float64:
+		return "want a number"
+	}
+	return "want a whole number"
+}
+
+// value is the value of a flag, nil if its type does not tell.
+func value(f *flag.Flag) any {
+	if getter, ok := f.Value.(flag.Getter); ok {
+		return getter.Get()
+	}
+	return nil
 }
 
 // NoWords is [Command.Arguments] of a command that takes flags alone.

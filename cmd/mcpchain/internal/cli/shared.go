@@ -59,11 +59,22 @@ func (c *Command) Connect(t *time.Duration) {
 	})
 }
 
-// Positive returns an error for the first flag of a duration that has to be above zero, and is not.
+// Positive returns an error for the first of these flags that is not above 0. Their values are times or numbers.
 func (c *Command) Positive(names ...string) error {
 	for _, name := range names {
-		if d, ok := c.Lookup(name).Value.(flag.Getter).Get().(time.Duration); ok && d <= 0 {
-			return c.Wrong("-%s is not above zero", name)
+		above := true
+		switch v := value(c.Lookup(name)).(type) {
+		case time.Duration:
+			above = v > 0
+		case int:
+			above = v > 0
+		case int64:
+			above = v > 0
+		case float64:
+			above = v > 0
+		}
+		if !above {
+			return c.Wrong("-%s has to be above 0", name)
 		}
 	}
 	return nil

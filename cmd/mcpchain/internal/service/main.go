@@ -152,7 +152,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 	if err := o.check(); err != nil {
 		return nil, c.Wrong("%v", err)
 	}
-	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout")
+	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout", "lease", "keep", "rate", "parallel", "running", "open", "stored",
+		"streams", "memory", "connections")
 }
 
 // maxGrace bounds -grace: who stops a process waits for it.
@@ -175,9 +176,6 @@ func (o *options) check() error {
 	}
 	if o.attributes && o.temporal == "" {
 		return errors.New("-search-attributes needs -temporal")
-	}
-	if min(o.lease, o.kept) <= 0 || o.rate <= 0 || min(o.parallel, o.running, o.open, o.stored, o.streams, o.memory, o.max) <= 0 {
-		return errors.New("a limit is not above 0")
 	}
 	if o.Processes < 0 {
 		return errors.New("-processes is below 0")

@@ -185,9 +185,9 @@ func TestFlags(t *testing.T) {
 		"-role worker -temporal t:1 -store postgres://p": "",
 		"-role front -temporal t:1 -store f":             "a Postgres database in -store",
 		"-search-attributes":                             "-temporal",
-		"-keep 0":                                        "limit",
-		"-running 0":                                     "limit",
-		"-rate -1":                                       "limit",
+		"-keep 0":                                        "-keep has to be above 0",
+		"-running 0":                                     "-running has to be above 0",
+		"-rate -1":                                       "-rate has to be above 0",
 		"extra":                                          "extra",
 	} {
 		_, err := parse(strings.Fields(flags), new(strings.Builder))

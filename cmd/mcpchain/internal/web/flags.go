@@ -122,7 +122,7 @@ func parseFlags(args []string, getenv func(string) string, out io.Writer) (*opti
 	if err := o.complete(g); err != nil {
 		return nil, c.Wrong("%v", err)
 	}
-	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout")
+	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout", "stored", "bytes", "rate", "turn-tokens")
 }
 
 // complete takes what is given, and refuses flags that do not go together.
@@ -144,10 +144,8 @@ func (o *options) complete(g *given) error {
 		return errors.New("others can reach this page, and the demo's sign-in asks for no proof: give -users, -user-from with -trusted-proxy, or -demo-sign-in to let everybody be anyone")
 	case o.Processes < 0:
 		return errors.New("-processes is below 0")
-	case o.stored < 1 || o.bytes < 1 || o.tokens < 1 || o.kept < 0:
-		return errors.New("-stored, -bytes and -turn-tokens have to be at least 1, and -keep not below 0")
-	case o.rate < 1:
-		return errors.New("-rate has to be at least 1")
+	case o.kept < 0:
+		return errors.New("-keep is below 0")
 	case len(o.demoUsers) == 0:
 		return errors.New("-demo-users names no user")
 	case database.IsPostgres(o.store):

@@ -26,7 +26,7 @@ func TestFlags(t *testing.T) {
 		"none":         {[]string{"-store", "x.db"}, ""},
 		"argument":     {[]string{"x"}, "unexpected"},
 		"no user":      {[]string{"-demo-users", " ,"}, "names no user"},
-		"no rate":      {[]string{"-rate", "0"}, "at least 1"},
+		"no rate":      {[]string{"-rate", "0"}, "-rate has to be above 0"},
 		"no origin":    {[]string{"-origin", "agent.example"}, "want a URL"},
 		"path":         {[]string{"-origin", "https://agent.example/x"}, "want a URL"},
 		"no endpoint":  {[]string{"-model", "gpt"}, "needs an endpoint"},
