@@ -159,6 +159,12 @@ func (f *Filled) Unmet() (errs []error) {
 	return errs
 }
 
+// Example is the field to name in an example of an answer: the first that is required, or else the first.
+func (f *Filled) Example() string {
+	i := slices.IndexFunc(f.Fields, func(field *forms.Field) bool { return field.Required })
+	return f.Fields[max(i, 0)].Name
+}
+
 // Names lists the fields.
 func (f *Filled) Names() string {
 	var names []string

@@ -201,6 +201,7 @@ func TestPromptAsksForArguments(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
 	m.enter("you ›", "/prompt evening\r")
+	m.await("The prompt evening of the server demo takes these arguments:")
 	m.await("┃ city")
 	m.enter("Enter continues", "Oslo\r")
 	m.enter("┃ people", "\r")

@@ -17,6 +17,9 @@ func allowed(t *testing.T, cmd *exec.Cmd) {
 	m.await("1 + 2 = 3")
 	m.enter("you ›\n", "/permissions\r")
 	m.await(" always add of ")
+	m.enter("you ›\n", "/permissions forget all\r")
+	m.await("Forget 1 decision, also those for other folders?")
+	m.enter("[n]o", "n")
 	m.enter("you ›\n", ctrlD)
 	m.ended(0)
 }
@@ -64,5 +67,5 @@ func TestPermissionsOfAFolder(t *testing.T) {
 		t.Errorf("got %s, want %q in it", o.stdout, where)
 	}
 	o = finish(t, again(t, cmd), "/permissions forget all\n/permissions forget\nWhat is 3 plus 4?\n")
-	o.check(t, o.stdout, 1, "forgotten: all decisions", "error: usage: /permissions, or", "denied mine: tool call add")
+	o.check(t, o.stdout, 1, "forgotten: 1 decision", "error: usage: /permissions, or", "denied mine: tool call add")
 }

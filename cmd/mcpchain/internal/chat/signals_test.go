@@ -3,6 +3,9 @@
 package chat
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -88,6 +91,34 @@ func TestInterruptEndsTheTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.ended(0, pid)
+}
+
+// What an interrupted call of the model used is not known, and is not shown as nothing.
+func TestUsageOfAnInterruptedCall(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the client has gone
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	p := start(t, "-base-url", server.URL+"/v1", "-model", "slow", "-config", "none")
+	p.say("hello")
+	<-asked
+	p.signal(os.Interrupt)
+	p.await(p.stderr, "interrupted")
+	p.say("/usage")
+	p.await(p.stdout, "the last turn:    0 model calls, 0 tokens in, 0 out; what 1 interrupted call took is not known")
+	p.await(p.stdout, "the conversation: 0 model calls, 0 tokens in, 0 out; what 1 interrupted call took is not known")
+	if err := p.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait()
 }
 
 func TestInterruptTwiceEndsTheProgram(t *testing.T) {

@@ -64,7 +64,7 @@ const noAnswer = "declined, since inspect answers forms only; mcpchain chat asks
 // remedy says why a form is declined, and what would complete it.
 func remedy(form *answers.Filled, wrong []error) string {
 	if form.Answered == 0 && len(form.Mistakes)+len(form.Others) == 0 {
-		return "declined; give -answer key=value for the fields, as in -answer " + line(form.Fields[0].Name) + "=…"
+		return "declined; give -answer key=value for the fields, as in -answer " + line(form.Example()) + "=…"
 	}
 	var why []string
 	for _, err := range append(wrong, form.Unmet()...) {

@@ -99,8 +99,10 @@ var (
 func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err error) {
 	var choice byte
 	err = c.dialog(ctx, func() error {
-		c.noteLocked(screen.Warn, "The server %s asks:", f.Server)
-		c.noteLocked(screen.Tool, "%s", hosttext.Block(f.Message, screen.MaxShown))
+		c.noteLocked(screen.Warn, "%s", f.Heading)
+		if f.Message != "" {
+			c.noteLocked(screen.Tool, "%s", hosttext.Block(f.Message, screen.MaxShown))
+		}
 		c.noteLocked(screen.Faint, "  Empty takes what is in [brackets]. !decline says no, !cancel leaves the form.")
 		for _, err := range f.Mistakes {
 			c.noteLocked(screen.Warn, "  %v", err)

@@ -32,7 +32,11 @@ func (c *Console) Show(e agent.Event) {
 	case *agent.ToolProgress:
 		c.Progress("  %s %s", screen.CallName(&e.Call), screen.Progress(e))
 	default:
-		if style, text := screen.Side(e); text != "" {
+		more := ""
+		if c.attended {
+			more = screen.HasAll
+		}
+		if style, text := screen.Side(e, more); text != "" {
 			c.Note(style, "%s", text)
 		}
 		for _, line := range screen.Edited(e) {

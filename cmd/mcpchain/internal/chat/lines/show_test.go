@@ -30,6 +30,10 @@ func TestShowResult(t *testing.T) {
 			s.check(t, tt.want)
 		})
 	}
+	s := newScreen(t)
+	s.attended = false
+	s.Show(&agent.ToolEnd{Call: agent.Call{Server: "demo", Tool: "add"}, Result: &adapter.Result{Text: long}})
+	s.check(t, "← demo add: "+long[:screen.MaxResult-1]+"…\n") // a script has no /show
 }
 
 // A server's last output cannot look like lines of the program, for any width

@@ -134,7 +134,7 @@ func newForm(p *Person, server, message string, fields []*forms.Field) *form {
 	}
 	p.mu.Unlock()
 	return &form{person: p, given: given, Form: &screen.Form{
-		Server: server, Message: message, Fields: fields, Values: given.Values, Mistakes: given.Mistakes,
+		Server: server, Heading: fmt.Sprintf("The server %s asks:", server), Message: message, Fields: fields, Values: given.Values, Mistakes: given.Mistakes,
 	}}
 }
 

@@ -144,10 +144,11 @@ type Draft struct {
 // ErrLeft says that the person went back.
 var ErrLeft = errors.New("went back to the question before")
 
-// Form is a server's form.
+// Form is a form that the person fills in for a server.
 type Form struct {
 	Server   string
-	Message  string
+	Heading  string // says who asks, and for what
+	Message  string // the server's words
 	Fields   []*forms.Field
 	Values   map[string]any // by the names of fields; the person changes them
 	Mistakes []error        // in the values that were prepared

@@ -19,13 +19,16 @@ const (
 	MaxFailure = 400
 )
 
-// Side is what an event is worth on the side; "" is nothing.
-func Side(e agent.Event) (Style, string) {
+// HasAll follows a result that is cut, for a person who can ask for all of it.
+const HasAll = " (/show has all)"
+
+// Side returns the note about an event, "" for none. More follows a result that is cut.
+func Side(e agent.Event, more string) (Style, string) {
 	switch e := e.(type) {
 	case *agent.ToolStart:
 		return Tool, fmt.Sprintf("→ %s %s %s", e.Server, CallName(&e.Call), arguments(e.Arguments))
 	case *agent.ToolEnd:
-		return result(e)
+		return result(e, more)
 	case *agent.SamplingEnd:
 		if e.Err != nil {
 			return Warn, fmt.Sprintf("  %s got no answer of the model: %v", e.Server, e.Err)
@@ -71,16 +74,15 @@ func arguments(text string) string {
 	return fmt.Sprintf("%s −%d +%d lines", hosttext.Line(string(others), 200), removed, added)
 }
 
-// result says in one line what became of a tool call. The person sees more of some
-// errors than the model.
-func result(e *agent.ToolEnd) (Style, string) {
+// result says in one line what became of a tool call. The person sees more of some errors than the model.
+func result(e *agent.ToolEnd, more string) (Style, string) {
 	style, mark, most := Tool, "←", MaxResult
 	if e.Result.IsError {
 		style, mark, most = Warn, "✗", MaxFailure
 	}
 	text := hosttext.Line(e.Result.Text, most)
 	if strings.HasSuffix(text, "…") && !strings.HasSuffix(e.Result.Text, "…") {
-		text += " (/show has all)"
+		text += more
 	}
 	switch {
 	case Edited(e) != nil:

@@ -28,12 +28,7 @@ func (s *Session) permissions(ctx context.Context, argument string) error {
 		return errors.New("usage: /permissions, or /permissions forget N, or /permissions forget all")
 	}
 	if which == "all" {
-		s.kept = nil
-		if err := store.Forget(ctx, "", ""); err != nil {
-			return err
-		}
-		s.Screen.Note(screen.Faint, "forgotten: all decisions")
-		return nil
+		return s.forgetAll(ctx, store)
 	}
 	n, err := strconv.Atoi(which)
 	if err != nil || n < 1 || n > len(s.kept) {
@@ -43,6 +38,30 @@ func (s *Session) permissions(ctx context.Context, argument string) error {
 		return err
 	}
 	s.Screen.Note(screen.Faint, "forgotten: %s", permission(&s.kept[n-1]))
+	return nil
+}
+
+// forgetAll forgets what was decided in every folder, if the person agrees. A script has said so.
+func (s *Session) forgetAll(ctx context.Context, store *approval.Files) error {
+	kept, err := store.List(ctx)
+	if err != nil {
+		return err
+	}
+	decisions := screen.Plural(len(kept), "decision")
+	if s.Screen.Attended() && len(kept) > 0 {
+		key, err := s.Screen.Choose(ctx, &screen.Choice{
+			Question: fmt.Sprintf("Forget %s, also those for other folders?", decisions),
+			Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
+		})
+		if err != nil || key == 'n' {
+			return err
+		}
+	}
+	s.kept = nil
+	if err := store.Forget(ctx, "", ""); err != nil {
+		return err
+	}
+	s.Screen.Note(screen.Faint, "forgotten: %s", decisions)
 	return nil
 }
 

@@ -25,8 +25,8 @@ func (s *Session) complemented(ctx context.Context, server *adapter.ServerStatus
 		return given, err
 	}
 	form := &screen.Form{
-		Server: server.Name, Values: map[string]any{},
-		Message: fmt.Sprintf("The prompt %s takes these arguments. %s", prompt.Name, prompt.Description),
+		Server: server.Name, Values: map[string]any{}, Message: prompt.Description,
+		Heading: fmt.Sprintf("The prompt %s of the server %s takes these arguments:", hosttext.Line(prompt.Name, 80), server.Name),
 	}
 	var missing []string
 	for _, a := range prompt.Arguments {

@@ -68,6 +68,8 @@ type Session struct {
 
 	turnSpent  run.Spent // by the models of the last turn
 	totalSpent run.Spent // by the models of the conversation
+	turnCut    int       // calls of the models in the last turn that did not end
+	totalCut   int       // the same of the conversation, as far as this program had it
 
 	window *agent.WindowUse // of the last call of the agent's own model
 }
@@ -226,7 +228,7 @@ func (s *Session) askModel(ctx context.Context, question run.Message) error {
 // history.
 func (s *Session) showTurn(ctx context.Context, said []run.Message, events iter.Seq2[agent.Event, error]) error {
 	messages := append(slices.Clip(s.history), said...)
-	s.turnSpent = run.Spent{}
+	s.turnSpent, s.turnCut = run.Spent{}, 0
 	started := map[string]bool{} // by call; a call that waited for an answer starts a second time, and is shown once
 	s.Screen.Begin()
 	defer s.Screen.End()
@@ -247,7 +249,12 @@ func (s *Session) showTurn(ctx context.Context, said []run.Message, events iter.
 			s.results.add(resultOf(e))
 			s.keepMedia(e)
 			s.offerView(e)
+		case *agent.ModelStart:
+			s.turnCut++
+			s.totalCut++
 		case *agent.ModelEnd:
+			s.turnCut--
+			s.totalCut--
 			s.turnSpent.Add(e.Usage)
 			s.totalSpent.Add(e.Usage)
 			if len(e.Path) == 0 {

@@ -74,7 +74,7 @@ func folderOf(state *ledger.State) (folder string) {
 func (s *Session) branch(history []run.Message) {
 	s.history, s.pendingMessages, s.name = history, history, newName()
 	if len(history) == 0 {
-		s.turnSpent, s.totalSpent, s.window = run.Spent{}, run.Spent{}, nil
+		s.forgetUsage(run.Spent{})
 	}
 }
 
@@ -226,7 +226,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 		return err
 	}
 	s.name, s.pendingMessages, s.history = head.Key.ID, nil, state.History
-	s.turnSpent, s.totalSpent, s.window = run.Spent{}, state.Spent, nil
+	s.forgetUsage(state.Spent)
 	s.recallResults(state.History)
 	s.Screen.Note(screen.Faint, "continuing the conversation of %s, %s: %s%s", head.Updated.Local().Format("2006-01-02 15:04"),
 		screen.Plural(len(state.History), "message"), hosttext.Line(firstQuestion(state.History), 60), s.folderNote(state))

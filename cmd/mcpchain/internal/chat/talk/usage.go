@@ -19,16 +19,21 @@ func (s *Session) usage(ctx context.Context, _ string) error {
 			turn, sum = state.Spent.Since(state.Before), state.Spent
 		}
 	}
-	s.Screen.List(screen.Plain, "the last turn:    %s", s.spent(turn))
-	s.Screen.List(screen.Plain, "the conversation: %s", s.spent(sum))
+	s.Screen.List(screen.Plain, "the last turn:    %s", spent(turn, s.turnCut))
+	s.Screen.List(screen.Plain, "the conversation: %s", spent(sum, s.totalCut))
 	if _, known := cost.PriceOf(s.Prices, s.Model.Name()); !known && s.Model.url() != "" {
 		s.Screen.List(screen.Faint, "the price of %s is not known; -prices names a file with prices", s.Model.Name())
 	}
 	return nil
 }
 
-// spent says what was used.
-func (s *Session) spent(u run.Spent) string {
+// forgetUsage begins to count for another conversation, which has spent this before.
+func (s *Session) forgetUsage(before run.Spent) {
+	s.turnSpent, s.totalSpent, s.turnCut, s.totalCut, s.window = run.Spent{}, before, 0, 0, nil
+}
+
+// spent says what was used. Cut counts calls of the model that did not end, so that their tokens are not known.
+func spent(u run.Spent, cut int) string {
 	text := fmt.Sprintf("%s, %d tokens in, %d out", screen.Plural(u.Turns, "model call"), u.Input, u.Output)
 	var parts []string
 	if u.Cached > 0 {
@@ -45,6 +50,9 @@ func (s *Session) spent(u run.Spent) string {
 	}
 	if cost := screen.Cost(u.Cost); cost != "" {
 		text += "; " + cost
+	}
+	if cut > 0 {
+		text += fmt.Sprintf("; what %s took is not known", screen.Plural(cut, "interrupted call"))
 	}
 	return text
 }

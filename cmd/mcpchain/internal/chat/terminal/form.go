@@ -3,7 +3,6 @@ package terminal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 	}
 	defer unlock()
 	t.present(&screen.Choice{
-		Heading: fmt.Sprintf("The server %s asks:", f.Server), Text: hosttext.Block(f.Message, screen.MaxShown),
+		Heading: f.Heading, Text: hosttext.Block(f.Message, screen.MaxShown),
 	})
 	for _, mistake := range f.Mistakes {
 		t.Note(screen.Warn, "  %v", mistake)

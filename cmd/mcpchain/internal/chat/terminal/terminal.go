@@ -228,7 +228,7 @@ func (t *Terminal) Show(e agent.Event) {
 		}
 		t.endAnswerLocked()
 	default:
-		if style, text := screen.Side(e); text != "" {
+		if style, text := screen.Side(e, screen.HasAll); text != "" {
 			t.endAnswerLocked()
 			t.noteLocked(style, text)
 		}
