@@ -14,29 +14,28 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// Trust says how far a server's word counts when calls are approved.
+// Trust says how far a server's own description of its tools is believed when calls are
+// approved.
 type Trust int
 
 const (
-	// TrustNone has every call approved: what the server says of its tools is
-	// a claim.
+	// TrustNone requires approval of every call.
 	TrustNone Trust = iota + 1
 
-	// TrustHints lets tools that say that they change nothing (readOnlyHint) run
-	// without approval.
+	// TrustHints exempts tools that declare that they change nothing (readOnlyHint).
 	TrustHints
 
-	// TrustFull lets all tools run without approval.
+	// TrustFull exempts all tools.
 	TrustFull
 )
 
-// deniedError says that a call was not allowed. It was not sent.
+// deniedError is the error of a call that was denied. It was not sent.
 type deniedError struct {
-	tool   string // the model's name of the tool
+	tool   string // as the model knows it
 	reason string
 }
 
-// Is makes a view be told that it was denied, see [ViewAccess].
+// Is lets a view learn that the call was denied, see [ViewAccess].
 func (e *deniedError) Is(target error) bool { return target == ErrDenied || target == apps.ErrDenied }
 
 func (e *deniedError) Error() string {
@@ -46,10 +45,10 @@ func (e *deniedError) Error() string {
 	return fmt.Sprintf("the call of %s was denied: %s", e.tool, e.reason)
 }
 
-// approvalError says that there is no decision on a call: whoever decides failed, or
-// changed the arguments to some that do not fit, which is an argumentError.
+// approvalError is the error of a call without a decision: the approver failed, or returned
+// arguments that do not fit, which is an argumentError.
 type approvalError struct {
-	tool string // the model's name of the tool
+	tool string // as the model knows it
 	err  error
 }
 
@@ -60,17 +59,17 @@ func (e *approvalError) Error() string {
 func (e *approvalError) Unwrap() error        { return e.err }
 func (e *approvalError) Is(target error) bool { return target == ErrUndecided }
 
-// editError says that the arguments of a decision do not fit.
+// editError is the error of a decision whose arguments do not fit.
 type editError struct{ *argumentError }
 
 func (e *editError) Error() string { return "the edited arguments do not fit: " + e.err.Error() }
 func (e *editError) Unwrap() error { return e.argumentError }
 
-// approvals asks the host and remembers decisions.
+// approvals asks the host for decisions and remembers them.
 type approvals struct {
 	asking turns
 	store  approval.Store
-	user   func(context.Context) string // nil: all calls are of one user
+	user   func(context.Context) string // nil: all calls belong to one user
 	log    *slog.Logger
 }
 
@@ -82,20 +81,20 @@ func newApprovals(o *Options) *approvals {
 	return &approvals{store: store, user: o.User, log: o.Logger}
 }
 
-// question is a call about which somebody may have to be asked.
+// question is a call that may need approval.
 type question struct {
 	tool      *Tool
 	about     *approval.Request
 	ask       approval.Func
 	user      string
-	anonymous bool // the user is not known, so nothing is remembered
+	anonymous bool // the user is unknown, so nothing is remembered
 }
 
 func (q *question) key(scope approval.Scope) approval.Key {
 	return keyOf(scope, q.user, q.tool, q.about.Arguments)
 }
 
-// recall finds a decision from before. The narrowest one counts.
+// recall returns the remembered decision with the narrowest scope that covers the call.
 func (a *approvals) recall(ctx context.Context, q *question) (d approval.Decision, found bool) {
 	if q.anonymous {
 		return approval.Decision{}, false
@@ -110,7 +109,7 @@ func (a *approvals) recall(ctx context.Context, q *question) (d approval.Decisio
 			return approval.Decision{}, false
 		}
 		if found {
-			d.Arguments = nil // those are of one call
+			d.Arguments = nil // edited arguments belong to one call
 			return d, true
 		}
 	}
@@ -131,10 +130,10 @@ func (a *approvals) warn(what string, q *question, err error) {
 	a.log.Warn(what, "server", q.about.Server, "tool", q.about.Name, "error", err)
 }
 
-// errUnknownUser is why nothing is forgotten for a user without a name.
+// errUnknownUser is the error of forgetting decisions of a user without a name.
 var errUnknownUser = errors.New("forget decisions: Options.User does not name the user of the context; Forget of Options.Decisions forgets for all users")
 
-// forget drops decisions, see [Toolset.Forget].
+// forget implements [Toolset.Forget].
 func (a *approvals) forget(ctx context.Context, server string) error {
 	user, known := a.userOf(ctx)
 	if !known {
@@ -143,8 +142,8 @@ func (a *approvals) forget(ctx context.Context, server string) error {
 	return a.store.Forget(ctx, user, server)
 }
 
-// asks returns whom to ask about calls of the tool, nil if they need no approval. The
-// caller of the context may put itself in place of the host's function.
+// asks returns whom to ask about calls of the tool, nil if they need no approval. The [Caller]
+// of the context may replace the host's function.
 func (t *Tool) asks(ctx context.Context) approval.Func {
 	ask := t.policy.approve
 	if around := callerFrom(ctx).Approve; around != nil {
@@ -157,8 +156,7 @@ func (t *Tool) asks(ctx context.Context) approval.Func {
 	return ask
 }
 
-// approve returns the arguments to send. edited says that they are not the
-// model's.
+// approve returns the arguments to send. edited reports whether they differ from the model's.
 func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
 	ask := t.asks(ctx)
 	if ask == nil {
@@ -172,7 +170,7 @@ func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, ar
 	return t.decided(d, arguments)
 }
 
-// decided returns the arguments to send by a decision.
+// decided returns the arguments to send according to a decision.
 func (t *Tool) decided(d approval.Decision, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
 	switch {
 	case !d.Allow:
@@ -187,7 +185,7 @@ func (t *Tool) decided(d approval.Decision, arguments json.RawMessage) (_ json.R
 	return checked, true, err
 }
 
-// decide finds a decision that holds for the call, or asks for one.
+// decide returns the decision for the call: a remembered one, or the host's.
 func (a *approvals) decide(ctx context.Context, q *question) (approval.Decision, error) {
 	user, known := a.userOf(ctx)
 	q.user, q.anonymous = user, !known
@@ -198,7 +196,7 @@ func (a *approvals) decide(ctx context.Context, q *question) (approval.Decision,
 		return approval.Decision{}, err
 	}
 	defer a.asking.end(user)
-	// The answer to a call that was asked about meanwhile may hold for this one.
+	// A decision on a concurrent call may cover this one.
 	if d, found := a.recall(ctx, q); found {
 		return d, nil
 	}
@@ -209,7 +207,7 @@ func (a *approvals) decide(ctx context.Context, q *question) (approval.Decision,
 	return d, err
 }
 
-// put puts the question to the host.
+// put asks the host.
 func (q *question) put(ctx context.Context) (d approval.Decision, err error) {
 	log := q.tool.policy.log
 	about := *q.about
@@ -218,7 +216,7 @@ func (q *question) put(ctx context.Context) (d approval.Decision, err error) {
 		d, err = q.ask(ctx, &about)
 		return err
 	})
-	if err != nil && callerFrom(ctx).Approve == nil { // a caller in its place may put the question later
+	if err != nil && callerFrom(ctx).Approve == nil { // a caller that takes over may ask later
 		log.Warn("Options.Approve gave no decision", "server", about.Server, "tool", about.Name, "error", err)
 	}
 	if err != nil {

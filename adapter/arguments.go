@@ -9,9 +9,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// argumentError says that a model's arguments do not fit the tool.
+// argumentError is the error of arguments of a model that do not fit the tool.
 type argumentError struct {
-	tool string // the model's name of the tool
+	tool string // as the model knows it
 	path string // a JSON pointer to what does not fit, "" for the arguments as a whole; "…" for keys that are too long
 	err  error
 }
@@ -20,16 +20,16 @@ func (e *argumentError) Error() string {
 	return fmt.Sprintf("arguments of %s: %v", e.tool, e.err)
 }
 
-// Is makes a view be told the error, see [ViewAccess].
+// Is lets a view learn the error, see [ViewAccess].
 func (e *argumentError) Is(target error) bool {
 	return target == ErrArguments || target == apps.ErrInvalid
 }
 
 func (e *argumentError) Unwrap() error { return e.err }
 
-// arguments reads the input of a model, see [Catalog.Prepare]. The error is an
-// [ErrArguments]. Do not pass its result to it again: an object in the wrapper of a
-// profile may be a parameter.
+// arguments parses the input of a model, see [Catalog.Prepare]. The error is an [ErrArguments].
+// The result must not be parsed again: a property that looks like the wrapper of a profile may
+// be a parameter.
 func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	if t.fill != nil {
 		return t.check(json.RawMessage(input))
@@ -44,8 +44,8 @@ func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	return t.withoutKey(args), nil
 }
 
-// check is arguments for what a host has written or edited: it is sent unchanged if
-// it fits.
+// check is like arguments for input that a host has written or edited, which is sent unchanged
+// if it fits.
 func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 	if t.fill == nil {
 		return t.checked(t.input.Check(arguments))
@@ -60,7 +60,7 @@ func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 	return t.withoutKey(shown), nil
 }
 
-// maxFilled bounds arguments with values instead of references, in bytes.
+// maxFilled bounds arguments after references were replaced by values, in bytes.
 const maxFilled = 40 << 20
 
 // checked completes a check of arguments.
@@ -85,18 +85,20 @@ func (t *Tool) argumentError(err error) error {
 	return e
 }
 
-// filler puts values in place of references in arguments: sent fits the tool's schema and goes to it, and shown is what
-// interceptors, whoever approves the call, and records see instead. It gets arguments of the model, and shown of an earlier time.
+// filler replaces references in arguments by values. The server gets sent, which has to fit the
+// schema; interceptors, approvers and records see shown. The input is the model's arguments, or
+// an earlier shown.
 type filler func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)
 
-// Filling returns the tool for calls whose arguments have references. They are not repaired: with the values they fit, or are refused.
+// Filling returns the tool for calls whose arguments contain references. Such arguments are not
+// repaired: with their values they fit or are refused.
 func (t *Tool) Filling(f func(arguments json.RawMessage) (shown, sent json.RawMessage, err error)) *Tool {
 	filling := *t
 	filling.fill = f
 	return &filling
 }
 
-// filled are the arguments as they are sent.
+// filled returns the arguments to send.
 func (t *Tool) filled(arguments json.RawMessage) (json.RawMessage, error) {
 	if t.fill == nil {
 		return arguments, nil

@@ -13,21 +13,22 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// calls runs calls of tools. The tools of a toolset share one.
+// calls runs calls of tools. All tools of a toolset share one.
 type calls struct {
 	approvals *approvals
 	intercept []Interceptor
 
-	// current is the tool as the toolset has it at present: its name and its
-	// connection may differ. The error is a [ErrStale].
+	// current returns the present version of a tool, whose name and connection may differ. The
+	// error is an [ErrStale].
 	current func(*Tool) (*Tool, error)
 
-	// hold is current with the connection for a call, which the caller releases; nil for functions.
-	// older has the server of a tool connected in an older revision.
+	// hold returns the present version of a tool with its connection, which the caller
+	// releases; nil for functions. older reconnects the server of a tool in an older protocol
+	// revision.
 	hold  func(context.Context, *Tool) (*Tool, lease, error)
 	older func(ctx context.Context, t *Tool, why error) bool
 
-	// fit brings the text of a tool's result within its bound.
+	// fit shortens the text of a tool's result to its bound.
 	fit func(text string, t *Tool) string
 }
 
@@ -39,7 +40,7 @@ func (c *calls) read(t *Tool, call llms.ToolCall) (json.RawMessage, error) {
 	return t.arguments(function(call).Arguments)
 }
 
-// call reads a call that is for this tool and runs it.
+// call parses and runs a call of this tool.
 func (c *calls) call(ctx context.Context, t *Tool, call llms.ToolCall, opts []mcpclient.CallOption) *Result {
 	r := &Result{Call: call, Tool: t}
 	if err := ctx.Err(); err != nil {
@@ -52,13 +53,13 @@ func (c *calls) call(ctx context.Context, t *Tool, call llms.ToolCall, opts []mc
 	return c.run(ctx, &sending{tool: t, call: call, checked: arguments}, opts)
 }
 
-// reachable is a tool as it is at present, at a server with a connection.
+// reachable returns the present version of a tool whose server is connected.
 func (c *calls) reachable(t *Tool) (*Tool, error) {
 	now, err := c.current(t)
 	if err != nil {
 		return nil, err
 	}
-	if now.local != nil || now.client == nil { // a function, or a tool of a server that rests
+	if now.local != nil || now.client == nil { // a function, or a tool of an idle server
 		return now, nil
 	}
 	if err := now.client.Err(); err != nil {
@@ -67,10 +68,10 @@ func (c *calls) reachable(t *Tool) (*Tool, error) {
 	return now, nil
 }
 
-// lease is the connection that a call has until it releases it.
+// lease is a call's use of a connection.
 type lease interface{ release(by *Caller) }
 
-// noLease is what a function has.
+// noLease is the lease of a function.
 type noLease struct{}
 
 func (noLease) release(*Caller) {}
@@ -84,8 +85,8 @@ func (c *calls) held(ctx context.Context, t *Tool) (*Tool, lease, error) {
 	return now, noLease{}, err
 }
 
-// approve returns the arguments that are allowed. edited says that they are not the
-// model's. A call that cannot be made is not asked about.
+// approve returns the arguments that were approved. edited reports whether they differ from the
+// model's. A call that cannot be made is refused before anyone is asked.
 func (c *calls) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
 	if t.asks(ctx) == nil {
 		return arguments, false, nil
@@ -93,13 +94,13 @@ func (c *calls) approve(ctx context.Context, t *Tool, call llms.ToolCall, argume
 	if _, err := c.reachable(t); err != nil {
 		return nil, false, err
 	}
-	if view := viewOf(ctx); ViewFrom(ctx) != view { // of the call around this one
+	if view := viewOf(ctx); ViewFrom(ctx) != view { // the view of an enclosing call does not count
 		ctx = WithView(ctx, view)
 	}
 	return c.approvals.approve(ctx, t, call, arguments)
 }
 
-// text runs a call for one of langchaingo's agents.
+// text runs a call for an agent of langchaingo.
 func (c *calls) text(ctx context.Context, t *Tool, input string) (string, error) {
 	r := c.call(ctx, t, llms.ToolCall{Type: "function", FunctionCall: &llms.FunctionCall{Name: t.name, Arguments: input}}, nil)
 	if err := r.Fatal(); err != nil {
@@ -108,7 +109,7 @@ func (c *calls) text(ctx context.Context, t *Tool, input string) (string, error)
 	return r.Text, nil
 }
 
-// run runs a call with arguments that have been checked.
+// run runs a call whose arguments have been checked.
 func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption) *Result {
 	t := s.tool
 	r := &Result{Call: s.call, Tool: t}
@@ -117,7 +118,7 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 	}
 	if t.reads() {
 		r.sent = true
-		res, _ := t.local(ctx, s.checked) // it has no errors
+		res, _ := t.local(ctx, s.checked) // a local tool returns no error
 		return c.answer(r, res, nil)
 	}
 	if t.local == nil {
@@ -143,8 +144,8 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 	return c.answer(r, res, edited)
 }
 
-// answer completes a result with what the tool returned. edited are the
-// arguments that it got instead of the model's, nil if it got the model's.
+// answer completes a result with the tool's own. edited has the arguments that were sent if
+// they differ from the model's.
 func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Result {
 	p := r.Tool.policy
 	r.Raw, r.IsError = res, res.IsError
@@ -157,15 +158,15 @@ func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Resul
 	return r
 }
 
-// write sets the text of a result, as it is and as it is cut.
+// write sets the text of a result, in full and shortened.
 func (r *Result) write(full, text string) {
 	if r.Text, r.Full = text, ""; text != full {
 		r.Full = full
 	}
 }
 
-// breach completes a result that does not fit what its tool promised. The tool ran:
-// the model gets what it said, too.
+// breach completes a result that violates the tool's output schema. As the tool did run, the
+// model also gets what it returned.
 func (c *calls) breach(r *Result, err error, bad *mcpclient.OutputError, edited []byte) *Result {
 	p := r.Tool.policy
 	p.log.Warn("a result does not fit the output schema of its tool",

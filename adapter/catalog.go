@@ -10,26 +10,25 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// Catalog is what a model is offered at one time: tools, their names, and their
-// schemas for one provider. It never changes: a name in the model's reply means
-// the tool that was offered under it, although servers may have changed
-// meanwhile. Take one for each call of the model, and answer the reply with the
-// same one. The zero value is a catalog of no tools.
+// Catalog is what a model is offered in one request: tools, their names, and their schemas for
+// one provider. It is immutable: a name in the model's reply means the tool that was offered
+// under it, even if servers have changed since. Take a new catalog for each model call, and use
+// it to answer the reply. The zero value has no tools.
 type Catalog struct {
 	tools   []*Tool
 	byName  map[string]*Tool
-	folded  map[string]*Tool // by lower-case name: names are unique without case, too
+	folded  map[string]*Tool // by lower-case name: names are unique regardless of case
 	offered definitions
 
 	parallelism int // of one Dispatch
-	maxResult   int // bytes of a text that is about no tool
+	maxResult   int // bytes of a text that belongs to no tool
 
-	indexed sync.Once // guards the next two, for Search
+	indexed sync.Once // guards the following fields, for Search
 	words   *search.Index
-	servers []*Tool // of what is in the index
+	servers []*Tool // of the indexed tools
 }
 
-// newCatalog makes a catalog of the tools of one source.
+// newCatalog returns the catalog of a source.
 func newCatalog(all []*Tool, p profile.Profile, parallelism, maxResult int) *Catalog {
 	offered := define(all, p)
 	shown := make([]*Tool, len(all))
@@ -41,7 +40,7 @@ func newCatalog(all []*Tool, p profile.Profile, parallelism, maxResult int) *Cat
 	return c
 }
 
-// index fills the catalog with tools whose names differ.
+// index adds tools with distinct names to the catalog.
 func (c *Catalog) index(all []*Tool) {
 	c.tools, c.byName, c.folded = all, make(map[string]*Tool, len(all)), make(map[string]*Tool, len(all))
 	for _, tool := range all {
@@ -51,10 +50,10 @@ func (c *Catalog) index(all []*Tool) {
 
 // Definitions returns the tools with their schemas, for [llms.WithTools].
 //
-// Parameters is a [json.RawMessage], and for Gemini and GoogleAI a
-// map[string]any, which is shared and must not be changed. The schema of [profile.Plain] is
-// as the server wrote it; langchaingo's openai, anthropic, mistral and bedrock
-// providers send it as it is.
+// Parameters is a [json.RawMessage], except for Gemini and GoogleAI, where it is a shared
+// map[string]any that must not be modified. With [profile.Plain] it is the schema as the server
+// wrote it; langchaingo's openai, anthropic, mistral and bedrock providers pass it on
+// unchanged.
 func (c *Catalog) Definitions() []llms.Tool {
 	if len(c.offered.tools) == 0 {
 		return nil
@@ -68,12 +67,11 @@ func (c *Catalog) Definitions() []llms.Tool {
 	return out
 }
 
-// Changes lists what the profile had to change in the schemas of the servers.
+// Changes lists what the profile changed in the servers' schemas.
 //
-// Two kinds are left out, because they change nothing for a model: removed
-// keywords such as $schema, $id, $comment and x- ones, and definitions without
-// references; and an object closed to other properties for a provider that wants
-// it, if its schema is silent about them.
+// Changes without an effect on a model are omitted: removed $schema, $id, $comment and x-
+// keywords and unused definitions, and objects that were closed to other properties because the
+// provider requires it, if their schemas say nothing about those.
 func (c *Catalog) Changes() []profile.Change {
 	return append([]profile.Change(nil), c.offered.changes...)
 }
@@ -81,8 +79,8 @@ func (c *Catalog) Changes() []profile.Change {
 // Tools returns the tools, in the order of the definitions.
 func (c *Catalog) Tools() []*Tool { return append([]*Tool(nil), c.tools...) }
 
-// Lookup finds a tool by a name that a model wrote: its case may be off, and it
-// may have spaces around it.
+// Lookup returns the tool for a name that a model wrote. It ignores case and surrounding
+// spaces.
 func (c *Catalog) Lookup(name string) (*Tool, bool) {
 	if tool, ok := c.byName[name]; ok {
 		return tool, true
@@ -91,10 +89,9 @@ func (c *Catalog) Lookup(name string) (*Tool, bool) {
 	return tool, ok
 }
 
-// Find finds a tool by what was kept of it: its server's label, the server's own name
-// of it, and its fingerprint ("" for any). So a call that a model has made in another process comes to
-// the tool that was meant: see [Tool.Prepare] and [Tool.Restore]. The error is
-// [ErrStale].
+// Find returns the tool with a server's label, the server's own name for the tool, and a
+// fingerprint ("" for any). With it a call that was made in another process finds its tool, see
+// [Tool.Prepare] and [Tool.Restore]. The error is an [ErrStale].
 func (c *Catalog) Find(server, name, fingerprint string) (*Tool, error) {
 	var found *Tool
 	known, equal := 0, 0

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// server is one connection to a server, or the failure to make one. A new
-// connection is a new server.
+// server is one connection to a server, or the failed attempt to connect. A reconnect is a new
+// server.
 type server struct {
 	label  string
 	recipe *Server // shared by all connections to the server
@@ -22,12 +22,12 @@ type server struct {
 	client *mcpclient.Client
 	watch  *watch
 
-	listing chan struct{} // holds a token while the tools are being listed
+	listing chan struct{} // has a token while the tools are being listed
 
-	life context.Context // of the goroutine of watch
+	life context.Context // of the watch goroutine
 	end  context.CancelFunc
 
-	// Of the toolset.
+	// Provided by the toolset.
 	start    func(func()) bool // runs a goroutine; false if the toolset is closed
 	released func(*server, *Caller)
 	question func(ctx context.Context) (answered func(error))
@@ -41,22 +41,22 @@ type server struct {
 	skipped   []SkippedTool
 	unmatched []string
 	pins      map[string]string // nil: not pinned
-	uses      int               // calls under way
-	retired   bool              // it is closed when uses is 0
-	dormant   bool              // it is not connected to before its first call, see StartLazy
+	uses      int               // current calls
+	retired   bool              // close it when uses drops to 0
+	dormant   bool              // not connected before its first call, see StartLazy
 	asking    int               // questions of the server that are being answered
-	callers   map[*Caller]int   // of the calls under way
+	callers   map[*Caller]int   // of the current calls
 
-	// Of the connection of one user, see pool.
+	// For the connection of one user, see pool.
 	user    string
 	by      *Caller       // of the last call
-	rested  int           // how often it was left without calls
-	instead *server       // to be closed before it is opened
-	ready   chan struct{} // closed when it is open, or err says why not
+	rested  int           // how often it became idle
+	instead *server       // close this one before opening
+	ready   chan struct{} // closed when it is open, or err is set
 }
 
-// open connects to the server, subscribes to its changes and lists its tools: in
-// this order nothing is missed.
+// open connects to the server, subscribes to its changes and lists its tools. In this order no
+// change is missed.
 func (s *server) open(ctx context.Context) (l listing, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.policy.ConnectTimeout,
 		fmt.Errorf("not ready within %v (Policy.ConnectTimeout)", s.policy.ConnectTimeout))
@@ -83,20 +83,20 @@ func (s *server) open(ctx context.Context) (l listing, err error) {
 	return s.list(ctx)
 }
 
-// enter opens the server for a toolset that it is not in yet.
+// enter opens the server before it joins the toolset.
 func (s *server) enter(ctx context.Context) error {
 	l, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
 	s.take(l, l.pinned(s, s.pins))
-	if s.lazy() && s.ready == nil { // the tools of before have no connection of their own
+	if s.lazy() && s.ready == nil { // the remembered tools have no connection of their own
 		s.policy.live.Store(s.client)
 	}
 	return nil
 }
 
-// connection is how to connect to the server.
+// connection returns the options for connecting to the server.
 func (s *server) connection() *mcpclient.Options {
 	opts := withNotifications(withSourceOf(s.given(), s.label, s.question), s.watch.notify)
 	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
@@ -109,7 +109,7 @@ func (s *server) connection() *mcpclient.Options {
 	return opts
 }
 
-// given are the options of the connection as the host gave them, nil for none.
+// given returns the host's options for the connection, or nil.
 func (s *server) given() *mcpclient.Options {
 	if s.recipe.Options != nil {
 		return s.recipe.Options
@@ -117,8 +117,8 @@ func (s *server) given() *mcpclient.Options {
 	return s.opts.Client
 }
 
-// withNotifications returns options whose notifications go to notify first, and then
-// to the caller.
+// withNotifications returns options with a handler of notifications that runs before the
+// host's.
 func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) *mcpclient.Options {
 	next := opts.OnNotification
 	opts.OnNotification = func(n *mcp.Notification) {
@@ -130,26 +130,25 @@ func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) 
 	return opts
 }
 
-// lost reports whether only the toolset can connect to the server again: it was not
-// reached, or its connection has ended and its client does not, or no longer, restart it.
+// lost reports whether only the toolset can reconnect to the server: it was not reached, or its
+// connection ended and its client does not restart it, or has given up.
 func (s *server) lost() bool {
 	return s.recipe.Transport != nil && (s.client == nil || s.client.Err() != nil)
 }
 
-// listing is what came of asking a server for its tools.
+// listing is the result of listing a server's tools.
 type listing struct {
 	tools     []*Tool
 	skipped   []SkippedTool
-	unmatched []string // of Allow and Deny
+	unmatched []string // entries of Allow and Deny
 }
 
-// take has what a server lists now, and the pins for the next time.
+// take replaces what the server lists, and the pins.
 func (s *server) take(l listing, pins map[string]string) {
 	s.tools, s.skipped, s.unmatched, s.pins = l.tools, l.skipped, l.unmatched, pins
 }
 
-// list asks for the server's tools. One that cannot be used does not keep the
-// others from being used.
+// list asks for the server's tools. A tool that cannot be used is skipped.
 func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l listing, err error) {
 	if s.client.Server().Capabilities.Tools == nil {
 		return l, nil
@@ -167,7 +166,7 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 	return s.listed(defs), nil
 }
 
-// listed makes tools of what the server lists.
+// listed converts what the server lists to tools.
 func (s *server) listed(defs []*mcp.Tool) (l listing) {
 	seen := map[string]bool{}
 	var listed []string
@@ -189,7 +188,7 @@ func (s *server) listed(defs []*mcp.Tool) (l listing) {
 	return l
 }
 
-// offer makes a tool of a definition, nil if the host does not want it.
+// offer converts a definition to a tool. It returns nil if the host's filters exclude it.
 func (s *server) offer(def *mcp.Tool) (*Tool, error) {
 	keep, err := s.keeps(def)
 	if err != nil || !keep {
@@ -211,13 +210,13 @@ func (s *server) offer(def *mcp.Tool) (*Tool, error) {
 	return tool, err
 }
 
-// skip notes that a tool is left out.
+// skip records that a tool is left out.
 func (l *listing) skip(s *server, name string, err error) {
 	s.opts.Logger.Warn("left out a tool", "server", s.label, "tool", cut(name, 200), "error", err)
 	l.skipped = append(l.skipped, SkippedTool{Name: name, Err: err})
 }
 
-// close ends the watch, and the connection if the toolset made it.
+// close ends the watch, and the connection if the toolset opened it.
 func (s *server) close() error {
 	s.end()
 	if s.client == nil || s.client == s.recipe.Client {

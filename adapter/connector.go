@@ -12,18 +12,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// connector has the servers of a toolset connected, and their tools listed. It replaces those that are
-// lost, rest, or need another revision.
+// connector connects the servers of a toolset and lists their tools. It replaces connections
+// that are lost, idle, or need another protocol revision.
 type connector struct {
 	opts    *Options
 	roster  *roster
 	lender  *lender
 	calls   *calls // of the tools
 	schemas schema.Cache
-	level   atomic.Pointer[mcp.LogLevel] // of SetLogLevel; nil before
+	level   atomic.Pointer[mcp.LogLevel] // set by SetLogLevel; nil before
 }
 
-// newServer makes a server of this toolset. The recipe must not change after that.
+// newServer returns a server of this toolset. The recipe must not change afterwards.
 func (c *connector) newServer(recipe *Server, p *policy) *server {
 	s := &server{
 		label: recipe.Name, recipe: recipe, policy: p, opts: c.opts, pins: recipe.Pins,
@@ -36,14 +36,15 @@ func (c *connector) newServer(recipe *Server, p *policy) *server {
 	return s
 }
 
-// failTogether is how long the other servers have to fail as well, once one did.
+// failTogether is how long the other servers may continue to start after one has failed, so
+// that their errors are reported as well.
 const failTogether = 2 * time.Second
 
-// errOthersFailed cancels the start of the other servers when one has failed.
+// errOthersFailed cancels the start of the other servers.
 var errOthersFailed = errors.New("another server failed")
 
-// connect opens every server. The first failure of one that is required ends the others,
-// once they had the time to fail as well.
+// connect opens every server. If a required one fails, the others are cancelled after
+// failTogether.
 func (c *connector) connect(ctx context.Context, servers []Server) error {
 	policies := make([]*policy, len(servers))
 	required := false
@@ -102,7 +103,7 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 	return fmt.Errorf("%w (Policy.Start: StartAvailable continues without servers that fail)", err)
 }
 
-// add opens a server for a toolset that is open.
+// add opens a server for an open toolset.
 func (c *connector) add(ctx context.Context, added *Server) error {
 	if err := checkServer(added); err != nil {
 		return err
@@ -124,7 +125,7 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 	return nil
 }
 
-// attend begins to follow what becomes of a server that has got its place in the toolset.
+// attend starts to watch a server that has joined the toolset.
 func (c *connector) attend(s *server) {
 	close(s.watch.offered)
 	c.tend(s)

@@ -28,9 +28,9 @@ func keyOf(scope approval.Scope, user string, t *Tool, arguments json.RawMessage
 	return k
 }
 
-// originOf is a hash of the identity of a server's transport: the command line and its
-// directory, or the URL without its user info. Environments and headers do not count, because tokens in
-// them change. A Client, and a Transport without an identity, count by their type.
+// originOf returns a hash of the identity of a server's transport: the command line and its
+// directory, or the URL without user info. The environment and headers are left out, because
+// tokens in them change. A Client, or a Transport without an identity, counts by its type.
 func originOf(s *Server) string {
 	identity := ""
 	switch t := s.Transport.(type) {
@@ -46,10 +46,10 @@ func originOf(s *Server) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// maxPlace bounds the place of a server, in bytes.
+// maxPlace bounds the result of placeOf, in bytes.
 const maxPlace = 1024
 
-// placeOf says how a server is reached: the program and its directory, or the URL, without
+// placeOf says where a server is: the program and its directory, or the URL. It leaves out
 // arguments, user info and query, which may be secret.
 func placeOf(s *Server) string {
 	address := ""
@@ -79,12 +79,12 @@ func withoutUser(raw string) string {
 	return u.String()
 }
 
-// maxRemembered bounds the decisions that are kept in memory.
+// maxRemembered bounds the decisions in memory.
 const maxRemembered = 10_000
 
 var errTooManyDecisions = errors.New("10000 decisions are remembered already: this one is not")
 
-// decisions is the default store of a toolset, in memory.
+// decisions is the default store, in memory.
 type decisions struct {
 	mu  sync.Mutex
 	all map[approval.Key]approval.Decision

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Call prepares one call of a model and runs it, see [Catalog.Prepare] and
-// [Prepared.Run]. The result is never nil.
+// Call prepares and runs one call of a model, see [Catalog.Prepare] and [Prepared.Run]. The
+// result is never nil.
 func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclient.CallOption) *Result {
 	tool, ok := c.Lookup(function(call).Name)
 	if !ok {
@@ -20,13 +20,12 @@ func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclien
 	return tool.calls.call(ctx, tool, call, opts)
 }
 
-// Dispatch runs the calls of one answer of a model, at most
-// [Options.Parallelism] at the same time, and returns the messages that answer
-// them: one for each call, in the order of the calls. Images and sounds are
-// left out; [Catalog.Call] has them.
+// Dispatch runs the calls of one reply, at most [Options.Parallelism] concurrently, and returns
+// one message for each, in the order of the calls. It omits images and sounds; [Catalog.Call]
+// returns them.
 //
-// The error joins what is fatal among the results (see [Result.Fatal]). The
-// messages are complete even then.
+// The error joins the fatal errors of the results (see [Result.Fatal]). The messages are
+// complete even then.
 func (c *Catalog) Dispatch(ctx context.Context, calls []llms.ToolCall) ([]llms.MessageContent, error) {
 	results := make([]*Result, len(calls))
 	free := make(chan struct{}, max(min(c.parallelism, len(calls)), 1))

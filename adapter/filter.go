@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ReadOnly is a filter for [Server.Filter]: it keeps the tools that claim to
-// change nothing. A claim is all it is.
+// ReadOnly is a [Server.Filter] that keeps the tools that declare that they change nothing. The
+// declaration is the server's own.
 func ReadOnly(tool *mcp.Tool) bool {
 	a := tool.Annotations
 	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
@@ -20,11 +20,11 @@ func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches([]rune(p), []rune(name)) })
 }
 
-// matches reports whether a name fits a pattern, in time proportional to the
-// product of their lengths.
+// matches reports whether a name matches a pattern, in time proportional to the product of
+// their lengths.
 func matches(pattern, name []rune) bool {
 	p, n := 0, 0
-	star, resume := -1, 0 // the last *, and where the name continues after it
+	star, resume := -1, 0 // the last *, and where matching resumes after it
 	for n < len(name) {
 		switch {
 		case p < len(pattern) && pattern[p] == '*':
@@ -46,7 +46,7 @@ func matches(pattern, name []rune) bool {
 	return p == len(pattern)
 }
 
-// keeps reports whether the host wants a tool. A filter that panics does not say.
+// keeps reports whether the host's filters include a tool. The error is a panic of the filter.
 func (s *server) keeps(def *mcp.Tool) (keep bool, err error) {
 	r := s.recipe
 	if len(r.Allow) > 0 && !matchesAny(r.Allow, def.Name) || matchesAny(r.Deny, def.Name) {
@@ -62,7 +62,8 @@ func (s *server) keeps(def *mcp.Tool) (keep bool, err error) {
 	return keep, err
 }
 
-// unmatchedBy returns what Allow and Deny name and no listed tool fits. A bare * names nothing.
+// unmatchedBy returns the entries of Allow and Deny that match no listed tool, except for a
+// bare *.
 func (s *server) unmatchedBy(listed []string) (out []string) {
 	for _, p := range slices.Concat(s.recipe.Allow, s.recipe.Deny) {
 		if p != "*" && !slices.ContainsFunc(listed, func(name string) bool { return matches([]rune(p), []rune(name)) }) {
@@ -72,8 +73,7 @@ func (s *server) unmatchedBy(listed []string) (out []string) {
 	return out
 }
 
-// guarded runs a function of the host. A panic becomes an error, and the log gets
-// its stack.
+// guarded calls a function of the host. A panic becomes an error, and its stack is logged.
 func guarded(log *slog.Logger, what string, fn func() error) error {
 	err := guard.Run(what, fn)
 	if p, ok := err.(*guard.PanicError); ok {

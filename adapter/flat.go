@@ -10,9 +10,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// flat reads objects into a struct whose fields are strings, numbers and booleans, in one pass.
-// It takes only what encoding/json reads in the same way, and leaves everything else to it. Nil
-// reads nothing.
+// flat decodes objects into a struct whose fields are strings, numbers and booleans, in one
+// pass. It handles only what encoding/json decodes in the same way, and leaves the rest to it.
+// A nil flat handles nothing.
 type flat map[string]field
 
 // field is a field of a flat struct.
@@ -21,7 +21,7 @@ type field struct {
 	kind  reflect.Kind
 }
 
-// newFlat returns how a type is read, nil if it is not a flat struct.
+// newFlat returns the decoder for a type, nil if it is not such a struct.
 func newFlat(t reflect.Type) flat {
 	if t.Kind() != reflect.Struct || readsItself(t) {
 		return nil
@@ -46,7 +46,7 @@ func newFlat(t reflect.Type) flat {
 	return f
 }
 
-// isPlainName reports whether encoding/json takes a name in a tag as it stands.
+// isPlainName reports whether encoding/json uses a name in a tag unchanged.
 func isPlainName(name string) bool {
 	return !strings.ContainsFunc(name, func(c rune) bool {
 		return c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
@@ -63,13 +63,13 @@ func isScalar(t reflect.Type) bool {
 	return false
 }
 
-// readsItself reports whether a type has its own way to be read.
+// readsItself reports whether a type has an unmarshal method.
 func readsItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// read reads an object into a zero struct. If it returns false, the struct may be half filled.
+// read decodes an object into a zero struct. If it returns false, some fields may be set.
 func (f flat) read(data []byte, into reflect.Value) bool {
 	if f == nil {
 		return false
@@ -78,7 +78,7 @@ func (f flat) read(data []byte, into reflect.Value) bool {
 	for name := range d.Members {
 		at, known := f[string(name)]
 		if !known || !at.set(into.Field(at.index), d.Raw()) {
-			return false // it may be the name of a field in other case
+			return false // it may match a field in another case
 		}
 	}
 	return d.Err() == nil && d.Offset() == len(data)

@@ -2,9 +2,9 @@ package adapter
 
 import "github.com/mcpchain/mcpchain/mcpclient/config"
 
-// FromConfig returns the enabled servers of a file for [Open], with all that the file says of
-// them but their sign-in, and the servers that it leaves out: each has an Err with the place of the
-// mistake. The loader of the file has Filters set, or servers with lists of tools are left out, too.
+// FromConfig returns the enabled servers of an mcp.json for [Open], with all settings but their
+// sign-in. left has those that cannot be used; their Err names the line. Load the file with
+// Loader.Filters, or servers with lists of tools are among left.
 func FromConfig(c *config.Config) (servers []Server, left []ServerStatus) {
 	for i := range c.Servers {
 		switch s := &c.Servers[i]; {

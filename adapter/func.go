@@ -17,34 +17,33 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// FuncOptions say more of a function that is a tool. Nil and the zero value are valid.
+// FuncOptions configure a function tool. Nil and the zero value are valid.
 type FuncOptions struct {
-	// Server is what stands for the label of a server, in approvals for instance.
-	// Default: local.
+	// Server takes the place of a server's label, in approvals for instance. Default: local.
 	Server string
 
-	// ReadOnly says that the function changes nothing, and Idempotent that a second call
-	// with the same arguments changes nothing more. Both are the host's own word:
-	// approval is not asked for what is ReadOnly, and either may be repeated, see
-	// [Tool.Repeatable].
+	// ReadOnly says that the function changes nothing, and Idempotent that repeating a call
+	// changes nothing more. ReadOnly functions need no approval. Functions with either may be
+	// called again after a failure, see [Tool.Repeatable].
 	ReadOnly, Idempotent bool
 
-	// HonoursKeys says that the function takes a call only once with one key, which it
-	// finds by [KeyFrom].
+	// HonoursKeys says that the function runs at most once for each key, see [KeyFrom].
 	HonoursKeys bool
 
-	// Trusted lets the function run without approval.
+	// Trusted exempts the function from approval.
 	Trusted bool
 
-	// Listed has a model that searches for its tools (agent.Options.Discover) be offered this one from the beginning.
+	// Listed offers the function from the start even if the model searches for its tools
+	// (agent.Options.Discover).
 	Listed bool
 
-	// Serves is what the function gives by name, such as skills, and what each is for. A search finds the function by them,
-	// see [Tool.Serving].
+	// Serves describes what the function provides by name, such as skills. A search for one of
+	// them finds the function, see [Tool.Serving].
 	Serves map[string]string
 
-	// Options are as for a toolset. Of them count here Approve, Decisions, User, Intercept, Parallelism, MaxResult and
-	// CallTimeout of the Policy, and Logger, which gets the stack of a panic.
+	// Options has the settings that a function shares with toolsets: Approve, Decisions, User,
+	// Intercept, Parallelism, Logger, and MaxResult and CallTimeout of Policy. Other fields are
+	// ignored.
 	Options *Options
 }
 
@@ -56,24 +55,25 @@ type FuncTool struct {
 
 var _ Source = (*FuncTool)(nil)
 
-// Func makes a tool of a function. Its input schema is that of In, a struct or a map with
-// strings as keys: properties are what encoding/json reads, required unless the tag json
-// says omitempty or omitzero or the field is a pointer, and these tags say more:
+// Func returns a tool that calls f. Its input schema is derived from In, a struct or a map with
+// strings as keys. Properties are named as in encoding/json, and required unless the json tag has
+// omitempty or omitzero or the field is a pointer. Further tags:
 //
 //	jsonschema:"The city's name"  the description
 //	enum:"red,green,blue"         the values of a string, or of each item of a list
 //	minimum:"1" maximum:"10"      the bounds of a number
 //
-// The function gets only arguments that fit. A string that it returns is the text for the
-// model, an [*mcp.CallToolResult] the result as it is, and everything else is written as
-// JSON, which is also the structured content. What it returns as an error, and a panic,
-// is text for the model, as of a tool that failed; the end of the context is not.
+// f is called only with arguments that fit the schema. If it returns a string, that is the text
+// for the model; an [*mcp.CallToolResult] is the result itself; any other value is encoded as
+// JSON, which is also the structured content. An error or a panic becomes the text of a failed
+// tool, unless the context has ended.
 //
-// It runs on the goroutine of the call, at the same time as others, and has to heed its context,
-// which ends at the limit of the call: of [mcpclient.WithTimeout], or else of Policy.CallTimeout. There is
-// no default.
+// f runs on the caller's goroutine, and calls may overlap. It must return when its context ends,
+// for example at the call's timeout: that of [mcpclient.WithTimeout], or else Policy.CallTimeout,
+// which has no default here.
 //
-// Func panics if In has no schema, or if name is empty. [NewFuncTool] takes a schema and a title of the host.
+// Func panics if In has no schema or name is empty. [NewFuncTool] takes a schema and a title of
+// your own.
 func Func[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *FuncOptions) *FuncTool {
 	def := &mcp.Tool{Name: name, Description: description}
 	input, err := toolschema.OfType(reflect.TypeFor[In]())
@@ -102,7 +102,7 @@ func Func[In, Out any](name, description string, f func(context.Context, In) (Ou
 	return tool
 }
 
-// argumentOf is the argument of a function.
+// argumentOf decodes the argument of a function.
 func argumentOf[In any](flat flat, arguments json.RawMessage) (In, error) {
 	var in In
 	if flat.read(arguments, reflect.ValueOf(&in).Elem()) {
@@ -113,9 +113,9 @@ func argumentOf[In any](flat flat, arguments json.RawMessage) (In, error) {
 	return whole, err
 }
 
-// NewFuncTool makes a tool of a definition and of what runs it, for tools whose types are
-// known only when the program runs. The arguments fit the input schema of the definition;
-// otherwise it is like [Func]. def must not change after that.
+// NewFuncTool returns a tool from a definition and the function that runs it, for tools whose
+// types are known only at run time. Arguments are checked against the input schema; otherwise
+// it is like [Func]. def must not change afterwards.
 func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp.CallToolResult, error), opts *FuncOptions) (*FuncTool, error) {
 	if def.Name == "" {
 		return nil, errors.New("a function has no name")
@@ -140,7 +140,7 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	return sourceOf(tool, common), nil
 }
 
-// sourceOf makes the source of one tool.
+// sourceOf returns the source of one tool.
 func sourceOf(tool *Tool, o *Options) *FuncTool {
 	f := &FuncTool{tool: tool, catalogs: map[profile.Profile]func() *Catalog{}}
 	for _, p := range profile.All() {
@@ -151,7 +151,7 @@ func sourceOf(tool *Tool, o *Options) *FuncTool {
 	return f
 }
 
-// server is what stands for the server of a function.
+// server returns the stand-in for the server of a function.
 func (o *FuncOptions) server() *Server {
 	s := &Server{Name: cmp.Or(o.Server, "local"), Policy: Policy{Trust: TrustHints}}
 	if o.Trusted {
@@ -160,7 +160,7 @@ func (o *FuncOptions) server() *Server {
 	return s
 }
 
-// define returns a definition with what the options say.
+// define returns a definition with the hints of the options.
 func (o *FuncOptions) define(def *mcp.Tool) *mcp.Tool {
 	out := *def
 	if o.ReadOnly || o.Idempotent {
@@ -179,8 +179,8 @@ func (o *FuncOptions) define(def *mcp.Tool) *mcp.Tool {
 	return &out
 }
 
-// Catalog returns the function for a provider, always the same value. It panics if there
-// is an unknown profile.
+// Catalog returns the catalog for a provider, always the same one. It panics if the profile is
+// unknown.
 func (f *FuncTool) Catalog(p profile.Profile) *Catalog {
 	build, ok := f.catalogs[cmp.Or(p, profile.Plain)]
 	if !ok {
@@ -189,10 +189,10 @@ func (f *FuncTool) Catalog(p profile.Profile) *Catalog {
 	return build()
 }
 
-// Tool is the function for langchaingo's agents.
+// Tool returns the function as a tool for langchaingo's agents.
 func (f *FuncTool) Tool() *Tool { return f.tool }
 
-// runLocal runs a tool of this process. Of the options it heeds the timeout.
+// runLocal runs a tool of this process. It ignores all options but the timeout.
 func (t *Tool) runLocal(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (res *mcp.CallToolResult, err error) {
 	limit, set := mcpclient.TimeoutOf(opts...)
 	if !set {
@@ -218,7 +218,7 @@ func (t *Tool) runLocal(ctx context.Context, args json.RawMessage, opts []mcpcli
 	return res, nil
 }
 
-// textResult is a result of one text, in one allocation.
+// textResult returns a result with one text, in a single allocation.
 func textResult(text string) *mcp.CallToolResult {
 	r := &struct {
 		result  mcp.CallToolResult
@@ -230,7 +230,7 @@ func textResult(text string) *mcp.CallToolResult {
 	return &r.result
 }
 
-// resultOf is what a function has returned, for the model.
+// resultOf converts what a function returned to a result.
 func resultOf(out any) (*mcp.CallToolResult, error) {
 	switch out := out.(type) {
 	case string:

@@ -13,25 +13,24 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// KeyMeta is the entry of _meta that carries the key of a call, see [Prepared.WithKey],
-// unless [Server.KeyInMeta] or [Server.KeyInArgument] names another place.
+// KeyMeta is the entry of _meta that carries the key of a call, see [Prepared.WithKey], unless
+// [Server.KeyInMeta] or [Server.KeyInArgument] names another place.
 const KeyMeta = "io.mcpchain/idempotencyKey"
 
-// HonoursKeys reports whether the tool recognizes a call that it gets again with the same
-// key, as the host says in [Server.KeyInMeta], [Server.KeyInArgument] or [FuncOptions].
+// HonoursKeys reports whether the server recognizes a repeated call by its key, according to
+// [Server.KeyInMeta], [Server.KeyInArgument] or [FuncOptions].
 func (t *Tool) HonoursKeys() bool {
 	return t.honoursKeys || t.keyArgument != "" || t.policy.keyInMeta != ""
 }
 
-// Repeatable reports whether a call of the tool may be made again although it may have
-// had its effect: [Policy.Repeat] says so, or the tool says that it changes nothing
-// (readOnlyHint) or nothing more the second time (idempotentHint), and [Policy.Trust]
-// believes hints.
+// Repeatable reports whether a call that may have had an effect may be made again:
+// [Policy.Repeat] says so, or the tool declares that it changes nothing (readOnlyHint) or
+// nothing more the second time (idempotentHint) and [Policy.Trust] believes hints.
 func (t *Tool) Repeatable() bool {
 	return t.repeat || t.policy.Trust >= TrustHints && (ReadOnly(t.def) || idempotent(t.def))
 }
 
-// ReadOnly reports whether calls of the tool change nothing: the tool says so
+// ReadOnly reports whether calls of the tool change nothing: the tool declares it
 // (readOnlyHint), and [Policy.Trust] believes hints.
 func (t *Tool) ReadOnly() bool {
 	return t.reads() || t.policy.Trust >= TrustHints && ReadOnly(t.def)
@@ -42,17 +41,16 @@ func idempotent(tool *mcp.Tool) bool {
 	return a != nil && a.IdempotentHint != nil && *a.IdempotentHint
 }
 
-type keyKey struct{} // of a context: string, in a call
+type keyKey struct{} // context key of a string
 
-// KeyFrom returns the key of the call that is made with a context, "" if it has none:
-// for interceptors, and for functions of [Func].
+// KeyFrom returns the key of the call that has the context, or "". It is for interceptors, and
+// for functions of [Func].
 func KeyFrom(ctx context.Context) string {
 	key, _ := ctx.Value(keyKey{}).(string)
 	return key
 }
 
-// within returns the context of the call. A server that honours keys gets one with each
-// call.
+// within returns the context of the call, with its key if the server honours keys.
 func (s *sending) within(ctx context.Context) context.Context {
 	if s.key == "" && s.tool.HonoursKeys() {
 		s.key = rand.Text()
@@ -64,7 +62,7 @@ func (s *sending) within(ctx context.Context) context.Context {
 	return &s.context
 }
 
-// withKey puts the key of the call where the tool's server takes it.
+// withKey puts the key of the call where the tool's server expects it.
 func (s *sending) withKey(t *Tool, arguments json.RawMessage, opts []mcpclient.CallOption) (json.RawMessage, []mcpclient.CallOption) {
 	if s.key == "" {
 		return arguments, opts
@@ -76,7 +74,7 @@ func (s *sending) withKey(t *Tool, arguments json.RawMessage, opts []mcpclient.C
 	return arguments, append(slices.Clip(opts), t.keyOption(s.key))
 }
 
-// keyOption is the option of a call for its key.
+// keyOption returns the call option that sends the key.
 func (t *Tool) keyOption(key string) mcpclient.CallOption {
 	name := t.policy.keyInMeta
 	if name == "" {
@@ -85,9 +83,9 @@ func (t *Tool) keyOption(key string) mcpclient.CallOption {
 	return mcpclient.WithMeta(name, jsonrpc.AppendString(nil, key))
 }
 
-// continued returns the options of a call that continues a round. It has a key of its
-// own, since a server that knew it by the first would answer with the round again. A key
-// in the arguments stays, as the round is bound to these.
+// continued returns the options of a call that continues a round. It has a key of its own,
+// because with the first key the server would repeat its first answer. A key in the arguments
+// stays, as the round is bound to them.
 func (s *sending) continued(t *Tool, opts []mcpclient.CallOption) []mcpclient.CallOption {
 	if s.key == "" || t.keyArgument != "" {
 		return opts
@@ -100,7 +98,7 @@ func (s *sending) continued(t *Tool, opts []mcpclient.CallOption) []mcpclient.Ca
 	return append(slices.Clip(opts), t.keyOption(s.key+"-"+hex.EncodeToString(sum[:8])))
 }
 
-// withoutKey removes the argument for the key: neither a model nor a person sets it.
+// withoutKey removes the argument for the key, which neither the model nor a person may set.
 func (t *Tool) withoutKey(args json.RawMessage) json.RawMessage {
 	if t.keyArgument == "" {
 		return args
@@ -119,8 +117,8 @@ func (t *Tool) withoutKey(args json.RawMessage) json.RawMessage {
 	return jsonrpc.CloseObject(kept)
 }
 
-// withoutProperty removes a property from an input schema. It returns false if the
-// schema has no such property.
+// withoutProperty removes a property from an input schema. It returns false if the schema has
+// no such property.
 func withoutProperty(raw json.RawMessage, name string) (json.RawMessage, bool) {
 	var root, properties map[string]json.RawMessage
 	if json.Unmarshal(raw, &root) != nil || json.Unmarshal(root["properties"], &properties) != nil {
@@ -131,7 +129,7 @@ func withoutProperty(raw json.RawMessage, name string) (json.RawMessage, bool) {
 	}
 	delete(properties, name)
 	set := func(keyword string, value any) {
-		if written, err := jsonrpc.Marshal(value); err == nil { // it came from JSON
+		if written, err := jsonrpc.Marshal(value); err == nil { // decoded JSON always marshals
 			root[keyword] = written
 		}
 	}

@@ -18,50 +18,47 @@ import (
 
 // Request is a call on its way to a server.
 type Request struct {
-	// Tool and Call, as the model made it, say which call this is. A request with
-	// others in their place is not sent.
+	// Tool and Call identify the call, as the model made it. An interceptor must not replace
+	// them: such a request is not sent.
 	Tool *Tool
 	Call llms.ToolCall
 
-	// Arguments are what is sent: repaired and checked. Their members have the
-	// order in which the model wrote them, so compare them as values, not as
-	// bytes. An interceptor may put others in their place, which are checked
-	// again; it must not write into them.
+	// Arguments are what is sent: repaired and checked, with members in the order of the
+	// model's text, so compare them as values. An interceptor may replace them, and they are
+	// checked again; it must not modify them in place.
 	Arguments json.RawMessage
 
-	// Options of the call, to which an interceptor may add, for instance
-	// [mcpclient.WithMeta].
+	// Options of the call. An interceptor may append some, for example [mcpclient.WithMeta].
 	Options []mcpclient.CallOption
 }
 
 // Handler runs a call.
 type Handler func(context.Context, *Request) (*mcp.CallToolResult, error)
 
-// Interceptor goes around calls. It may change the request and the context, run
-// next not at all, once, or several times one after the other, and change the
-// result. It returns a result or an error, of next or of its own. An error of its own
-// fails the call, and the model reads its text.
+// Interceptor wraps calls. It may change the request and the context, call next zero or more
+// times, though not concurrently, and change the result. An error of its own fails the call,
+// and the model reads its text.
 //
-// What the toolset needs to know who asks ([SourceFrom]) is in the context that
-// it gets, so next must be given one made of it.
+// Pass next a context derived from the interceptor's: the toolset finds the caller
+// ([SourceFrom]) in it.
 type Interceptor func(next Handler) Handler
 
 // sending is one call of a model on its way through the interceptors.
 type sending struct {
 	tool     *Tool
 	call     llms.ToolCall
-	request  Request     // as it goes to the first interceptor
-	context  callContext // that it goes with
-	checked  []byte      // the arguments that were last found to fit
-	approved []byte      // the arguments that were last allowed, nil for none
-	edited   bool        // approval has put others in their place
+	request  Request     // as the first interceptor gets it
+	context  callContext // that the request came with
+	checked  []byte      // the arguments that were last checked
+	approved []byte      // the arguments that were last approved, nil for none
+	edited   bool        // approval has changed the arguments
 	key      string      // of idempotency, "" for none
 	view     string      // that makes the call, "" for a model
-	err      error       // the last error from beyond the interceptors
-	sent     bool        // a server may have got the call
-	doubt    bool        // and it is not known what came of that
+	err      error       // the last error from behind the interceptors
+	sent     bool        // a server may have received the call
+	doubt    bool        // and its outcome is unknown
 
-	round   *mcp.InputRequired // that the call continues, nil for a new call
+	round   *mcp.InputRequired // the round that the call continues, nil for a new call
 	answers map[string]any     // to the round
 	task    string             // that the call has become before, "" if it has not
 }
@@ -72,7 +69,7 @@ func (s *sending) through(ctx context.Context, r *Request) (res *mcp.CallToolRes
 	if len(all) == 0 {
 		return s.send(ctx, r)
 	}
-	r.Arguments = slices.Clone(r.Arguments) // an interceptor may write over them
+	r.Arguments = slices.Clone(r.Arguments) // an interceptor may modify them
 	h := Handler(s.send)
 	for i := len(all) - 1; i >= 0; i-- {
 		next := h
@@ -93,13 +90,13 @@ func (s *sending) through(ctx context.Context, r *Request) (res *mcp.CallToolRes
 	return res, err
 }
 
-// interceptedError is an error that an interceptor made.
+// interceptedError is an error of an interceptor.
 type interceptedError struct{ err error }
 
 func (e *interceptedError) Error() string { return "intercepted: " + e.err.Error() }
 func (e *interceptedError) Unwrap() error { return e.err }
 
-// send is what comes after the interceptors: approval and the call itself.
+// send is the innermost handler: approval and the call itself.
 func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, err error) {
 	defer func() {
 		s.err = err
@@ -116,7 +113,7 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 			return nil, err
 		}
 	}
-	t, res, err := s.attempt(ctx, r) // the tool may have changed while somebody was asked
+	t, res, err := s.attempt(ctx, r) // the tool may have changed during the approval
 	if t == nil {
 		return nil, err
 	}
@@ -130,7 +127,7 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 	return res, nil
 }
 
-// ask has the server run the tool, or continue with it.
+// ask runs the tool at the server, or continues its round or task.
 func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	var arguments json.RawMessage
 	if s.task == "" && s.round == nil {
@@ -161,12 +158,12 @@ func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption)
 	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(s.continued(t, opts))...)
 }
 
-// roundError says that a round is not of the call that it should continue.
+// roundError is the error of a round that belongs to another call.
 type roundError struct{ why string }
 
 func (e *roundError) Error() string { return "continue call: " + e.why }
 
-// belongs checks that a round is of this tool with these arguments.
+// belongs checks that a round belongs to this tool with these arguments.
 func (s *sending) belongs(round *mcp.InputRequired) error {
 	if round == nil {
 		return &roundError{"there is no round (nil)"}
@@ -187,8 +184,8 @@ func (s *sending) belongs(round *mcp.InputRequired) error {
 	return nil
 }
 
-// settle checks the arguments of a request if they are new, and has them approved. A
-// call that an interceptor repeats is approved once.
+// settle checks and approves the arguments of a request unless it has before. A call that an
+// interceptor repeats is approved once.
 func (s *sending) settle(ctx context.Context, r *Request) (err error) {
 	args := r.Arguments
 	if !bytes.Equal(args, s.checked) {
@@ -210,19 +207,19 @@ func (s *sending) settle(ctx context.Context, r *Request) (err error) {
 	return nil
 }
 
-// unsentError says that the call was not sent.
+// unsentError is the error of a call that was not sent.
 type unsentError struct{ error }
 
 func (e *unsentError) Unwrap() error { return e.error }
 
-// unsent reports whether err shows that the server did not get the call.
+// unsent reports whether err proves that the server did not receive the call.
 func unsent(err error) bool {
 	_, ok := errors.AsType[*unsentError](err)
 	return ok || mcpclient.Unsent(err)
 }
 
-// answered reports whether err is how a server has answered a call, and not how the
-// waiting for an answer ended.
+// answered reports whether err is the server's answer to a call, rather than the end of the
+// wait for an answer.
 func answered(err error) bool {
 	for _, sentinel := range []error{
 		mcpclient.ErrTaskCancelled, mcpclient.ErrTooManyRounds, mcpclient.ErrDeferred, mcp.ErrRejected, transport.ErrMessageTooLarge,

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// ErrConnecting is why a server cannot be used that is still being connected to, see [Options.Patience].
+// ErrConnecting is the error of a server that is still being connected, see [Options.Patience].
 var ErrConnecting = errors.New("it is still being connected to")
 
-// connectQuick opens every server, and returns when the quick ones are ready: the others join later.
+// connectQuick opens every server, and returns when the quick ones are ready. The others join
+// later.
 func (c *connector) connectQuick(ctx context.Context, servers []Server, policies []*policy) error {
 	opening, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	detach := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
@@ -45,7 +46,7 @@ func (c *connector) connectQuick(ctx context.Context, servers []Server, policies
 		break
 	}
 	if ctx.Err() != nil {
-		for i, s := range all { // what was opened is in no toolset that Close knows
+		for i, s := range all { // they are in no toolset that Close would close
 			<-done[i]
 			_ = s.close()
 		}
@@ -76,7 +77,7 @@ func (c *connector) connectQuick(ctx context.Context, servers []Server, policies
 	return nil
 }
 
-// join puts a server in its place that has been opened, or could not be.
+// join replaces a placeholder by a server that has connected or failed.
 func (c *connector) join(place, s *server) {
 	if s.err != nil {
 		c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)

@@ -16,8 +16,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// lists keeps what servers list in a directory, one file for each server, for its owner alone. Any number of processes may
-// share it.
+// lists stores what servers list in a directory, one file per server, readable by its owner
+// only. Processes may share it.
 type lists string
 
 const (
@@ -30,7 +30,7 @@ func (dir lists) path(server string) string {
 	return filepath.Join(string(dir), hex.EncodeToString(sum[:])+listSuffix)
 }
 
-// load returns the list of a server, nil if there is none.
+// load returns the list of a server, or nil.
 func (dir lists) load(server string) ([]byte, error) {
 	list, err := private.ReadFile(dir.path(server), maxList, 0o022)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,11 +51,11 @@ func (dir lists) keep(server string, list []byte) error {
 	return private.WriteFile(dir.path(server), list)
 }
 
-// lazy reports whether the server is connected to by its first call.
+// lazy reports whether the server is connected by its first call.
 func (s *server) lazy() bool { return s.policy.Start == StartLazy }
 
-// recall makes the server one that is not connected to yet, by the list that is kept of it. It reports whether there is one that
-// can be used.
+// recall sets up the server from its stored list, without connecting. It reports whether there
+// is a usable list.
 func (s *server) recall() bool {
 	if !s.lazy() || s.opts.Lists == "" {
 		return false
@@ -75,19 +75,19 @@ func (s *server) recall() bool {
 	return true
 }
 
-// rest takes tools without a connection.
+// rest sets the tools of a server without a connection.
 func (s *server) rest(defs []*mcp.Tool) {
 	l := s.listed(defs)
 	s.take(l, l.pinned(s, s.pins))
 	s.dormant = true
 }
 
-// keepList keeps what the server listed, for its next start.
+// keepList stores what the server listed, for the next program.
 func (s *server) keepList(defs []*mcp.Tool) {
 	if !s.lazy() || s.opts.Lists == "" {
 		return
 	}
-	list, err := json.Marshal(append([]*mcp.Tool{}, defs...)) // an empty list is a list
+	list, err := json.Marshal(append([]*mcp.Tool{}, defs...)) // an empty list is written as []
 	if err == nil {
 		err = lists(s.opts.Lists).keep(s.policy.origin, list)
 	}
@@ -96,7 +96,7 @@ func (s *server) keepList(defs []*mcp.Tool) {
 	}
 }
 
-// awake returns a tool as it is at present, after connecting to its server if that rests.
+// awake returns the present version of a tool, and connects its server if it is idle.
 func (c *connector) awake(ctx context.Context, tool *Tool) (*Tool, error) {
 	s := c.roster.of(tool.policy)
 	if s == nil {
@@ -116,7 +116,7 @@ func (c *connector) awake(ctx context.Context, tool *Tool) (*Tool, error) {
 	return c.calls.reachable(tool)
 }
 
-// dozeLocked has a lazy server rest that no call has used for a while.
+// dozeLocked disconnects a lazy server when it has been without calls for a while.
 func (c *connector) dozeLocked(s *server) {
 	s.rested++
 	n, r := s.rested, c.roster
@@ -134,7 +134,7 @@ func (c *connector) dozeLocked(s *server) {
 	})
 }
 
-// lay replaces a server that no call uses by one without a connection.
+// lay replaces an unused server by one without a connection.
 func (c *connector) lay(s *server) error {
 	var defs []*mcp.Tool
 	c.roster.mu.Lock()

@@ -7,23 +7,24 @@ import (
 	"slices"
 )
 
-// lender lends the connections to servers to calls. A connection that was replaced ends when its last call is over, and one
-// that could be opened again ends when no call has used it for a while.
+// lender gives calls the use of connections. A connection that was replaced is closed after its
+// last call, and one that can be reopened is closed after a time without calls.
 type lender struct {
 	opts   *Options
 	roster *roster
-	pools  map[*policy]*pool // of the servers with [Server.PerUser]; the lock of the roster guards it
+	pools  map[*policy]*pool // of the servers with [Server.PerUser]; guarded by the lock of the roster
 
-	reachable func(*Tool) (*Tool, error) // see calls
+	reachable func(*Tool) (*Tool, error) // as in calls
 	userOf    func(context.Context) (user string, known bool)
 
-	// What the connector does.
+	// Provided by the connector.
 	newServer func(*Server, *policy) *server
 	awake     func(context.Context, *Tool) (*Tool, error)
-	doze      func(*server) // with the lock held
+	doze      func(*server) // called with the lock held
 }
 
-// hold returns a tool as it is at present, with the connection for a call of it. The caller releases the connection.
+// hold returns the present version of a tool, and a connection for a call of it, which the
+// caller releases.
 func (l *lender) hold(ctx context.Context, tool *Tool) (*Tool, lease, error) {
 	now, err := l.reachable(tool)
 	if err != nil {
@@ -42,10 +43,10 @@ func (l *lender) hold(ctx context.Context, tool *Tool) (*Tool, lease, error) {
 	}
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
-	if now, err = l.reachable(now); err != nil { // with the connection that the server has now
+	if now, err = l.reachable(now); err != nil { // with the server's present connection
 		return nil, nil, err
 	}
-	if now.client == nil { // it rests again
+	if now.client == nil { // it became idle again
 		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", now.policy.label, errResting)}
 	}
 	s := l.roster.ofLocked(now.policy)
@@ -53,7 +54,7 @@ func (l *lender) hold(ctx context.Context, tool *Tool) (*Tool, lease, error) {
 	return now, s, nil
 }
 
-// holdFor is hold for a server with a connection for each user.
+// holdFor is hold for a server with a connection per user.
 func (l *lender) holdFor(ctx context.Context, tool *Tool) (*Tool, lease, error) {
 	s, err := l.userConn(ctx, tool.policy)
 	if err != nil {
@@ -62,18 +63,19 @@ func (l *lender) holdFor(ctx context.Context, tool *Tool) (*Tool, lease, error) 
 	own, err := l.toolOf(s, tool)
 	if err != nil {
 		s.release(callerOf(ctx))
-		if tool.client == nil { // the list that was kept is an old one
-			_, _ = l.awake(ctx, tool) // the next catalog has what there is now
+		if tool.client == nil { // the stored list is outdated
+			_, _ = l.awake(ctx, tool) // the next catalog gets the present list
 		}
 		return nil, nil, err
 	}
 	return own, s, nil
 }
 
-// errResting is for a call that met the end of an idle connection.
+// errResting is the error of a call on a connection that has just become idle.
 var errResting = errors.New("the connection has ended because nothing used it; try again")
 
-// toolOf is a tool on the connection of a user, where it must be what it is on that of all.
+// toolOf returns a tool on the connection of a user. It must be the same as on the shared
+// connection.
 func (l *lender) toolOf(s *server, tool *Tool) (*Tool, error) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
@@ -97,14 +99,14 @@ func (s *server) use(by *Caller) {
 	s.callers[by]++
 }
 
-// release ends what hold began.
+// release ends the use of a connection.
 func (s *server) release(by *Caller) {
 	if s != nil {
 		s.released(s, by)
 	}
 }
 
-// released counts a call that is over, and closes a connection that only waited for that.
+// released ends the count of a call, and closes a replaced connection after its last one.
 func (l *lender) released(s *server, by *Caller) {
 	r := l.roster
 	r.mu.Lock()
@@ -126,7 +128,7 @@ func (l *lender) released(s *server, by *Caller) {
 	l.pools[s.policy].wakeLocked()
 }
 
-// retire closes a connection that was replaced, once its calls are over.
+// retire closes a replaced connection after its last call.
 func (l *lender) retire(s *server) {
 	s.end()
 	r := l.roster

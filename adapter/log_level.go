@@ -10,10 +10,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// SetLogLevel asks all servers that log for messages at level and above from here
-// on, "" for none, as [mcpclient.Client.SetLogLevel] does; servers that are added
-// later are asked, too. The messages arrive at OnNotification of the options of the
-// connection. The error joins the errors of servers that refused.
+// SetLogLevel asks all servers with logging for messages of this level and above, "" for none,
+// as [mcpclient.Client.SetLogLevel] does, and later added servers, too. The messages arrive at
+// OnNotification of the connection's options. The error joins those of the servers that
+// refused.
 func (t *Toolset) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
@@ -36,7 +36,7 @@ func (t *Toolset) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	return errors.Join(errs...)
 }
 
-// setLogLevel asks a server that logs.
+// setLogLevel asks one server, if it has logging.
 func setLogLevel(ctx context.Context, c *mcpclient.Client, level mcp.LogLevel) error {
 	if c.Server().Capabilities.Logging == nil {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// tend has a server of the toolset reached again when it is not there: now, if it could not be opened, and after its
-// connection has ended by itself. Its successor is tended, too.
-// No person is asked to sign in meanwhile.
+// tend reconnects a server of the toolset: now if it could not be opened, and later whenever
+// its connection ends by itself. The new connection is tended, too. No person is asked to sign
+// in.
 func (c *connector) tend(s *server) {
 	if c.opts.RetryWait < 0 || s.recipe.Transport == nil || s.dormant {
 		return
@@ -27,15 +27,15 @@ func (c *connector) tend(s *server) {
 			}
 			err := c.refresh(life, s)
 			if err == nil || c.roster.life.Err() != nil || errors.Is(err, transport.ErrDialedOnce) {
-				return // it has a successor, or has left the toolset, or cannot have one
+				return // it was replaced or removed, or cannot be reconnected
 			}
 			c.opts.Logger.Debug("a server is not there yet", "server", s.label, "attempt", n+1, "error", err)
 		}
 	})
 }
 
-// lasts waits for the end of the server's connection, and tells the host. It reports whether the connection ended by itself; a
-// server that could not be opened has none.
+// lasts waits for the end of the server's connection, and reports it to the host. It returns
+// whether the connection ended by itself, which is true for a server that could not be opened.
 func (c *connector) lasts(s *server) bool {
 	if s.err != nil {
 		return true
@@ -48,7 +48,7 @@ func (c *connector) lasts(s *server) bool {
 		}
 	}
 	err := s.client.Err()
-	if s.life.Err() != nil || err == mcpclient.ErrClosed { // it was closed; the end of a connection has ErrClosed within
+	if s.life.Err() != nil || err == mcpclient.ErrClosed { // it was closed by us: an error that ended the connection only wraps ErrClosed
 		return false
 	}
 	c.opts.Logger.Warn("a server is lost, and is reached again", "server", s.label, "error", err)

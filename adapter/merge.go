@@ -10,12 +10,12 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// Source gives tools to models: a [*Toolset], a function of this program ([Func]), or
-// several sources as one ([Merge]). The labels of servers should differ between the
-// sources of one agent, see [Catalog.Find].
+// Source provides tools for models: a [*Toolset], a function ([Func]), or several sources
+// combined by [Merge]. The labels of servers should be unique among the sources of one agent,
+// see [Catalog.Find].
 type Source interface {
-	// Catalog returns what the source has at present, for a provider. It is the same
-	// value until that changes. It panics if there is no such profile.
+	// Catalog returns the present tools for a provider. The value stays the same until they
+	// change. It panics if the profile is unknown.
 	Catalog(profile.Profile) *Catalog
 }
 
@@ -27,7 +27,7 @@ type union struct {
 	last map[profile.Profile]*merging
 }
 
-// merging is what catalogs were merged to.
+// merging is a merged catalog with the catalogs that it was merged from.
 type merging struct {
 	of  []*Catalog
 	all *Catalog
@@ -35,17 +35,16 @@ type merging struct {
 
 var _, _ Source = (*Toolset)(nil), (*union)(nil)
 
-// Merge makes one source of several. Its catalogs have the tools of all, in the order of
-// the sources; each tool is called as its source says, with the approvals, interceptors
-// and bounds there. Tools with equal names, whatever their case, get a suffix that makes them
-// differ. Sources that are nil are left out.
+// Merge combines sources. Its catalogs have the tools of all, in the order of the sources.
+// Approvals, interceptors and bounds of each tool stay those of its source. Names that are
+// equal, regardless of case, get distinguishing suffixes. Nil sources are ignored.
 func Merge(sources ...Source) Source {
 	sources = slices.DeleteFunc(slices.Clone(sources), func(s Source) bool { return s == nil })
 	return &union{sources: sources, last: map[profile.Profile]*merging{}}
 }
 
-// Catalog returns what the sources have at present. It is built once for all callers:
-// while the catalogs of the sources are the same, it is the same value.
+// Catalog returns the present tools of all sources. The merged catalog is built once, and again
+// when a source's catalog has changed.
 func (m *union) Catalog(p profile.Profile) *Catalog {
 	if len(m.sources) == 1 {
 		return m.sources[0].Catalog(p)
@@ -64,7 +63,7 @@ func (m *union) Catalog(p profile.Profile) *Catalog {
 	return all
 }
 
-// merge makes one catalog of several.
+// merge combines catalogs.
 func merge(catalogs []*Catalog) *Catalog {
 	var names []string
 	var ids []identity
@@ -93,8 +92,8 @@ func merge(catalogs []*Catalog) *Catalog {
 	return out
 }
 
-// renamed is the catalog with other names. Only its tools and what is offered are filled
-// in.
+// renamed returns a copy of the catalog with other names. Only its tools and definitions are
+// set.
 func (c *Catalog) renamed(names []string) *Catalog {
 	out := &Catalog{tools: make([]*Tool, len(names)), offered: definitions{tools: slices.Clone(c.offered.tools)}}
 	renamed := map[string]string{}
@@ -121,8 +120,8 @@ func (c *Catalog) renamed(names []string) *Catalog {
 	return out
 }
 
-// readBy tells the tools of a toolset by which name models know the reader of their
-// long results.
+// readBy tells the tools of a toolset the model's name for the tool that reads their long
+// results.
 func (c *Catalog) readBy(reader *Tool) {
 	for i, tool := range c.tools {
 		if tool.calls == reader.calls {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// maxName is the longest name of a tool that every provider takes.
+// maxName is the longest tool name that every provider accepts.
 const maxName = 64
 
-// separator stands between the names of server and tool.
+// separator joins the names of server and tool.
 const separator = "__"
 
-// hashLength is the number of hexadecimal digits that make a name unique.
+// hashLength is the number of hexadecimal digits that distinguish a name.
 const hashLength = 8
 
 // identity is what a name stands for, and the host's wishes for it.
@@ -24,13 +24,14 @@ type identity struct {
 	own          string // instead of tool, "" for tool
 }
 
-// assignNames gives every tool a name that all providers take ([A-Za-z0-9_-], a
-// letter or _ first, at most 64 bytes) and that no other tool has, also when case is ignored, as
-// langchaingo's executor does. Names depend on the set of tools only, not on its
-// order: where several tools want a name none of them gets it, so that a server
-// cannot take the name of another one's tool.
+// assignNames gives every tool a unique name that all providers accept: [A-Za-z0-9_-],
+// beginning with a letter or _, at most 64 bytes. Uniqueness ignores case, as langchaingo's
+// executor does. Names depend on the set of tools, not on its order. If several tools want a
+// name, none of them gets it, so that no server can take over the name of another server's
+// tool.
 //
-// prefixed has each name begin with the server's. Otherwise those do that would collide.
+// prefixed prefixes each name with the server's. Otherwise only names that would collide have
+// it.
 func assignNames(ids []identity, prefixed bool) []string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
@@ -43,9 +44,9 @@ func assignNames(ids []identity, prefixed bool) []string {
 	return names
 }
 
-// tellApart gives a suffix to all names that are not unique. The ids must differ.
+// tellApart adds suffixes to names that are not unique. The ids must differ.
 func tellApart(names []string, ids []identity) {
-	// From the second time on, a server has named a tool like the hashed name of another.
+	// A second round means that a server has given a tool the hashed name of another one.
 	for salt := 0; ; salt++ {
 		again := colliding(names)
 		if len(again) == 0 {
@@ -57,14 +58,14 @@ func tellApart(names []string, ids []identity) {
 	}
 }
 
-// plainName is the name that a tool has when nothing stands against it.
+// plainName returns the name of a tool without regard to others.
 func plainName(id identity, prefixed bool) string {
 	name := legalName(cmp.Or(id.own, id.tool))
 	if prefixed {
 		name = legalName(cmp.Or(id.prefix, id.server)) + separator + name
 	}
 	if first := name[0]; first == '-' || '0' <= first && first <= '9' {
-		name = "_" + name // Gemini and Moonshot want a letter or this
+		name = "_" + name // Gemini and Moonshot require a letter or underscore
 	}
 	if len(name) > maxName {
 		return hashedName(name, id, 0)
@@ -72,7 +73,7 @@ func plainName(id identity, prefixed bool) string {
 	return name
 }
 
-// hashedName makes name unlike every other by a hash of what it stands for.
+// hashedName adds a hash of what the name stands for.
 func hashedName(name string, id identity, salt int) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(salt) + "\x00" + id.server + "\x00" + id.tool))
 	suffix := "_" + hex.EncodeToString(sum[:])[:hashLength]
@@ -94,7 +95,7 @@ func legalName(name string) string {
 	return legal
 }
 
-// colliding lists the indexes of names that are not unique when case is ignored.
+// colliding returns the indexes of names that are not unique, regardless of case.
 func colliding(names []string) []int {
 	count := make(map[string]int, len(names))
 	for _, name := range names {

@@ -8,11 +8,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// errActedFirst says that a tool could not ask, and may have acted before. Its server can be asked to run it again.
+// errActedFirst is the error of a tool that could not ask its question, and may have acted
+// before it tried.
 var errActedFirst = errors.New("the tool asked the user or the model in a way that its connection did not allow, and may have acted before it asked; " +
 	"the connection allows it now: call the tool again only if it does no harm twice")
 
-// attempt runs the call on the connection that there is for it.
+// attempt runs the call on the tool's present connection.
 func (s *sending) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallToolResult, error) {
 	t, conn, err := s.tool.calls.held(ctx, s.tool)
 	if err != nil {
@@ -23,8 +24,8 @@ func (s *sending) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallTool
 	return t, res, err
 }
 
-// askAgain calls a tool once more that could not ask, on a connection of the older revision in which it can. What
-// came of the first call is returned if that is not possible.
+// askAgain repeats the call of a tool that could not ask, on a connection with the older
+// revision in which it can. If that is not possible, it returns the outcome of the first call.
 func (s *sending) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.CallToolResult, err error) (*Tool, *mcp.CallToolResult, error) {
 	failed := err
 	if res != nil {
@@ -44,9 +45,10 @@ func (s *sending) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.Ca
 	return again, other, otherErr
 }
 
-// mayRunAgain reports whether a tool may be called again after a call that ended with the refusal of its question: what it
-// did before it asked is then done twice. So the tool says that it changes nothing, or nothing more the second time, or the
-// host says so; and the refusal is all that it answered.
+// mayRunAgain reports whether a tool whose question was refused may be called again, although
+// what it did before the question is then done twice. The tool must declare that it changes
+// nothing, or nothing more the second time, or the host must allow it; and its result must be
+// that refusal.
 func mayRunAgain(t *Tool, res *mcp.CallToolResult) bool {
 	if !ReadOnly(t.def) && !idempotent(t.def) && !t.Repeatable() {
 		return false
@@ -54,8 +56,9 @@ func mayRunAgain(t *Tool, res *mcp.CallToolResult) bool {
 	return res == nil || len(res.Content) <= 1 && len(res.StructuredContent) == 0
 }
 
-// older has the server of a tool connected again in the newest revision in which servers send requests, unless the
-// host has chosen the revision. It reports whether the server is connected so. Calls under way keep their connection.
+// older reconnects the server of a tool with the newest revision in which servers send
+// requests, unless the host has chosen the revision. It reports whether the server now has that
+// revision. Current calls keep their connection.
 func (c *connector) older(ctx context.Context, tool *Tool, why error) bool {
 	s := c.roster.of(tool.policy)
 	if s == nil || !mayBeOlder(s) {
@@ -70,7 +73,7 @@ func (c *connector) older(ctx context.Context, tool *Tool, why error) bool {
 			return nil, err
 		}
 		now := c.roster.of(tool.policy)
-		if e == nil || now == nil { // it has left the toolset
+		if e == nil || now == nil { // it was removed from the toolset
 			return nil, nil
 		}
 		c.remember(now)
@@ -85,7 +88,7 @@ func (c *connector) older(ctx context.Context, tool *Tool, why error) bool {
 	return tool.policy.older.Load()
 }
 
-// mayBeOlder reports whether the toolset chooses the revision of the server.
+// mayBeOlder reports whether the toolset may choose the revision of the server.
 func mayBeOlder(s *server) bool {
 	forced := s.recipe.Revision
 	if given := s.given(); given != nil && forced == "" {
@@ -94,7 +97,7 @@ func mayBeOlder(s *server) bool {
 	return s.recipe.Client == nil && forced == "" && !s.policy.newerOnly.Load()
 }
 
-// remember keeps the older revision of a server for the next program.
+// remember stores the older revision of a server for the next program.
 func (c *connector) remember(s *server) {
 	c.opts.Logger.Warn("a server's tools ask in a way of an older revision, which is spoken from now on",
 		"server", s.label, "revision", s.client.Server().Revision)

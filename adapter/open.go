@@ -6,16 +6,14 @@ import (
 	"fmt"
 )
 
-// Open connects to all servers at the same time, lists their tools and makes one
-// toolset of them. The context bounds the opening only.
+// Open connects to all servers concurrently, lists their tools, and returns a toolset of them.
+// ctx bounds only the opening.
 //
-// The order of tools is stable: servers as given, tools as their server lists
-// them.
+// Tools have a stable order: servers as given, tools as listed.
 //
-// When a server fails, so does Open, unless its [Policy.Start] is [StartAvailable] or [StartLazy]:
-// the toolset then opens without it. The error names every server that fails within two
-// seconds of the first; Open does not wait for later ones. When Open fails, what it
-// had opened is closed again.
+// If a server fails, Open fails, unless its [Policy.Start] is [StartAvailable] or [StartLazy]:
+// then the toolset opens without it. The error names every server that fails within two seconds
+// of the first. When Open fails it closes what it has opened.
 func Open(ctx context.Context, servers []Server, opts *Options) (_ *Toolset, err error) {
 	t := newToolset(opts.withDefaults())
 	if err := cmp.Or(t.opts.Policy.check(), checkServers(servers)); err != nil {
@@ -46,9 +44,8 @@ func checkServers(servers []Server) error {
 	return nil
 }
 
-// Add opens another server. It comes last. Names of other tools may change if
-// they collide with the new ones, see [Options.Prefix].
-// The context bounds the opening only.
+// Add adds a server at the end. Names of other tools may change if they collide with the new
+// ones, see [Options.Prefix]. ctx bounds only the opening.
 func (t *Toolset) Add(ctx context.Context, added Server) error {
 	if err := t.connector.add(ctx, &added); err != nil {
 		return fmt.Errorf("add to toolset: %w", err)
@@ -56,8 +53,8 @@ func (t *Toolset) Add(ctx context.Context, added Server) error {
 	return nil
 }
 
-// Remove takes a server and its tools away and closes its connection when the
-// toolset made it. Calls under way on it end with an error.
+// Remove removes a server and its tools, and closes its connection if the toolset opened it.
+// Its current calls fail.
 func (t *Toolset) Remove(name string) error {
 	s := t.roster.remove(name)
 	if s == nil {

@@ -10,81 +10,83 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Options configure a toolset. Nil and the zero value are valid. A number that is 0 has the default that its field names; a
-// negative one means none, or without limit.
+// Options configure a toolset. Nil and the zero value are valid. In a number, 0 means the
+// default and a negative value means none or no limit.
 type Options struct {
-	// Client configures every connection. Default: that of [mcpclient.Connect].
+	// Client configures every connection. Default: the defaults of [mcpclient.Connect].
 	Client *mcpclient.Options
 
-	// Policy is how servers and calls of their tools are treated. [Server.Policy] says what differs for one server.
+	// Policy applies to all servers. [Server.Policy] overrides it for one.
 	Policy Policy
 
-	// Patience is how long Open waits for slower servers once one is ready, if no server is [StartRequired]. Those that are
-	// not ready then have the Err [ErrConnecting], and join when they are ([ServerAdded]). Default 0, as negative: Open
-	// waits until each is ready or has failed.
+	// Patience is how long Open waits for the other servers once one is ready, if no server is
+	// [StartRequired]. Those that are not ready by then have the error [ErrConnecting], and
+	// join later ([ServerAdded]). Default 0: Open waits until each is ready or has failed.
 	Patience time.Duration
 
-	// RetryWait is the longest wait between two attempts to reach a server that could not be reached, or whose
-	// connection has ended by itself and is not restarted by its client; the first one is 0.5 s. A connection of
-	// [mcpclient.IO] or Pipe cannot be made again. Default 1 min; negative: Refresh alone connects again.
-	// A server that wants a person to sign in is reached by Refresh, after the sign-in.
+	// RetryWait is the longest wait between attempts to reconnect to a server that could not be
+	// reached, or whose connection ended and is not restarted by its client. The first wait is
+	// 0.5 s. Default 1 min; negative: only Refresh reconnects.
+	//
+	// A connection of [mcpclient.IO] cannot be made again. A server that requires a sign-in is
+	// reconnected by Refresh after it.
 	RetryWait time.Duration
 
-	// Parallelism bounds the calls that one Dispatch runs at the same time.
-	// Default 8; negative: without limit.
+	// Parallelism bounds the concurrent calls of one Dispatch. Default 8; negative: no limit.
 	Parallelism int
 
-	// Spill keeps results that are longer than Policy.MaxResult, up to so many bytes
-	// in all, the latest ones. The model is given a tool, read_result, to read
-	// in them. Default 0, as negative: what was cut is gone.
+	// Spill is how many bytes of results that were shortened (see Policy.MaxResult) are kept in
+	// memory, the latest first. The model gets a tool read_result to read them. Default 0:
+	// nothing is kept.
 	Spill int
 
-	// Prefix has all tools carry the name of their server, as in "files__read": names then do not depend on which other
-	// servers there are. Default: those that share a name with a tool of another server.
+	// Prefix prefixes all tool names with the server's, as in "files__read", so that they do
+	// not depend on which other servers there are. Default: only names that would collide.
 	Prefix bool
 
-	// Approve decides on calls before they are sent; [approval.Request.Server] names the server. Default: all calls are sent.
+	// Approve decides on calls before they are sent; [approval.Request.Server] is the server.
+	// Default: all calls are sent.
 	Approve approval.Func
 
-	// Decisions keeps the decisions of Approve that hold for later calls. Default:
-	// they are kept in memory, for as long as the toolset lives. [approval.Files]
-	// keeps them longer.
+	// Decisions stores decisions of Approve that apply to later calls. Default: in memory,
+	// until the toolset is closed. [approval.Files] stores them in files.
 	Decisions approval.Store
 
-	// User names the user of a call by its context, as the interceptors left it.
-	// Set it where users share a toolset: a decision of Approve for later calls
-	// then holds for its user alone. Nothing is remembered for the unknown user,
-	// "". It may be called concurrently. Default: all calls are of one user.
+	// User returns the user of a call from its context. It is required if users share a
+	// toolset: decisions for later calls then apply only to their user, and none is remembered
+	// for the user "". It may be called concurrently. Default: all calls belong to one user.
 	User func(context.Context) string
 
-	// ApproveRead decides on reads of resources by views before they are sent;
-	// [ViewFrom] names the view. An error refuses a read. It may be called concurrently. Default:
-	// all reads are sent.
+	// ApproveRead decides on reads of resources by views before they are sent; [ViewFrom] has
+	// the view. An error refuses the read. It may be called concurrently. Default: all reads
+	// are sent.
 	ApproveRead func(ctx context.Context, server, uri string) error
 
-	// Intercept wraps every call that is sent, the first one outermost. Default: none.
+	// Intercept wraps every call that is sent. The first one is outermost. Default: none.
 	Intercept []Interceptor
 
-	// OnChange reports changes after Open: servers added and removed, tools added,
-	// removed and changed, and changes of a server's prompts or resources. It may be
-	// called concurrently and may use the toolset, except that Close waits for it. Default: none.
+	// OnChange is called after Open for changes: servers added and removed, tools added,
+	// removed and changed, and changes of a server's prompts or resources. It may be called
+	// concurrently and may use the toolset, except for Close, which waits for it. Default:
+	// none.
 	OnChange func(Event)
 
-	// RefreshInterval is the least time between two lists of tools that a server
-	// is asked for because it says that they have changed, and between two events
-	// about its other lists. Default 1 s; negative: none.
+	// RefreshInterval is the shortest time between two listings of a server's tools because of
+	// its announcements, and between two events about its prompts or resources. Default 1 s;
+	// negative: none.
 	RefreshInterval time.Duration
 
-	// Lists is a directory, made when it is needed, that keeps what servers list that are [StartLazy]: the next program need not
-	// connect to them before their first call. Any number of processes may share it. Default: nothing is kept.
+	// Lists is a directory that stores the tools of servers with [StartLazy], so that a later
+	// program need not connect before their first call. It is created when needed; processes
+	// may share it. Default: nothing is stored.
 	Lists string
 
-	// Logger gets, at Warn, servers and tools that are left out, and what
-	// Policy.CheckOutputs finds. Default: discarded.
+	// Logger logs servers and tools that are left out, and violations found by
+	// Policy.CheckOutputs, at level Warn. Default: discarded.
 	Logger *slog.Logger
 
-	maxMedia int // bounds the images and sounds of one result in bytes, all together; default 8 MiB
-	maxTools int // bounds the tools of one server; default 1,000
+	maxMedia int // bytes of all images and sounds of one result; default 8 MiB
+	maxTools int // tools of one server; default 1,000
 }
 
 func (o *Options) withDefaults() *Options {

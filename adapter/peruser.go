@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// pool holds the connections of a server with one for each user ([Server.PerUser]). The lock of the roster guards it.
+// pool has the connections of a server with one per user ([Server.PerUser]). It is guarded by
+// the lock of the roster.
 type pool struct {
-	conns   []*server     // the least recently used first
+	conns   []*server     // least recently used first
 	changed chan struct{} // closed when a connection may have become free
 }
 
 func newPool() *pool { return &pool{changed: make(chan struct{})} }
 
-// wakeLocked wakes all who wait for a connection, so that they look again.
+// wakeLocked wakes everyone who waits for a connection.
 func (p *pool) wakeLocked() {
 	if p != nil {
 		close(p.changed)
@@ -24,13 +25,14 @@ func (p *pool) wakeLocked() {
 	}
 }
 
-// takes reports whether a caller's call may use the connection now. A connection that does not tell which call a question
-// of the server belongs to takes the calls of one caller at a time, because other callers are other conversations.
+// takes reports whether a call of this caller may use the connection now. If the connection
+// cannot tell which call a server's question belongs to, it serves one caller at a time,
+// because other callers are other conversations.
 func (s *server) takes(by *Caller) bool {
 	return s.uses == 0 || s.by == by || s.opened() && s.client.SeparatesCalls()
 }
 
-// opened reports whether the connection of a user has been opened, or could not be.
+// opened reports whether the attempt to open a user's connection is over.
 func (s *server) opened() bool {
 	select {
 	case <-s.ready:
@@ -41,10 +43,10 @@ func (s *server) opened() bool {
 }
 
 const (
-	// idleStop is how long a connection stays open without calls, if the next call can open another.
+	// idleStop is how long an unused connection stays open if the next call can open another.
 	idleStop = 10 * time.Minute
 
-	// longestWait bounds the wait for a connection if Policy.CallTimeout does not.
+	// longestWait bounds the wait for a connection without a Policy.CallTimeout.
 	longestWait = 24 * time.Hour
 
 	// Reasons to wait.
@@ -52,8 +54,8 @@ const (
 	waitsForRoom = "waits for a connection to the server %q: all %d are in use"
 )
 
-// userConn returns the connection of the context's user for a call, and waits until it is free. It tells the context's
-// caller why it waits. The connection has to be released.
+// userConn returns the connection of the context's user for a call, and waits until it is free.
+// It tells the context's caller why. The caller has to release the connection.
 func (l *lender) userConn(ctx context.Context, p *policy) (*server, error) {
 	user, known := l.userOf(ctx)
 	if !known {
@@ -96,7 +98,7 @@ func (l *lender) userConn(ctx context.Context, p *policy) (*server, error) {
 	}
 }
 
-// blocked is why a call has to wait for a connection, and until when.
+// blocked says why a call has to wait for a connection, and until when.
 type blocked struct {
 	why     string
 	changed <-chan struct{}
@@ -112,7 +114,8 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// chooseLocked takes a connection for a call. It is begun if it still has to be opened, and nil if the call has to wait.
+// chooseLocked chooses a connection for a call. begun means that it still has to be opened. s
+// is nil if the call has to wait.
 func (l *lender) chooseLocked(p *policy, user string, by *Caller) (s *server, begun bool, wait blocked, err error) {
 	base := l.roster.ofLocked(p)
 	switch {
@@ -158,7 +161,7 @@ func (l *lender) chooseLocked(p *policy, user string, by *Caller) (s *server, be
 	return s, true, wait, nil
 }
 
-// useLocked counts a call on a connection and makes it the most recently used.
+// useLocked counts a call on a connection, and makes it the most recently used.
 func (u *pool) useLocked(s *server, by *Caller) {
 	s.use(by)
 	if i := slices.Index(u.conns, s); i >= 0 {
@@ -168,7 +171,7 @@ func (u *pool) useLocked(s *server, by *Caller) {
 
 // openFor opens the connection of a user.
 func (l *lender) openFor(ctx context.Context, s *server) {
-	if s.instead != nil { // it ends first: the bound is for processes, too
+	if s.instead != nil { // closed first, because the bound counts processes
 		_ = s.instead.close()
 		s.instead = nil
 	}
@@ -204,7 +207,7 @@ func (u *pool) removeLocked(s *server) {
 	}
 }
 
-// connsLocked are the connections of all users.
+// connsLocked returns the connections of all users.
 func (l *lender) connsLocked() (all []*server) {
 	for _, u := range l.pools {
 		all = append(all, u.conns...)
@@ -212,7 +215,7 @@ func (l *lender) connsLocked() (all []*server) {
 	return all
 }
 
-// stopLocked closes the connection of a user as soon as no call uses it.
+// stopLocked closes the connection of a user when its last call has ended.
 func (l *lender) stopLocked(s *server) {
 	l.pools[s.policy].removeLocked(s)
 	s.retired = true
@@ -255,9 +258,9 @@ func (l *lender) restLocked(s *server) {
 	})
 }
 
-// question counts a question of the server while it is answered. Meanwhile other conversations get connections of their
-// own: they must not wait as long as a person needs. If a question is refused because it may belong to several
-// conversations, each of them is told.
+// question counts a question of the server while it is being answered. Meanwhile other
+// conversations get connections of their own, so that they need not wait for a person. If the
+// question is refused because it may belong to several conversations, each of them is told.
 func (l *lender) question(ctx context.Context, s *server) (answered func(error)) {
 	known := ctx.Value(callerKey{}) != nil
 	l.countQuestion(s, 1)

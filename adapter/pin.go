@@ -12,10 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// driftError says that a tool was left out because it is not what it was pinned
-// as.
+// driftError is the error of a tool that differs from its pin.
 type driftError struct {
-	tool        string // the server's name of the tool
+	tool        string // the server's name
 	pinned      string // "" when no tool of that name was pinned
 	fingerprint string
 }
@@ -27,9 +26,9 @@ func (e *driftError) Error() string {
 	return fmt.Sprintf("tool %q has changed since it was pinned: review it and pin the fingerprint %s", cut(e.tool, 200), e.fingerprint)
 }
 
-// Fingerprint is a hash of everything that a model or an approval goes by: the
-// tool's name, title, description, schemas and annotations, and whether models and views may
-// call it. It does not depend on how the server writes its JSON.
+// Fingerprint returns a hash of everything that a model or an approval relies on: the tool's
+// name, title, description, schemas and annotations, and whether models and views may call it.
+// It does not depend on the formatting of the server's JSON.
 func Fingerprint(tool *mcp.Tool) string {
 	h := sha256.New()
 	for _, part := range [][]byte{
@@ -39,7 +38,7 @@ func Fingerprint(tool *mcp.Tool) string {
 		fmt.Fprintf(h, "%d:", len(part))
 		h.Write(part)
 	}
-	// A decision holds for calls of models and of views: who may call is a part of it.
+	// A decision applies to calls of models and of views, so it depends on who may call.
 	if about, _ := apps.OfTool(tool); !about.ForModel || !about.ForViews {
 		fmt.Fprintf(h, "model %t, app %t", about.ForModel, about.ForViews)
 	}
@@ -47,15 +46,15 @@ func Fingerprint(tool *mcp.Tool) string {
 }
 
 func annotations(a *mcp.ToolAnnotations) []byte {
-	b, err := json.Marshal(a) // of strings and booleans
+	b, err := json.Marshal(a) // strings and booleans always marshal
 	if err != nil {
 		panic(err)
 	}
 	return b
 }
 
-// canonical writes JSON with sorted keys and without spaces. Text that is not JSON
-// stays as it is. Numbers keep their digits.
+// canonical returns JSON with sorted keys and without white space. Invalid JSON is returned as
+// it is. Numbers keep their digits.
 func canonical(raw json.RawMessage) []byte {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -78,8 +77,8 @@ func fingerprints(tools []*Tool) map[string]string {
 	return pins
 }
 
-// pinned removes from a listing of a server the tools that differ from their pins. It returns the
-// pins for the next listing, nil if there are none.
+// pinned removes the tools that differ from their pins. It returns the pins for the next
+// listing, nil if there are none.
 func (l *listing) pinned(s *server, pins map[string]string) map[string]string {
 	if pins == nil {
 		if !s.policy.Pin {
