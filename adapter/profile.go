@@ -7,14 +7,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
-// definitions describe tools to a model by one profile.
+// definitions are the definitions of tools for one profile.
 type definitions struct {
 	tools   []llms.Tool
-	wrapped []bool // of each tool: the model is asked for its wrapper
+	wrapped []bool // by tool: its arguments are wrapped in one property
 	changes []profile.Change
 }
 
-// define writes the definitions of tools.
+// define returns the definitions of tools.
 func define(all []*Tool, p profile.Profile) *definitions {
 	d := &definitions{tools: make([]llms.Tool, len(all)), wrapped: make([]bool, len(all))}
 	rooms := map[*policy]*rewrite.Room{} // by server

@@ -10,34 +10,36 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// EventKind says what an [Event] is about.
+// EventKind is the kind of an [Event].
 type EventKind int
 
 const (
-	ToolsChanged     EventKind = iota // a server was asked for its tools again
-	ServerAdded                       // by Add, or by a Refresh that reached it at last
+	ToolsChanged     EventKind = iota // a server's tools were listed again
+	ServerAdded                       // by Add, or by a Refresh that reached it
 	ServerRemoved                     // by Remove
 	PromptsChanged                    // a server's prompts may have changed
 	ResourcesChanged                  // a server's resources or templates may have changed
 
-	// WatchEnded says that a server does not announce changes, although it had
-	// declared or agreed to: Err has the reason. Refresh tries again.
+	// WatchEnded means that a server does not announce changes, although it declared or agreed
+	// to: Err has the reason. Refresh tries again.
 	WatchEnded
 
-	// RevisionChanged says that a server is connected in an older revision from now on, as
-	// its tools ask in the way of that: Err has the refusal of such a question. [Server.Revision]
-	// keeps that from happening.
+	// RevisionChanged means that a server is now connected with an older revision, because its
+	// tools ask questions the older way: Err has the refusal of such a question. Set
+	// [Server.Revision] to prevent it.
 	RevisionChanged
 
-	// ServerLost says that the connection to a server has ended by itself: Err says how. The toolset connects again, see
-	// [Options.RetryWait]; its tools stay, and their calls fail meanwhile.
+	// ServerLost means that the connection to a server has ended by itself: Err has the reason.
+	// The toolset reconnects, see [Options.RetryWait]. The tools stay; their calls fail until
+	// then.
 	ServerLost
 
-	// ServerReturned says that a server that was lost is connected again. The fields have what of its tools has changed.
+	// ServerReturned means that a lost server is connected again. The fields list changes of
+	// its tools.
 	ServerReturned
 )
 
-// String is what the constant says in words.
+// String returns the kind in words.
 func (k EventKind) String() string {
 	words := [...]string{"tools changed", "server added", "server removed", "prompts changed", "resources changed", "watch ended", "revision changed", "server lost", "server returned"}
 	if k < 0 || int(k) >= len(words) {
@@ -46,25 +48,24 @@ func (k EventKind) String() string {
 	return words[k]
 }
 
-// Event says what changed in a toolset. Tools go by the names that their server
-// gives them; tools that are for no model do not count.
+// Event is a change of a toolset. Tools have the names of their server. Tools that are not for
+// models are not listed.
 type Event struct {
 	Server  string
 	Kind    EventKind
 	Added   []string
 	Removed []string
-	Changed []string // another description, schema or annotation
+	Changed []string // in description, schema or annotations
 
-	// Err says why the tools could not be listed again after the server had
-	// announced a change, so that the toolset keeps the old ones; or why
-	// the watch ended.
+	// Err says why the tools could not be listed after an announcement, so that the toolset
+	// keeps the old ones, or why the watch ended.
 	Err error
 }
 
-// empty reports whether no tool is another.
+// empty reports whether no tool has changed.
 func (e *Event) empty() bool { return len(e.Added)+len(e.Removed)+len(e.Changed) == 0 }
 
-// tell reports an event to the host, without a lock.
+// tell reports an event to the host. No lock may be held.
 func (c *connector) tell(e Event) {
 	if c.opts.OnChange == nil {
 		return
@@ -82,14 +83,13 @@ func toolNames(tools []*Tool) []string {
 	return names
 }
 
-// Refresh lists the tools of the servers with these names again, of all servers
-// that do not rest ([StartLazy]) if none is named. It connects again at once to servers that could not be reached or
-// whose connection has ended, as the toolset does by itself, see [Options.RetryWait]. A
-// server that fails keeps its tools; the error joins what went wrong.
+// Refresh lists the tools of the named servers again, or of all that are connected. It
+// reconnects servers that could not be reached or whose connection has ended at once, without
+// the waits of [Options.RetryWait]. A server that fails keeps its tools; the error joins all
+// failures.
 //
-// A server that declares that it announces changes is asked for its tools if it
-// announces one, at most once in every [Options.RefreshInterval]. For other servers
-// Refresh is the way.
+// Servers that announce changes are listed automatically, at most once every
+// [Options.RefreshInterval]. For other servers call Refresh.
 func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	chosen, err := t.roster.named(names)
 	if err != nil {
@@ -107,7 +107,7 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// refresh lists the tools of one server again, or connects to it again.
+// refresh lists the tools of one server again, or reconnects it.
 func (c *connector) refresh(ctx context.Context, s *server) error {
 	if s.watch.ended.Load() && !c.failed(s) {
 		s.watch.subscribed(ctx)
@@ -125,8 +125,8 @@ func (c *connector) relist(ctx context.Context, s *server) error {
 	return c.change(ctx, s, func() (*Event, error) { return c.update(ctx, s) })
 }
 
-// change calls do, alone for the server, and tells the host of the event. It calls nothing for a server that has
-// left the toolset, or has another one in its place.
+// change calls do exclusively for the server, and reports the event to the host. It does
+// nothing if the server was removed or replaced.
 func (c *connector) change(ctx context.Context, s *server, do func() (*Event, error)) error {
 	e, err := c.alone(ctx, s, do)
 	if e != nil { // OnChange may list again
@@ -149,8 +149,8 @@ func (c *connector) alone(ctx context.Context, s *server, do func() (*Event, err
 	return do()
 }
 
-// failed reports whether a server needs another one in its place: it could not be
-// opened, or it is lost.
+// failed reports whether a server has to be replaced: it could not be opened, or its connection
+// is lost.
 func (c *connector) failed(s *server) bool {
 	c.roster.mu.Lock()
 	failed := s.err != nil
@@ -172,7 +172,7 @@ func (c *connector) update(ctx context.Context, s *server) (*Event, error) {
 	c.roster.mu.Unlock()
 	pins = l.pinned(s, pins)
 	var e Event
-	c.roster.replace(s, s, func() bool { // unless it was removed meanwhile
+	c.roster.replace(s, s, func() bool { // unless it was removed in the meantime
 		e = l.since(s)
 		s.take(l, pins)
 		return true
@@ -183,7 +183,7 @@ func (c *connector) update(ctx context.Context, s *server) (*Event, error) {
 	return &e, nil
 }
 
-// reconnect gives a server a new connection.
+// reconnect replaces a server by a new connection.
 func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) {
 	s := c.newServer(old.recipe, old.policy)
 	c.roster.mu.Lock()
@@ -212,7 +212,8 @@ func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) 
 	return &e, nil
 }
 
-// since says what a listing changes at a server. Tools that are the same stay the same value.
+// since returns the changes between what the server had and the listing. It keeps the values of
+// unchanged tools.
 func (l *listing) since(s *server) Event {
 	e := Event{Server: s.label, Kind: ToolsChanged}
 	before := map[string]*Tool{}

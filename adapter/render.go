@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Texts that stand for results without any.
+// Texts for results without text.
 const (
 	noContent = "(the tool returned no content)"
 	noReason  = "(the tool failed without giving a reason)"
@@ -21,15 +21,15 @@ const (
 	waitsForInput = "(the tool waits for input; it has not finished)"
 )
 
-// rendering is a result on its way to the model.
+// rendering builds the text and media of a result.
 type rendering struct {
 	parts []string
 	media []llms.ContentPart
-	text  bool // there is text that the tool wrote
-	room  int  // bytes that media may still have
+	text  bool // the tool returned text
+	room  int  // bytes left for media
 }
 
-// render writes a result as text, which is never empty, and as media of at most limit
+// render returns the text of a result, which is never empty, and its media, of at most limit
 // bytes.
 func render(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
 	text, media := contentOf(res, limit)
@@ -47,7 +47,7 @@ func render(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
 	return text, media
 }
 
-// contentOf is the text and the media of a result as they are.
+// contentOf returns the text and media of a result, without a note for an empty or failed one.
 func contentOf(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
 	structured := bytes.TrimSpace(res.StructuredContent)
 	if len(structured) == 0 && len(res.Content) == 1 {
@@ -96,7 +96,7 @@ func (r *rendering) add(c mcp.Content) {
 	}
 }
 
-// raw shows a block that does not belong in a tool's result.
+// raw renders a block of an unexpected type as JSON.
 func (r *rendering) raw(c mcp.Content) {
 	if c == nil {
 		return
@@ -108,7 +108,7 @@ func (r *rendering) raw(c mcp.Content) {
 	r.parts = append(r.parts, fmt.Sprintf("[%T: %s]", c, b))
 }
 
-// attach adds an image or a sound as media, and a word about it to the text.
+// attach adds an image or audio to the media, and a note about it to the text.
 func (r *rendering) attach(kind, mimeType string, data []byte) {
 	if len(data) == 0 {
 		r.parts = append(r.parts, fmt.Sprintf("[%s: empty]", kind))
@@ -124,7 +124,7 @@ func (r *rendering) attach(kind, mimeType string, data []byte) {
 	r.parts = append(r.parts, "["+about+"]")
 }
 
-// take adds media when there is room.
+// take adds media if there is room.
 func (r *rendering) take(mimeType string, data []byte) bool {
 	if len(data) > r.room {
 		return false
@@ -154,7 +154,7 @@ func (r *rendering) resource(c *mcp.ResourceContents) {
 	r.parts = append(r.parts, "["+about+"]")
 }
 
-// linkText names a resource that the server could be asked for.
+// linkText describes a linked resource.
 func linkText(l *mcp.Resource) string {
 	var b strings.Builder
 	b.WriteString("[resource link: " + cut(l.URI, 1000))

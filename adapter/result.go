@@ -14,66 +14,62 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Result is what became of one call of a model. It always has an answer for the
-// model, whatever went wrong.
+// Result is the outcome of one call of a model. Whatever happened, it has an answer for the
+// model.
 type Result struct {
 	// Call is the model's call.
 	Call llms.ToolCall
 
-	// Tool is the tool that was meant, nil when there is none of that name.
+	// Tool is the tool of the call, nil if there is none with that name.
 	Tool *Tool
 
-	// Text is the answer for the model. It is never empty and at most
-	// [Policy.MaxResult] bytes long.
+	// Text is the answer for the model. It is never empty, and at most [Policy.MaxResult] bytes
+	// long.
 	Text string
 
-	// Full is the whole of a Text that is cut, "" if it is not: without the words of [Options.Spill].
+	// Full is the complete text if Text is shortened, otherwise "".
 	Full string
 
-	// Media has the images and sounds of the answer as [llms.BinaryContent]. A
-	// tool's answer cannot carry them, so they need a human message after the
-	// tool's. Together they have at most
-	// 8 MiB.
+	// Media has the images and audio of the answer as [llms.BinaryContent], at most 8 MiB
+	// together. A message with a tool's answer cannot contain them: send them in a human
+	// message after it.
 	Media []llms.ContentPart
 
-	// Raw is the server's result, with structured content and _meta. It is nil
-	// when the server gave none.
+	// Raw is the server's result, with structured content and _meta. It is nil if there is
+	// none.
 	Raw *mcp.CallToolResult
 
-	// InputRequired is what the server asks before it continues with a call that was
-	// made [mcpclient.WithManualInput], nil otherwise: see [Prepared.Continue]. Text
-	// then says no more than that, Err is the same, and nothing is fatal.
+	// InputRequired is set if the server needs input to continue a call made with
+	// [mcpclient.WithManualInput]: see [Prepared.Continue]. Text then says so, Err is the same
+	// value, and the error is not fatal.
 	InputRequired *mcp.InputRequired
 
-	// IsError says that the model is told of a failure.
+	// IsError reports whether the model is told of a failure.
 	IsError bool
 
-	// Err says why there is no Raw, or what is wrong with it: an
-	// error that matches [ErrUnknownTool], [ErrArguments], [ErrStale], [ErrDenied] or [ErrUndecided], or
-	// what an [Interceptor] or [mcpclient.Client.CallTool] returned.
-	// A tool that ran and failed has none. A result that does not fit its output schema has an
-	// [*mcpclient.OutputError].
+	// Err says why Raw is nil, or what is wrong with it. It matches [ErrUnknownTool],
+	// [ErrArguments], [ErrStale], [ErrDenied] or [ErrUndecided], or it is an error of an
+	// [Interceptor] or of [mcpclient.Client.CallTool]. It is nil if the tool ran and failed.
+	// For a result that violates the output schema it is an [*mcpclient.OutputError].
 	Err error
 
 	fatal bool
-	sent  bool // the server may have got the call
-	doubt bool // it is not known what came of the call
+	sent  bool // the server may have received the call
+	doubt bool // the outcome of the call is unknown
 }
 
-// Unsent reports whether the call certainly had no effect: it failed before it was sent,
-// because it was refused here, or the server could not be reached or did not take it. It
-// may be made again.
+// Unsent reports whether the call certainly had no effect: it was refused here, or the server
+// could not be reached or did not accept it. It may be made again.
 func (r *Result) Unsent() bool { return r.Err != nil && !r.sent }
 
-// Interrupted reports whether it is unknown if the tool ran: the call was sent, and the
-// connection was lost, the caller's context ended, or a limit of time was reached before
-// an answer came. Every other result is an outcome, good or bad.
+// Interrupted reports whether it is unknown if the tool ran: the call was sent, but the
+// connection was lost, the context ended or a timeout expired before the answer came.
 func (r *Result) Interrupted() bool { return r.Err != nil && r.doubt }
 
-// Fatal is Err when the model cannot do better by trying again: the connection
-// is gone, the server could not be asked, or the caller's context has ended. It
-// is nil for unknown and stale tools, bad arguments, denials, timeouts of single calls, and
-// errors that the server answers with.
+// Fatal returns Err if the model cannot do better by trying again: the connection is lost, the
+// server cannot be reached, or the context has ended. It returns nil for unknown and stale
+// tools, invalid arguments, denials, timeouts of single calls, and errors that the server
+// returned.
 func (r *Result) Fatal() error {
 	if r.fatal {
 		return r.Err
@@ -81,8 +77,8 @@ func (r *Result) Fatal() error {
 	return nil
 }
 
-// message is the answer as a message of the tool role. It has exactly one part,
-// as providers demand, and the name of the tool, which some need.
+// message returns the answer as a message of the tool role. It has exactly one part, as
+// providers require, and the name of the tool, which some need.
 func (r *Result) message() llms.MessageContent {
 	return llms.MessageContent{
 		Role: llms.ChatMessageTypeTool,
@@ -94,7 +90,7 @@ func (r *Result) message() llms.MessageContent {
 	}
 }
 
-// function is the function that a call names, empty when it names none.
+// function returns the function of a call, or an empty one.
 func function(call llms.ToolCall) llms.FunctionCall {
 	if call.FunctionCall == nil {
 		return llms.FunctionCall{}
@@ -102,12 +98,12 @@ func function(call llms.ToolCall) llms.FunctionCall {
 	return *call.FunctionCall
 }
 
-// unknownToolError says that a model called a tool that does not exist.
+// unknownToolError is the error of a call of a tool that does not exist.
 type unknownToolError struct {
 	name string
 }
 
-// Is makes a view be told the error, see [ViewAccess].
+// Is lets a view learn the error, see [ViewAccess].
 func (e *unknownToolError) Is(target error) bool {
 	return target == ErrUnknownTool || target == apps.ErrInvalid
 }
@@ -126,7 +122,7 @@ func (c *Catalog) Refuse(ctx context.Context, call llms.ToolCall, err error) *Re
 	return (&Result{Call: call, Tool: tool}).fail(ctx, err)
 }
 
-// unknown is the result of a call of a tool that does not exist.
+// unknown returns the result of a call of a tool that does not exist.
 func (c *Catalog) unknown(call llms.ToolCall) *Result {
 	err := &unknownToolError{name: function(call).Name}
 	names := make([]string, len(c.tools))
@@ -142,16 +138,15 @@ func (c *Catalog) unknown(call llms.ToolCall) *Result {
 	return &Result{Call: call, Text: shorten(text, max(c.maxResult, minResult)), IsError: true, Err: err}
 }
 
-// fail completes a result whose call did not come to a result of the server.
+// fail completes the result of a call to which the server returned none.
 func (r *Result) fail(ctx context.Context, err error) *Result {
 	text, fatal := failure(ctx, err, r.sent)
 	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.policy.MaxResult), true, err, fatal
 	return r
 }
 
-// failure words an error for the model and reports whether it is beyond the model's
-// reach. Causes that may hold addresses or output of programs stay out of the
-// text.
+// failure words an error for the model and reports whether the model cannot correct it. The
+// text omits causes that may contain addresses or output of programs.
 func failure(ctx context.Context, err error, sent bool) (text string, fatal bool) {
 	var argument *argumentError
 	var stale *staleToolError
@@ -211,7 +206,7 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	return "the connection to the tool's server is lost; the tool may or may not have run", true
 }
 
-// lateness words a limit that a tool has reached.
+// lateness describes the timeout of a tool.
 func lateness(e *mcpclient.TimeoutError) string {
 	if e.Idle {
 		return fmt.Sprintf("the tool gave neither an answer nor progress within %v", e.Limit)

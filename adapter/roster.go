@@ -8,19 +8,19 @@ import (
 	"sync/atomic"
 )
 
-// roster has the servers of a toolset, their goroutines, and the tools that there are at present.
+// roster has the servers of a toolset, their goroutines, and the present tools.
 type roster struct {
 	opts    *Options
-	own     *Tool                    // the toolset's own tool, nil without one
+	own     *Tool                    // the toolset's own tool, or nil
 	present atomic.Pointer[snapshot] // of the tools of all servers
 
 	life       context.Context // of the goroutines of servers; ends with the toolset
 	end        context.CancelFunc
 	background sync.WaitGroup // the goroutines of servers
 
-	mu       sync.Mutex // also of what a server says that it guards
+	mu       sync.Mutex // also guards fields of servers that say so
 	servers  []*server
-	retired  []*server       // replaced, with calls under way
+	retired  []*server       // replaced, with current calls
 	reserved map[string]bool // names of servers that are being added
 	closed   bool
 }
@@ -32,7 +32,7 @@ func newRoster(o *Options) *roster {
 	return r
 }
 
-// start runs a goroutine of a server. It reports whether the toolset is open.
+// start runs a goroutine of a server. It returns false if the toolset is closed.
 func (r *roster) start(f func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,11 +46,12 @@ func (r *roster) startLocked(f func()) bool {
 	return !r.closed
 }
 
-// current returns a tool as it is at present: its name and its connection may differ. The error is a [ErrStale].
+// current returns the present version of a tool, whose name and connection may differ. The
+// error is an [ErrStale].
 func (r *roster) current(t *Tool) (*Tool, error) { return r.present.Load().find(t) }
 
-// buildLocked names the tools and puts a new snapshot in place. A tool that gets
-// another name is a new value: whoever has the old one keeps it.
+// buildLocked names the tools and replaces the snapshot. A renamed tool is a new value, since
+// callers may hold the old one.
 func (r *roster) buildLocked() {
 	var all []*Tool
 	var ids []identity
@@ -86,12 +87,12 @@ func (r *roster) buildLocked() {
 	r.present.Store(newSnapshot(r.opts, servers, all, hidden))
 }
 
-// indexLocked is the index of the server of that name, -1 if there is none.
+// indexLocked returns the index of the server with that name, or -1.
 func (r *roster) indexLocked(label string) int {
 	return slices.IndexFunc(r.servers, func(s *server) bool { return s.label == label })
 }
 
-// of is the server with a policy, nil if it has left the toolset.
+// of returns the server with a policy, nil if it was removed.
 func (r *roster) of(p *policy) *server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,14 +107,14 @@ func (r *roster) ofLocked(p *policy) *server {
 	return r.servers[i]
 }
 
-// has reports whether a server is in the toolset, and that is open.
+// has reports whether the toolset is open and has the server.
 func (r *roster) has(s *server) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.closed && slices.Contains(r.servers, s)
 }
 
-// fill puts the first servers in their places.
+// fill sets the first servers.
 func (r *roster) fill(all []*server) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +122,8 @@ func (r *roster) fill(all []*server) {
 	r.buildLocked()
 }
 
-// fail says why a server could not be opened. It reports whether the server is in the toolset.
+// fail sets the error of a server that could not be opened. It reports whether the toolset has
+// the server.
 func (r *roster) fail(s *server, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,7 +134,7 @@ func (r *roster) fail(s *server, err error) bool {
 	return true
 }
 
-// named returns the servers with these names, all that do not rest if none is named.
+// named returns the servers with these names, or all that are connected if names is empty.
 func (r *roster) named(names []string) ([]*server, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +154,7 @@ func (r *roster) named(names []string) ([]*server, error) {
 	}), nil
 }
 
-// reserve keeps a server's name free while it is being opened.
+// reserve reserves the name of a server that is being opened.
 func (r *roster) reserve(label string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +168,7 @@ func (r *roster) reserve(label string) error {
 	return nil
 }
 
-// add puts a server under its reserved name, or only gives the name back if it could not be opened.
+// add adds a server under its reserved name. If opening failed it only frees the name.
 func (r *roster) add(s *server, failed error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,7 +183,7 @@ func (r *roster) add(s *server, failed error) error {
 	return failed
 }
 
-// remove takes a server away, nil if there is none.
+// remove removes a server and returns it, nil if there is none.
 func (r *roster) remove(label string) *server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,8 +198,8 @@ func (r *roster) remove(label string) *server {
 	return s
 }
 
-// replace swaps a server for another one. It reports whether the old one was still there. last is called before, with the
-// lock held, and may refuse.
+// replace replaces a server, and reports whether it was still there. last is called before
+// that, with the lock held, and may refuse.
 func (r *roster) replace(old, next *server, last func() bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -211,7 +213,7 @@ func (r *roster) replace(old, next *server, last func() bool) bool {
 	return true
 }
 
-// status is the state of the servers.
+// status returns the state of the servers.
 func (r *roster) status() []ServerStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()

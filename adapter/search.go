@@ -12,13 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// groupsKey is where a tool names the groups that it belongs to.
+// groupsKey is the entry of _meta with a tool's groups.
 const groupsKey = "io.modelcontextprotocol/groups"
 
-// Search returns the tools of the catalog that the words of a query fit best, the best first: at most limit. It looks
-// at their names, titles, descriptions, parameters, servers and groups, for related words too ("photo" finds what has
-// "image"), for the Chinese or English for a word, and takes a mistyped word for one that differs by a letter. Of a query 64 words count, of a tool's text 400.
-// Equal tools keep the order of the catalog. A function is found by what it serves, too. The first call makes an index.
+// Search returns at most limit tools that match a query, the best first. It searches names,
+// titles, descriptions, parameters, servers and groups. It also matches related words ("photo"
+// finds "image"), Chinese words for English ones and the reverse, and words with one mistyped
+// letter. It uses the first 64 words of a query and 400 of a tool. Tools that match equally
+// keep the order of the catalog. A function is also found by what it serves. The first call
+// builds an index.
 func (c *Catalog) Search(query string, limit int) []*Tool {
 	c.indexed.Do(func() {
 		docs := docsOf(c.tools)
@@ -41,7 +43,7 @@ func (c *Catalog) Search(query string, limit int) []*Tool {
 	return out
 }
 
-// servings is what a function gives by name, with its index.
+// servings are what a function provides by name, with an index.
 type servings struct {
 	docs  []search.Doc
 	index func() *search.Index
@@ -59,8 +61,8 @@ func served(all map[string]string) *servings {
 	return s
 }
 
-// Serving returns what the function gives ([FuncOptions].Serves), and what each is for, that the words of a query fit best,
-// the best first: at most limit.
+// Serving yields at most limit names and purposes from [FuncOptions].Serves that match a query,
+// the best first.
 func (t *Tool) Serving(query string, limit int) iter.Seq2[string, string] {
 	return func(yield func(name, about string) bool) {
 		if t.serves == nil {
@@ -89,10 +91,10 @@ func docsOf(tools []*Tool) []search.Doc {
 	return docs
 }
 
-// Groups are the names of the groups that the server puts the tool in.
+// Groups returns the names of the groups to which the server assigns the tool.
 func (t *Tool) Groups() []string { return stringsIn(jsonrpc.Lookup(t.def.Meta, groupsKey)) }
 
-// paramsOf are the names, descriptions and choices of an object's properties.
+// paramsOf returns the names, descriptions and choices of an object's properties.
 func paramsOf(schema json.RawMessage) string {
 	var b strings.Builder
 	_ = jsonrpc.Members(jsonrpc.Lookup(schema, "properties"), func(key, value []byte) {
@@ -110,7 +112,8 @@ func paramsOf(schema json.RawMessage) string {
 	return b.String()
 }
 
-// stringsIn are the strings in a value that is a string, or a list of strings or of objects with a name or a title.
+// stringsIn returns the strings in a value: a string, or a list of strings or of objects with a
+// name or title.
 func stringsIn(raw json.RawMessage) (out []string) {
 	var groups []json.RawMessage
 	if json.Unmarshal(raw, &groups) != nil {

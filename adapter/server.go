@@ -12,65 +12,66 @@ import (
 
 // Server is one server of a toolset, and how it is treated.
 type Server struct {
-	// Name is the host's own label of the server. It must be unique. It prefixes
-	// the names of tools where they need it, and names the server in errors and
-	// in [RequestSource]: what a server says of itself is never used for that.
+	// Name is the host's label of the server. It must be unique. It prefixes the names of tools
+	// where necessary, and identifies the server in errors and in [RequestSource]. The server's
+	// own name is never used for that.
 	Name string
 
 	// Transport reaches the server.
 	Transport mcpclient.Transport
 
-	// Client is a connection to use instead of Transport. The toolset does not
-	// close it, and [SourceFrom] knows nothing in its handlers.
+	// Client is an existing connection to use instead of Transport. The toolset does not close
+	// it, and [SourceFrom] does not work in its handlers.
 	Client *mcpclient.Client
 
-	// Options are used to connect instead of [Options.Client]. Default nil: these.
+	// Options configure the connection. Default: [Options.Client].
 	Options *mcpclient.Options
 
-	// Policy is what differs for this server from [Options.Policy].
+	// Policy overrides [Options.Policy] for this server.
 	Policy Policy
 
-	// Revision forces a protocol revision, one of [mcpclient.Revisions], instead of
-	// the one in the options of the connection: as [mcp.Revision20251125] for a
-	// server whose tools ask by requests, which 2026-07-28 does not have.
+	// Revision forces a protocol revision, one of [mcpclient.Revisions], instead of the one in
+	// the connection's options: for example [mcp.Revision20251125] for a server whose tools
+	// send requests, which 2026-07-28 does not allow.
 	Revision string
 
-	// PerUser gives each user ([Options.User]) a connection of their own, at most so many at a time. That
-	// is for servers that keep state for whoever calls, and for servers over standard input and output of a
-	// revision up to 2025-11-25, which do not say for which call they ask: there calls of different
-	// conversations of a user are made one after the other, and a conversation gets another connection
-	// while a question is open. A call waits if all are in use, and [Caller] is told. A connection ends 10
-	// minutes after its last call, or earlier if another user needs it. One connection more lists what the server
-	// has. Default 0, as negative: all users share one connection.
+	// PerUser gives each user ([Options.User]) a connection of their own, and bounds the number
+	// of connections. Use it for servers that keep state per connection, and for stdio servers
+	// up to revision 2025-11-25, which do not say to which call a question belongs: calls of
+	// different conversations of a user then run one after the other, and a conversation gets
+	// another connection while a question is open.
+	//
+	// If all connections are in use, a call waits, and [Caller] is told. A connection is closed
+	// after 10 minutes without calls, or earlier if another user needs it. One more connection
+	// lists the tools. Default 0: all users share one connection.
 	PerUser int
 
-	// Allow and Deny choose tools by the names that the server gives them, with
-	// * for any text and ? for any character. Without Allow all are allowed;
-	// what Deny names is left out in any case.
+	// Allow and Deny select tools by the server's names, where * matches any text and ? any
+	// character. Without Allow all tools are allowed. Deny takes precedence.
 	Allow, Deny []string
 
-	// Filter reports whether a tool that passes Allow and Deny is offered. Default:
-	// all are. It must not change the tool. A tool at which it panics is left out,
-	// see [SkippedTool]. [ReadOnly] is a filter.
+	// Filter reports whether a tool that passes Allow and Deny is offered. It must not modify
+	// the tool. A tool for which it panics is left out, see [SkippedTool]. Default: all are
+	// offered. [ReadOnly] is a filter.
 	Filter func(*mcp.Tool) bool
 
 	// Prefix is used in the names of tools instead of Name. Default: Name.
 	Prefix string
 
-	// Rename gives a tool another name for the model; "" keeps it. The result is
-	// made legal and told apart from others like any name. A tool at which it panics is left out.
-	// Default: the server's names.
+	// Rename returns another name of a tool for the model, or "" to keep the server's. The name
+	// is made legal and unique like any other. A tool for which it panics is left out. Default:
+	// the server's names.
 	Rename func(*mcp.Tool) string
 
-	// KeyInMeta and KeyInArgument say that the server recognizes a call that it gets again, by the key of the call
-	// ([Prepared.WithKey]), and where it looks for it: in this entry of _meta, such as [KeyMeta], or in this argument of its
-	// tools, which models are not told about; a tool without the argument takes no keys. Such a server gets a key with each
-	// call. Default: it does not, and a key that a call has goes along in [KeyMeta].
+	// KeyInMeta and KeyInArgument say that the server recognizes a repeated call by its key
+	// ([Prepared.WithKey]), and where it expects the key: in this entry of _meta, such as
+	// [KeyMeta], or in this argument of its tools, which is hidden from models. A tool without
+	// the argument takes no key. Each call then has a key. Default: the server recognizes no
+	// keys; the key of a call is sent in [KeyMeta].
 	KeyInMeta, KeyInArgument string
 
-	// Pins are the fingerprints that the server's tools must have, by the names
-	// that the server gives them, as [Toolset.Pins] returned them. A tool that is
-	// not among them counts as drifted. Nil pins nothing.
+	// Pins are the fingerprints that the server's tools must have, by the server's names, as
+	// returned by [Toolset.Pins]. A tool without a pin counts as changed. Nil pins nothing.
 	Pins map[string]string
 }
 

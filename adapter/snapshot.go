@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// snapshot is what a toolset has at one time. It never changes.
+// snapshot is the state of a toolset at one moment. It is immutable.
 type snapshot struct {
 	tools    []*Tool // for models
 	servers  map[*policy]bool
@@ -16,8 +16,8 @@ type snapshot struct {
 	views    func() *Catalog // the tools for views
 }
 
-// newSnapshot makes a snapshot of the tools for models, and of the tools that models
-// must not see.
+// newSnapshot returns a snapshot of the tools for models and of the tools that are hidden from
+// them.
 func newSnapshot(o *Options, servers []*policy, all, hidden []*Tool) *snapshot {
 	s := &snapshot{
 		tools: all, servers: map[*policy]bool{},
@@ -36,10 +36,10 @@ func newSnapshot(o *Options, servers []*policy, all, hidden []*Tool) *snapshot {
 	return s
 }
 
-// find returns what a tool is in this snapshot. The error is a [ErrStale].
+// find returns the version of a tool in this snapshot. The error is an [ErrStale].
 func (s *snapshot) find(t *Tool) (*Tool, error) {
 	now, ok := s.current[t.id()]
-	gone := ok && t.views.ForModel && !now.views.ForModel // the model must not call it
+	gone := ok && t.views.ForModel && !now.views.ForModel // models may no longer call it
 	if ok && !gone && now.fingerprint == t.fingerprint {
 		return now, nil
 	}

@@ -10,21 +10,19 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// RequestSource says where a server's request comes from, in the host's own terms.
+// RequestSource says where a server's request comes from.
 type RequestSource struct {
-	Server string        // the label of the server, [Server.Name]
-	Tool   *Tool         // the tool that asks, nil when unknown
-	Call   llms.ToolCall // the model's call that the tool answers, zero when unknown
+	Server string        // [Server.Name]
+	Tool   *Tool         // that caused the request, nil if unknown
+	Call   llms.ToolCall // of the model, zero if unknown
 }
 
-// SourceFrom returns the source of the request that a handler answers. It works in the
-// handlers that [Options.Client] and [Server.Options] install, with the context
-// that they get.
+// SourceFrom returns the source of the request that a handler answers. It works in the handlers
+// of [Options.Client] and [Server.Options], with the context that they get.
 //
-// The server is always known. Tool and call are known when the request can only
-// belong to that one: with several calls under way on a connection that
-// does not separate them (stdio up to revision 2025-11-25), what differs between
-// them stays unknown.
+// The server is always known. The tool and the call are unknown if the request may belong to
+// one of several current calls that differ in them, on a connection that does not say to which
+// (stdio up to revision 2025-11-25).
 func SourceFrom(ctx context.Context) (RequestSource, bool) {
 	s, ok := ctx.Value(sourceKey{}).(*RequestSource)
 	if !ok {
@@ -33,9 +31,8 @@ func SourceFrom(ctx context.Context) (RequestSource, bool) {
 	return *s, true
 }
 
-// The keys of context values. The tool and the call are kept under two keys,
-// each holding a pointer, because a handler sees the values on which all calls
-// that may have caused its request agree.
+// The keys of context values. The tool and the call have a key each, because a handler's
+// context has the values that are the same in all calls that may have caused its request.
 type (
 	sourceKey struct{} // *RequestSource, in a handler
 	toolKey   struct{} // *Tool, in a call

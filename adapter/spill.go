@@ -15,16 +15,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// spill keeps long results.
+// spill keeps long results in memory.
 type spill struct {
 	limit   int
 	tool    *Tool
-	current func(*Tool) (*Tool, error) // see calls
+	current func(*Tool) (*Tool, error) // as in calls
 
 	mu    sync.Mutex
 	used  int
 	texts map[string]string
-	order []string // handles, the oldest first
+	order []string // handles, oldest first
 }
 
 func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, error)) *spill {
@@ -47,8 +47,8 @@ func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, err
 	return p
 }
 
-// keep stores a text and returns its handle, which cannot be guessed: a toolset
-// may serve many users. It returns "" for a text that is too long to be kept.
+// keep stores a text and returns its handle, which cannot be guessed, as a toolset may serve
+// many users. It returns "" if the text is too long.
 func (p *spill) keep(text string) string {
 	if len(text) > p.limit {
 		return ""
@@ -68,11 +68,11 @@ func (p *spill) keep(text string) string {
 	return handle
 }
 
-// read answers a call of the tool.
+// read runs a call of the tool.
 func (p *spill) read(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	var in struct {
 		kept.Query
-		Offset float64 `json:"offset"` // the schema takes 1e9 for an integer, too
+		Offset float64 `json:"offset"` // the schema accepts 1e9 as an integer
 	}
 	if err := json.Unmarshal(args, &in); err != nil {
 		return toolFailure("arguments: " + err.Error()), nil
@@ -98,7 +98,7 @@ func toolFailure(text string) *mcp.CallToolResult {
 	return res
 }
 
-// name is the name by which models know the tool.
+// name returns the models' name for the tool.
 func (p *spill) name() string {
 	if now, err := p.current(p.tool); err == nil {
 		return now.name
@@ -106,7 +106,7 @@ func (p *spill) name() string {
 	return kept.Reader
 }
 
-// fit brings the text of a tool's result within its bound and keeps what is cut.
+// fit shortens the text of a tool's result to its bound, and keeps the whole.
 func (p *spill) fit(text string, t *Tool) string {
 	limit := t.policy.MaxResult
 	if len(text) <= limit || t.reads() {
@@ -123,5 +123,5 @@ func (p *spill) fit(text string, t *Tool) string {
 	return kept.Shorten(text, limit, cmp.Or(t.reader, p.name()), handle, kind, shape)
 }
 
-// roomForShape is the least bound of a shortened text that says what the whole is, in bytes.
+// roomForShape is the smallest bound at which a shortened text describes the whole, in bytes.
 const roomForShape = 1 << 10

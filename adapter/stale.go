@@ -2,7 +2,7 @@ package adapter
 
 import "fmt"
 
-// staleness says why a tool is not what a model was offered.
+// staleness says how a tool differs from what a model was offered.
 type staleness string
 
 const (
@@ -12,9 +12,10 @@ const (
 	toolAmbiguous staleness = "tool ambiguous" // several servers with that label have the tool
 )
 
-// staleToolError says that a tool is not what it was when the model was offered it.
+// staleToolError is the error of a call of a tool that has changed since the model was offered
+// it.
 type staleToolError struct {
-	tool   string // the model's name for the tool, or the server's if that is not known
+	tool   string // as the model knows it, or the server's name if that is unknown
 	server string // the host's label
 	reason staleness
 }

@@ -9,13 +9,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// tasksExtension is what servers of the modern era have tasks by.
+// tasksExtension is the extension that modern servers with tasks declare.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// mayBeTask reports whether a tool is to be called as a task: one that says that it
-// must be, and every tool of a server that decides that itself, as it may refuse
-// calls that cannot become tasks. Where a tool leaves it to us, a call that waits for
-// its result is answered sooner without.
+// mayBeTask reports whether a tool is called as a task: if it requires that, or if the server
+// decides for each call, because it may refuse other calls. If a tool leaves the choice to the
+// client, a plain call is answered sooner.
 func mayBeTask(client *mcpclient.Client, def *mcp.Tool) bool {
 	if client != nil {
 		if _, decides := client.Server().Capabilities.Extensions[tasksExtension]; decides {
@@ -28,7 +27,7 @@ func mayBeTask(client *mcpclient.Client, def *mcp.Tool) bool {
 	return len(def.Execution) > 0 && json.Unmarshal(def.Execution, &execution) == nil && execution.TaskSupport == "required"
 }
 
-// ask has the server run the tool, in the way that the tool wants.
+// ask calls the tool at the server.
 func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	if t.task {
 		opts = append(slices.Clip(opts), mcpclient.WithTask(t.def))
@@ -36,7 +35,7 @@ func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.C
 	return t.client.CallTool(ctx, t.def.Name, args, t.options(opts)...)
 }
 
-// options are the options of a call with the check of its result.
+// options returns the options of a call, with the check of its result.
 func (t *Tool) options(opts []mcpclient.CallOption) []mcpclient.CallOption {
 	if t.outputs != nil {
 		opts = append(slices.Clip(opts), mcpclient.WithOutputCheck(t.def, t.outputs))

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tool is a server's tool as the model sees it. It is a langchaingo tool.
+// Tool is a server's tool as the model sees it. It implements langchaingo's tools.Tool.
 type Tool struct {
 	policy  *policy
 	client  *mcpclient.Client // nil for the toolset's own tools
@@ -23,19 +23,19 @@ type Tool struct {
 	name    string
 	input   *toolschema.Schema
 	shown   *mcp.Tool           // nil: def
-	wrapped bool                // the model is asked for all arguments in the wrapper
+	wrapped bool                // all arguments are in one property
 	task    bool                // it may be called as a task
-	outputs mcpclient.Validator // checks its results by its output schema; nil: they are not checked
+	outputs mcpclient.Validator // checks results against the output schema, nil for no check
 
 	keyArgument string    // the argument for the key of a call, "" for none
-	listed      bool      // it need not be searched for
-	serves      *servings // what a function gives by name, nil for nothing
-	honoursKeys bool      // a function that looks for the key itself
-	repeat      bool      // the host says that it may be repeated
-	views       apps.Tool // what it says of views
+	listed      bool      // offered without a search
+	serves      *servings // what a function provides by name, or nil
+	honoursKeys bool      // a function that uses KeyFrom
+	repeat      bool      // the host allows to repeat it
+	views       apps.Tool // the definition's metadata about views
 
-	fill filler                      // see Filling; nil: arguments have no references
-	held func(json.RawMessage) error // the host's validator of arguments, nil without one
+	fill filler                      // see Filling; nil: arguments contain no references
+	held func(json.RawMessage) error // the host's validator of arguments, or nil
 
 	reader      string // the name of the tool that reads its long results, "" for the one in its toolset
 	own         string // the name that the host wants, "" for the server's
@@ -43,12 +43,11 @@ type Tool struct {
 
 	calls *calls // runs its calls
 
-	// local runs the tool in this process. It is set for the toolset's own tools, and for
-	// functions.
+	// local runs the tool in this process. It is set for functions and the toolset's own tools.
 	local func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
 }
 
-// newTool makes a tool of a definition. client is nil for the toolset's own.
+// newTool returns a tool for a definition. client is nil for the toolset's own.
 func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
 	shown, keyArgument := def.InputSchema, ""
 	if name := p.keyInArgument; name != "" {
@@ -76,7 +75,7 @@ func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema
 	return tool, tool.hold(shown)
 }
 
-// hold prepares the checks that the options of the client and of the toolset ask for. shown is the
+// hold prepares the checks that the options of the client and toolset ask for. shown is the
 // input schema as models see it.
 func (t *Tool) hold(shown json.RawMessage) error {
 	if t.client == nil {
@@ -101,7 +100,7 @@ func (t *Tool) hold(shown json.RawMessage) error {
 	return nil
 }
 
-// named returns the tool with that name. It does not change t, which may be in use.
+// named returns a copy of the tool with that name.
 func (t *Tool) named(name string) *Tool {
 	if t.name == name {
 		return t
@@ -111,7 +110,7 @@ func (t *Tool) named(name string) *Tool {
 	return &renamed
 }
 
-// toolID names a tool on every connection to its server.
+// toolID identifies a tool on every connection to its server.
 type toolID struct {
 	server *policy
 	name   string // the server's
@@ -124,7 +123,7 @@ func (t *Tool) reads() bool {
 	return t.client == nil && t.def.Name == kept.Reader && t.policy.label == ""
 }
 
-// shownAs is the tool as it is offered to a model, with or without the wrapper.
+// shownAs returns the tool as a model is offered it, wrapped or not.
 func (t *Tool) shownAs(wrapped bool) *Tool {
 	if t.wrapped == wrapped {
 		return t
@@ -134,27 +133,28 @@ func (t *Tool) shownAs(wrapped bool) *Tool {
 	return &shown
 }
 
-// Name is the name that the model knows the tool by.
+// Name returns the model's name for the tool.
 func (t *Tool) Name() string { return t.name }
 
-// Server is the host's label of the server that has the tool. It is "" for the
-// toolset's own tool, see [Options.Spill].
+// Server returns the host's label of the tool's server. It is "" for the toolset's own tool,
+// see [Options.Spill].
 func (t *Tool) Server() string { return t.policy.label }
 
-// Fingerprint is the fingerprint of the tool's definition, see [Fingerprint].
+// Fingerprint returns the [Fingerprint] of the tool's definition.
 func (t *Tool) Fingerprint() string { return t.fingerprint }
 
-// ViewURI is the URI of the view that shows the tool's results, "" for none.
+// ViewURI returns the URI of the view that shows the tool's results, or "".
 func (t *Tool) ViewURI() string { return t.views.ResourceURI }
 
 // Native reports whether the tool runs in this program: it is a function, or the toolset's own.
 func (t *Tool) Native() bool { return t.local != nil }
 
-// Listed reports whether a model that searches for its tools is offered this one from the beginning, see [FuncOptions].
+// Listed reports whether the tool is offered from the start to a model that searches for its
+// tools, see [FuncOptions].
 func (t *Tool) Listed() bool { return t.listed }
 
-// Client is the connection to that server, nil for a tool of this program, and for one of a server that is not connected
-// yet ([StartLazy]).
+// Client returns the connection to the tool's server. It is nil for a tool of this program, and
+// if the server is idle ([StartLazy]).
 func (t *Tool) Client() *mcpclient.Client {
 	if t.client == nil && t.policy != nil {
 		return t.policy.live.Load()
@@ -165,12 +165,12 @@ func (t *Tool) Client() *mcpclient.Client {
 // Wrapped reports whether the model is asked for all arguments in one property.
 func (t *Tool) Wrapped() bool { return t.wrapped }
 
-// Definition is the tool as its server describes it, under its own name. It is
-// shared and must not be changed.
+// Definition returns the tool as its server describes it. It is shared and must not be
+// modified.
 func (t *Tool) Definition() *mcp.Tool { return t.def }
 
-// Shown is the definition as models and persons see it: without the argument of
-// [Server.KeyInArgument]. It is shared and must not be changed.
+// Shown returns the definition as models and people see it, without the argument of
+// [Server.KeyInArgument]. It is shared and must not be modified.
 func (t *Tool) Shown() *mcp.Tool {
 	if t.shown == nil {
 		return t.def
@@ -178,7 +178,7 @@ func (t *Tool) Shown() *mcp.Tool {
 	return t.shown
 }
 
-// summary says what the tool is for.
+// summary returns the purpose of the tool.
 func (t *Tool) summary() string {
 	if t.def.Description != "" {
 		return t.def.Description
@@ -186,12 +186,12 @@ func (t *Tool) summary() string {
 	return t.def.DisplayName()
 }
 
-// maxDescription is how much of a function's description OpenAI takes.
+// maxDescription is the longest description of a function that OpenAI accepts.
 const maxDescription = 1024
 
-// Description says what the tool is for and what its input must look like: the
-// JSON Schema where the whole stays within 1,024 bytes, which is as much as
-// some providers take, and else a list of the parameters.
+// Description returns the purpose of the tool and the form of its input: the JSON Schema if
+// both fit into 1,024 bytes, which some providers require, and otherwise a list of the
+// parameters.
 func (t *Tool) Description() string {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, t.input.Parameters); err == nil {
@@ -204,16 +204,16 @@ func (t *Tool) Description() string {
 	return cut(t.summary(), maxDescription/2) + cut(input, maxDescription/2)
 }
 
-// Call runs the tool for one of langchaingo's agents. input is read as
-// [Catalog.Prepare] says, and the text for the model is returned.
+// Call runs the tool for an agent of langchaingo. It parses input as [Catalog.Prepare] does,
+// and returns the text for the model.
 //
-// A tool that fails and arguments that do not fit are text, too. An error means
-// that continuing makes no sense: see [Result.Fatal].
+// A failed tool and invalid arguments are text, too. An error means that continuing makes no
+// sense, see [Result.Fatal].
 func (t *Tool) Call(ctx context.Context, input string) (string, error) {
 	return t.calls.text(ctx, t, input)
 }
 
-// about says which call of a tool an error is about.
+// about adds the call of the tool to an error.
 func (t *Tool) about(err error) error {
 	return fmt.Errorf("server %q: call tool %q: %w", t.policy.label, t.def.Name, err)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Toolset is the tools of several servers under one roof.
+// Toolset has the tools of several servers.
 type Toolset struct {
 	opts      *Options
 	roster    *roster
@@ -40,9 +40,8 @@ func newToolset(o *Options) *Toolset {
 	return &Toolset{opts: o, roster: r, connector: n, lender: l, calls: c}
 }
 
-// Catalog returns what the toolset has at present, for a provider. It is built
-// once for all callers: with the same tools and profile it is the same value.
-// Catalog panics when there is no such profile.
+// Catalog returns the present tools for a provider. It is built once: with the same tools and
+// profile it is the same value. Catalog panics if the profile is unknown.
 func (t *Toolset) Catalog(p profile.Profile) *Catalog {
 	build, ok := t.roster.present.Load().catalogs[cmp.Or(p, profile.Plain)]
 	if !ok {
@@ -51,7 +50,7 @@ func (t *Toolset) Catalog(p profile.Profile) *Catalog {
 	return build()
 }
 
-// forModels are the tools that models may call.
+// forModels returns the tools that models may call.
 func forModels(tools []*Tool) []*Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(tool *Tool) bool { return !tool.views.ForModel })
 }
@@ -59,40 +58,40 @@ func forModels(tools []*Tool) []*Tool {
 // ServerStatus is the state of a server of a toolset.
 type ServerStatus struct {
 	Name    string            // the host's label
-	Client  *mcpclient.Client // nil when Err is set, and while the server rests
-	Err     error             // why the server is left out
+	Client  *mcpclient.Client // nil if Err is set or the server is idle
+	Err     error             // why the server's tools are not offered
 	Tools   []*Tool
 	Skipped []SkippedTool
 
-	// Unmatched are the names of [Server.Allow] and Deny that no tool of the server has: what a
-	// mistyped one should leave out is offered. The server may have renamed a tool.
+	// Unmatched lists the entries of [Server.Allow] and Deny that match no tool, possibly
+	// because they are mistyped or the server has renamed a tool. A tool that such an entry
+	// should exclude is offered.
 	Unmatched []string
 
-	// AppTools are the tools that views of the server may call, also such as are for no
-	// model, see [Toolset.ViewAccess].
+	// AppTools are the tools that views of the server may call, including those hidden from
+	// models, see [Toolset.ViewAccess].
 	AppTools []*Tool
 
-	// Ended says how its connection ended, nil while that lasts. Over HTTP there
-	// is no connection that could end, and one that is being restarted has not:
-	// [mcpclient.Client.Ping] asks whether the server is there.
+	// Ended says why the connection ended, nil if it has not. It is nil over HTTP, which has no
+	// lasting connection, and while a connection is being restarted: [mcpclient.Client.Ping]
+	// asks the server.
 	Ended error
 
-	// Rests says that the server is not connected to before the next call of it, see [StartLazy].
+	// Rests reports whether the server is idle: its next call connects it, see [StartLazy].
 	Rests bool
 }
 
-// SkippedTool is a tool that a server lists and that is not offered to the
-// model, because its schema cannot be used, for instance. Tools that a filter leaves
-// out do not count.
+// SkippedTool is a tool that cannot be offered, for example because of its schema. Tools that
+// filters exclude do not count.
 type SkippedTool struct {
-	Name string // as the server calls it
+	Name string // the server's name
 	Err  error
 }
 
 // Servers returns the state of the servers, in the order of Open and Add.
 func (t *Toolset) Servers() []ServerStatus { return t.roster.status() }
 
-// status is the state of the server. The lock of its roster is held.
+// status returns the state of the server. The lock of its roster is held.
 func (s *server) status() ServerStatus {
 	if s.err != nil {
 		return ServerStatus{Name: s.label, Err: s.err}
@@ -113,8 +112,8 @@ func (s *server) status() ServerStatus {
 	return out
 }
 
-// Pins returns, by server, the fingerprints of the tools that are offered, to be
-// kept and given to [Server.Pins] another time.
+// Pins returns the fingerprints of the offered tools by server, to be stored and passed to
+// [Server.Pins] later.
 func (t *Toolset) Pins() map[string]map[string]string {
 	t.roster.mu.Lock()
 	defer t.roster.mu.Unlock()
@@ -127,18 +126,16 @@ func (t *Toolset) Pins() map[string]map[string]string {
 	return out
 }
 
-// Forget drops the decisions that are remembered for a server, for all servers if
-// server is "". With [Options.User] it drops the decisions of the user of the
-// context, and an unknown user is an error. Other errors come from
-// [Options.Decisions].
+// Forget deletes the remembered decisions about a server, or about all servers if server is "".
+// With [Options.User] it deletes those of the context's user; an unknown user is an error.
+// Other errors come from [Options.Decisions].
 func (t *Toolset) Forget(ctx context.Context, server string) error {
 	return t.calls.approvals.forget(ctx, server)
 }
 
-// Close ends the connections that the toolset made, all at the same time, and
-// returns when they have ended. Calls under way end with an error. Like
-// [mcpclient.Client.Close] it does not wait for the host's handlers. It may be called
-// more than once, but not from OnChange.
+// Close closes the connections that the toolset opened, concurrently, and waits until they have
+// ended. Current calls fail. Like [mcpclient.Client.Close] it does not wait for the host's
+// handlers. It may be called more than once, but not from OnChange.
 func (t *Toolset) Close() error {
 	r := t.roster
 	r.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// userOf names the user of a call, "" if the host has no Options.User. If that
-// cannot name the user, known is false, and nothing is remembered.
+// userOf returns the user of a call, "" without Options.User. If that returns "", known is
+// false and nothing is remembered.
 func (a *approvals) userOf(ctx context.Context) (user string, known bool) {
 	if a.user == nil {
 		return "", true
@@ -19,11 +19,11 @@ func (a *approvals) userOf(ctx context.Context) (user string, known bool) {
 	return user, user != ""
 }
 
-// turns lets one question at a time be put to a user, in the order in which they came. A user
-// who does not answer delays no other.
+// turns queues questions so that a user gets one at a time, in order. A user who does not
+// answer delays no other user.
 type turns struct {
 	mu     sync.Mutex
-	queues map[string][]chan struct{} // by user; the first one has the turn and is closed
+	queues map[string][]chan struct{} // by user; the first has the turn and is closed
 }
 
 // take waits for the turn of a user. The caller must end it.
@@ -53,7 +53,7 @@ func (q *turns) end(user string) {
 	q.passLocked(user)
 }
 
-// leave takes a question out of the queue, and passes the turn on if it has come meanwhile.
+// leave removes a question from the queue, and passes its turn on if it has it.
 func (q *turns) leave(user string, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,7 +64,7 @@ func (q *turns) leave(user string, turn chan struct{}) {
 	q.queues[user] = slices.DeleteFunc(q.queues[user], func(c chan struct{}) bool { return c == turn })
 }
 
-// passLocked ends the turn of the first question, and begins the next one's.
+// passLocked ends the turn of the first question and begins that of the next.
 func (q *turns) passLocked(user string) {
 	rest := slices.Delete(q.queues[user], 0, 1)
 	if len(rest) == 0 {

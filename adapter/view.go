@@ -14,50 +14,50 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ViewAccess is what the views of one server may reach of it: the tools that are for
-// views, and its resources. Calls go the way of a model's calls: through the interceptors,
-// the approval and the limits of the server. Nothing of another server can be
-// reached. It is a Server of package mcpclient/apps/host, and its errors say what a view is
-// told (apps.ErrDenied, apps.ErrInvalid).
+// ViewAccess is what the views of one server can reach: its tools for views, and its resources.
+// Calls pass interceptors, approval and the server's limits as a model's calls do. Nothing of
+// another server can be reached. It implements Server of package mcpclient/apps/host. Its
+// errors match what a view may learn (apps.ErrDenied, apps.ErrInvalid).
 type ViewAccess struct {
 	toolset     *Toolset
 	server, uri string
 }
 
-// ViewAccess returns what a view of the server with this label may reach. uri is the URI
-// of the view, for [approval.Request.View]. It follows the server: it is valid while the toolset
-// is open, also if the server is added later.
+// ViewAccess returns what a view of the server with this label can reach. uri is the URI of the
+// view, for [approval.Request.View]. It remains valid while the toolset is open, and works for
+// a server that is added later.
 func (t *Toolset) ViewAccess(server, uri string) *ViewAccess {
 	return &ViewAccess{toolset: t, server: server, uri: uri}
 }
 
-// viewKey is the key of the context value that is the view of a call: a string in the call, and a nextView
-// in a context for calls.
+// viewKey is the context key of the view of a call: a string during the call, a nextView in a
+// context for calls.
 type viewKey struct{}
 
-// nextView is the URI of the view that makes the calls with a context. A call within one of these is not
-// the view's.
+// nextView is the URI of the view that makes calls with a context. Calls within such a call are
+// not made by the view.
 type nextView string
 
-// WithView returns a context for calls on behalf of a view, see [ViewFrom]: of [Toolset.ViewTools]. What such a
-// call itself calls is not on behalf of the view. Calls of a [ViewAccess] have its view.
+// WithView returns a context for calls of [Toolset.ViewTools] on behalf of a view, see
+// [ViewFrom]. Calls that such a call makes are not on behalf of the view. Calls of a
+// [ViewAccess] have its view without it.
 //
-// A run does not keep the view: give it to agent.Agent.Resume again, and to the runs that agent.Recover
-// drives by RecoverOptions.Context.
+// A run does not store the view: pass it to agent.Agent.Resume again, and in
+// RecoverOptions.Context to agent.Recover.
 func WithView(ctx context.Context, uri string) context.Context {
 	return context.WithValue(ctx, viewKey{}, nextView(uri))
 }
 
-// viewOf is the view for which a call with this context is made, "" for a model.
+// viewOf returns the view that makes a call with this context, "" for a model.
 func viewOf(ctx context.Context) string {
 	next, _ := ctx.Value(viewKey{}).(nextView)
 	return string(next)
 }
 
-// ViewTools has the tools of all servers for views, for an agent that makes the calls of views: as runs, they
-// can wait for a person and survive the process. Each process that drives such a run has to say for which
-// view, see [WithView]. [Catalog.Find] has the tool of one server; look it up at the view's own server
-// only. All profiles are as [profile.Plain].
+// ViewTools returns the tools of all servers for views. An agent with this source makes the
+// calls of views as runs, which can wait for a person and survive the process. Each process
+// that drives such a run has to set the view, see [WithView]. Use [Catalog.Find] with the
+// view's own server only. All profiles are as [profile.Plain].
 func (t *Toolset) ViewTools() Source { return viewSource{t} }
 
 type viewSource struct{ toolset *Toolset }
@@ -65,7 +65,7 @@ type viewSource struct{ toolset *Toolset }
 // Catalog implements [Source].
 func (s viewSource) Catalog(profile.Profile) *Catalog { return s.toolset.roster.present.Load().views() }
 
-// viewCatalog is the catalog of tools for views. Each name begins with the server's.
+// viewCatalog returns the catalog of tools for views. Each name is prefixed with the server's.
 func viewCatalog(o *Options, tools []*Tool) *Catalog {
 	tools = slices.DeleteFunc(tools, func(tool *Tool) bool { return tool.local != nil })
 	ids := make([]identity, len(tools))
@@ -78,8 +78,8 @@ func viewCatalog(o *Options, tools []*Tool) *Catalog {
 	return newCatalog(tools, profile.Plain, o.Parallelism, o.Policy.MaxResult)
 }
 
-// ViewFrom returns the URI of the view that makes a call, "" if a model makes it. It works
-// in interceptors and with what else gets the context of a call.
+// ViewFrom returns the URI of the view that makes a call, "" if a model makes it. It works in
+// interceptors and wherever the context of a call is available.
 func ViewFrom(ctx context.Context) string {
 	if uri, ok := ctx.Value(viewKey{}).(string); ok {
 		return uri
@@ -87,13 +87,12 @@ func ViewFrom(ctx context.Context) string {
 	return viewOf(ctx)
 }
 
-// forViews are the tools that views may call.
+// forViews returns the tools that views may call.
 func forViews(tools []*Tool) []*Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(tool *Tool) bool { return !tool.views.ForViews })
 }
 
-// Tools returns the tools that views of the server may call, as it lists them at
-// present.
+// Tools returns the present tools that views of the server may call.
 func (a *ViewAccess) Tools() []*mcp.Tool {
 	_, tools := a.present()
 	var out []*mcp.Tool
@@ -103,7 +102,7 @@ func (a *ViewAccess) Tools() []*mcp.Tool {
 	return out
 }
 
-// present is the server as the toolset has it, nil if it has none, and its tools for views.
+// present returns the server, nil if the toolset has none, and its tools for views.
 func (a *ViewAccess) present() (*server, []*Tool) {
 	r := a.toolset.roster
 	r.mu.Lock()
@@ -115,9 +114,9 @@ func (a *ViewAccess) present() (*server, []*Tool) {
 	return r.servers[i], forViews(r.servers[i].tools)
 }
 
-// CallTool calls a tool by the server's name of it. The arguments are sent as they are, a
-// JSON object that fits the tool's schema. The error is [ErrUnknownTool] for a tool
-// that is not for views, and otherwise as [Result.Err] has it.
+// CallTool calls a tool by the server's name. The arguments, a JSON object that fits the tool's
+// schema, are sent as they are. The error is an [ErrUnknownTool] if the tool is not for views,
+// and otherwise as in [Result.Err].
 func (a *ViewAccess) CallTool(ctx context.Context, name string, arguments json.RawMessage, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	_, all := a.present()
 	i := slices.IndexFunc(all, func(tool *Tool) bool { return tool.def.Name == name })
@@ -143,8 +142,8 @@ func (a *ViewAccess) CallTool(ctx context.Context, name string, arguments json.R
 // maxReadURI bounds the URI of a resource that a view reads, in bytes.
 const maxReadURI = 2 << 10
 
-// ReadResource reads a resource of the server, if [Options.ApproveRead] agrees: a URI of at most 2 KiB. The
-// context of the read names the view, see [ViewFrom].
+// ReadResource reads a resource of the server if [Options.ApproveRead] allows it. uri has at
+// most 2 KiB. The context of the read has the view, see [ViewFrom].
 func (a *ViewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error) {
 	if len(uri) > maxReadURI {
 		return nil, fmt.Errorf("%w: a URI over %d bytes", apps.ErrInvalid, maxReadURI)

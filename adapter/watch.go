@@ -16,20 +16,20 @@ import (
 var watched = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 
 const (
-	// agreeWait bounds how long the opening of a server waits until the server
-	// agrees to announce changes.
+	// agreeWait bounds how long the opening of a server waits until it acknowledges the
+	// subscription.
 	agreeWait = time.Second
 
-	// maxResubscribe bounds the wait before a server that ended a subscription is
-	// asked for another one.
+	// maxResubscribe is the longest wait before subscribing again after a server ended a
+	// subscription.
 	maxResubscribe = 30 * time.Second
 )
 
-// listChanged is what a legacy server sends if its tools have changed.
+// listChanged is the announcement of a legacy server that its tools have changed.
 const listChanged = "notifications/tools/list_changed"
 
-// watch takes the announcements of a server: it has the tools listed again, and
-// reports changes of other lists to the host.
+// watch handles the announcements of a server: it has the tools listed again, and reports
+// changes of prompts and resources to the host.
 type watch struct {
 	server   string        // the host's label
 	interval time.Duration // between two rounds of work, see Options.RefreshInterval
@@ -37,8 +37,8 @@ type watch struct {
 	relist   func(context.Context) error
 	tell     func(Event)
 
-	offered chan struct{} // closed when the server is in the toolset
-	wake    chan struct{} // has a token if the server sent listChanged
+	offered chan struct{} // closed when the server has joined the toolset
+	wake    chan struct{} // has a token after listChanged
 	attend  chan attendant
 	ended   atomic.Bool // nothing is announced until a caller attends
 }
@@ -50,15 +50,15 @@ func newWatch(server string, o *Options, relist func(context.Context) error, tel
 	}
 }
 
-// attendant lists the tools when the server has agreed to announce changes, or
-// when ctx ends.
+// attendant lists the tools once the server has acknowledged the subscription, or when ctx
+// ends.
 type attendant struct {
 	ctx    context.Context
 	agreed chan struct{}
 }
 
-// subscribed waits until the server agrees to announce changes, for agreeWait at
-// most. If it agrees later, everything counts as changed.
+// subscribed waits until the server acknowledges the subscription, for agreeWait at most. After
+// a later acknowledgement everything counts as changed.
 func (w *watch) subscribed(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, agreeWait)
 	defer cancel()
@@ -74,8 +74,8 @@ func (w *watch) subscribed(ctx context.Context) {
 	}
 }
 
-// notify takes a notification of the server. Legacy servers may announce changes
-// that they do not declare. It does not wait.
+// notify handles a notification of the server without blocking. Legacy servers may announce
+// changes that they do not declare.
 func (w *watch) notify(n *mcp.Notification) {
 	if n.Method != listChanged {
 		return
@@ -113,32 +113,32 @@ func (w *watch) run(ctx context.Context, client *mcpclient.Client) {
 		case <-f.rest:
 			f.rest = nil
 		}
-		if offered == nil && ctx.Err() == nil { // an end of ctx is not an event
+		if offered == nil && ctx.Err() == nil { // the end of ctx is not an event
 			f.work(ctx)
 		}
 	}
 }
 
-// following is the state of a watch. It belongs to its goroutine.
+// following is the state of a watch. Only its goroutine uses it.
 type following struct {
 	*watch
 	client *mcpclient.Client
 
 	sub      *mcpclient.Subscription // nil if there is none
 	none     bool                    // the server announces nothing
-	began    time.Time               // of the last subscription
-	failures int                     // subscriptions that the server ended soon
+	began    time.Time               // when the last subscription began
+	failures int                     // consecutive subscriptions that the server ended early
 	retry    <-chan time.Time        // when to subscribe again, nil for never
-	failed   error                   // why it was given up, until the host gets the event
+	failed   error                   // why it gave up, until the host gets the event
 
 	due  due
-	rest <-chan time.Time // ends the interval after work, nil if it is over
+	rest <-chan time.Time // ends the interval after work, nil if there is none
 }
 
-// due are the lists that have changed.
+// due says which lists have changed.
 type due struct{ tools, prompts, resources bool }
 
-// attended subscribes, unless that is done, for a caller who then lists the tools.
+// attended subscribes, unless it is subscribed, for a caller who then lists the tools.
 func (f *following) attended(ctx context.Context, a attendant) {
 	if f.sub == nil && f.retry == nil && !f.none {
 		f.subscribe(ctx)
@@ -171,8 +171,8 @@ func (f *following) subscribe(ctx context.Context) {
 	}
 }
 
-// take takes what the server has announced. A subscription that the server ended is
-// made again, ever more slowly: a stream that breaks is the client's to mend.
+// take handles what the server has announced. If the server ended the subscription, it
+// subscribes again after growing waits; the client itself repairs broken streams.
 func (f *following) take() {
 	for {
 		change, ok, err := f.sub.Next()
@@ -205,13 +205,13 @@ func (f *following) unsubscribe() {
 	}
 }
 
-// giveUp leaves the server alone until a caller attends.
+// giveUp ignores the server until a caller attends.
 func (f *following) giveUp(err error) {
 	f.failed = err
 	f.ended.Store(true)
 }
 
-// note notes a change. Stale means each list that the server announces changes of.
+// note records a change. Stale means every list whose changes the server announces.
 func (f *following) note(kind mcp.ChangeKind) {
 	if f.sub == nil {
 		return
@@ -222,7 +222,7 @@ func (f *following) note(kind mcp.ChangeKind) {
 	f.due.resources = f.due.resources || kind == mcp.ResourcesChanged || stale && granted.ResourcesListChanged
 }
 
-// work does what is due, and then nothing for an interval.
+// work does what is due, and then pauses for an interval.
 func (f *following) work(ctx context.Context) {
 	if err := f.failed; err != nil {
 		f.failed = nil
@@ -249,7 +249,7 @@ func (f *following) work(ctx context.Context) {
 	f.rest = time.After(f.interval)
 }
 
-// say tells the host, who may have removed the server when it was told something else.
+// say reports to the host, which may have removed the server during an earlier report.
 func (f *following) say(ctx context.Context, kind EventKind, err error) {
 	if ctx.Err() == nil {
 		f.tell(Event{Server: f.server, Kind: kind, Err: err})
