@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// cell is one line of the comparison: a workload over a transport in an era.
+// cell is a workload over a transport in an era.
 type cell struct {
 	transport string // pipe, stdio, json, sse; with -default for each client's own HTTP client
 	revision  string
@@ -20,19 +23,19 @@ func (c cell) String() string {
 	return c.transport + "/" + c.name + "/" + era
 }
 
-// workload is the operation of a cell. Either do or weigh is set.
+// overHTTP reports whether the transport is HTTP.
+func (c cell) overHTTP() bool { return c.transport != "pipe" && c.transport != "stdio" }
+
+// workload is what happens in a cell. Either do or weigh is set.
 type workload struct {
 	name     string
 	bothEras bool
 	defaults bool // also with each client's own HTTP client
 
-	// do is one operation of a subject. together is the number of concurrent
-	// operations; 0 means one after the other.
-	do       func(context.Context, *subject) error
-	together int
+	do       func(context.Context, *subject) error // one operation
+	together int                                   // concurrent operations; 0 is one after the other
 
-	// weigh measures memory.
-	weigh func(context.Context, *subject) (figures, error)
+	weigh func(context.Context, *subject) (rig.Sample, error) // measures memory
 }
 
 var workloads = []workload{
@@ -48,7 +51,7 @@ var workloads = []workload{
 	{name: "alive", weigh: weighAlive},
 }
 
-// cells are all cells.
+// cells returns all cells.
 func cells() (all []cell) {
 	for _, transport := range []string{"pipe", "stdio", "json", "sse"} {
 		for i := range workloads {
@@ -66,6 +69,16 @@ func cells() (all []cell) {
 		}
 	}
 	return all
+}
+
+// cellNamed finds a cell by its name.
+func cellNamed(name string) (cell, error) {
+	all := cells()
+	i := slices.IndexFunc(all, func(c cell) bool { return c.String() == name })
+	if i < 0 {
+		return cell{}, fmt.Errorf("unknown cell %q", name)
+	}
+	return all[i], nil
 }
 
 // callTool calls a tool and checks the result.

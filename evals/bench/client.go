@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 )
 
 // The eras are compared at one revision each.
@@ -34,31 +36,46 @@ type client struct {
 	dial func(context.Context, endpoint) (session, error)
 }
 
-// clients are all compared clients. Ratios are to the client named baseline.
+// clients are all compared clients.
 var clients = []client{
 	{baseline, dialFloor},
-	{"ours", dialOurs},
-	{"go-sdk", dialGoSDK},
-	{"mcp-go", dialMCPGo},
+	{oursName, dialOurs},
+	{goSDKName, dialGoSDK},
+	{mcpGoName, dialMCPGo},
 }
 
-const baseline = "floor"
+// Names of clients. Ratios are to the baseline.
+const (
+	baseline  = "floor"
+	oursName  = "ours"
+	goSDKName = "go-sdk"
+	mcpGoName = "mcp-go"
+)
+
+// clientNamed finds a client by its name.
+func clientNamed(name string) (client, error) {
+	i := slices.IndexFunc(clients, func(c client) bool { return c.name == name })
+	if i < 0 {
+		return client{}, fmt.Errorf("unknown client %q", name)
+	}
+	return clients[i], nil
+}
 
 // session is a connected client.
 type session interface {
 	// call calls a tool and returns the text of its result.
 	call(ctx context.Context, tool string) (string, error)
 
-	// list lists all tools. held keeps them alive.
-	list(ctx context.Context) (held any, n int, err error)
+	// list lists all tools. The list keeps them alive.
+	list(ctx context.Context) (list any, n int, err error)
 
 	close() error
 }
 
-// arguments goes with every tool call, in a model's form.
+// arguments are the arguments of every tool call, as a model writes them.
 var arguments = json.RawMessage(`{"path":"README.md"}`)
 
-// The name of all clients.
+// How every client names itself.
 const (
 	clientName    = "comparison"
 	clientVersion = "1.0.0"

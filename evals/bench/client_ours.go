@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ours is a session of this module's mcpclient.
-type ours struct{ *mcpclient.Client }
+// ourClient is a session of this module's mcpclient.
+type ourClient struct{ *mcpclient.Client }
 
 func dialOurs(ctx context.Context, e endpoint) (session, error) {
 	var transport mcpclient.Transport
@@ -27,10 +27,10 @@ func dialOurs(ctx context.Context, e endpoint) (session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ours{c}, nil
+	return ourClient{c}, nil
 }
 
-func (s ours) call(ctx context.Context, tool string) (string, error) {
+func (s ourClient) call(ctx context.Context, tool string) (string, error) {
 	result, err := s.CallTool(ctx, tool, arguments)
 	if err != nil {
 		return "", err
@@ -43,7 +43,7 @@ func (s ours) call(ctx context.Context, tool string) (string, error) {
 	return "", errNotText
 }
 
-func (s ours) list(ctx context.Context) (any, int, error) {
+func (s ourClient) list(ctx context.Context) (any, int, error) {
 	var tools []*mcp.Tool
 	for tool, err := range s.Tools(ctx) {
 		if err != nil {
@@ -54,4 +54,4 @@ func (s ours) list(ctx context.Context) (any, int, error) {
 	return tools, len(tools), nil
 }
 
-func (s ours) close() error { return s.Close() }
+func (s ourClient) close() error { return s.Close() }

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// tuned is the shared HTTP client, except in the rows of defaults. It keeps an
+// tuned is the HTTP client that all share, except in the cells with defaults. It keeps an
 // idle connection for each concurrent call.
 var tuned = &http.Client{Transport: tunedTransport()}
 
@@ -24,7 +24,7 @@ func tunedTransport() *http.Transport {
 	return t
 }
 
-// lab has the responders.
+// lab has the responders of a comparison.
 type lab struct {
 	sessions int    // idle sessions that are measured together
 	large    string // the tool to measure alive memory with
@@ -38,17 +38,18 @@ type lab struct {
 	control *http.Client // for unmeasured requests
 }
 
-// inProcessLab has responders in this process, and one over HTTP elsewhere.
+// inProcessLab returns a lab with responders in this process, and the one over HTTP at an address.
 func inProcessLab(address string) *lab {
 	return &lab{
-		large:   mib10Tool,
-		pipe:    map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
-		address: address,
-		control: &http.Client{Transport: tunedTransport()},
+		sessions: 99,
+		large:    mib10Tool,
+		pipe:     map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
+		address:  address,
+		control:  &http.Client{Transport: tunedTransport()},
 	}
 }
 
-// newLab starts the HTTP responder.
+// newLab returns a lab with an HTTP responder in a child process.
 func newLab() (_ *lab, err error) {
 	l := inProcessLab("")
 	if l.self, err = os.Executable(); err != nil {
@@ -81,7 +82,7 @@ func (l *lab) close() error {
 	return errors.Join(l.stop.Close(), l.child.Wait())
 }
 
-// connections is the number of connections at the HTTP responder.
+// connections returns the number of connections that the HTTP responder has accepted.
 func (l *lab) connections() (n int, err error) {
 	resp, err := l.control.Get(l.address + "/opened")
 	if err != nil {

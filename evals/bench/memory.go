@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/metrics"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -19,35 +18,26 @@ import (
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// weigh measures the memory of one client in one cell, in a process of its own:
-// leftovers of others, such as pooled buffers and partly used spans of stacks,
-// would hide or increase it.
-func weigh(ctx context.Context, l *lab, c client, at cell) (f figures, err error) {
-	cmd := exec.CommandContext(ctx, l.self, weighOne, at.String(), c.name, l.address, strconv.Itoa(l.sessions), l.large)
+// weighInChild measures the memory of a client in a process of its own: leftovers of
+// others, such as pooled buffers and partly used spans of stacks, would hide or increase it.
+func (s *subject) weighInChild(ctx context.Context) (got rig.Sample, err error) {
+	l := s.lab
+	cmd := exec.CommandContext(ctx, l.self, weighOne, s.cell.String(), s.client.name, l.address, strconv.Itoa(l.sessions), l.large)
 	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes during the measurement
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err == nil {
-		err = json.Unmarshal(out, &f)
+		err = json.Unmarshal(out, &got)
 	}
 	if err != nil {
-		return f, fmt.Errorf("%s: %s: %w: %s", at, c.name, err, bytes.TrimSpace(errs.Bytes()))
+		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(errs.Bytes()))
 	}
-	return f, nil
+	return got, nil
 }
 
-// weighHere measures like weigh, in this process, and prints the figures.
-func weighHere(args []string, out io.Writer) error {
-	all := cells()
-	i := slices.IndexFunc(all, func(c cell) bool { return c.String() == args[0] })
-	if i < 0 || all[i].weigh == nil {
-		return fmt.Errorf("nothing is weighed in a cell %q", args[0])
-	}
-	c, err := named(args[1])
-	if err != nil {
-		return err
-	}
+// weighHere measures memory in this process and prints the sample. The arguments are those of weighInChild.
+func weighHere(args []string, out io.Writer) (err error) {
 	l := inProcessLab(args[2])
 	if l.self, err = os.Executable(); err != nil {
 		return err
@@ -56,16 +46,19 @@ func weighHere(args []string, out io.Writer) error {
 		return err
 	}
 	l.large = args[4]
-	ctx := context.Background()
-	s := &subject{lab: l, client: c[0], cell: all[i]}
-	if err := s.open(ctx); err != nil {
+	s, err := l.subject(args[0], args[1])
+	if err != nil {
 		return err
 	}
-	f, err := s.cell.weigh(ctx, s)
+	ctx := context.Background()
+	if s.connection, err = s.another(ctx); err != nil {
+		return err
+	}
+	got, err := s.cell.weigh(ctx, s)
 	if err = errors.Join(err, s.close()); err != nil {
 		return err
 	}
-	return json.NewEncoder(out).Encode(f)
+	return json.NewEncoder(out).Encode(got)
 }
 
 // weight is the memory after garbage collection.
@@ -97,9 +90,9 @@ func weighNow() weight {
 
 // weighIdle measures sessions after one call each. The responders have answered
 // before, so that they do not count.
-func weighIdle(ctx context.Context, s *subject) (f figures, err error) {
+func weighIdle(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 	n := s.lab.sessions
-	if s.cell.transport == "json" || s.cell.transport == "sse" {
+	if s.cell.overHTTP() {
 		n *= 10 // a session is as small as the noise of pooled buffers
 	}
 	places := make([]endpoint, n)
@@ -108,7 +101,7 @@ func weighIdle(ctx context.Context, s *subject) (f figures, err error) {
 		places[i], release = s.lab.endpoint(s.cell.transport, s.cell.revision)
 		defer release()
 		if err := askOnce(places[i]); err != nil {
-			return f, err
+			return nil, err
 		}
 	}
 	before := weighNow()
@@ -117,17 +110,18 @@ func weighIdle(ctx context.Context, s *subject) (f figures, err error) {
 	for _, place := range places {
 		c, err := s.client.dial(ctx, place)
 		if err != nil {
-			return f, err
+			return nil, err
 		}
 		open = append(open, c)
 		if _, err := c.call(ctx, smallTool); err != nil {
-			return f, err
+			return nil, err
 		}
 	}
 	after := weighNow()
-	f.SessionBytes = new(float64(after.heap+after.stacks-before.heap-before.stacks) / float64(len(open)))
-	f.Goroutines = new(float64(after.goroutines-before.goroutines) / float64(len(open)))
-	return f, nil
+	return rig.Sample{
+		sessionBytes: float64(after.heap+after.stacks-before.heap-before.stacks) / float64(n),
+		goroutines:   float64(after.goroutines-before.goroutines) / float64(n),
+	}, nil
 }
 
 // askOnce makes a responder at a pipe, if there is one, answer a call.
@@ -154,30 +148,29 @@ func closeAll(open []session) error {
 
 // weighKept measures a session's heap after it has listed all tools, without
 // the list and with it.
-func weighKept(ctx context.Context, s *subject) (f figures, err error) {
+func weighKept(ctx context.Context, s *subject) (rig.Sample, error) {
 	s.lab.pipe[s.cell.revision].pages() // are made now
 	if _, err := s.call(ctx, smallTool); err != nil {
-		return f, err
+		return nil, err
 	}
 	before := weighNow()
-	held, _, err := s.list(ctx)
+	list, _, err := s.list(ctx)
 	if err != nil {
-		return f, err
+		return nil, err
 	}
-	f.Held = new(float64(weighNow().heap - before.heap))
-	runtime.KeepAlive(held)
-	held = nil
-	f.Kept = new(float64(weighNow().heap - before.heap))
-	return f, nil
+	withList := weighNow()
+	runtime.KeepAlive(list)
+	list = nil
+	return rig.Sample{held: float64(withList.heap - before.heap), kept: float64(weighNow().heap - before.heap)}, nil
 }
 
 // weighAlive measures how much memory a large result needs at once: the largest
 // heap at frequent collections during three calls, less the heap before. The
 // collections stop the world.
-func weighAlive(ctx context.Context, s *subject) (f figures, err error) {
+func weighAlive(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 	s.lab.pipe[s.cell.revision].texts[s.lab.large]() // is made now
 	if _, err := s.call(ctx, smallTool); err != nil {
-		return f, err
+		return nil, err
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	read := func() uint64 {
@@ -208,6 +201,5 @@ func weighAlive(ctx context.Context, s *subject) (f figures, err error) {
 	}
 	close(stop)
 	watch.Wait()
-	f.Alive = new(float64(most-min(most, before)) / float64(textLength[s.lab.large]))
-	return f, err
+	return rig.Sample{copies: float64(most-min(most, before)) / float64(textLength[s.lab.large])}, err
 }

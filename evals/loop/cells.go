@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// kind is where the tool is.
+// kind says where the tool is.
 type kind string
 
 const (
@@ -11,7 +11,7 @@ const (
 	gosdk  kind = "go-sdk" // on an MCP server of the official SDK
 )
 
-// cell is one line of the comparison. With a history there are two: a run of ten
+// cell is what a run does. Behind a history there are two cells: a run of ten
 // turns, and a run that is one model call, the answer.
 type cell struct {
 	kind
@@ -30,10 +30,7 @@ func (c cell) String() string {
 	return fmt.Sprintf("%s/%d", c.kind, c.calls)
 }
 
-// per is by how much the cost of a run is divided.
-func (c cell) per() int { return max(c.turns, 1) }
-
-// cells are all cells.
+// cells returns all cells.
 func cells() (all []cell) {
 	for _, k := range []kind{native, static, gosdk} {
 		for _, calls := range []int{1, 8, 64} {

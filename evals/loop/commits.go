@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // counted is a store that counts its commits.
@@ -30,32 +31,31 @@ func (c *counted) Append(ctx context.Context, l record.Lease, head run.Head, rec
 // mostCommits is the target for the commits of a turn.
 const mostCommits = 3
 
-// fanOuts are the calls of a turn for which commits are counted.
+// fanOuts are the numbers of calls in a turn for which commits are counted.
 var fanOuts = []int{1, 8, 64}
 
-// commits counts the commits of a turn, once for each tool and fan-out.
-func (v *verdicts) commits(ctx context.Context, s settings) error {
-	if !slices.ContainsFunc(s.frameworks, func(f framework) bool { return f.name == storedName }) {
+// judgeCommits counts the commits of a turn, once for each tool and fan-out.
+func judgeCommits(ctx context.Context, s *rig.Settings, _ []*rig.Cell, v *rig.Verdicts) error {
+	if !slices.Contains(s.Subjects, storedName) {
 		return nil
 	}
 	for _, k := range []kind{native, static} {
 		for _, calls := range fanOuts {
 			name := fmt.Sprintf("commits/%s/%d", k, calls)
-			if !s.Run.MatchString(name) {
+			if !s.Cells.MatchString(name) {
 				continue
 			}
 			n, err := commitsOfTurn(ctx, k, calls)
 			if err != nil {
 				return err
 			}
-			v.Say(name, "commits of a turn", fmt.Sprintf("%.1f", n), fmt.Sprint(mostCommits), n <= mostCommits)
+			v.Add(name, "commits of a turn", fmt.Sprintf("%.1f", n), fmt.Sprint(mostCommits), n <= mostCommits)
 		}
 	}
 	return nil
 }
 
-// commitsOfTurn is a tenth of what a run of ten turns commits more than a run of
-// none.
+// commitsOfTurn returns how many commits a turn adds to those of a run without turns.
 func commitsOfTurn(ctx context.Context, k kind, calls int) (float64, error) {
 	all, err := commitsOf(ctx, cell{kind: k, calls: calls, turns: turns})
 	if err != nil {
@@ -74,6 +74,6 @@ func commitsOf(ctx context.Context, at cell) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	_, err = s.sample(ctx, 1)
+	err = s.measure(ctx, 1, &rig.Meter{})
 	return store.commits.Load(), errors.Join(err, s.close())
 }

@@ -4,7 +4,7 @@
 //	go run .                  # everything, about a minute
 //	go run . -quick           # a first look, in ten seconds
 //	go run . -check           # fails if a target is missed
-//	go run . -run 'native/' -frameworks ours,eino -cpuprofile cpu.out
+//	go run . -run 'native/' -only ours,eino -cpuprofile cpu.out
 //
 // It is a module of its own: programs with our agent do not need the other
 // frameworks.
@@ -12,11 +12,11 @@
 // # Who is compared
 //
 // This module's agent (ours), the ChatModelAgent of Eino's ADK (eino), and
-// langchaingo's executor with its agent for functions (langchaingo). go.mod has the versions. Each has an instant model of
-// its own type, which builds the same replies: in each of ten turns one call of
-// echo {"x":1}, or eight, or 64, and then the answer. The tool returns "ok". Each run
-// is a new session, in memory, without tracing. After each sample a check counts
-// the calls of the tool, so that failures are not measured.
+// langchaingo's executor with its agent for functions (langchaingo). go.mod has the
+// versions. Each has an instant model of its own type, which builds the same replies:
+// in each of ten turns one call of echo {"x":1}, or eight, or 64, and then the answer.
+// The tool returns "ok". Each run is a new session, in memory, without tracing. After
+// each sample the calls of the tool are counted, so that failures are not measured.
 //
 // "ours-stored" is our agent with the store of [record.NewMemory], from which each run
 // is deleted at its end. "ours-fresh" is our agent without the history of the cell.
@@ -45,14 +45,12 @@
 // with a tenth of its last model call, and of its beginning and end. With answer
 // it is the whole run.
 //
-// Samples are interleaved: each round measures every framework once, in rotated
-// order, each sample after a garbage collection. Figures are medians, and ± is
-// half the distance between the quartiles as a share of the median. A ratio is
-// the median of the ratios by round. If a figure is closer to its target than
-// three standard errors of that median, the cell takes more rounds, up to four
-// times as many: else the verdict would be chance. A live heap of 64 MiB
-// (-ballast) stands for a real program: with a small heap the collector runs so
-// often that frameworks with many allocations look even worse.
+// Samples are interleaved, as in evals/bench: each round measures
+// every framework once, in rotated order, each sample after a garbage collection, with
+// a live heap of 64 MiB. Figures are medians, and ± is half the distance between the
+// quartiles as a share of the median. A ratio is the median of the ratios by round. If
+// a figure is closer to its target than three standard errors of that median, the
+// cell takes more rounds, up to four times as many, as the verdict would be chance.
 //
 // # What is not the same
 //
@@ -73,14 +71,13 @@
 //     goroutine. It emits an event for each message, and runs a graph with
 //     callbacks, which are unused.
 //   - langchaingo validates nothing, and passes the arguments as text to the
-//     tool. It renders its prompt from templates and builds the history anew in
+//     tool. It renders its prompt from templates and rebuilds the history in
 //     each turn. Calls run one after the other. It has no events, no MCP client
 //     and no sessions.
 //
 // # Targets
 //
-// After the tables stand the targets of our agent. CPU time is at most half of
-// the best peer's with a native tool, and at most 0.7 of it with an MCP tool. With
+// CPU time of our agent is at most half of the best peer's with a native tool, and at most 0.7 of it with an MCP tool. With
 // eight and 64 native calls in a turn it is at most 0.8 of it: most of what
 // the peers pay, they pay once for a turn. In go-sdk cells most of the time is the
 // server's own, so the bound is 0.7 of the peer's time and 0.3 of the server's

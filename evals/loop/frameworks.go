@@ -22,20 +22,20 @@ type loop interface {
 	close() error
 }
 
-// The names of what is no peer.
+// Names of frameworks.
 const (
-	oursName   = "ours"
-	storedName = "ours-stored"
-	freshName  = "ours-fresh"
-	serverName = "server-alone"
+	oursName        = "ours"
+	storedName      = "ours-stored"
+	freshName       = "ours-fresh"
+	einoName        = "eino"
+	langchaingoName = "langchaingo"
+	serverName      = "server-alone"
 )
-
-var peers = []string{"eino", "langchaingo"}
 
 // frameworks are all compared frameworks.
 var frameworks = slices.Concat(ourVariants, []framework{
-	{"eino", everywhere, openEino},
-	{"langchaingo", func(c cell) bool { return c.kind == native && c.history == 0 }, openLangchainGo},
+	{einoName, everywhere, openEino},
+	{langchaingoName, func(c cell) bool { return c.kind == native && c.history == 0 }, openLangchainGo},
 	{serverName, func(c cell) bool { return c.kind == gosdk }, openServerAlone},
 })
 

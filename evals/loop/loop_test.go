@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 func TestMain(m *testing.M) {
@@ -78,15 +80,15 @@ func TestScript(t *testing.T) {
 func TestRunsAreChecked(t *testing.T) {
 	at := cell{kind: native, calls: 1, turns: turns}
 	for says, want := range map[string]string{
-		"odd":  `native/1: fake: got the answer "odd", want "done"`,
-		answer: "native/1: fake: the tool ran 0 times in 3 runs, want 30",
+		"odd":  `got the answer "odd", want "done"`,
+		answer: "the tool ran 0 times in 3 runs, want 30",
 	} {
 		f := framework{name: "fake", open: func(context.Context, *place) (loop, error) { return fake(says), nil }}
 		s, err := newSubject(t.Context(), f, at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.sample(t.Context(), 3); err == nil || err.Error() != want {
+		if err := s.measure(t.Context(), 3, &rig.Meter{}); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -111,16 +113,16 @@ func TestCommits(t *testing.T) {
 
 func TestComparePrints(t *testing.T) {
 	var out strings.Builder
-	args := []string{"-run", "^(static|commits/native)/1$", "-frameworks", "ours,ours-stored,eino", "-samples", "1", "-time", "1ns", "-ballast", "0"}
-	if err := compare(t.Context(), args, &out); err != nil {
+	args := []string{"-run", "^(static|commits/native)/1$", "-only", "ours,ours-stored,eino", "-samples", "1", "-time", "1ns"}
+	if err := comparison().Run(t.Context(), args, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"static/1 ", "\n  ours ", "\n  eino ", "\n| ours | ", "\ntargets\n  static/1 ", "CPU ÷ the best peer's", "  commits/native/1 "} {
+	for _, want := range []string{"static/1 ", "\n  ours ", "\n  eino ", "\n| static/1 | ", "\ntargets\n  static/1 ", "CPU ÷ the best peer's", "  commits/native/1 "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got no %q in\n%s", want, &out)
 		}
 	}
-	if err := compare(t.Context(), append(args, "-frameworks", "eino", "-check"), &out); err == nil || !strings.Contains(err.Error(), "no target applies") {
+	if err := comparison().Run(t.Context(), append(args, "-only", "eino", "-check"), &out); err == nil || !strings.Contains(err.Error(), "no target applies") {
 		t.Errorf("got %v for -check without a target", err)
 	}
 }

@@ -2,73 +2,49 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 func main() {
-	rig.Main("loop", func(ctx context.Context, args []string, out, _ io.Writer) error { return compare(ctx, args, out) })
+	rig.Main("loop", func(ctx context.Context, args []string, out io.Writer) error { return comparison().Run(ctx, args, out) })
 }
 
-// settings are the flags.
-type settings struct {
-	rig.Settings
-	frameworks []framework
+func comparison() *rig.Comparison {
+	c := &rig.Comparison{
+		Name:    "loop",
+		Base:    oursName,
+		Targets: targets,
+		Open:    open,
+		Summary: func(c *rig.Cell, framework string) string {
+			µs := rig.Median(c.Of(framework, rig.CPU)) / 1e3
+			return fmt.Sprintf("%s µs (%s)", rig.Count(µs), rig.Count(rig.Median(c.Of(framework, rig.Allocs))))
+		},
+		Judge: judgeCommits,
+	}
+	for _, f := range frameworks {
+		c.Subjects = append(c.Subjects, f.name)
+	}
+	for _, at := range cells() {
+		c.Cells = append(c.Cells, at.String())
+	}
+	return c
 }
 
-func parse(args []string) (settings, error) {
-	s := settings{frameworks: frameworks}
-	err := s.Parse(args, "loop", "framework", "run", "native/1", func(flags *flag.FlagSet) {
-		flags.Func("frameworks", "compare these `names` only, separated by commas", func(v string) (err error) {
-			s.frameworks, err = rig.Named(v, "framework", frameworks, func(f framework) string { return f.name })
-			return err
-		})
-	})
-	return s, err
-}
-
-// compare is the program.
-func compare(ctx context.Context, args []string, out io.Writer) error {
-	s, err := parse(args)
+// open prepares a framework for a cell.
+func open(ctx context.Context, cellName, frameworkName string) (*rig.Subject, error) {
+	f := frameworks[slices.IndexFunc(frameworks, func(f framework) bool { return f.name == frameworkName })]
+	all := cells()
+	at := all[slices.IndexFunc(all, func(c cell) bool { return c.String() == cellName })]
+	if !f.can(at) {
+		return nil, nil
+	}
+	s, err := newSubject(ctx, f, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var all []*measured
-	err = s.Beside(func() error {
-		for _, at := range cells() {
-			if !s.Run.MatchString(at.String()) {
-				continue
-			}
-			m, err := measure(ctx, s, at)
-			if err != nil {
-				return err
-			}
-			printCell(out, m)
-			all = append(all, m)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if len(all) > 0 {
-		printSummary(out, all, s.frameworks)
-	}
-	return conclude(ctx, out, s, all)
-}
-
-// conclude prints the targets. With -check it fails if one is missed.
-func conclude(ctx context.Context, out io.Writer, s settings, all []*measured) error {
-	fmt.Fprintln(out, "targets")
-	v := newVerdicts(out)
-	for _, m := range all {
-		v.cell(m)
-	}
-	if err := v.commits(ctx, s); err != nil || !s.Check {
-		return err
-	}
-	return v.Err()
+	return &rig.Subject{Do: s.measure, Parts: max(at.turns, 1), Close: s.close}, nil
 }

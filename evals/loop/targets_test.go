@@ -1,81 +1,52 @@
 package main
 
 import (
+	"fmt"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 func TestEveryTargetHasCells(t *testing.T) {
 	for _, target := range targets {
-		if !slices.ContainsFunc(cells(), func(c cell) bool { return target.cells.MatchString(c.String()) }) {
-			t.Errorf("no cell matches %s (%s)", target.cells, target.what)
+		if !slices.ContainsFunc(cells(), func(c cell) bool { return target.Cells.MatchString(c.String()) }) {
+			t.Errorf("no cell matches %s (%s)", target.Cells, target.What)
 		}
 	}
 }
 
-// figured has three equal samples of each framework, which take so much CPU time.
-func figured(at cell, cpu map[string]float64) *measured {
-	m := &measured{cell: at, samples: map[string][]sample{}}
-	for _, f := range frameworks {
-		if ns, ok := cpu[f.name]; ok {
-			m.names = append(m.names, f.name)
-			m.samples[f.name] = slices.Repeat([]sample{{cpu: ns}}, 3)
-		}
-	}
-	return m
-}
-
-func TestVerdicts(t *testing.T) {
+func TestTargets(t *testing.T) {
 	history := cell{kind: static, calls: 1, turns: 10, history: 1000}
 	for _, test := range []struct {
 		at   cell
 		cpu  map[string]float64
-		want string // of the target's line; "" if there is none
+		want string // figure and limit; "" if no target applies
 	}{
-		{cell{kind: native, calls: 1, turns: 10}, map[string]float64{oursName: 50, "eino": 90, "langchaingo": 100}, "0.56 ±0% ≤ 0.50       MISSED"},
-		{cell{kind: native, calls: 8, turns: 10}, map[string]float64{oursName: 80, "eino": 100}, "0.80 ±0% ≤ 0.80       ok"},
-		{cell{kind: native, calls: 64, turns: 10}, map[string]float64{oursName: 81, "eino": 100}, "0.81 ±0% ≤ 0.80       MISSED"},
+		{cell{kind: native, calls: 1, turns: 10}, map[string]float64{oursName: 50, "eino": 90, "langchaingo": 100}, "0.56 of 0.50"},
+		{cell{kind: native, calls: 8, turns: 10}, map[string]float64{oursName: 80, "eino": 100}, "0.80 of 0.80"},
+		{cell{kind: native, calls: 64, turns: 10}, map[string]float64{oursName: 81, "eino": 100}, "0.81 of 0.80"},
 		{cell{kind: native, calls: 8, turns: 10}, map[string]float64{"eino": 100}, ""},
 		{cell{kind: native, calls: 8, turns: 10}, map[string]float64{oursName: 50}, ""},
-		{cell{kind: static, calls: 1, turns: 10}, map[string]float64{oursName: 70, "eino": 100}, "0.70 ±0% ≤ 0.70       ok"},
-		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 180, "eino": 200, serverName: 100}, "1.06 ±0% ≤ 1.00       MISSED"},
-		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 170, "eino": 200, serverName: 100}, "1.00 ±0% ≤ 1.00       ok"},
+		{cell{kind: static, calls: 1, turns: 10}, map[string]float64{oursName: 70, "eino": 100}, "0.70 of 0.70"},
+		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 180, "eino": 200, serverName: 100}, "1.06 of 1.00"},
+		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 170, "eino": 200, serverName: 100}, "1.00 of 1.00"},
 		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 170, "eino": 200}, ""},
-		{history, map[string]float64{oursName: 43e3, freshName: 10e3, "eino": 1}, "30.00 µs ±0% ≤ 30.00 µs   ok"},
-		{history, map[string]float64{oursName: 54e3, freshName: 10e3}, "40.00 µs ±0% ≤ 30.00 µs   MISSED"},
+		{history, map[string]float64{oursName: 43e3, freshName: 10e3, "eino": 1}, "30000.00 of 30000.00"},
+		{history, map[string]float64{oursName: 54e3, freshName: 10e3}, "40000.00 of 30000.00"},
 	} {
-		var out strings.Builder
-		v := newVerdicts(&out)
-		v.cell(figured(test.at, test.cpu))
-		if test.want == "" && v.Checked > 0 || !strings.Contains(out.String(), test.want) {
-			t.Errorf("%s %v: got %q, want %q", test.at, test.cpu, &out, test.want)
+		c := rig.NewCell(test.at.String())
+		for name, cpu := range test.cpu {
+			c.Add(name, rig.Sample{rig.CPU: cpu})
 		}
-		if missed := strings.Contains(test.want, "MISSED"); missed != (v.Missed == 1) {
-			t.Errorf("%s %v: got %d missed targets, want %v", test.at, test.cpu, v.Missed, missed)
+		got := ""
+		for _, target := range targets {
+			if v := target.Of(c); target.Cells.MatchString(c.Name) && len(v) > 0 {
+				got += fmt.Sprintf("%.2f of %.2f", v[0], target.Limit)
+			}
 		}
-	}
-}
-
-// TestDecided: a cell takes more samples while its figure is close to the limit.
-func TestDecided(t *testing.T) {
-	at := cell{kind: native, calls: 1, turns: 10}
-	for _, test := range []struct {
-		ours []float64 // round by round; the peer's are 100
-		want bool
-	}{
-		{[]float64{20, 30, 25, 22, 28}, true},
-		{[]float64{90, 80, 85, 82, 88}, true},
-		{[]float64{40, 60, 52, 45, 55}, false},
-	} {
-		m := figured(at, map[string]float64{oursName: 1, "eino": 1})
-		m.samples[oursName], m.samples["eino"] = nil, nil
-		for _, ns := range test.ours {
-			m.samples[oursName] = append(m.samples[oursName], sample{cpu: ns})
-			m.samples["eino"] = append(m.samples["eino"], sample{cpu: 100})
-		}
-		if got := decided(m); got != test.want {
-			t.Errorf("%v: got %v, want %v", test.ours, got, test.want)
+		if got != test.want {
+			t.Errorf("%s %v: got %q, want %q", test.at, test.cpu, got, test.want)
 		}
 	}
 }

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// CPUTime is the CPU time, user and system, of this process so far, without
-// child processes.
+// CPUTime returns the CPU time, user and system, of this process so far, without child processes.
 func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // it has no way to fail with valid arguments
+		panic(err) // cannot fail with valid arguments
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

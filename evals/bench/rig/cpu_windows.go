@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// CPUTime is the CPU time, user and system, of this process so far, without
-// child processes. Windows counts it in steps of about 16 ms.
+// CPUTime returns the CPU time, user and system, of this process so far, without child processes. Windows counts it in steps of about 16 ms.
 func CPUTime() time.Duration {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {
-		panic(err) // it has no way to fail
+		panic(err) // cannot fail
 	}
 	var created, exited, kernel, user syscall.Filetime
 	if err := syscall.GetProcessTimes(self, &created, &exited, &kernel, &user); err != nil {
-		panic(err) // it has no way to fail with valid arguments
+		panic(err) // cannot fail with valid arguments
 	}
 	return ticks(kernel) + ticks(user)
 }

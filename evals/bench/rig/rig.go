@@ -1,3 +1,4 @@
+// Package rig compares programs: it measures them side by side, round by round, and says how certain the figures are.
 package rig
 
 import (
@@ -5,144 +6,156 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
 	"regexp"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
 )
 
+// Comparison is a program that measures subjects in cells and judges the figures by targets.
+type Comparison struct {
+	Name     string   // of the command
+	Subjects []string // what is compared
+	Base     string   // the subject that the CPU time of the others is divided by
+	Cells    []string
+	Columns  []Column // of the tables, beside those for the CPU time, the wall time and the allocations
+	Targets  []Target
+
+	// Open prepares a subject for a cell. It returns nil if the subject has no part in the cell.
+	Open func(ctx context.Context, cell, subject string) (*Subject, error)
+
+	// Summary is the text of a subject in the last table, which has one line for each cell.
+	Summary func(c *Cell, subject string) string
+
+	// Judge adds verdicts that no Target has. It may be nil.
+	Judge func(ctx context.Context, s *Settings, cells []*Cell, v *Verdicts) error
+}
+
 // Settings are the flags of a comparison.
 type Settings struct {
-	Samples int
-	Most    int           // samples, where they decide nothing
-	Length  time.Duration // of a sample
-	Run     *regexp.Regexp
-	Quick   bool
-	Check   bool
-	Full    bool // no flag changes its length
+	Samples  int           // of each subject in each cell
+	Length   time.Duration // of a sample; 0 is one operation
+	Cells    *regexp.Regexp
+	Subjects []string
 
-	ballast     int // in MiB
-	cpu, memory string
+	most         int // samples while the verdict would be chance
+	quick, check bool
+	cpuProfile   string
 }
 
-// Longest bounds the samples of a cell that decide nothing, in times the requested ones.
-const Longest = 4
+const (
+	// longest is how many times the requested samples a cell takes at most.
+	longest = 4
 
-// Parse reads the flags of a comparison of subjects, and what more adds. An operation is what a sample has at least one of.
-func (s *Settings) Parse(args []string, name, subject, operation, cell string, more func(*flag.FlagSet)) error {
-	s.Run = regexp.MustCompile("")
-	flags := flag.NewFlagSet(name, flag.ContinueOnError)
-	flags.BoolVar(&s.Quick, "quick", false, "3 samples of 20ms: for a first look")
-	flags.IntVar(&s.Samples, "samples", 15, "samples of each "+subject+" in each cell, up to four times as many where they decide nothing")
-	flags.DurationVar(&s.Length, "time", 50*time.Millisecond, "length of a sample, in which there is one "+operation+" at least")
-	flags.IntVar(&s.ballast, "ballast", 64, "live heap beside what is measured, in MiB")
-	flags.BoolVar(&s.Check, "check", false, "fail when a target is missed")
-	flags.StringVar(&s.cpu, "cpuprofile", "", "write a CPU profile, labelled by "+subject+", to this `file`")
-	flags.StringVar(&s.memory, "memprofile", "", "write a profile of allocations to this `file`")
-	flags.Func("run", "measure the cells whose names match this `regexp`, as in '"+cell+"'", func(v string) (err error) {
-		s.Run, err = regexp.Compile(v)
-		return err
-	})
-	more(flags)
-	if err := flags.Parse(args); err != nil {
-		return err
+	// ballast is the live heap beside what is measured, as a program has one. With a small heap the
+	// collector runs so often that subjects with many allocations look worse than they are.
+	ballast = 64 << 20
+)
+
+// Main runs a program until it ends or is interrupted, and ends the process.
+func Main(name string, program func(ctx context.Context, args []string, out io.Writer) error) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // mcp-go logs the end of each pipe
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	if err := program(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		os.Exit(1)
 	}
-	s.Full = true
-	flags.Visit(func(f *flag.Flag) {
-		if slices.Contains([]string{"quick", "samples", "time", "run", subject + "s"}, f.Name) {
-			s.Full = false
-		}
-	})
-	s.Most = Longest * s.Samples
-	if s.Quick {
-		s.Samples, s.Most, s.Length = 3, 3, 20*time.Millisecond
-	}
-	if flags.NArg() > 0 || s.Samples < 1 || s.Length <= 0 || s.ballast < 0 {
-		return errors.New("want only flags; -samples and -time must be positive, -ballast not negative")
-	}
-	return nil
 }
 
-// Named finds those of all that are in a list with commas.
-func Named[T any](list, what string, all []T, name func(T) string) (found []T, err error) {
-	for want := range strings.SplitSeq(list, ",") {
-		i := slices.IndexFunc(all, func(one T) bool { return name(one) == want })
-		if i < 0 {
-			return nil, fmt.Errorf("no %s is named %q", what, want)
-		}
-		found = append(found, all[i])
-	}
-	return found, nil
-}
-
-// Beside runs a comparison with the ballast and the profiles.
-func (s *Settings) Beside(compare func() error) error {
-	ballast := make([]byte, s.ballast<<20)
-	defer runtime.KeepAlive(ballast)
-	stop, err := Profile(s.cpu, s.memory)
+// Run measures the cells that the arguments choose and prints each one at its end, then the summary and the
+// verdicts. With -check a missed target is an error.
+func (c *Comparison) Run(ctx context.Context, args []string, out io.Writer) error {
+	s, err := c.parse(args)
 	if err != nil {
 		return err
 	}
-	err = compare()
-	return errors.Join(err, stop())
-}
-
-// Rounds takes a sample of each of n subjects, round by round, until there are enough and they decide. The order rotates
-// from round to round, so that no subject always follows the same one.
-func (s *Settings) Rounds(ctx context.Context, n int, take func(context.Context, int) error, decided func() bool) error {
-	for round := 0; round < s.Samples || round < s.Most && !decided(); round++ {
-		for i := range n {
-			if err := take(ctx, (i+round)%n); err != nil {
-				return err
-			}
+	cells, err := c.measureAll(ctx, s, out)
+	if err != nil {
+		return err
+	}
+	c.printSummary(out, s.Subjects, cells)
+	fmt.Fprintln(out, "targets")
+	v := NewVerdicts(out)
+	for _, cell := range cells {
+		v.targets(c.Targets, cell)
+	}
+	if c.Judge != nil {
+		if err := c.Judge(ctx, s, cells, v); err != nil {
+			return err
 		}
+	}
+	if s.check {
+		return v.err()
 	}
 	return nil
 }
 
-// Cost is what operations took.
-type Cost struct {
-	CPU, Wall     time.Duration
-	Bytes, Allocs uint64
-}
-
-// Meter measures from Start to Stop.
-type Meter struct {
-	Cost
-	memory runtime.MemStats
-	began  time.Time
-}
-
-// Start begins.
-func (m *Meter) Start() {
-	runtime.ReadMemStats(&m.memory)
-	m.CPU, m.began = CPUTime(), time.Now()
-}
-
-// Stop has the cost since Start.
-func (m *Meter) Stop() {
-	m.Wall = time.Since(m.began)
-	m.CPU = CPUTime() - m.CPU
-	before := m.memory
-	runtime.ReadMemStats(&m.memory)
-	m.Bytes = m.memory.TotalAlloc - before.TotalAlloc
-	m.Allocs = m.memory.Mallocs - before.Mallocs
-}
-
-// Calibrate finds the number of operations for a sample of about that length. The function says how long n take.
-func Calibrate(length time.Duration, sample func(n int) (time.Duration, error)) (int, error) {
-	n := 1
-	for {
-		wall, err := sample(n)
-		if err != nil {
-			return 0, err
+func (c *Comparison) parse(args []string) (*Settings, error) {
+	s := &Settings{Cells: regexp.MustCompile(""), Subjects: c.Subjects}
+	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	flags.BoolVar(&s.quick, "quick", false, "3 samples of 20ms: a first look")
+	flags.IntVar(&s.Samples, "samples", 15, "samples of each subject in each cell, up to four times as many where a verdict would be chance")
+	flags.DurationVar(&s.Length, "time", 50*time.Millisecond, "length of a sample, which has at least one operation")
+	flags.BoolVar(&s.check, "check", false, "fail if a target is missed")
+	flags.StringVar(&s.cpuProfile, "cpuprofile", "", "write a CPU profile, labelled by subject, to this `file`")
+	flags.Func("run", "measure the cells whose names match this `regexp`", func(v string) (err error) {
+		s.Cells, err = regexp.Compile(v)
+		return err
+	})
+	flags.Func("only", "compare these `subjects`, separated by commas: "+strings.Join(c.Subjects, ","), func(v string) error {
+		s.Subjects = strings.Split(v, ",")
+		for _, name := range s.Subjects {
+			if !slices.Contains(c.Subjects, name) {
+				return fmt.Errorf("unknown subject %q", name)
+			}
 		}
-		per := max(wall/time.Duration(n), time.Nanosecond)
-		want := max(int(length/per), 1)
-		if want <= 2*n || wall > length/4 {
-			return want, nil
-		}
-		n = min(want, 32*n)
+		return nil
+	})
+	if err := flags.Parse(args); err != nil {
+		return nil, err
 	}
+	s.most = longest * s.Samples
+	if s.quick {
+		s.Samples, s.most, s.Length = 3, 3, 20*time.Millisecond
+	}
+	if flags.NArg() > 0 || s.Samples < 1 || s.Length <= 0 {
+		return nil, errors.New("want flags only, and a positive number for -samples and -time")
+	}
+	return s, nil
+}
+
+// measureAll measures the chosen cells, with the ballast and the profile.
+func (c *Comparison) measureAll(ctx context.Context, s *Settings, out io.Writer) (cells []*Cell, err error) {
+	heap := make([]byte, ballast)
+	defer runtime.KeepAlive(heap)
+	if s.cpuProfile != "" {
+		f, err := os.Create(s.cpuProfile)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return nil, err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	for _, name := range c.Cells {
+		if !s.Cells.MatchString(name) {
+			continue
+		}
+		cell, err := c.Measure(ctx, s, name)
+		if err != nil {
+			return nil, err
+		}
+		c.printCell(out, cell)
+		cells = append(cells, cell)
+	}
+	return cells, nil
 }

@@ -8,13 +8,12 @@ import (
 // Head begins every response, up to the id.
 const Head = `{"jsonrpc":"2.0","id":`
 
-// Copied is the size up to which an answer is copied behind its head, for a
-// single write. A longer answer is a write of its own.
+// Copied is the length up to which an answer is copied behind its head and sent with it. A longer one is written on its own.
 const Copied = 4 << 10
 
-// Serve is an MCP server that answers each line with prepared bytes, until the reader ends: answer finds the id and the
-// bytes from the comma behind it to the newline. A nil id has no answer. It allocates
-// nothing for a request. Requests that arrive together are answered together.
+// Serve is an MCP server that answers each line with prepared bytes, until r ends. The answer to a line is the id of
+// the request, and the bytes from the comma behind the id to the newline; a nil id sends no answer. Answers to lines
+// that arrive together are sent together. Serve allocates nothing for a request.
 func Serve(r io.Reader, w io.Writer, size int, answer func(line []byte) (id, rest []byte)) error {
 	in := bufio.NewReaderSize(r, size)
 	out := make([]byte, 0, size)

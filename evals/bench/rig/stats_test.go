@@ -40,16 +40,6 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-func TestRatiosAreByRound(t *testing.T) {
-	got := Ratios([]float64{2, 40, 6}, []float64{1, 10, 0})
-	if want := []float64{2, 4}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v: a round without a baseline has no ratio", got, want)
-	}
-	if got := Ratios([]float64{1, 2}, nil); len(got) != 0 {
-		t.Errorf("got %v without a baseline, want none", got)
-	}
-}
-
 func TestNumbersAreReadable(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{Duration(999), "999 ns"},

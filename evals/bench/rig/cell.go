@@ -1,0 +1,158 @@
+package rig
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Figure is a figure by the head of its column.
+type Figure string
+
+// Figures of a Meter. Times are in nanoseconds.
+const (
+	CPU    Figure = "cpu"
+	Wall   Figure = "wall"
+	Bytes  Figure = "B"
+	Allocs Figure = "allocs"
+)
+
+// Sample is the figures of one sample, for one operation.
+type Sample map[Figure]float64
+
+// Column is a column of the tables.
+type Column struct {
+	Figure Figure
+	Show   func(float64) string
+}
+
+var costColumns = []Column{{Wall, Duration}, {Bytes, Size}, {Allocs, Count}}
+
+// Cell has the samples of all subjects in one cell.
+type Cell struct {
+	Name    string
+	names   []string // of the subjects, in order
+	samples map[string][]Sample
+}
+
+// NewCell returns a cell without samples.
+func NewCell(name string) *Cell { return &Cell{Name: name, samples: map[string][]Sample{}} }
+
+// Add adds a sample of a subject.
+func (c *Cell) Add(subject string, s Sample) {
+	if !slices.Contains(c.names, subject) {
+		c.names = append(c.names, subject)
+	}
+	c.samples[subject] = append(c.samples[subject], s)
+}
+
+// Of returns a figure of a subject, round by round. It is empty if the figure was not measured.
+func (c *Cell) Of(subject string, f Figure) (values []float64) {
+	for _, s := range c.samples[subject] {
+		if v, ok := s[f]; ok {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// Ratios divides the CPU time of a subject by that of another one, round by round.
+func (c *Cell) Ratios(subject, by string) []float64 {
+	return ByRound(c.Of(subject, CPU), c.Of(by, CPU), func(a, b float64) float64 { return a / b })
+}
+
+// printCell prints the figures of all subjects in one cell.
+func (c *Comparison) printCell(out io.Writer, cell *Cell) {
+	columns := slices.DeleteFunc(slices.Concat(costColumns, c.Columns), func(col Column) bool {
+		return !slices.ContainsFunc(cell.names, func(name string) bool { return len(cell.Of(name, col.Figure)) > 0 })
+	})
+	heads := []string{"cpu", "±", "÷ " + c.Base, "±"}
+	for _, col := range columns {
+		heads = append(heads, string(col.Figure))
+	}
+	printRow(out, cell.Name, heads)
+	for _, name := range cell.names {
+		texts := append(certain(cell.Of(name, CPU), Duration), certain(cell.Ratios(name, c.Base), Ratio)...)
+		for _, col := range columns {
+			texts = append(texts, certain(cell.Of(name, col.Figure), col.Show)[0])
+		}
+		printRow(out, "  "+name, texts)
+	}
+	fmt.Fprintln(out)
+}
+
+// certain is the median of values and its ±, two empty texts without values.
+func certain(values []float64, show func(float64) string) []string {
+	if len(values) == 0 {
+		return []string{"", ""}
+	}
+	return []string{show(Median(values)), Percent(Spread(values))}
+}
+
+func printRow(out io.Writer, first string, texts []string) {
+	fmt.Fprintf(out, "%-26s", first)
+	for _, text := range texts {
+		fmt.Fprintf(out, " %11s", text)
+	}
+	fmt.Fprintln(out)
+}
+
+// printSummary prints a table in Markdown, with one line for each cell.
+func (c *Comparison) printSummary(out io.Writer, subjects []string, cells []*Cell) {
+	fmt.Fprintf(out, "| | %s |\n|---%s|\n", strings.Join(subjects, " | "), strings.Repeat("|---", len(subjects)))
+	for _, cell := range cells {
+		fmt.Fprintf(out, "| %s |", cell.Name)
+		for _, subject := range subjects {
+			text := "–"
+			if len(cell.samples[subject]) > 0 {
+				text = c.Summary(cell, subject)
+			}
+			fmt.Fprintf(out, " %s |", text)
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out)
+}
+
+// Duration writes nanoseconds.
+func Duration(ns float64) string {
+	switch {
+	case ns < 1e3:
+		return fmt.Sprintf("%.0f ns", ns)
+	case ns < 1e6:
+		return fmt.Sprintf("%.2f µs", ns/1e3)
+	}
+	return fmt.Sprintf("%.2f ms", ns/1e6)
+}
+
+// Ratio writes a number with two decimals.
+func Ratio(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+// Percent writes a share.
+func Percent(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) }
+
+// Size writes bytes.
+func Size(bytes float64) string {
+	switch a := math.Abs(bytes); {
+	case a < 1<<10:
+		return fmt.Sprintf("%.0f B", bytes)
+	case a < 1<<20:
+		return fmt.Sprintf("%.1f KiB", bytes/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", bytes/(1<<20))
+}
+
+// Count writes a whole number with a comma between thousands.
+func Count(v float64) string {
+	digits := fmt.Sprintf("%.0f", v)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}

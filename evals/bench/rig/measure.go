@@ -1,0 +1,162 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+	"time"
+)
+
+// Subject is a program in one cell, ready to be measured. Either Do or Weigh is set.
+type Subject struct {
+	// Do does n operations. What happens between Start and Stop of the meter counts.
+	Do    func(ctx context.Context, n int, m *Meter) error
+	Parts int // of an operation: figures are for one part; 0 is 1
+	Least int // operations in a sample
+
+	// Weigh takes the only sample, of memory.
+	Weigh func(context.Context) (Sample, error)
+
+	Close func() error
+}
+
+// cellTimeout ends a cell whose subject hangs.
+const cellTimeout = 5 * time.Minute
+
+// Measure compares the subjects in one cell.
+func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *Cell, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cellTimeout)
+	defer cancel()
+	cell := NewCell(name)
+	var timed []*entrant
+	defer func() {
+		for _, e := range timed {
+			err = errors.Join(err, e.labelled(ctx, func(context.Context) error { return e.Close() }))
+		}
+	}()
+	for _, subject := range s.Subjects {
+		e, err := c.enter(ctx, cell, subject)
+		switch {
+		case err != nil:
+			return nil, err
+		case e.Subject == nil || e.Weigh != nil:
+			continue
+		}
+		timed = append(timed, e)
+		if err := e.calibrate(ctx, s.Length); err != nil {
+			return nil, err
+		}
+	}
+	// The order rotates, so that no subject always follows the same one.
+	for round := 0; len(timed) > 0 && (round < s.Samples || round < s.most && !decided(c.Targets, cell)); round++ {
+		for i := range timed {
+			e := timed[(i+round)%len(timed)]
+			sample, err := e.sample(ctx, e.count)
+			if err != nil {
+				return nil, err
+			}
+			cell.Add(e.name, sample)
+		}
+	}
+	return cell, nil
+}
+
+// enter opens a subject in a cell. A subject that is weighed has its sample at once.
+func (c *Comparison) enter(ctx context.Context, cell *Cell, subject string) (*entrant, error) {
+	e := &entrant{cell: cell.Name, name: subject}
+	return e, e.labelled(ctx, func(ctx context.Context) (err error) {
+		if e.Subject, err = c.Open(ctx, cell.Name, subject); err != nil || e.Subject == nil || e.Weigh == nil {
+			return err
+		}
+		sample, err := e.Weigh(ctx)
+		cell.Add(subject, sample)
+		return err
+	})
+}
+
+// entrant is a subject with its name.
+type entrant struct {
+	cell, name string
+	*Subject
+	count int // operations in one sample
+}
+
+// labelled runs f with a label for profiles, and names the subject in its error.
+func (e *entrant) labelled(ctx context.Context, f func(context.Context) error) (err error) {
+	pprof.Do(ctx, pprof.Labels("subject", e.name), func(ctx context.Context) { err = f(ctx) })
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", e.cell, e.name, err)
+	}
+	return nil
+}
+
+// run does n operations, after a garbage collection.
+func (e *entrant) run(ctx context.Context, n int) (*Meter, error) {
+	runtime.GC()
+	m := &Meter{}
+	return m, e.labelled(ctx, func(ctx context.Context) error { return e.Do(ctx, n, m) })
+}
+
+func (e *entrant) sample(ctx context.Context, n int) (Sample, error) {
+	m, err := e.run(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	for figure := range m.Totals {
+		m.Totals[figure] /= float64(n * max(e.Parts, 1))
+	}
+	return m.Totals, nil
+}
+
+// calibrate finds the number of operations for a sample of about that length.
+func (e *entrant) calibrate(ctx context.Context, length time.Duration) error {
+	e.count = 1
+	if length == 0 {
+		return nil
+	}
+	for n := 1; ; {
+		m, err := e.run(ctx, n)
+		if err != nil {
+			return err
+		}
+		wall := time.Duration(m.Totals[Wall])
+		want := max(int(length/max(wall/time.Duration(n), 1)), 1)
+		if want <= 2*n || wall > length/4 {
+			e.count = max(want, e.Least)
+			return nil
+		}
+		n = min(want, 32*n) // a first operation says little about the next ones
+	}
+}
+
+// Meter measures from Start to Stop.
+type Meter struct {
+	// Totals are the costs, for all operations together. A subject may add figures of its own.
+	Totals Sample
+
+	began  time.Time
+	cpu    time.Duration
+	memory runtime.MemStats
+}
+
+// Start begins to measure.
+func (m *Meter) Start() {
+	runtime.ReadMemStats(&m.memory)
+	m.cpu, m.began = CPUTime(), time.Now()
+}
+
+// Stop sets the totals since Start.
+func (m *Meter) Stop() {
+	wall := time.Since(m.began)
+	cpu := CPUTime() - m.cpu
+	before := m.memory
+	runtime.ReadMemStats(&m.memory)
+	m.Totals = Sample{
+		CPU:    float64(cpu),
+		Wall:   float64(wall),
+		Bytes:  float64(m.memory.TotalAlloc - before.TotalAlloc),
+		Allocs: float64(m.memory.Mallocs - before.Mallocs),
+	}
+}

@@ -1,0 +1,87 @@
+package rig
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+)
+
+// Target bounds a figure in the cells whose names match.
+type Target struct {
+	Cells *regexp.Regexp
+	What  string
+	Of    func(*Cell) []float64 // round by round; empty if it was not measured
+	Limit float64
+	Show  func(float64) string
+}
+
+// values are what the target bounds in a cell, empty if it does not apply there.
+func (t *Target) values(c *Cell) []float64 {
+	if !t.Cells.MatchString(c.Name) {
+		return nil
+	}
+	return t.Of(c)
+}
+
+// apart is how many standard errors a median stands off its limit, if the verdict is not chance.
+const apart = 3
+
+// decided reports whether the samples of a cell show on which side of their limits its figures are.
+func decided(targets []Target, c *Cell) bool {
+	for _, t := range targets {
+		v := t.values(c)
+		m := Median(v)
+		if len(v) > 0 && math.Abs(m-t.Limit) < apart*math.Abs(m)*Uncertainty(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// Verdicts prints and counts verdicts.
+type Verdicts struct {
+	out             io.Writer
+	checked, missed int
+}
+
+// NewVerdicts returns verdicts that are printed to out.
+func NewVerdicts(out io.Writer) *Verdicts { return &Verdicts{out: out} }
+
+// Add prints one verdict.
+func (v *Verdicts) Add(cell, what, got, limit string, ok bool) {
+	v.checked++
+	verdict := "ok"
+	if !ok {
+		verdict = "MISSED"
+		v.missed++
+	}
+	fmt.Fprintf(v.out, "  %-24s %-31s %14s ≤ %-10s %s\n", cell, what, got, limit, verdict)
+}
+
+// targets adds the verdicts of one cell.
+func (v *Verdicts) targets(targets []Target, c *Cell) {
+	for _, t := range targets {
+		values := t.values(c)
+		if len(values) == 0 {
+			continue
+		}
+		m, got := Median(values), t.Show(Median(values))
+		if len(values) > 1 {
+			got += " ±" + Percent(Spread(values))
+		}
+		v.Add(c.Name, t.What, got, t.Show(t.Limit), m <= t.Limit)
+	}
+}
+
+// err is the error of -check.
+func (v *Verdicts) err() error {
+	switch {
+	case v.checked == 0:
+		return errors.New("-check: no target applies to what was measured")
+	case v.missed > 0:
+		return fmt.Errorf("%d of %d targets missed", v.missed, v.checked)
+	}
+	return nil
+}
