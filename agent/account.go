@@ -13,27 +13,28 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// The account of a run is its state: what was used, and what is reserved for model calls and
-// completions under way, sub-agents included. Reservations are made with the writer locked.
+// The account of a run is part of its state: what was used, and what is reserved for current
+// model calls and completions, sub-agents included. The writer is locked while a reservation is
+// made.
 
-// The bounds of a reply if tokens or costs are limited.
+// Bounds of a reply if tokens or costs are limited.
 const (
 	defaultOutput = 8192
-	leastOutput   = 64  // with less no call is made
-	lastAnswer    = 512 // what is kept for the last answer, beside what the call before it took
+	leastOutput   = 64  // with less, no call is made
+	lastAnswer    = 512 // reserved for the last answer, beyond what the call before it used
 )
 
-// ErrLimit is the error of a run that cannot pay for an answer: what Limits.Tokens or
-// Limits.Cost leave is not enough for another call of the model. The text of the error has the
-// limit, what was used of it, what the call takes, and the option to raise.
+// ErrLimit is the error of a run that cannot afford an answer: Limits.Tokens or Limits.Cost
+// leave too little for another model call. The text has the limit, what was used, what the call
+// takes, and the option to raise.
 var ErrLimit = errors.New("the run has not enough left for an answer")
 
-// ErrUncounted is the error of a run with Limits.Cost whose model does not report the tokens
-// of its replies. A model reports them in the Usage of its reply; a scripted one by agenttest.Step.Using.
+// ErrUncounted is the error of a run with Limits.Cost whose model does not report tokens.
+// Models report them in the Usage of a reply; a scripted model does with agenttest.Step.Using.
 var ErrUncounted = errors.New("the model does not report the tokens of its replies, so Limits.Cost cannot hold: " +
 	"have it report them in the Usage of its reply (agenttest.Step.Using for a script), or set Limits.Tokens, which an estimate holds")
 
-// limitError is an [ErrLimit] at a limit.
+// limitError is an [ErrLimit].
 type limitError struct {
 	stop StopReason
 	text string
@@ -42,8 +43,8 @@ type limitError struct {
 func (e *limitError) Error() string { return fmt.Sprintf("%v: %s", ErrLimit, e.text) }
 func (e *limitError) Unwrap() error { return ErrLimit }
 
-// short is the error of a run at whose limit no call of the model fits after so much input. tight is the
-// run of the limit.
+// short returns the error of a run whose limit leaves no room for a model call with so much
+// input. tight is the run with the limit.
 func (a account) short(stop StopReason, tight *engine, input int64) error {
 	taken, limits, p := tight.rec.state.Taken(), tight.rec.state.Limits, a.price()
 	limit, used, kept, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), "", fmt.Sprint(input+leastOutput)
@@ -62,7 +63,7 @@ func (a account) short(stop StopReason, tight *engine, input int64) error {
 		stop.limit(), limit, used, kept, input, least, stop.limit(), raise)}
 }
 
-// account is what a run, with the runs that it works for, has left and has to pay.
+// account answers what a run may still use, together with the runs that it works for.
 type account struct {
 	engine *engine
 	rec    *recorder // of the engine
@@ -70,7 +71,7 @@ type account struct {
 
 func (e *engine) account() account { return account{e, e.rec} }
 
-// limited reports whether a limit of this run, or of one that it works for, is as want says.
+// limited reports whether want holds for the limits of this run, or of one that it works for.
 func (e *engine) limited(want func(run.Limits) bool) bool {
 	for ; e != nil; e = e.parent {
 		if want(e.rec.state.Limits) {
@@ -83,9 +84,9 @@ func (e *engine) limited(want func(run.Limits) bool) bool {
 func limitsCost(l run.Limits) bool     { return len(l.Cost) > 0 }
 func limitsSpending(l run.Limits) bool { return l.Tokens > 0 || len(l.Cost) > 0 }
 
-// room is how many tokens of output fit a call of the model, and the limit that makes them
-// fewer than usual, with the run that has it. A call after which the run may go on leaves as much as it takes, and
-// a sub-agent leaves the run that it works for what its last answer takes.
+// room returns the tokens of output that a model call may have, and the limit that reduces
+// them, with its run. A call that need not be the last leaves as much as it takes itself; a
+// sub-agent leaves its parent enough for the last answer.
 func (a account) room(input int64, final bool) (output int64, stop StopReason, tight *engine) {
 	output, stop, tight = a.engine.agent.maxOutput(), StopOutput, a.engine
 	keep, share := int64(lastAnswer), int64(2)
@@ -113,7 +114,7 @@ func (a account) room(input int64, final bool) (output int64, stop StopReason, t
 	return output, stop, tight
 }
 
-// roomBeside is room, after a wait for other calls of the model if they leave too little.
+// roomBeside is room, but waits for other model calls to end if they leave too little.
 func (a account) roomBeside(input int64, final bool) (output int64, stop StopReason, tight *engine, err error) {
 	l := a.rec.writer
 	for {
@@ -134,7 +135,7 @@ func (a account) roomBeside(input int64, final bool) (output int64, stop StopRea
 	}
 }
 
-// lacks names the limit for which a call has to be the last one, or is [StopOutput].
+// lacks returns the limit that makes this call the last one, or [StopOutput].
 func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 	if !d.engine.limited(limitsSpending) {
 		return StopOutput, nil
@@ -149,8 +150,8 @@ func (d *dialog) lacks(c *ModelCall) (StopReason, error) {
 	return stop, err
 }
 
-// called records a call of the model, with what it may take if that is limited. It returns the
-// bound of the output, 0 for none.
+// called records a model call and its reservation. It returns the bound of the output, 0 for
+// none.
 func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (output int64, err error) {
 	change := &ledger.Called{Final: finalOf(stop), Lost: d.rec.state.Model != nil && !d.here}
 	if !d.engine.limited(limitsSpending) {
@@ -178,8 +179,8 @@ func (d *dialog) called(c *ModelCall, stop StopReason, start *ModelStart) (outpu
 	return output, nil
 }
 
-// again records that a call of the model is made again whose end is unknown: it may be paid
-// for twice.
+// again records that a model call is repeated whose outcome is unknown. It may be paid for
+// twice.
 func (d *dialog) again() error {
 	if !d.engine.limited(limitsSpending) {
 		return nil
@@ -193,7 +194,7 @@ func (d *dialog) again() error {
 	return d.rec.recordLocked(nil, &ledger.Called{Reserved: reserved, Final: d.rec.state.Final, Lost: true})
 }
 
-// settle tells the calls that wait for room that this one is over.
+// settle wakes the calls that wait for room.
 func (d *dialog) settle() {
 	if !d.asking {
 		return
@@ -206,7 +207,7 @@ func (d *dialog) settle() {
 	d.rec.writer.settled = make(chan struct{})
 }
 
-// most is what a call of the model may take.
+// most returns what a model call may use.
 func (a account) most(input, output int64) ledger.Amount {
 	amount := ledger.Amount{Tokens: input + output}
 	if p := a.price(); p.Currency != "" {
@@ -215,8 +216,7 @@ func (a account) most(input, output int64) ledger.Amount {
 	return amount
 }
 
-// refuses returns why an amount is more than the run may still take: a share of what is
-// left.
+// refuses returns an error if an amount exceeds a share of what the run may still use.
 func (a account) refuses(amount ledger.Amount, share int64) error {
 	for at := a.engine; at != nil; at = at.parent {
 		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
@@ -238,8 +238,8 @@ func (a account) refuses(amount ledger.Amount, share int64) error {
 	return nil
 }
 
-// meter counts a reply whose model does not: an estimate keeps Limits.Tokens, and nothing
-// keeps Limits.Cost.
+// meter estimates the tokens of a reply if the model did not report them. Limits.Tokens accepts
+// an estimate; Limits.Cost does not.
 func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 	if r.usage.Total > 0 || !d.engine.limited(limitsSpending) {
 		return nil
@@ -257,7 +257,8 @@ func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 	return nil
 }
 
-// price is what the model costs, zero if that is unknown; of several models, what the dearest one costs.
+// price returns the price of the model, zero if unknown. Of several models it is that of the
+// dearest.
 func (a account) price() (dearest price.Price) {
 	for _, name := range a.engine.agent.names {
 		if p, _ := cost.PriceOf(a.engine.agent.opts.Model.Prices, name); dearest.Currency == "" || cost.Most(p, 1000, 1000).Micro > cost.Most(dearest, 1000, 1000).Micro {
@@ -267,16 +268,17 @@ func (a account) price() (dearest price.Price) {
 	return dearest
 }
 
-// The size of what a model reads since its host has counted last, for a bound of its tokens: texts have three or
-// four bytes for a token, digits and dense scripts two.
+// Tokens are estimated from text that was added since the host last counted: three or four
+// bytes per token for text, two for digits and dense scripts.
 const (
 	tokenBytes   = 2
 	messageBytes = 16
 	imageBytes   = 2000 * tokenBytes
 )
 
-// inputOf bounds the tokens of a call: by what the provider has counted in the last one, and
-// what was added since. Before it has counted, an estimate with its error counts.
+// inputOf returns an upper bound of the input tokens of a call: the provider's count for the
+// last call plus what was added since. Before the first count it is an estimate with its error
+// added.
 func (d *dialog) inputOf(c *ModelCall) int64 {
 	size := d.sizeOf(c)
 	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
@@ -286,7 +288,7 @@ func (d *dialog) inputOf(c *ModelCall) int64 {
 	return estimate + estimate*15/100
 }
 
-// sizeOf is the size of a call in bytes of text, with what goes back to the host of the model.
+// sizeOf returns the bytes of text of a call, including what its provider gets back.
 func (d *dialog) sizeOf(c *ModelCall) int64 {
 	q := c.Request
 	size := int64(len(q.System))
@@ -304,7 +306,7 @@ func (d *dialog) sizeOf(c *ModelCall) int64 {
 	return size
 }
 
-// sizeOfPart is the size of a part without what only its provider gets.
+// sizeOfPart returns the size of a part, without what only its provider gets.
 func (d *dialog) sizeOfPart(p *run.Part) (size int64) {
 	switch p.Type {
 	case run.PartReasoning:
@@ -321,8 +323,8 @@ func (d *dialog) sizeOfPart(p *run.Part) (size int64) {
 	return size
 }
 
-// forget counts what completions have reserved whose process has ended: they may have used
-// all of it.
+// forget charges the reservations of completions whose process died: they may have used all of
+// it.
 func (a account) forget() error {
 	var changes []ledger.Change
 	for _, key := range slices.Sorted(maps.Keys(a.rec.state.Sampling)) {

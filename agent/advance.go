@@ -14,15 +14,15 @@ import (
 // Next says what a run waits for after a step.
 type Next struct {
 	Status    run.Status
-	Questions []*run.Question // open questions, also of sub-agents, if the run waits
-	Wake      time.Time       // when a waiting run continues without an answer; zero: never
+	Questions []*run.Question // open questions if the run waits, including those of sub-agents
+	Wake      time.Time       // when a waiting run continues without a reply; zero: never
 }
 
-// step moves the run on by one turn at most.
+// step advances the run by at most one turn.
 func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (Next, error) {
 	e, end := d.start(ctx, l, out)
 	defer end()
-	defer func() { _ = e.rec.writer.save() }() // a later process finds what is missing in doubt
+	defer func() { _ = e.rec.writer.save() }() // what is lost is in doubt for a later process
 	err := guarded("the step", func() error {
 		if err := e.engine.shape(d.output); err != nil {
 			return err
@@ -42,9 +42,9 @@ func (d *session) step(ctx context.Context, l *loaded, out func(Event) error) (N
 	return Next{Status: l.state.Status, Questions: ledger.Open(l.state), Wake: l.state.Wake}, err
 }
 
-// Begin keeps a new run in [Durable.Store], or gives the input to the run that [In] names,
-// and leaves it to [Recover] or an engine to continue with it. The error matches [ErrWaiting], [ErrRunning] or
-// [record.ErrHeld] if the run takes no input.
+// Begin stores a new run in [Durable.Store], or adds the input to the run named by [In], and
+// leaves the work to [Recover] or an engine. The error matches [ErrWaiting], [ErrRunning] or
+// [record.ErrHeld] if the run accepts no input.
 func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key, error) {
 	if a.opts.Durable.Store == nil {
 		return run.Key{}, fmt.Errorf("begin a run: %w", errNoStore)
@@ -61,7 +61,7 @@ func (a *Agent) Begin(ctx context.Context, in Input, opts ...RunOption) (run.Key
 	return l.hold.lease.Key, nil
 }
 
-// put records the first changes of a run, and no more.
+// put records the first changes of a run.
 func (d *session) put(ctx context.Context, l *loaded) error {
 	e, end := d.start(ctx, l, nil)
 	defer end()
@@ -71,12 +71,12 @@ func (d *session) put(ctx context.Context, l *loaded) error {
 	return e.rec.commit()
 }
 
-// Advance moves a run of [Durable.Store] on, as an engine does: it takes the run, moves it on by one
-// turn at most while its lease is renewed, and lets it go. An engine repeats it until
-// the run has ended or waits, and may call it in any process and at any time: the error matches
-// [record.ErrHeld] if another process has the run. If the run fails, Next says so beside the error.
-// onEvent gets the events of the step on the goroutine of the caller, each with its position;
-// nil drops them.
+// Advance advances a run of [Durable.Store] by at most one turn: it acquires the run, renews
+// its lease while it works, and releases it. An engine calls it, from any process, until the
+// run has ended or waits. The error matches [record.ErrHeld] if another process holds the run.
+// If the run fails, Next says so as well as the error.
+//
+// onEvent is called with the events of the step on the caller's goroutine; nil ignores them.
 func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (Next, error) {
 	if a.opts.Durable.Store == nil {
 		return Next{}, fmt.Errorf("advance run %q: %w", key.ID, errNoStore)
@@ -104,16 +104,16 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 			next = Next{Status: l.state.Status}
 		}
 		if next.Status.Ended() && !errors.Is(err, ErrFailed) && !errors.Is(err, ErrCancelled) {
-			next = Next{} // the store does not have the end
+			next = Next{} // the end was not stored
 		}
 	}
 	return next, err
 }
 
-// Cancel ends a run of [Durable.Store] as cancelled, and returns its status: a run that has
-// ended before stays as it is. If a process works on the run, the error matches [record.ErrHeld]: that process is told,
-// and ends the run within about a second, this process at once. [record.CancelRun] waits for it. A task that a server works
-// on for the run continues there.
+// Cancel cancels a run of [Durable.Store] and returns its status. A run that has ended stays as
+// it is. If another process holds the run, the error matches [record.ErrHeld]: that process is
+// told and ends the run within about a second; [record.CancelRun] waits for it. A task that a
+// server runs for the run is not stopped.
 func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	if a.opts.Durable.Store == nil {
 		return "", fmt.Errorf("cancel run %q: %w", key.ID, errNoStore)

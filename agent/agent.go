@@ -56,19 +56,19 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
-// Model is a language model: an [openaimodel.Model], an [anthropicmodel.Model], lc.Model for any model of
-// langchaingo, or one of the program's own.
+// Model is a language model: an [openaimodel.Model], an [anthropicmodel.Model], lc.Model for a
+// model of langchaingo, or an implementation of your own.
 //
 // [openaimodel.Model]: https://pkg.go.dev/github.com/mcpchain/mcpchain/agent/openaimodel
 // [anthropicmodel.Model]: https://pkg.go.dev/github.com/mcpchain/mcpchain/agent/anthropicmodel
 type Model = model.Model
 
-// Agent is a model with tools. It holds no state of its runs: any number of them may be under way at the same
-// time.
+// Agent is a model with tools. It has no state of runs, and may be used for any number of
+// concurrent runs.
 type Agent struct{ *recipe }
 
-// New returns an agent that uses the model, which must not be nil. It does no I/O. The error names the option
-// that does not fit.
+// New returns an agent that uses the model, which must not be nil. It does no I/O. The error
+// names the invalid option.
 func New(m Model, opts *Options) (*Agent, error) {
 	if m == nil {
 		return nil, errors.New("new agent: model is nil")
@@ -89,7 +89,7 @@ func New(m Model, opts *Options) (*Agent, error) {
 		a.renewals = newRenewer(opts.Durable.Store, opts.Durable.LeaseTTL)
 	}
 	a.window.Store(max(a.info.Window, 0))
-	if opts.Model.Prices != nil || a.info.Name == "" { // a sub-agent without prices has the prices of the agent that it works for
+	if opts.Model.Prices != nil || a.info.Name == "" { // a sub-agent without prices uses those of its parent
 		if err := a.priced(opts.Limits.Cost); err != nil {
 			return nil, fmt.Errorf("new agent: options: %w", err)
 		}
@@ -115,7 +115,7 @@ func New(m Model, opts *Options) (*Agent, error) {
 	return &Agent{a}, nil
 }
 
-// profileOf is the profile for which the schemas of tools are written.
+// profileOf returns the profile for the schemas of tools.
 func profileOf(info *model.Info) (profile.Profile, error) {
 	p := cmp.Or(info.Profile, profile.OpenAI)
 	if all := profile.All(); !slices.Contains(all, p) {
@@ -124,7 +124,7 @@ func profileOf(info *model.Info) (profile.Profile, error) {
 	return p, nil
 }
 
-// sources makes one source of all.
+// sources combines all sources.
 func sources(all []adapter.Source) (adapter.Source, error) {
 	for i, s := range all {
 		if v := reflect.ValueOf(s); s == nil || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -134,13 +134,13 @@ func sources(all []adapter.Source) (adapter.Source, error) {
 	return adapter.Merge(all...), nil
 }
 
-// Name is the name that the agent's runs are kept under.
+// Name returns the name under which the agent's runs are stored.
 func (a *Agent) Name() string { return a.opts.Name }
 
-// LeaseTTL is [Durable.LeaseTTL], completed: an engine finds out within this time that a process
-// that drives a run has ended.
+// LeaseTTL returns [Durable.LeaseTTL] or its default: how soon an engine notices that the
+// process that drives a run has died.
 func (a *Agent) LeaseTTL() time.Duration { return a.opts.Durable.LeaseTTL }
 
-// Profile is the provider for which the tools that the model gets are written:
-// the definitions of [adapter.Toolset.Catalog] for it are what the model gets.
+// Profile returns the provider for which tools are defined: the model gets the definitions of
+// [adapter.Toolset.Catalog] for it.
 func (a *Agent) Profile() profile.Profile { return a.profile }

@@ -15,11 +15,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// ErrAsk is what an [approval.Func] returns, possibly wrapped, to have a person
-// asked: the run opens a question, see [Person.Reply].
+// ErrAsk is returned, possibly wrapped, by an [approval.Func] to ask a person: the run opens a
+// question, see [Person.Reply].
 var ErrAsk = errors.New("a person is asked")
 
-// AskPerson is an [approval.Func] that has a person asked about each call.
+// AskPerson is an [approval.Func] that asks a person about each call.
 func AskPerson(context.Context, *approval.Request) (approval.Decision, error) {
 	return approval.Decision{}, ErrAsk
 }
@@ -32,9 +32,9 @@ func (t *turn) asks(calls []*ledger.Call) bool {
 	})
 }
 
-// decide decides on proposed calls, one after the other, in their order.
+// decide decides on proposed calls, in order.
 func (t *turn) decide(calls []*ledger.Call) error {
-	var decided []ledger.Change // that nobody has a say in
+	var decided []ledger.Change // decisions that need no approval
 	open := len(t.agent.opts.Hooks) == 0 && t.rec.stopped() == nil
 	for _, c := range calls {
 		j := t.tools.job(c)
@@ -53,13 +53,13 @@ func (t *turn) decide(calls []*ledger.Call) error {
 	return t.rec.record(nil, decided...)
 }
 
-// tooMany reports whether a call is beyond the limit of the run.
+// tooMany reports whether a call exceeds the limit of the run.
 func (t *turn) tooMany(c *ledger.Call) bool {
 	limit := t.rec.state.Limits.Calls
 	return c.Reply == nil && limit >= 0 && !t.engine.answers(c) && t.rec.callsBefore(c) >= limit
 }
 
-// decided says that a call runs as it was approved.
+// decided returns the change that lets a call run as it was approved.
 func (t *turn) decided(c *ledger.Call, j *job, call *adapter.Prepared) ledger.Change {
 	d := t.newDecided.one()
 	d.Call, d.Decision.Allow, d.Args = c.ID, true, call.Arguments()
@@ -114,7 +114,7 @@ func (t *turn) admit(c *ledger.Call) error {
 	return t.rec.record(nil, t.decided(c, j, call))
 }
 
-// decisionOf is the answer to an approval as a decision of the adapter.
+// decisionOf converts a reply to an approval into a decision of the adapter.
 func decisionOf(a *run.Reply) approval.Decision {
 	d := approval.Decision{Allow: a.Action == run.ActionAllow, Reason: a.Reason, Arguments: a.Arguments}
 	for scope, name := range scopeNames {
@@ -125,13 +125,13 @@ func decisionOf(a *run.Reply) approval.Decision {
 	return d
 }
 
-// scopeNames are the scopes of a decision as a run has them.
+// scopeNames are the scopes of decisions in replies.
 var scopeNames = map[approval.Scope]string{
 	approval.ScopeCall: "", approval.ScopeArguments: run.ScopeArguments, approval.ScopeTool: run.ScopeTool, approval.ScopeServer: run.ScopeServer,
 }
 
-// undecided reports whether an approval failed, which ends the run. If the person
-// wrote arguments that do not fit, the model is told.
+// undecided reports whether an approval failed, which ends the run. If the person wrote invalid
+// arguments the model is told instead.
 func undecided(err error) bool {
 	return errors.Is(err, adapter.ErrUndecided) && !errors.Is(err, adapter.ErrArguments)
 }
@@ -139,7 +139,7 @@ func undecided(err error) bool {
 // isLost reports whether the connection to a server has ended.
 func isLost(err error) bool { return errors.Is(err, mcpclient.ErrClosed) }
 
-// pause records that a server asks for input before it continues a call, and opens its questions.
+// pause records that a server needs input to continue a call, and opens its questions.
 func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
 	round := result.InputRequired
 	data, err := json.Marshal(round)
@@ -156,7 +156,7 @@ func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
 	var expires time.Time
 	s.rec.read(func(s *ledger.State) {
 		if task := s.Call(c.ID).Task; task != nil {
-			expires = task.Expires // the server may forget the task
+			expires = task.Expires // the server may discard the task
 		}
 	})
 	for _, key := range keysOf(round) {
@@ -174,8 +174,9 @@ func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
 	return s.desk.openAll(paused, asks)
 }
 
-// What a server asks and the state that it gives with it, in bytes: the run keeps both.
+// Bounds of a server's questions and the state that it sends with them, in bytes. The run
+// stores both.
 const (
-	maxRound  = 4 << 20  // at once
+	maxRound  = 4 << 20  // of one round
 	maxRounds = 64 << 20 // since the last input, of all servers and sub-agents
 )

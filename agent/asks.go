@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// keysOf are the keys of a round's questions, in a fixed order.
+// keysOf returns the sorted keys of a round's questions.
 func keysOf(round *mcp.InputRequired) []string {
 	return slices.Sorted(maps.Keys(round.Requests))
 }
@@ -25,7 +25,7 @@ func kindOf(params *mcp.ElicitParams) run.QuestionKind {
 	return run.QuestionForm
 }
 
-// goOn continues a call if all its questions are answered.
+// goOn continues a call whose questions are all answered.
 func goOn(t *turn, c *ledger.Call) (func() error, error) {
 	round, _, err := roundOf(c)
 	if err != nil {
@@ -56,7 +56,7 @@ func goOn(t *turn, c *ledger.Call) (func() error, error) {
 	return t.again(c)
 }
 
-// again sends a call: for the first time, or with the answers to its round.
+// again sends a call, with the answers to its round if it has one.
 func (t *turn) again(c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err != nil {
@@ -77,7 +77,7 @@ func (t *turn) again(c *ledger.Call) (func() error, error) {
 	})
 }
 
-// roundOf is the round of a call with its answers, nil if it has none.
+// roundOf returns the round of a call and its answers, nil if there is none.
 func roundOf(c *ledger.Call) (*mcp.InputRequired, map[string]any, error) {
 	if len(c.Round) == 0 {
 		return nil, nil, nil

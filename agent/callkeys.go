@@ -10,11 +10,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// callKeys makes the keys of idempotency of the calls of the model's next reply. A run that is restored from a
-// backup and makes a call again gives it the same key, so that a server that honours keys knows it. Runs are told
-// apart by tenant, id and the moment of their creation, and calls by the number of the reply, their place in it, their name
-// and their arguments: a model that says something else after the restore asks for another call. The number of
-// the record is not in the key, as a process that takes a run over adds records of its own.
+// callKeys returns the idempotency keys for the calls of the model's next reply. If a run is
+// restored from a backup and repeats a call, the call gets the same key, so that a server that
+// honours keys recognizes it.
+//
+// A key depends on the run (its tenant, id and creation time), the number of the reply, and the
+// call's place in it, name and arguments: if the model says something else after the restore,
+// that is another call. It does not depend on the number of the record, because a process that
+// takes over a run adds records.
 func (r *recorder) callKeys(asked []run.Part) []string {
 	var of []string
 	var replies int
@@ -44,7 +47,7 @@ func (r *recorder) callKeys(asked []run.Part) []string {
 // callKeySize is the length of a key.
 const callKeySize = 32
 
-// lengthened appends texts, each behind its length.
+// lengthened appends texts, each preceded by its length.
 func lengthened(to []byte, texts ...string) []byte {
 	for _, t := range texts {
 		to = append(binary.AppendUvarint(to, uint64(len(t))), t...)

@@ -15,15 +15,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// job is a call as this process runs it.
+// job is a call that this process runs.
 type job struct {
 	about Call
 	call  *adapter.Prepared // nil: it cannot run, because of err
 	err   error
 	asked llms.ToolCall     // as the model wrote it
-	named llms.FunctionCall // of asked
+	named llms.FunctionCall // function of asked
 
-	result  *run.Part // once it has one, for an observer
+	result  *run.Part // for observers, once there is one
 	failure error     // of the call, not of the tool
 }
 
@@ -47,8 +47,8 @@ func (j *job) run(ctx context.Context, opts callOptions) *adapter.Result {
 // sendFunc sends a call, for the first time or again.
 type sendFunc func(*job, context.Context, callOptions) *adapter.Result
 
-// intend notes that a call is about to be sent, and returns what sends it.
-// See [turn.start], which records that.
+// intend records that a call is about to be sent, and returns the function that sends it. See
+// [turn.start], which commits the record.
 func (t *turn) intend(c *ledger.Call, j *job, send sendFunc) (func() error, error) {
 	if t.holds(c, j) {
 		return nil, nil
@@ -63,7 +63,7 @@ func (t *turn) intend(c *ledger.Call, j *job, send sendFunc) (func() error, erro
 	return func() error { return t.sender.perform(c, j, send) }, nil
 }
 
-// sender sends the calls of a turn, and records what becomes of them.
+// sender sends the calls of a turn and records their outcomes.
 type sender struct {
 	engine  *engine
 	rec     *recorder
@@ -76,7 +76,7 @@ type sender struct {
 	finding *finding
 }
 
-// perform sends a call and records what comes of it.
+// perform sends a call and records the outcome.
 func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 	ctx, end := s.callContext(j)
 	defer end()
@@ -86,10 +86,10 @@ func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 	return s.execute(ctx, j, func(ctx context.Context) error { return s.sent(ctx, c, j, send) })
 }
 
-// sent sends a call in its own context.
+// sent sends a call with a context of its own.
 func (s *sender) sent(ctx context.Context, c *ledger.Call, j *job, send sendFunc) error {
 	start := s.rec.writer.now()
-	if j.call.Tool().Native() { // options have requests checked
+	if j.call.Tool().Native() { // options make the connection check requests
 		if err := s.rec.writer.confirm(ctx); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *sender) sent(ctx context.Context, c *ledger.Call, j *job, send sendFunc
 	}
 	switch {
 	case s.rec.ended() != nil && result.Err != nil:
-		return s.rec.ended() // what became of the call is in doubt
+		return s.rec.ended() // the outcome of the call is in doubt
 	case undecided(result.Err):
 		return result.Err
 	case result.InputRequired != nil:
@@ -110,7 +110,7 @@ func (s *sender) sent(ctx context.Context, c *ledger.Call, j *job, send sendFunc
 		return s.askSignIn(c, needed)
 	}
 	s.engine.noteLost(j, result)
-	late := errors.Is(result.Err, context.DeadlineExceeded) // another try would take as long
+	late := errors.Is(result.Err, context.DeadlineExceeded) // another attempt would take as long
 	if result.Interrupted() && !late && c.Task == nil && c.Tries+1 < maxResends && j.repeatable() {
 		j.failure = result.Err
 		return nil // it is sent again, see doubt
@@ -118,19 +118,19 @@ func (s *sender) sent(ctx context.Context, c *ledger.Call, j *job, send sendFunc
 	return s.outcome(j, result, s.rec.writer.since(start))
 }
 
-// withheld is what the history has of a call whose result a hook has failed on: the hook may be
-// there to keep the text from the model.
+// withheld replaces a result for which a hook has failed, as the hook may be there to keep the
+// text from the model.
 const withheld = "Error: the call of %s ended, and its result is withheld: a check of it failed."
 
-// maxResult bounds a result that is kept with its run, as JSON.
+// maxResult bounds the JSON of a result that is stored with its run.
 const maxResult = 32 << 20
 
-// notKeptResult is what the history has of a call whose result is too large.
+// notKeptResult replaces a result that is too large.
 const notKeptResult = "Error: the call of %s ended, and its result is left out: it has %d MiB, and at most %d are kept with a run."
 
-// tooLarge is the size of a result that is too large to be kept, 0 for others.
+// tooLarge returns the size of a result that is too large to be stored, 0 for others.
 func (s *sender) tooLarge(p *run.Part) int {
-	if s.rec.writer.journal == nil || partSize(p) <= maxResult/6 { // a byte of text takes six as JSON at most
+	if s.rec.writer.journal == nil || partSize(p) <= maxResult/6 { // a byte of text is at most six bytes of JSON
 		return 0
 	}
 	if data, err := p.MarshalJSON(); err == nil && len(data) > maxResult {
@@ -166,7 +166,7 @@ func (s *sender) outcome(j *job, result *adapter.Result, d time.Duration) error 
 	})
 	err := s.rec.record(end, append(changes, outcome)...)
 	if failed != nil {
-		return failed // that the call ended is known nevertheless
+		return failed // it is known nevertheless that the call ended
 	}
 	return err
 }
@@ -175,8 +175,8 @@ func (s *sender) outcome(j *job, result *adapter.Result, d time.Duration) error 
 const noForms = "it asks the user, and its client has no handler for that: connect with adapter.WithSource, " +
 	"for questions that come to Options.Reply, or set Elicitation of mcpclient.Options"
 
-// adviceOf is what the host can do about a call that failed because its server could not ask, ""
-// if that is not known.
+// adviceOf returns what the host can do about a call that failed because its server could not
+// ask, "" if unknown.
 func adviceOf(result *adapter.Result) string {
 	if !result.IsError || result.Tool == nil || result.Tool.Native() {
 		return ""
@@ -199,7 +199,7 @@ func adviceOf(result *adapter.Result) string {
 	return ""
 }
 
-// refuse records why a call does not run, for the model.
+// refuse records, for the model, why a call does not run.
 func (s *sender) refuse(j *job, err error) error {
 	switch {
 	case s.rec.ended() != nil:
@@ -212,7 +212,8 @@ func (s *sender) refuse(j *job, err error) error {
 	return s.outcome(j, result, 0)
 }
 
-// refused is what the model reads of a call that does not run. A run in which it searches for tools names no others.
+// refused returns what the model reads about a call that does not run. A run in which the model
+// searches for tools lists no other names.
 func (s *sender) refused(j *job, err error) *adapter.Result {
 	catalog, asked := s.tools.offered(), j.asked
 	if j.about.Server == keptServer {
@@ -238,8 +239,8 @@ func (s *sender) stop(j *job, answer *string) error {
 	return s.rec.record([]Event{&ToolEnd{Call: s.tools.about(j), Part: part, Result: result}}, &ledger.Outcome{Call: j.about.ID, Result: part, Stop: answer})
 }
 
-// isParked reports whether a call was parked while it was under way. It may even be over: a
-// question of it could not be answered.
+// isParked reports whether a call was parked while it was in progress. The call may even have
+// ended, because a question of it could not be answered.
 func (s *sender) isParked(call string) (ok bool) {
 	s.rec.read(func(s *ledger.State) {
 		at := s.Call(call).At
@@ -248,5 +249,5 @@ func (s *sender) isParked(call string) (ok bool) {
 	return ok
 }
 
-// notMade is what the history has of a call that was not sent when a hook ended the run.
+// notMade is the result of a call that was not sent because a hook ended the run.
 const notMade = "The call was not made: the run was stopped."

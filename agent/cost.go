@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// priced refuses a model whose cost is limited and cannot be told.
+// priced returns an error if the cost is limited and the model has no price.
 func (a account) priced() error {
 	for p := a.engine; p != nil; p = p.parent {
 		if err := a.engine.agent.priced(p.rec.state.Limits.Cost); err != nil {
@@ -19,7 +19,8 @@ func (a account) priced() error {
 	return nil
 }
 
-// priced refuses limits of the cost that cannot hold, and says which option to set.
+// priced returns an error for limits of the cost that cannot be enforced. It names the option
+// to set.
 func (r *recipe) priced(limits map[string]int64) error {
 	for _, name := range r.names {
 		if err := r.pricedAs(name, limits); err != nil {
@@ -44,14 +45,14 @@ func (r *recipe) pricedAs(name string, limits map[string]int64) error {
 	return fmt.Errorf("Limits.Cost: %w", err)
 }
 
-// cost is what a reply took, nil if its price is unknown.
+// cost returns the cost of a reply, nil if its price is unknown.
 func (a account) cost(model string, used run.Spent) map[string]int64 {
 	tokens := cost.Tokens{
 		Input: used.Input, Cached: used.Cached, CacheWrite: used.CacheWrite, Output: used.Output, Reasoning: used.Reasoning,
 	}
 	prices := a.engine.agent.opts.Model.Prices
 	amount, ok := cost.Of(prices, model, tokens)
-	if !ok { // providers answer with the dated name of a model
+	if !ok { // providers reply with the dated name of a model
 		asked := a.engine.agent.modelName()
 		for _, name := range a.engine.agent.names {
 			if name != "" && strings.HasPrefix(model, name) {
@@ -66,8 +67,8 @@ func (a account) cost(model string, used run.Spent) map[string]int64 {
 	return map[string]int64{amount.Currency: amount.Micro}
 }
 
-// Reserve refuses a completion that may take more than half of what is left of the run's
-// limits: the model needs the rest to answer. A reservation is durable before the model is asked.
+// Reserve refuses a completion that may take more than half of what the run's limits leave: the
+// model needs the rest to answer. A reservation is durable before the model is asked.
 func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error) {
 	if !a.engine.limited(limitsSpending) {
 		return func(took cost.Charge) { a.charge(took, nil) }, nil
@@ -95,7 +96,8 @@ func (a account) hold(r *ledger.Reserved) error {
 	return a.rec.recordLocked(nil, r)
 }
 
-// charge records what a completion took. One that took nothing was not made: a person has to review it first, or refused it.
+// charge records the usage of a completion. If it is zero the model was not asked: a person has
+// to review the request first, or refused it.
 func (a account) charge(took cost.Charge, settles *string) {
 	t := took.Tokens
 	spent := run.Spent{Input: t.Input, Output: t.Output, Total: t.Input + t.Output, Cached: t.Cached, CacheWrite: t.CacheWrite, Reasoning: t.Reasoning}
@@ -108,5 +110,5 @@ func (a account) charge(took cost.Charge, settles *string) {
 	if took.Cost.Currency != "" {
 		spent.Cost = map[string]int64{took.Cost.Currency: took.Cost.Micro}
 	}
-	_ = a.rec.record(nil, &ledger.Charged{Spent: spent, Settles: settles}) // a run that is over has counted it as lost
+	_ = a.rec.record(nil, &ledger.Charged{Spent: spent, Settles: settles}) // a run that has ended has counted it as lost
 }

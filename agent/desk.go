@@ -12,14 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// desk opens the questions of a run, and closes them with their answers. It asks nobody but [Person.Reply].
+// desk opens the questions of a run, and closes them with their replies. It asks nobody except
+// through [Person.Reply].
 type desk struct {
 	rec   *recorder
 	agent *recipe
 	above *desk // of the run that a sub-agent works for, nil at the root
 }
 
-// below is the desk of the sub-agent that works on a call.
+// below returns the desk of the sub-agent that works on a call.
 func (d *desk) below(call string, sub *SubAgent) *desk {
 	return &desk{rec: d.rec.below(call, sub.Tool().Definition().Name), agent: sub.under(d.agent), above: d}
 }
@@ -27,8 +28,8 @@ func (d *desk) below(call string, sub *SubAgent) *desk {
 // open opens a question.
 func (d *desk) open(q *run.Question) error { return d.openAll(nil, []*run.Question{q}) }
 
-// openAll records changes and opens questions, all at once. Beyond the limit of open
-// questions the run fails.
+// openAll records changes and opens questions together. It fails the run if too many questions
+// are open.
 func (d *desk) openAll(changes []ledger.Change, asks []*run.Question) error {
 	d.rec.writer.mu.Lock()
 	defer d.rec.writer.mu.Unlock()
@@ -53,7 +54,7 @@ func (d *desk) openLocked(changes []ledger.Change, asks []*run.Question) error {
 	return d.rec.recordLocked(events, changes...)
 }
 
-// askOf makes a question that a server asks in an open call.
+// askOf returns a question that a server asks during a call.
 func (d *desk) askOf(server string, call *Call) *run.Question {
 	q := &run.Question{ID: "now", Server: server, Path: d.rec.path}
 	if call != nil {
@@ -62,7 +63,7 @@ func (d *desk) askOf(server string, call *Call) *run.Question {
 	return q
 }
 
-// atHandFunc is Options.Person.Reply of the agent or of one that it works for.
+// atHandFunc returns Options.Person.Reply of the agent or of the nearest parent.
 func (d *desk) atHandFunc() func(context.Context, *run.Question) (run.Reply, error) {
 	for ; d != nil; d = d.above {
 		if d.agent.opts.Person.Reply != nil {
@@ -72,7 +73,7 @@ func (d *desk) atHandFunc() func(context.Context, *run.Question) (run.Reply, err
 	return nil
 }
 
-// ask asks Options.Person.Reply, and completes what it says. It returns nil if that does not answer.
+// ask calls Options.Person.Reply and completes its reply. It returns nil if there is none.
 func (d *desk) ask(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	var a run.Reply
 	err := guarded("answer callback", func() (err error) {
@@ -90,16 +91,16 @@ func (d *desk) ask(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	return &a, run.Check(q, a, time.Now())
 }
 
-// answered records an answer to an open question of this run or its sub-agents.
+// answered records a reply to an open question of this run or its sub-agents.
 func (d *desk) answered(a run.Reply) error {
 	q := d.rec.question(a.Question)
 	if q == nil {
-		return d.answeredBelow(a) // or it was closed meanwhile
+		return d.answeredBelow(a) // or it was closed in the meantime
 	}
 	return d.closeAsk(q, a)
 }
 
-// closeAsk records the answer to a question of this run, if that is still open.
+// closeAsk records the reply to a question of this run, if that is still open.
 func (d *desk) closeAsk(q *run.Question, a run.Reply) error {
 	value, err := valueOf(q, a)
 	if err != nil {
@@ -113,8 +114,8 @@ func (d *desk) closeAsk(q *run.Question, a run.Reply) error {
 	return d.rec.recordLocked([]Event{&Replied{Question: q, Reply: a}}, &ledger.Replied{Reply: a, Value: value})
 }
 
-// warnOfUnused shows which answers came too late: a question that a server asked in an open call
-// ends with the process of the call.
+// warnOfUnused reports replies that came too late: a question that a server asked during a call
+// ends with the process that made the call.
 func (d *desk) warnOfUnused(answers []run.Reply) {
 	for _, q := range ledger.Open(d.rec.state) {
 		if !q.Survives && slices.ContainsFunc(answers, func(a run.Reply) bool { return a.Question == q.ID }) {
@@ -123,10 +124,10 @@ func (d *desk) warnOfUnused(answers []run.Reply) {
 	}
 }
 
-// unused is the warning that an answer reached no server.
+// unused warns that a reply reached no server.
 const unused = "the answer to the question %s about %s was not used: the call that asked ended with its process"
 
-// answeredBelow records an answer to a question of a sub-agent, which then continues.
+// answeredBelow records a reply to a question of a sub-agent, which then continues.
 func (d *desk) answeredBelow(a run.Reply) error {
 	call, sub := d.asksBelow(a.Question)
 	if sub == nil {
@@ -139,7 +140,8 @@ func (d *desk) answeredBelow(a run.Reply) error {
 	return child.rec.record(nil, &ledger.Woken{})
 }
 
-// asksBelow finds the sub-agent that a question comes from, or one that it works for.
+// asksBelow finds the direct sub-agent that asks a question, or that works above the one that
+// does.
 func (d *desk) asksBelow(ask string) (call string, sub *SubAgent) {
 	d.rec.read(func(s *ledger.State) {
 		for _, c := range s.Calls {
@@ -151,7 +153,7 @@ func (d *desk) asksBelow(ask string) (call string, sub *SubAgent) {
 	return call, sub
 }
 
-// valueOf is the answer as the server gets it, nil if no server waits for it.
+// valueOf returns the reply as the server gets it, nil if no server waits for it.
 func valueOf(q *run.Question, a run.Reply) (json.RawMessage, error) {
 	if q.Elicit == nil {
 		return nil, nil
@@ -178,11 +180,11 @@ func (d *desk) suspend() error {
 	return d.rec.record([]Event{&Suspended{Questions: asks, Wake: wake}}, &ledger.Suspended{Wake: wake})
 }
 
-// notKept is the warning that only the caller can continue a run that waits.
+// notKept warns that only the caller can continue a waiting run.
 const notKept = "the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; " +
 	"set one of them, or continue Result.State by Agent.ResumeState"
 
-// wake takes answers and the end of questions into a waiting run, which continues if there are
+// wake adds replies and expiries of questions to a waiting run. The run continues if there are
 // any.
 func (d *desk) wake(answers []run.Reply) error {
 	now, goes := time.Now(), len(answers) > 0
@@ -213,8 +215,8 @@ func (d *desk) wake(answers []run.Reply) error {
 	return d.rec.record(nil, &ledger.Woken{})
 }
 
-// refusalsFirst puts refusals before other answers: a sign-in that a person accepts is for
-// all calls without an answer. The first answer to a question counts.
+// refusalsFirst sorts refusals before other replies, because an accepted sign-in settles all
+// calls that have no reply. The first reply to a question counts.
 func refusalsFirst(answers []run.Reply) []run.Reply {
 	var refusals, others []run.Reply
 	asked := map[string]bool{}
@@ -231,8 +233,8 @@ func refusalsFirst(answers []run.Reply) []run.Reply {
 	return append(refusals, others...)
 }
 
-// forTree returns the same answer to the other questions of the run and its sub-agents, if it accepts a sign-in
-// that these are for, too.
+// forTree returns the same reply for other questions of the run and its sub-agents that ask for
+// the same sign-in, if it accepts it.
 func (d *desk) forTree(a run.Reply) (others []run.Reply) {
 	if a.Action != run.ActionAccept {
 		return nil
@@ -250,10 +252,10 @@ func (d *desk) forTree(a run.Reply) (others []run.Reply) {
 	return others
 }
 
-// unanswered is the reason of an answer that no person has given.
+// unanswered is the reason in a reply that no person gave.
 const unanswered = "no person answered in time"
 
-// expired is the answer to a question that came to its end.
+// expired returns the reply to an expired question.
 func expired(q *run.Question, now time.Time) run.Reply {
 	a := run.Reply{Question: q.ID, Reason: unanswered, At: now.UTC().Truncate(time.Millisecond)}
 	switch q.Kind {

@@ -15,48 +15,53 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Discover says when a model searches for its tools, and how it gets what it finds. The zero value is valid.
+// Discover says when a model searches for its tools, and how it gets what it finds. The zero
+// value is valid.
 //
-// The model then has a tool search_tools and, in its instructions, a directory of the servers. A search covers
-// all tools of the agent, so what a toolset keeps from models is never found; a tool that was not found cannot be
-// called. What was found is kept with the run, in that order: it is the same in another process and after a
-// compaction. Sub-agents find tools of their own.
+// A model that searches has a tool search_tools, and an overview of the servers in its
+// instructions. Searches cover the tools that the agent offers, so they never find a tool that
+// a toolset hides from models; a tool that was not found cannot be called. The found tools are
+// stored with the run, in order, and stay the same in another process and after a compaction.
+// Sub-agents search for themselves.
 type Discover struct {
-	// Above is how much of the model's window all definitions together may take: beyond that the model
-	// searches. It is looked at before the first model call of an input; a run that has begun to search continues
-	// to. A model whose window is unknown counts as one of 128,000 tokens. Default 0: 0.05, which is 5 %, but
-	// at least 1,000 tokens; negative: the model never searches.
+	// Above is the share of the model's window that all definitions together may take before
+	// the model has to search. It is evaluated before the first model call of an input; a run
+	// that searches continues to. An unknown window counts as 128,000 tokens. Default 0: 5 %,
+	// but at least 1,000 tokens; negative: the model never searches.
 	Above float64
 
-	// By says how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall] for
-	// models whose hosts lose their cache of a conversation when a tool is added, see model.Info.ToolsFirst.
-	// [DiscoveryHost] has OpenAI and Anthropic put what was found into the conversation, by their own
-	// support of such searches; models without it have the tools as by [DiscoveryNative].
+	// By says how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall]
+	// for models whose hosts lose their cache of a conversation when a tool is added, see
+	// model.Info.ToolsFirst. With [DiscoveryHost] OpenAI and Anthropic add what was found to
+	// the conversation by their own tool search; for other models it is the same as
+	// [DiscoveryNative].
 	By Discovery
 
-	// Always reports which tools the model has from the beginning. Default: functions that say so
-	// ([adapter.FuncOptions].Listed), as those of a skillset do. The tool of a structured answer is always there.
+	// Always reports which tools the model has without a search. Default: functions with
+	// [adapter.FuncOptions].Listed, such as those of a skillset. The tool of a structured
+	// output is always there.
 	Always func(*adapter.Tool) bool
 
-	// Rank orders tools by how well they fit a query, the best first, by embeddings for instance. Its order is
-	// merged with that of the index: by reciprocal ranks, 100 of each. Tools that it was not given do not
-	// count. With an error, or a panic, the order of the index holds, and a [Warning] says so. Default: none.
+	// Rank orders tools by how well they match a query, the best first, for example with
+	// embeddings. Its order is merged with that of the index by the reciprocal ranks of the
+	// first 100 of each; tools that it was not given are ignored. After an error or a panic
+	// only the index counts, with a [Warning]. It may be called concurrently. Default: none.
 	Rank func(ctx context.Context, query string, tools []*adapter.Tool) ([]*adapter.Tool, error)
 }
 
-// Discovery says how a model gets at tools that it searches.
+// Discovery says how a model gets the tools that it finds.
 type Discovery string
 
-// The ways in which a model gets what a search finds.
+// The ways in which a model gets what it finds.
 const (
 	DiscoveryNative = Discovery(ledger.DiscoveryNative) // as tools of its own
-	DiscoveryCall   = Discovery(ledger.DiscoveryCall)   // as definitions, and calls it by one tool
-	DiscoveryHost   = Discovery(ledger.DiscoveryHost)   // as native, from its host in the results of searches, if the host takes that
+	DiscoveryCall   = Discovery(ledger.DiscoveryCall)   // as definitions in the result; it calls them through one tool
+	DiscoveryHost   = Discovery(ledger.DiscoveryHost)   // as native, through its host's tool search if it has one
 )
 
 func (o *Discover) check() error {
 	switch {
-	case !(o.Above <= 1): // not a number, too
+	case !(o.Above <= 1): // also refuses NaN
 		return fmt.Errorf("options: Discover.Above is %v; give a share of the window up to 1, 0 for 0.05, or a negative number for never", o.Above)
 	case !slices.Contains([]Discovery{"", DiscoveryNative, DiscoveryCall, DiscoveryHost}, o.By):
 		return fmt.Errorf("options: Discover.By is %q; want %q, %q or %q", o.By, DiscoveryNative, DiscoveryCall, DiscoveryHost)
@@ -66,12 +71,12 @@ func (o *Discover) check() error {
 
 const (
 	defaultShare  = 0.05
-	defaultWindow = 128_000 // tokens, of a model that names none
+	defaultWindow = 128_000 // in tokens, of a model that names none
 	leastTokens   = 1_000   // of definitions: a search for fewer costs more than it saves
 )
 
-// discover decides before the first model call of an input if the model has to search for tools, and adds those that
-// it has always.
+// discover decides before the first model call of an input whether the model has to search, and
+// then adds the tools that it always has.
 func (d *dialog) discover() error {
 	s := d.rec.state
 	begins := s.Model == nil && s.Spent.Turns == s.Before.Turns
@@ -93,7 +98,7 @@ func (d *dialog) discover() error {
 	return d.rec.record(nil, change)
 }
 
-// discovery is how the model gets what it finds if the options do not say.
+// discovery returns how the model gets what it finds, by default.
 func (r *recipe) discovery() ledger.Discovery {
 	if r.info.ToolsFirst {
 		return ledger.DiscoveryCall
@@ -119,7 +124,7 @@ func (d *dialog) tooMany() bool {
 	return float64(w.tokens) > limit
 }
 
-// weight is what the definitions of a catalog take in a request.
+// weight is the size of a catalog's definitions in a request.
 type weight struct {
 	catalog *adapter.Catalog
 	tokens  int64
@@ -149,13 +154,13 @@ func (d *dialog) always(to *ledger.Offered) error {
 	})
 }
 
-// isAnswer reports the tool of a structured answer, which every request has.
+// isAnswer reports whether t is the tool of a structured output, which every request has.
 func isAnswer(t *adapter.Tool) bool {
 	return t.Server() == answerServer && t.Definition().Name == answerTool
 }
 
-// namer gives names to the tools that a run adds: the name of a tool in its catalog may change when servers join, and
-// in the run it may not.
+// namer names the tools that a run adds. A tool's name in the catalog may change when servers
+// join; in the run it must not.
 type namer struct {
 	state *ledger.State
 	taken map[string]bool // in lower case
@@ -171,7 +176,7 @@ func newNamer(s *ledger.State) *namer {
 
 var errFull = fmt.Errorf("no more than %d tools can be added to a conversation", ledger.MaxOffered)
 
-// add adds a tool to a change, unless the run has it already. It reports whether it did.
+// add adds a tool to a change, and reports whether the run did not have it.
 func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (bool, error) {
 	server, name := t.Server(), t.Definition().Name
 	same := func(o ledger.OfferedTool) bool { return o.Server == server && o.Tool == name }
@@ -191,10 +196,11 @@ func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (bool, error) {
 	return true, nil
 }
 
-// maxToolName is how long a name may be for providers, in bytes. Names of a catalog are ASCII.
+// maxToolName is the longest name that providers accept, in bytes. Names in a catalog are
+// ASCII.
 const maxToolName = 64
 
-// present finds a tool that the run has added, as it is now.
+// present returns the present version of a tool that the run has added.
 func (d *dialog) present(t *ledger.OfferedTool) (*adapter.Tool, error) {
 	if reads(t) {
 		return d.engine.agent.reader.source.Tool(), nil
@@ -207,18 +213,18 @@ func (d *dialog) present(t *ledger.OfferedTool) (*adapter.Tool, error) {
 	return tool, err
 }
 
-// offer is the tools of a catalog as the model gets them.
+// offer has the tools of a catalog as the model gets them.
 type offer struct {
 	catalog *adapter.Catalog
 	tools   []model.Tool // all
 
-	of    *adapter.Catalog // with what follows
+	of    *adapter.Catalog // the source of the following fields
 	by    ledger.Discovery
-	added int // tools of the run
+	added int // number of tools that the run has added
 	shown []model.Tool
 }
 
-// all returns the tools of a catalog, in its order. The caller may not change them.
+// all returns the tools of a catalog, in its order. The caller must not modify them.
 func (o *offer) all(c *adapter.Catalog) []model.Tool {
 	if o.catalog != c {
 		o.catalog, o.tools = c, definitions(c)
@@ -226,7 +232,8 @@ func (o *offer) all(c *adapter.Catalog) []model.Tool {
 	return slices.Clip(o.tools)
 }
 
-// tools are the tools of a request: those that the run has added stand behind all others, in their order.
+// tools returns the tools of a request. Those that the run has added follow the others, in the
+// order of their addition.
 func (d *dialog) tools() []model.Tool {
 	s, o := d.rec.state, &d.offer
 	all := o.all(d.engine.catalog)
@@ -278,15 +285,15 @@ func (d *dialog) tools() []model.Tool {
 	return slices.Clip(o.shown)
 }
 
-// The bounds of the directory, in bytes.
+// Bounds of the overview, in bytes.
 const (
 	maxDirectory = 4 << 10
-	maxAboutEach = 120 // of what a server says of itself
-	maxGroups    = 8   // of a server
+	maxAboutEach = 120 // of a server's description of itself
+	maxGroups    = 8   // per server
 )
 
-// directory tells a model what tools there are. What servers say of themselves is quoted, so that no server can say
-// something in the name of another.
+// directory returns the overview of tools for the model. It quotes what servers say about
+// themselves, so that no server can speak for another.
 func directory(c *adapter.Catalog, by ledger.Discovery) string {
 	type entry struct {
 		about  string
@@ -345,12 +352,12 @@ func directory(c *adapter.Catalog, by ledger.Discovery) string {
 	return b.String()
 }
 
-// oneLine is a text of others as one line, cut.
+// oneLine returns foreign text on one line, shortened.
 func oneLine(text string, most int) string {
 	return excerpt.CutAt(strings.Join(strings.Fields(plainText(excerpt.CutAt(text, 4*most))), " "), most)
 }
 
-// proposed makes the calls of the turn from a reply.
+// proposed returns the calls of the turn from a reply.
 func (d *dialog) proposed(asked []run.Part) []ledger.Call {
 	calls, keys := make([]ledger.Call, len(asked)), d.rec.callKeys(asked)
 	for i := range asked {
@@ -365,8 +372,9 @@ func (d *dialog) proposed(asked []run.Part) []ledger.Call {
 	return calls
 }
 
-// meant is the tool that the model means by a name, and the arguments for it, which are of another call if it calls by call_tool.
-// Tools that it has not found are none.
+// meant returns the tool that the model means by a name, its own name and its arguments. If the
+// model calls through call_tool, these are in the arguments of that call. Tools that the model
+// has not found are nil.
 func (d *dialog) meant(name, arguments string) (*adapter.Tool, string, string) {
 	s := d.rec.state
 	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {

@@ -8,33 +8,33 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// DoubtPolicy says what becomes of a call that was under way when its process ended, if
-// it cannot be sent again without harm.
+// DoubtPolicy says what to do about a call that was in progress when its process died, if it
+// cannot safely be sent again.
 type DoubtPolicy string
 
 const (
-	// DoubtTellModel lets the model know that the call may or may not have run.
+	// DoubtTellModel tells the model that the call may have run.
 	DoubtTellModel DoubtPolicy = ""
 
 	// DoubtAsk asks a person whether it ran.
 	DoubtAsk DoubtPolicy = "ask"
 
-	// DoubtFail ends the run.
+	// DoubtFail fails the run.
 	DoubtFail DoubtPolicy = "fail"
 )
 
-// How often a call is sent, with the same key: by one process whose connection breaks,
-// and by all that end while it is under way.
+// How often a call is sent with the same key: by one process whose connection breaks, and in
+// total by processes that die while it is in progress.
 const (
 	maxResends = 5
 	maxTries   = 32
 )
 
-// unknown is what a model is told of a call in doubt.
+// unknown is what a model is told about a call in doubt.
 const unknown = "It is unknown whether the call ran: the work on it ended before its result came. Check before you repeat it."
 
-// doubt resolves a call that was sent and has no outcome: it was under way when its
-// process ended, or its connection did. It is sent again only if that does no harm.
+// doubt resolves a call that was sent and has no outcome, because its process or its connection
+// died. It is sent again only if that is safe.
 func doubt(t *turn, c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err == nil && c.Tries < maxTries && j.repeatable() {
@@ -54,7 +54,7 @@ func doubt(t *turn, c *ledger.Call) (func() error, error) {
 	return nil, t.sender.outcome(j, inDoubt(j, unknown), 0)
 }
 
-// repeatable reports whether sending the call again does it at most once, or no harm.
+// repeatable reports whether the call can be sent again without doing anything twice.
 func (j *job) repeatable() bool {
 	t := j.call.Tool()
 	return t.Repeatable() || t.HonoursKeys()

@@ -13,17 +13,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// session drives a run in this process until it is over or waits.
+// session drives a run in this process until it has ended or waits.
 type session struct {
 	agent  *Agent
-	output *output // what the caller wants of the answer; nil: whatever the run says
+	output *output // the structured output that the caller wants; nil: what the run says
 
-	warnings []*Warning // of the work that has ended
-	window   *WindowUse // of its last model call
-	unkept   run.Status // of the run in its store, if the last changes could not be kept there
+	warnings []*Warning // of earlier work
+	window   *WindowUse // of the last model call
+	unkept   run.Status // status of the run in its store, if the last changes could not be stored
 
-	// load makes the state: a new one, or one of the store. It may be called once for
-	// each time that the session is driven.
+	// load returns the run: a new one, or one of the store. It is called once each time the
+	// session is driven.
 	load func(context.Context) (*loaded, error)
 }
 
@@ -31,26 +31,26 @@ type session struct {
 type loaded struct {
 	state   *ledger.State
 	hold    *hold   // nil: it is not held in a store
-	journal journal // nil: nothing is kept
+	journal journal // nil: nothing is stored
 	first   []ledger.Change
 	answers []run.Reply // that it had when it was loaded
-	counted tally       // of the history
+	counted tally       // tokens of the history
 }
 
-// Events gives the input to the model and returns what happens until it has answered,
-// or the run waits. The last pair holds an [*Output] or a [*Suspended], or an error and no
-// event. Without [In], each range is a run of its own, which calls its tools again.
+// Events gives the input to the model and yields events until the run has ended or waits. The
+// last pair has an [*Output] or a [*Suspended], or an error and no event. Without [In], each
+// range is a run of its own and calls tools again.
 //
-// The run continues while the body of the range works on an event, up to its next event. Leaving the range cancels
-// the work of this process on the run; Events then waits for tool calls, callbacks and the model to return. With
-// [Durable.Store] the run can be resumed.
+// The run continues while the loop body handles an event, up to its next event. Leaving the
+// loop cancels this process's work on the run; Events then waits for tool calls, callbacks and
+// the model to return. With [Durable.Store] the run can be resumed.
 //
-// The messages must not be changed before the range is over.
+// The messages must not be modified before the loop ends.
 func (a *Agent) Events(ctx context.Context, in Input, opts ...RunOption) iter.Seq2[Event, error] {
 	return a.begin(in, opts).events(ctx)
 }
 
-// begin is a session for an input.
+// begin returns a session for an input.
 func (a *Agent) begin(in Input, opts []RunOption) *session {
 	d := &session{agent: a}
 	d.load = func(ctx context.Context) (*loaded, error) {
@@ -74,10 +74,10 @@ func (a *Agent) begin(in Input, opts []RunOption) *session {
 	return d
 }
 
-// create begins a run in the store, or gives the input to the run of that name.
+// create creates a run in the store, or adds the input to the run with that name.
 func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, in Input) (*loaded, error) {
 	s := new(ledger.State)
-	first, err := s.Add(time.Now().UTC(), begun) // the time tells runs of one name apart
+	first, err := s.Add(time.Now().UTC(), begun) // the time distinguishes runs with the same name
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +104,14 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, 
 	return l, nil
 }
 
-// holder is this process, as a store knows it.
+// holder describes this process to a store.
 func (a *Agent) holder() record.Holder {
 	host, _ := os.Hostname()
 	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.opts.Durable.LeaseTTL}
 }
 
-// hold takes a run of the store to continue it. The answers are kept with the first records of this
-// process. Answers are checked before the run is taken.
+// hold acquires a run of the store to continue it. The replies are checked before that, and
+// stored with the first records of this process.
 func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Reply) (*loaded, error) {
 	l := new(loaded)
 	if err := l.load(ctx, a, key); err != nil {
@@ -125,7 +125,7 @@ func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Reply) (*l
 	if h.lease, err = a.opts.Durable.Store.Acquire(ctx, key, a.holder()); err != nil {
 		return nil, a.heldUntil(ctx, key, err)
 	}
-	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it meanwhile
+	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it in the meantime
 		if err = l.load(ctx, a, key); err == nil {
 			unkept, err = l.admit(ctx, a.opts.Durable.Store, answers)
 		}
@@ -151,9 +151,10 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 	return nil
 }
 
-// admit checks answers by their questions, takes them up, and returns those that the store has to make durable. These
-// include answers that the store has already: the process that gave them may have ended before they were durable.
-// The store itself knows the answers to questions that are closed.
+// admit checks replies against their questions, adds them to the run, and returns those that
+// have to be made durable. That includes replies that the store has already, because the
+// process that gave them may have died before they were durable. The store itself knows the
+// replies to closed questions.
 func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.Reply) (unkept []run.Reply, err error) {
 	open, err := ledger.CheckOpen(l.state, answers)
 	switch {
@@ -176,7 +177,7 @@ func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.Re
 	return open, nil
 }
 
-// heldUntil completes [record.ErrHeld] of a store that does not say more.
+// heldUntil adds details to the [record.ErrHeld] of a store that has none.
 func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
 	if _, told := errors.AsType[*record.HeldError](err); told || !errors.Is(err, record.ErrHeld) {
 		return err
@@ -187,7 +188,7 @@ func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
 	return err
 }
 
-// ownRuns is a store that loads the runs of one agent.
+// ownRuns is a store that loads only the runs of one agent.
 type ownRuns struct {
 	record.Store
 	agent string
@@ -214,24 +215,28 @@ func (s ownRuns) own(key run.Key, log *record.Log, err error) (*record.Log, erro
 	return log, err
 }
 
-// Resume answers questions of a run in [Durable.Store], and continues the run: after a suspension, or after its
-// process has ended. Its events are those of [Agent.Events]. Answers that do not fit their questions are refused,
-// each with its reason, and the run stays as it is. If the error matches [record.ErrHeld], the answers are kept, and
-// the holder takes them. A run that has its answer gives it again, as its one event [Output], without a call of the
-// model. The error for a run that is over without an answer matches [ErrFailed] or [ErrCancelled].
+// Resume replies to questions of a run in [Durable.Store] and continues the run, after a
+// suspension or after its process has died. It yields events as [Agent.Events] does. Invalid
+// replies are refused, each with its reason, and the run stays as it is. If the error matches
+// [record.ErrHeld], the replies are stored for the holder. A finished run yields its [Output]
+// again without calling the model. For a run that ended without an output the error matches
+// [ErrFailed] or [ErrCancelled].
 func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Reply) iter.Seq2[Event, error] {
 	return a.resume(key, answers).events(ctx)
 }
 
-// ResumeRun is Resume for callers who want the outcome only. Like that of [Agent.Run], the result is never nil.
+// ResumeRun is Resume for callers that want only the outcome. The result is never nil, as with
+// [Agent.Run].
 func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Reply) (*Result, error) {
 	return a.resume(key, answers).outcome(ctx)
 }
 
-// maxTakeovers bounds the processes that end with a run without progress: it may be the run that ends them.
+// maxTakeovers bounds the consecutive processes that die with a run without progress: the run
+// may be the cause.
 const maxTakeovers = 10
 
-// takeover is the record of a process that takes over a running run: beyond the bound it ends the run.
+// takeover returns the record of a process that takes over a running run. Beyond the bound it
+// ends the run.
 func takeover(s *ledger.State) []ledger.Change {
 	changes := []ledger.Change{&ledger.Noted{Taken: true}}
 	if s.Takeovers >= maxTakeovers {
@@ -251,7 +256,7 @@ func (a *Agent) resume(key run.Key, answers []run.Reply) *session {
 			if err := a.Reply(ctx, key, answers...); err != nil {
 				return nil, err
 			}
-			l, err = a.hold(ctx, key) // which may be free by then
+			l, err = a.hold(ctx, key) // it may have been released since
 		}
 		if err == nil && l.state.Status == run.StatusRunning {
 			l.first = takeover(l.state)
@@ -263,10 +268,10 @@ func (a *Agent) resume(key run.Key, answers []run.Reply) *session {
 	}}
 }
 
-// Reply keeps answers to questions of a run, from any process: the process that holds or resumes the run takes them.
-// Answers are checked against their questions. The first answer to a question counts. A run of another agent is
-// refused. The error matches [run.ErrUnfit], [run.ErrExpired], [record.ErrReplied] or [run.ErrNotAsked]; with an
-// error no answer is kept.
+// Reply stores replies to questions of a run, from any process, for the process that holds or
+// resumes the run. Replies are checked against their questions, and the first reply to a
+// question counts. A run of another agent is refused. The error matches [run.ErrUnfit],
+// [run.ErrExpired], [record.ErrReplied] or [run.ErrNotAsked]; with an error no reply is stored.
 func (a *Agent) Reply(ctx context.Context, key run.Key, answers ...run.Reply) error {
 	if a.opts.Durable.Store == nil {
 		return fmt.Errorf("answer questions: %w", errNoStore)
@@ -274,9 +279,9 @@ func (a *Agent) Reply(ctx context.Context, key run.Key, answers ...run.Reply) er
 	return record.Submit(ctx, a.runs(), key, answers...)
 }
 
-// Questions returns the open questions of a run in [Durable.Store], also of its sub-agents, from any
-// process: none if the run does not wait. The error matches [record.ErrNotFound] if there is no such run.
-// [record.OpenQuestions] has the questions of all runs.
+// Questions returns the open questions of a run in [Durable.Store] and of its sub-agents, from
+// any process. It returns none if the run does not wait. The error matches [record.ErrNotFound]
+// if there is no such run. [record.OpenQuestions] has the questions of all runs.
 func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, error) {
 	if a.opts.Durable.Store == nil {
 		return nil, fmt.Errorf("read questions: %w", errNoStore)
@@ -288,13 +293,13 @@ func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, er
 	return log.Questions()
 }
 
-// ErrWaiting says that a run waits for a person: it has no answer, and takes no input, before
-// its questions are answered, see [Agent.Resume]. Result.Questions has them. [As] and [ResumeAs] return
-// it for a run that has begun to wait, [Agent.Run] only if it is given an input for a run that
-// waits already.
+// ErrWaiting is the error of a run that waits for a person: it has no output and accepts no
+// input until its questions are answered, see [Agent.Resume]. Result.Questions has them. [As]
+// and [ResumeAs] return it for a run that begins to wait; [Agent.Run] only for an input to a
+// run that already waits.
 var ErrWaiting = errors.New("the run waits for answers to its questions")
 
-// waitingError is ErrWaiting with the run that waits.
+// waitingError is an ErrWaiting with its run.
 type waitingError struct{ state *ledger.State }
 
 func (e *waitingError) Error() string {
@@ -303,11 +308,11 @@ func (e *waitingError) Error() string {
 
 func (e *waitingError) Is(target error) bool { return target == ErrWaiting }
 
-// ErrRunning says that a run takes no input because it has no answer to the last one yet, and no
-// process works on it.
+// ErrRunning is the error of an input to a run that has no output for the last one yet, and
+// that no process works on.
 var ErrRunning = errors.New("the run has no answer yet; continue it by Resume or Recover")
 
-// runningError is ErrRunning with the id of the run.
+// runningError is an ErrRunning with the id of the run.
 type runningError struct{ id string }
 
 func (e *runningError) Error() string {
@@ -316,8 +321,8 @@ func (e *runningError) Error() string {
 
 func (e *runningError) Is(target error) bool { return target == ErrRunning }
 
-// ResumeState continues a run of an agent without a store: state is [Result.State] of
-// a run that waits. The run and the state are the same, so resume a state once.
+// ResumeState continues a run of an agent without a store. state is [Result.State] of a run
+// that waits. Resume a state only once: nothing else prevents that calls are made twice.
 func (a *Agent) ResumeState(ctx context.Context, state *State, answers ...run.Reply) iter.Seq2[Event, error] {
 	s := &session{agent: a, load: func(context.Context) (*loaded, error) {
 		in := state.inner()
@@ -334,7 +339,7 @@ func (a *Agent) ResumeState(ctx context.Context, state *State, answers ...run.Re
 	return s.events(ctx)
 }
 
-// start makes the engine of a session. end must be called.
+// start returns the driver of a session. end must be called.
 func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (*driver, func()) {
 	release := func() {}
 	if limit := d.agent.opts.MaxDuration; limit > 0 {
@@ -354,8 +359,8 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	}
 }
 
-// wake takes what a waiting run waits for. A run that continues makes it durable with what it
-// does next: until then the journal keeps the answers.
+// wake gives a waiting run what it waits for. If the run continues, that is made durable with
+// its next changes; until then the journal keeps the replies.
 func (l *loaded) wake(e *driver) error {
 	answers := l.answers
 	l.answers = nil
@@ -371,11 +376,11 @@ func (l *loaded) wake(e *driver) error {
 	return e.rec.commit()
 }
 
-// drive advances the run until it is over or waits.
+// drive advances the run until it has ended or waits.
 func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) error {
 	e, end := d.start(ctx, l, out)
 	defer end()
-	defer func() { _ = e.rec.writer.save() }() // a later process finds what is missing in doubt
+	defer func() { _ = e.rec.writer.save() }() // what is lost is in doubt for a later process
 	for _, change := range l.first {
 		if err := e.rec.record(nil, change); err != nil {
 			return err
@@ -396,7 +401,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	switch s := e.rec.state; s.Status {
 	case run.StatusWaiting:
 		e.rec.show(&Suspended{Questions: ledger.Open(s), Wake: s.Wake})
-	case run.StatusFinished: // before: it is the event that Replay gives
+	case run.StatusFinished: // earlier: Replay yields this event, too
 		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
 		_ = e.rec.writer.tell(&Output{Meta: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}
@@ -406,7 +411,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 	return overWithout(e.rec.state)
 }
 
-// proceed moves a run until it waits or has ended.
+// proceed advances a run until it waits or has ended.
 func (l *loaded) proceed(e *driver) error {
 	for e.goes() {
 		if err := e.step(); err != nil {
@@ -418,7 +423,7 @@ func (l *loaded) proceed(e *driver) error {
 		if err := e.rec.commit(); err != nil {
 			return err
 		}
-		if err := l.wake(e); err != nil { // an answer may have come meanwhile
+		if err := l.wake(e); err != nil { // a reply may have come in the meantime
 			return err
 		}
 	}

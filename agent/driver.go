@@ -7,21 +7,21 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// driver moves a run on: by calls of the model, and by the calls of tools that it asks for.
+// driver advances a run: by calls of the model, and by the tool calls that it asks for.
 type driver struct {
 	engine  *engine
 	rec     *recorder // of the engine
 	account account
 	dialog  dialog
-	swept   bool // reservations of another process are settled
+	swept   bool // reservations of earlier processes are settled
 }
 
 func newDriver(e *engine) *driver {
 	return &driver{engine: e, rec: e.rec, account: e.account(), dialog: dialog{engine: e, rec: e.rec, account: e.account()}}
 }
 
-// step moves the run on by a turn, or as far as it can go. What it leaves is recorded,
-// and not yet committed.
+// step advances the run by one turn, or as far as possible. Its changes are recorded but not
+// yet committed.
 func (d *driver) step() error {
 	if !d.swept {
 		d.swept = true
@@ -40,10 +40,10 @@ func (d *driver) step() error {
 	return nil
 }
 
-// goes reports whether a step can move the run on.
+// goes reports whether a step can advance the run.
 func (d *driver) goes() bool { return d.rec.state.Status == run.StatusRunning }
 
-// proceed moves the run of a sub-agent on until it does not go on any more.
+// proceed advances the run of a sub-agent until it waits or has ended.
 func (d *driver) proceed() error {
 	limit := d.engine.root().rec.state.Limits.Depth
 	if depth := len(d.rec.path); depth > limit {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/guard"
 )
 
-// engine is one run in one process: what it is made of, and where its records and events go.
+// engine is one run in one process: its agent, context, records and events.
 type engine struct {
 	agent   *recipe
 	ctx     context.Context // ends with the run
@@ -18,12 +18,12 @@ type engine struct {
 	desk    *desk
 	workers *workers
 	parent  *engine             // of the run that a sub-agent works for, nil at the root
-	drive   func(*engine) error // moves the run of a sub-agent on
+	drive   func(*engine) error // advances the run of a sub-agent
 
-	catalog *adapter.Catalog // what the model was offered; nil: in another process
+	catalog *adapter.Catalog // what the model was offered, nil if another process offered it
 	visits  visits           // of handlers
 
-	mu   sync.Mutex      // guards the fields below
+	mu   sync.Mutex      // guards lost
 	lost map[string]bool // servers, see noteLost
 }
 
@@ -40,7 +40,7 @@ func newEngine(ctx context.Context, a *recipe, d *desk, w *workers) *engine {
 	return e
 }
 
-// ended is why the run is over in this process, nil if it is not.
+// ended returns why the run has ended in this process, nil if it has not.
 func (e *engine) ended() error {
 	err, cause := e.ctx.Err(), context.Cause(e.ctx)
 	if errors.Is(cause, err) {
@@ -52,7 +52,7 @@ func (e *engine) ended() error {
 // guarded calls f. A panic becomes an error.
 func guarded(what string, f func() error) error { return guard.Run(what, f) }
 
-// noteLost shows that the connection to a server has ended, once.
+// noteLost reports once that the connection to a server has ended.
 func (e *engine) noteLost(j *job, result *adapter.Result) {
 	if !isLost(result.Err) {
 		return

@@ -42,7 +42,7 @@ import (
 type Event interface {
 	kind() string
 
-	// Position is where the event stands in the run, for [Agent.Replay].
+	// Position returns the place of the event in the run, for [Agent.Replay].
 	Position() Position
 
 	meta() *Meta
@@ -51,25 +51,26 @@ type Event interface {
 // Meta says where and when an event happened.
 type Meta struct {
 	Run  string    `json:"run"`
-	Seq  uint64    `json:"seq"`            // of the event's own record; without one, of the record of the last event before
-	More int       `json:"more,omitempty"` // how many events of that record follow
+	Seq  uint64    `json:"seq"`            // of the event's record; without one, of the previous event's record
+	More int       `json:"more,omitempty"` // number of events of that record that follow
 	Time time.Time `json:"time"`
-	Path []string  `json:"path,omitempty"` // the sub-agents that it happened in, outermost first
+	Path []string  `json:"path,omitempty"` // the sub-agents in which it happened, outermost first
 }
 
 func (m *Meta) meta() *Meta { return m }
 
-// Position is where the event stands in the run.
+// Position returns the place of the event in the run.
 func (m *Meta) Position() Position { return Position{m.Seq, m.More} }
 
-// Position is a place among the events of a run: after an event with that Seq and More. The
+// Position is a place among the events of a run: after the event with this Seq and More. The
 // zero value is the beginning.
 type Position struct {
 	Seq  uint64 `json:"seq"`
 	More int    `json:"more,omitempty"`
 }
 
-// String is the position as one word, such as "17" or "17.2": the id of a server-sent event.
+// String returns the position as a word, such as "17" or "17.2", for use as the id of a
+// server-sent event.
 func (p Position) String() string {
 	if p.More == 0 {
 		return strconv.FormatUint(p.Seq, 10)
@@ -77,8 +78,8 @@ func (p Position) String() string {
 	return fmt.Sprintf("%d.%d", p.Seq, p.More)
 }
 
-// ParsePosition reads what [Position.String] wrote, such as a Last-Event-ID. An empty text is the
-// beginning.
+// ParsePosition parses the result of [Position.String], for example a Last-Event-ID. Empty text
+// is the beginning.
 func ParsePosition(text string) (Position, error) {
 	if text == "" {
 		return Position{}, nil
@@ -95,15 +96,15 @@ func ParsePosition(text string) (Position, error) {
 	return Position{}, fmt.Errorf("position %.100q: want a text such as \"17\" or \"17.2\"", text)
 }
 
-// Before reports whether an event at q comes after the position.
+// Before reports whether p comes before q.
 func (p Position) Before(q Position) bool {
 	return p.Seq < q.Seq || p.Seq == q.Seq && p.More > q.More
 }
 
-// TypeOf is the name of an event in JSON, such as "tool_end".
+// TypeOf returns the type of an event in JSON, such as "tool_end".
 func TypeOf(e Event) string { return e.kind() }
 
-// MarshalEvent writes an event as JSON: its members and its type.
+// MarshalEvent returns the JSON of an event: its fields and its type.
 func MarshalEvent(e Event) ([]byte, error) {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -116,77 +117,75 @@ func MarshalEvent(e Event) ([]byte, error) {
 	return append(append(head[:len(head)-1], ','), data[1:]...), nil
 }
 
-// Call is the tool call that an event is about.
+// Call is the tool call that an event belongs to.
 type Call struct {
-	Turn      int    `json:"turn"`             // from 1
-	ID        string `json:"id"`               // of the call, as in the model's message
+	Turn      int    `json:"turn"`             // starts at 1
+	ID        string `json:"id"`               // as in the model's message
 	Name      string `json:"name"`             // of the tool, as the model knows it
-	Arguments string `json:"arguments"`        // as they are sent, or as the model wrote them if the call does not run
+	Arguments string `json:"arguments"`        // as sent, or as the model wrote them if the call does not run
 	Server    string `json:"server,omitempty"` // the host's label, empty when no tool has that name
 	Tool      string `json:"tool,omitempty"`   // the server's own name of the tool, empty when no tool has that name
 }
 
-// ModelStart says that the model is being called.
+// ModelStart begins a model call.
 type ModelStart struct {
 	Meta
 	Turn  int    `json:"turn"`
-	Model string `json:"model,omitempty"` // that is asked for; may be empty
+	Model string `json:"model,omitempty"` // the requested model; may be empty
 
-	// Final says that the model may not call tools any more, because a limit
-	// was reached.
+	// Final is true if the model may call no more tools, because a limit is reached.
 	Final bool `json:"final,omitempty"`
 
-	// Messages counts the messages of the history that the model gets.
+	// Messages is the number of messages of the history that the model gets.
 	Messages int `json:"messages"`
 }
 
-// ReasoningDelta is a piece of the reasoning of a model that streams, as far as its
-// provider shows it. The pieces of a turn joined are the Reasoning of its [ModelEnd]; a
-// provider may show some of it only there. The history keeps it.
+// ReasoningDelta is a piece of the reasoning of a streaming model, as far as its provider shows
+// it. The pieces of a turn make up Reasoning of its [ModelEnd], which may have more. The
+// history keeps it.
 type ReasoningDelta struct {
 	Meta
 	Turn int    `json:"turn"`
 	Text string `json:"text"`
 }
 
-// TextDelta is a piece of text of a model that streams. The pieces of a turn
-// joined are the Text of its [ModelEnd].
+// TextDelta is a piece of text of a streaming model. The pieces of a turn make up Text of its
+// [ModelEnd].
 type TextDelta struct {
 	Meta
 	Turn int    `json:"turn"`
 	Text string `json:"text"`
 }
 
-// ModelEnd is the model's complete answer.
+// ModelEnd is the model's complete reply.
 type ModelEnd struct {
 	Meta
 	Turn       int           `json:"turn"`
-	Model      string        `json:"model,omitempty"` // that answered, empty when neither the model nor the caller names one
+	Model      string        `json:"model,omitempty"` // that replied, empty if neither the model nor the caller names one
 	Text       string        `json:"text,omitempty"`
-	Reasoning  string        `json:"reasoning,omitempty"`   // what the provider shows of it
-	ToolCalls  []run.Part    `json:"tool_calls,omitempty"`  // a copy: the caller may change the elements
+	Reasoning  string        `json:"reasoning,omitempty"`   // as far as the provider shows it
+	ToolCalls  []run.Part    `json:"tool_calls,omitempty"`  // a copy that the caller may modify
 	StopReason string        `json:"stop_reason,omitempty"` // the provider's own word, such as "stop", "tool_calls", "end_turn", "length"
 	Usage      run.Spent     `json:"usage"`
-	Streamed   bool          `json:"streamed,omitempty"` // all of Text came as TextDelta already
+	Streamed   bool          `json:"streamed,omitempty"` // all of Text has come as TextDelta
 	Duration   time.Duration `json:"duration_ns,omitempty"`
-	Window     *WindowUse    `json:"window,omitempty"` // what filled it; nil in a replay
+	Window     *WindowUse    `json:"window,omitempty"` // use of the model's window; nil in a replay
 }
 
-// ApprovalAsked says that whoever approves calls is being asked: [Person.Approve] or
-// the toolset's function. Calls that a remembered decision or trust lets run have no
-// such event.
+// ApprovalAsked means that [Person.Approve] or the toolset's function is asked about a call.
+// Calls that trust or a remembered decision lets run have no such event.
 type ApprovalAsked struct {
 	Meta
 	Call
 	Approval *approval.Request `json:"-"`
 }
 
-// ApprovalDecided says what was decided on a call.
+// ApprovalDecided is the decision on a call.
 type ApprovalDecided struct {
 	Meta
 	Call
 	Approval *approval.Request `json:"-"`
-	Decision approval.Decision `json:"-"` // in JSON as records have it
+	Decision approval.Decision `json:"-"` // in JSON as in records
 	Duration time.Duration     `json:"duration_ns,omitempty"`
 }
 
@@ -200,44 +199,42 @@ func (e *ApprovalDecided) MarshalJSON() ([]byte, error) {
 	}{(*members)(e), ledger.Decision{Allow: d.Allow, Reason: d.Reason, Arguments: d.Arguments, Scope: scopeNames[d.Remember]}})
 }
 
-// ToolStart says that a tool is being called. A call that is not run has a
-// [ToolEnd] only: the name or the arguments were wrong, it was denied, or a
-// limit was reached.
+// ToolStart begins a tool call. A call that does not run, because its name or arguments are
+// wrong, it was denied, or a limit is reached, has only a [ToolEnd].
 type ToolStart struct {
 	Meta
 	Call
 }
 
-// ToolProgress is a notice of the server about a call under way.
+// ToolProgress is a progress notification for a current call.
 type ToolProgress struct {
 	Meta
 	Call
 	Progress mcp.Progress `json:"progress"`
 }
 
-// ToolEnd is what became of a call. Every call that the model asked for has
-// exactly one.
+// ToolEnd is the outcome of a call. Every call that the model asks for has exactly one.
 type ToolEnd struct {
 	Meta
 	Call
-	Part     run.Part        `json:"result"`                // as the history has it
+	Part     run.Part        `json:"result"`                // as in the history
 	Result   *adapter.Result `json:"-"`                     // nil in a replay
-	Duration time.Duration   `json:"duration_ns,omitempty"` // zero for a call that was not run
+	Duration time.Duration   `json:"duration_ns,omitempty"` // zero for a call that did not run
 }
 
-// Asked says that the run has a question to a person.
+// Asked is a new question of the run to a person.
 type Asked struct {
 	Meta
 	Question *run.Question `json:"ask"`
 }
 
-// ReplyStart says that [Person.Reply] is asked.
+// ReplyStart means that [Person.Reply] is called.
 type ReplyStart struct {
 	Meta
 	Question *run.Question `json:"ask"`
 }
 
-// ReplyEnd says what [Person.Reply] returned: without a Reply the question stays open.
+// ReplyEnd is the result of [Person.Reply]. Without a reply the question stays open.
 type ReplyEnd struct {
 	Meta
 	Question *run.Question `json:"ask"`
@@ -255,7 +252,7 @@ func (e *ReplyEnd) MarshalJSON() ([]byte, error) {
 	}{(*members)(e), textOf(e.Err)})
 }
 
-// textOf is the text of an error, "" without one.
+// textOf returns the text of an error, "" for nil.
 func textOf(err error) string {
 	if err == nil {
 		return ""
@@ -263,29 +260,29 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// Replied says that a question has its answer.
+// Replied is the reply to a question.
 type Replied struct {
 	Meta
 	Question *run.Question `json:"ask"`
 	Reply    run.Reply     `json:"answer"`
 }
 
-// Elicitation is what a server asks the person during a call.
+// Elicitation is a server's question to the person during a call.
 type Elicitation struct {
 	Server string            `json:"server"`         // the host's label: show it to the person
-	Call   *Call             `json:"call,omitempty"` // the tool call it belongs to, nil when that cannot be known
+	Call   *Call             `json:"call,omitempty"` // the tool call that caused it, nil if that is unknown
 	Params *mcp.ElicitParams `json:"params"`
 }
 
-// ElicitationStart says that a server asks the person something in an open call: the
-// handler of its client answers, or a server of the legacy era asks.
+// ElicitationStart means that a server asks the person something during a call, and the handler
+// of its client answers, or that a legacy server asks.
 type ElicitationStart struct {
 	Meta
 	*Elicitation
 }
 
-// ElicitationEnd is what the server was answered: Result, or Err when the
-// callback failed or its context ended.
+// ElicitationEnd is the answer to the server: Result, or Err if the callback failed or its
+// context ended.
 type ElicitationEnd struct {
 	Meta
 	*Elicitation
@@ -303,15 +300,15 @@ func (e *ElicitationEnd) MarshalJSON() ([]byte, error) {
 	}{(*members)(e), textOf(e.Err)})
 }
 
-// SamplingStart says that a server asks for a completion of the host's model.
+// SamplingStart means that a server asks for a completion of the host's model.
 type SamplingStart struct {
 	Meta
 	Server string                   `json:"server"`         // the host's label
-	Call   *Call                    `json:"call,omitempty"` // the tool call it belongs to, nil when that cannot be known
+	Call   *Call                    `json:"call,omitempty"` // the tool call that caused it, nil if that is unknown
 	Params *mcp.CreateMessageParams `json:"params"`
 }
 
-// SamplingEnd is what the server was answered: Result, or Err.
+// SamplingEnd is the answer to the server: Result or Err.
 type SamplingEnd struct {
 	Meta
 	Server   string                   `json:"server"`
@@ -331,8 +328,8 @@ func (e *SamplingEnd) MarshalJSON() ([]byte, error) {
 	}{(*members)(e), textOf(e.Err)})
 }
 
-// ServerLost says that the connection to a server has ended. It comes once for each server, when a call finds out;
-// the run continues with the other servers.
+// ServerLost means that the connection to a server has ended. It comes once per server, when a
+// call notices; the run continues with the other servers.
 type ServerLost struct {
 	Meta
 	Server string `json:"server"`
@@ -348,39 +345,39 @@ func (e *ServerLost) MarshalJSON() ([]byte, error) {
 	}{(*members)(e), textOf(e.Err)})
 }
 
-// TurnEnd closes a turn. Messages is what the turn added to the history: the
-// model's message, and one with the results of all calls in their order.
+// TurnEnd ends a turn. Messages is what the turn added to the history: the model's message, and
+// one with the results of all calls in order.
 type TurnEnd struct {
 	Meta
 	Turn     int           `json:"turn"`
 	Messages []run.Message `json:"messages"`
 }
 
-// Suspended says that the run waits for a person.
+// Suspended means that the run waits for a person.
 type Suspended struct {
 	Meta
 	Questions []*run.Question `json:"asks"`
-	Wake      time.Time       `json:"wake,omitzero"` // when it continues without an answer; zero: never
+	Wake      time.Time       `json:"wake,omitzero"` // when it continues without a reply; zero: never
 }
 
-// Compacted says that the oldest messages of the history were replaced.
+// Compacted means that the oldest messages of the history were replaced.
 type Compacted struct {
 	Meta
-	Replaced int `json:"replaced"` // how many
-	By       int `json:"by"`       // by how many
+	Replaced int `json:"replaced"` // number of messages removed
+	By       int `json:"by"`       // number of messages that replace them
 }
 
-// Warning says what went wrong and does not end the run.
+// Warning is a problem that does not end the run.
 type Warning struct {
 	Meta
 
-	// Text is for a person who knows the program: what went wrong, and what helps if something does. It
-	// is in lower case, without a full stop. It may have names and words of servers in it: a terminal or
-	// a page escapes it.
+	// Text describes the problem, and what helps if something does, for a person who knows the
+	// program. It is in lower case, without a full stop. It may contain names and words of
+	// servers: escape it for a terminal or page.
 	Text string `json:"text"`
 }
 
-// String is the text: fmt prints a warning by it.
+// String returns Text.
 func (w *Warning) String() string { return w.Text }
 
 // Output ends a run.
@@ -388,5 +385,5 @@ type Output struct {
 	Meta
 	Text         string     `json:"text"`
 	StopReason   StopReason `json:"stop_reason"`
-	FinishReason string     `json:"finish_reason,omitempty"` // the provider's own word for why its last message ended
+	FinishReason string     `json:"finish_reason,omitempty"` // the provider's reason for the end of the last message
 }

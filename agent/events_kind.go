@@ -1,6 +1,6 @@
 package agent
 
-// The types of events in their JSON, see [TypeOf].
+// The types of events in JSON, see [TypeOf].
 
 func (*ModelStart) kind() string       { return "model_start" }
 func (*ReasoningDelta) kind() string   { return "reasoning_delta" }

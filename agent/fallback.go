@@ -11,13 +11,15 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
-// Fallback is a model that asks the next one of models if one is overloaded, cannot be reached, refuses its key or
-// does not exist, and nothing of its reply was shown. It panics without models.
+// Fallback returns a model that asks the next of models if one is overloaded, unreachable,
+// refuses its key or does not exist, provided that nothing of a reply was shown yet. It panics
+// without models.
 //
-// A run of this process stays with the model that has answered, until that fails; the name of it is in each message
-// ([run.Message].Model), and a [Warning] tells of each change. Tools and formats are written for the first model, and
-// what one of the models does not take none gets. What a model thought goes to models of the same host only. With
-// Limits.Cost each model needs a price, and a call reserves what the dearest one may take.
+// A run of this process stays with the model that has answered, until that fails. Each message
+// names its model ([run.Message].Model), and a [Warning] reports each change. Tools and formats
+// are written for the first model, and what one model does not support is sent to none.
+// Reasoning goes back only to models of the same host. With Limits.Cost each model needs a
+// price, and a call reserves what the dearest may cost.
 func Fallback(models ...Model) Model {
 	if len(models) == 0 {
 		panic("agent: Fallback without models")
@@ -27,7 +29,7 @@ func Fallback(models ...Model) Model {
 
 type fallback struct{ models []Model }
 
-// Info is that of the first model, as far as the others are the same.
+// Info returns the information of the first model, as far as the others share it.
 func (f *fallback) Info() model.Info {
 	var all []model.Info
 	for _, m := range f.models {
@@ -50,9 +52,9 @@ func (f *fallback) Info() model.Info {
 	return info
 }
 
-// fallen is what a conversation knows of the models.
+// fallen is what a conversation knows about the models.
 type fallen struct {
-	at   int // of the one that has answered
+	at   int // index of the model that has answered
 	kept []any
 }
 
@@ -78,7 +80,7 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 	}
 }
 
-// ask asks one of the models. It returns the error for which the next one is to be asked.
+// ask asks one of the models. The error it returns means that the next model is to be asked.
 func (f *fallback) ask(ctx context.Context, i int, r *model.Request, yield func(model.Delta, error) bool, next bool, replied func(*model.Response)) error {
 	shown := false
 	for d, err := range f.models[i].Generate(ctx, r) {
@@ -96,7 +98,7 @@ func (f *fallback) ask(ctx context.Context, i int, r *model.Request, yield func(
 	return nil
 }
 
-// replaceable reports whether another model may do what one has not even begun.
+// replaceable reports whether another model may be asked after this error.
 func replaceable(err error) bool {
 	failed, ok := errors.AsType[*model.Error](err)
 	if !ok {
@@ -121,12 +123,12 @@ func (f *fallback) knows(kept *any) *fallen {
 	return known
 }
 
-// name is the name of a model for people.
+// name returns the name of a model for people.
 func (f *fallback) name(i int) string {
 	return cmp.Or(f.models[i].Info().Name, fmt.Sprint(i+1))
 }
 
-// namesOf are the names of the models that may answer.
+// namesOf returns the names of the models that may answer.
 func namesOf(m Model) []string {
 	f, ok := m.(*fallback)
 	if !ok {

@@ -17,25 +17,25 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// The tools by which a model finds others, and calls what it found.
+// The tools by which a model finds others and calls what it found.
 const (
 	searchTool   = "search_tools"
 	callTool     = "call_tool"
-	searchServer = "discovery" // stands for their server
+	searchServer = "discovery" // in place of a server's label
 )
 
-// The bounds of a search.
+// Bounds of a search.
 const (
 	defaultFound = 5    // tools
 	maxFound     = 10   // tools
-	maxBrowsed   = 100  // names of a server's tools
+	maxBrowsed   = 100  // names in a list of a server's tools
 	maxQuery     = 1024 // bytes of a query
-	maxAboutTool = 200  // bytes of a description
+	maxAboutTool = 200  // bytes of a tool's description
 	maxShown     = 16 << 10
-	maxAllShown  = 40 << 10 // bytes of the definitions in one result
+	maxAllShown  = 40 << 10 // bytes of all definitions in one result
 )
 
-// finder is the tools of discovery, for all runs of an agent.
+// finder has the search tools, for all runs of an agent.
 type finder struct {
 	search *adapter.FuncTool
 	first  model.Tool // search_tools as models get it
@@ -51,7 +51,7 @@ const callSchema = `{"type":"object","properties":{` +
 	`"name":{"type":"string","description":"The name of a tool that ` + searchTool + ` has found."},` +
 	`"arguments":{"type":"object","description":"Its arguments, as its parameters say."}},"required":["name"]}`
 
-// newFinder makes the tools of discovery.
+// newFinder returns the search tools.
 func newFinder(p profile.Profile) (*finder, error) {
 	def := &mcp.Tool{
 		Name:        searchTool,
@@ -68,7 +68,7 @@ func newFinder(p profile.Profile) (*finder, error) {
 	}, nil
 }
 
-// definitions are the tools of discovery as a model gets them.
+// definitions returns the search tools as a model gets them.
 func (f *finder) definitions(by ledger.Discovery) []model.Tool {
 	if by == ledger.DiscoveryCall {
 		return []model.Tool{f.first, f.call}
@@ -76,7 +76,7 @@ func (f *finder) definitions(by ledger.Discovery) []model.Tool {
 	return []model.Tool{f.first}
 }
 
-// tool is the tool that a call means, if it is one of discovery.
+// tool returns the search tool that a call means, or nil.
 func (f *finder) tool(c *ledger.Call) *adapter.Tool {
 	if t := f.search.Tool(); c.Server == searchServer && c.Tool == searchTool && c.Def == t.Fingerprint() {
 		return t
@@ -84,10 +84,11 @@ func (f *finder) tool(c *ledger.Call) *adapter.Tool {
 	return nil
 }
 
-// is reports whether a model means a tool by a name, whatever the case and spaces around it.
+// is reports whether a model means a tool by a name, regardless of case and surrounding spaces.
 func is(name, tool string) bool { return strings.EqualFold(strings.TrimSpace(name), tool) }
 
-// calledBy reads the arguments of call_tool: a name, and arguments as an object or as the text of one.
+// calledBy parses the arguments of call_tool: a name, and arguments as an object or as its
+// text.
 func calledBy(arguments string) (name, given string, err error) {
 	var a struct {
 		Name      string
@@ -107,23 +108,24 @@ func calledBy(arguments string) (name, given string, err error) {
 	return a.Name, given, nil
 }
 
-// unfoundError is a call of a tool that the model has not found: it has not seen what it would do.
+// unfoundError is the error of a call of a tool that the model has not found, and so has not
+// seen.
 type unfoundError struct{ name string }
 
 func (e *unfoundError) Error() string {
 	return fmt.Sprintf("you have no tool %.100q; find it by %s first", e.name, searchTool)
 }
 
-// searchKey is the key of the finding in the context of a search.
+// searchKey is the context key of a finding.
 type searchKey struct{}
 
-// query is what a model searches for.
+// query is the input of search_tools.
 type query struct {
 	Query, Server string
 	Limit         int
 }
 
-// searched is search_tools.
+// searched runs search_tools.
 func searched(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 	f, ok := ctx.Value(searchKey{}).(*finding)
 	if !ok {
@@ -147,20 +149,22 @@ func searched(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 	return result, err
 }
 
-// addedBy are the names of the tools that a search has added, for a host that gets them in its result.
+// addedBy returns the names of the tools that a search has added, for a host that gets them
+// with its result.
 func addedBy(structured json.RawMessage) (names []string) {
-	_ = json.Unmarshal(structured, &names) // it is of searched
+	_ = json.Unmarshal(structured, &names) // written by searched
 	return names
 }
 
-// finding finds tools for the model of a run.
+// finding searches tools for the model of a run.
 type finding struct {
 	rec     *recorder
 	agent   *recipe
 	offered func() *adapter.Catalog
 }
 
-// search finds tools, adds them to those that the model is offered, and tells of them. added are the names of new ones.
+// search finds tools, adds them to the model's, and describes them. added has the names of new
+// ones.
 func (f *finding) search(ctx context.Context, q *query) (text string, added []string, err error) {
 	catalog := f.offered()
 	fits := func(t *adapter.Tool) bool { return !isAnswer(t) && (q.Server == "" || is(q.Server, t.Server())) }
@@ -190,7 +194,8 @@ func (f *finding) search(ctx context.Context, q *query) (text string, added []st
 	return text, added, err
 }
 
-// serving names what the functions that were found give, such as skills, if that fits. The names and descriptions may be those of servers.
+// serving lists what the found functions provide that matches, such as skills. Names and
+// descriptions may come from servers.
 func serving(found []*adapter.Tool, words string, limit int) string {
 	var b strings.Builder
 	for _, t := range found {
@@ -206,7 +211,7 @@ func serving(found []*adapter.Tool, words string, limit int) string {
 	return b.String()
 }
 
-// selected are the tools of these names, which are the catalog's or the servers'.
+// selected returns the tools with these names, in the catalog or at their servers.
 func selected(c *adapter.Catalog, names []string, fits func(*adapter.Tool) bool) (found []*adapter.Tool) {
 	for _, t := range c.Tools() {
 		if fits(t) && slices.ContainsFunc(names, func(n string) bool { return is(n, t.Name()) || is(n, t.Definition().Name) }) {
@@ -237,13 +242,14 @@ func browse(c *adapter.Catalog, fits func(*adapter.Tool) bool) string {
 	return "Its tools are these; " + searchTool + " with select: and names adds them:" + b.String()
 }
 
-// ranking is how many tools of each order are merged, and mergeRank how little the first ranks count against the next.
+// ranking is how many tools of each order are merged. The larger mergeRank, the less the first
+// ranks count.
 const (
 	ranking   = 100
 	mergeRank = 60
 )
 
-// ranked orders tools by how well they fit the words.
+// ranked orders tools by how well they match the words.
 func (f *finding) ranked(ctx context.Context, c *adapter.Catalog, words string, fits func(*adapter.Tool) bool) []*adapter.Tool {
 	all := c.Tools()
 	found := slices.DeleteFunc(c.Search(words, len(all)), func(t *adapter.Tool) bool { return !fits(t) })
@@ -264,8 +270,8 @@ func (f *finding) ranked(ctx context.Context, c *adapter.Catalog, words string, 
 	return merged(all, found, foreign)
 }
 
-// merged merges two orders of tools by reciprocal ranks. What is not among all does not count, and of equal ones the
-// first among all comes first.
+// merged merges two orders of tools by reciprocal ranks. It ignores tools that are not in all,
+// whose order breaks ties.
 func merged(all, one, two []*adapter.Tool) []*adapter.Tool {
 	score := make(map[*adapter.Tool]float64, len(all))
 	for _, t := range all {
@@ -288,15 +294,15 @@ func merged(all, one, two []*adapter.Tool) []*adapter.Tool {
 	return found
 }
 
-// hit is a tool that a search has found, by the name that the model knows.
+// hit is a tool that a search has found, with the model's name for it.
 type hit struct {
 	tool  *adapter.Tool
 	name  string
 	fresh bool // the model did not have it before
 }
 
-// load adds tools to those that the model is offered, and tells of them. The record of it comes before that of the result:
-// no result names a tool that the run does not have.
+// load adds tools to the model's, and describes them. Its record precedes that of the result,
+// so that no result names a tool that the run does not have.
 func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
 	hits, full, err := f.offer(found)
 	if err != nil {
@@ -317,7 +323,7 @@ func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (text string, 
 	return text, added, nil
 }
 
-// offer records that the model is offered tools. full says that not all of them had room.
+// offer records that the model is offered tools. full means that there was no room for all.
 func (f *finding) offer(found []*adapter.Tool) (hits []hit, full bool, err error) {
 	f.rec.writer.mu.Lock()
 	defer f.rec.writer.mu.Unlock()
@@ -342,7 +348,7 @@ func (f *finding) offer(found []*adapter.Tool) (hits []hit, full bool, err error
 	return hits, full, nil
 }
 
-// toldByName names tools that the model is offered as tools of their own.
+// toldByName lists tools that the model is offered as tools of their own.
 func toldByName(hits []hit) string {
 	var now, before []string
 	for _, h := range hits {
@@ -363,7 +369,8 @@ func toldByName(hits []hit) string {
 	return strings.Join(text, "\n")
 }
 
-// toldWhole has the definitions of tools that are called by call_tool, a line each: the model gets them nowhere else.
+// toldWhole lists the definitions of tools that are called through call_tool, one per line. The
+// model gets them nowhere else.
 func toldWhole(c *adapter.Catalog, hits []hit) string {
 	var b strings.Builder
 	b.WriteString("Call these by " + callTool + ":")
@@ -379,7 +386,7 @@ func toldWhole(c *adapter.Catalog, hits []hit) string {
 	return b.String()
 }
 
-// told is the definition of a tool on one line, with the schema as the catalog has it.
+// told returns the definition of a tool on one line, with the schema of the catalog.
 func told(name, server string, def *model.Tool) ([]byte, error) {
 	head, err := json.Marshal(struct {
 		Name        string `json:"name"`

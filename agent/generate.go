@@ -12,13 +12,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// retryPolicy is how long a failed model call waits before it is made again.
+// retryPolicy has the waits before a failed model call is repeated.
 var retryPolicy = backoff.Policy{First: time.Second}
 
 // maxWait is the longest wait that a host may ask for.
 const maxWait = 30 * time.Second
 
-// generate calls the model, again if it fails for a passing reason and nothing of its
+// generate calls the model. It repeats the call after a temporary failure if nothing of the
 // reply was shown.
 func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streamed) (*model.Response, error) {
 	for n := 0; ; n++ {
@@ -44,7 +44,7 @@ func (d *dialog) generate(ctx context.Context, q *model.Request, stream *streame
 	}
 }
 
-// receive asks the model once, and shows what comes of its reply.
+// receive asks the model once, and shows its reply as it arrives.
 func receive(ctx context.Context, m model.Model, q *model.Request, stream *streamed) (reply *model.Response, err error) {
 	err = guarded("model", func() error {
 		for delta, err := range m.Generate(ctx, q) {
@@ -66,7 +66,8 @@ func receive(ctx context.Context, m model.Model, q *model.Request, stream *strea
 	return reply, err
 }
 
-// passing reports whether a model call may succeed if it is made again, and the model has not done so itself.
+// passing reports whether repeating a model call may help, and the model has not done so
+// itself.
 func passing(e *model.Error) bool {
 	if e.Repeated || e.RetryAfter > maxWait {
 		return false
@@ -78,8 +79,7 @@ func passing(e *model.Error) bool {
 	return false
 }
 
-// infer does the work of a call of the model, observed. The observer gets the reply as the
-// hooks leave it.
+// infer makes a model call within the observer, which gets the reply as the hooks leave it.
 func (d *dialog) infer(c *ModelCall, stream *streamed, work func(context.Context) (*reply, error)) (r *reply, err error) {
 	o := d.engine.agent.opts.Observe
 	if o == nil {

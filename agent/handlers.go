@@ -7,17 +7,18 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 )
 
-// depthKey is the key of the number of runs around a context.
+// depthKey is the context key of the number of enclosing runs.
 type depthKey struct{}
 
-// depthOf is in how many runs a context stands: a tool may run an agent, and so itself.
+// depthOf returns the number of runs that enclose a context: a tool may run an agent, and so
+// itself.
 func depthOf(ctx context.Context) int {
 	depth, _ := ctx.Value(depthKey{}).(int)
 	return depth
 }
 
-// callKey is the key of the context value that is the tool call, a *Call. The context
-// of a handler has it if the server's request can belong to no other call.
+// callKey is the context key of the tool call, a *Call. The context of a handler has it if the
+// server's request can belong to no other call.
 type callKey struct{}
 
 // asker returns the server that asks a handler, and the tool call.
@@ -26,7 +27,7 @@ func asker(ctx context.Context) (server string, call *Call) {
 	source, ok := adapter.SourceFrom(ctx)
 	switch {
 	case ok && call != nil && call.Server != source.Server:
-		// A handler called a tool of this server while it answered another one.
+		// A handler called a tool of this server while it answered another request.
 		return source.Server, nil
 	case !ok && call != nil:
 		return call.Server, call
@@ -34,19 +35,19 @@ func asker(ctx context.Context) (server string, call *Call) {
 	return source.Server, call
 }
 
-// visits counts the handlers that are at work for a run, on goroutines of the
-// clients, so that the run can wait for them.
+// visits counts the handlers that work for a run on goroutines of the clients, so that the run
+// can wait for them.
 type visits struct {
-	ctx    context.Context // ends when visits do
+	ctx    context.Context // ends with visits
 	cancel context.CancelCauseFunc
 
-	mu   sync.Mutex // guards over, and wg.Add against wg.Wait
+	mu   sync.Mutex // guards over, and orders wg.Add before wg.Wait
 	over bool
 	wg   sync.WaitGroup
 }
 
-// enter returns a context that also ends with the run, for a handler that must call
-// leave. ok is false if the run is over; the context is then the one given.
+// enter returns a context that also ends with the run, for a handler that must call leave. ok
+// is false if the run has ended; the context is then ctx itself.
 func (v *visits) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
 	if !v.begin() {
 		return ctx, nil, false
@@ -70,8 +71,8 @@ func (v *visits) begin() bool {
 	return true
 }
 
-// end lets no visit begin, ends the contexts of visits under way, and waits for
-// them. It may be called more than once.
+// end refuses further visits, ends the contexts of current ones, and waits for them. It may be
+// called more than once.
 func (v *visits) end() {
 	v.mu.Lock()
 	v.over = true

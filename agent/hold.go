@@ -13,33 +13,32 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// hold is a run that this process holds in a store: its [journal], and the clock of its
-// lease.
+// hold is a run that this process holds in a store: its [journal], and its lease.
 type hold struct {
 	store record.Store
-	all   *renewer // has the lease renewed; nil: it is renewed alone
+	all   *renewer // renews the lease together with others; nil: renewed alone
 	lease record.Lease
-	ttl   time.Duration // 0: the lease is the business of whoever drives the run
-	void  record.Wish   // an earlier one, which is not for this work; of the goroutine that looks
+	ttl   time.Duration // 0: the caller of Advance takes care of the lease
+	void  record.Wish   // an earlier one that does not apply; used only by the goroutine that looks for wishes
 
 	mu      sync.Mutex  // guards the fields below
-	renewed time.Time   // when the last renewal that succeeded was asked for
-	unkept  []run.Reply // given to this process, and kept with the first records
+	renewed time.Time   // when the last successful renewal was requested
+	unkept  []run.Reply // given to this process; stored with the next records
 }
 
-// appendPolicy is how long a store that has failed is left alone before it is asked again.
+// appendPolicy has the waits between attempts at a store that has failed.
 var appendPolicy = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Second}
 
-// Append implements [journal]. A store that fails is asked again while the lease lasts: what this process
-// knows, such as the outcome of a call, would be in doubt for every other. The numbers of the records keep it from
-// being appended twice.
+// Append implements [journal]. It tries again while the lease lasts, because what this process
+// knows, such as the outcome of a call, would be in doubt for any other. The numbers of the
+// records prevent a double append.
 func (h *hold) Append(ctx context.Context, head run.Head, records []run.Record) error {
 	answers := h.given()
 	began := time.Now()
 	for n := 0; ; n++ {
 		err := h.store.Append(ctx, h.lease, head, records, answers...)
 		if n > 0 && errors.Is(err, record.ErrConflict) && h.has(ctx, head, records) {
-			err = nil // the store had kept it and failed afterwards
+			err = nil // the store had stored it and failed afterwards
 		}
 		if err == nil || errors.Is(err, record.ErrReplied) || errors.Is(err, run.ErrNotAsked) {
 			h.settled()
@@ -55,7 +54,7 @@ func (h *hold) Append(ctx context.Context, head run.Head, records []run.Record) 
 	}
 }
 
-// passes reports whether a store that failed with an error may succeed later.
+// passes reports whether a store that failed with this error may succeed later.
 func passes(err error) bool {
 	for _, final := range []error{record.ErrConflict, record.ErrNotFound, record.ErrCorrupt, record.ErrTooLarge, context.Canceled} {
 		if errors.Is(err, final) {
@@ -65,7 +64,7 @@ func passes(err error) bool {
 	return true
 }
 
-// has reports whether the store has these records of this holder as the last ones.
+// has reports whether these records of this holder are the last in the store.
 func (h *hold) has(ctx context.Context, head run.Head, records []run.Record) bool {
 	if len(records) == 0 {
 		return false
@@ -94,8 +93,8 @@ func (h *hold) settled() {
 	h.unkept = nil
 }
 
-// keepAnswers keeps the answers that no record was appended with: the run could not go on, and
-// whoever takes it up takes them.
+// keepAnswers stores the replies that were not appended with records, because the run could not
+// continue. The next holder handles them.
 func (h *hold) keepAnswers(ctx context.Context) error {
 	answers := h.given()
 	if len(answers) == 0 {
@@ -119,14 +118,14 @@ func (h *hold) Replies(ctx context.Context) ([]run.Reply, error) {
 	return log.Replies, nil
 }
 
-// Confirm returns nil if the lease lasts, by the clock of this process. A lease that may have
-// expired is renewed first: this process may have been stopped.
+// Confirm returns nil if the lease is valid by the clock of this process. If it may have
+// expired, because this process was stopped, it renews it first.
 func (h *hold) Confirm(ctx context.Context) error {
 	renew := h.renew
 	if h.all != nil {
 		renew = func(ctx context.Context) error { return h.all.confirm(ctx, h) }
 	}
-	for range 3 { // it may be stopped during a renewal
+	for range 3 { // the process may be stopped during a renewal
 		if h.ttl == 0 || h.age() < h.ttl-h.ttl/leaseMargin {
 			return nil
 		}
@@ -137,12 +136,12 @@ func (h *hold) Confirm(ctx context.Context) error {
 	return fmt.Errorf("another process may hold the run: its lease of %v expires faster than it is renewed", h.ttl)
 }
 
-// leaseMargin is the part of a lease in which nothing is sent before a renewal: clocks
-// differ, and a request takes a moment to be written.
+// leaseMargin is the fraction of a lease, a quarter, in which nothing is sent before a renewal:
+// clocks differ, and writing a request takes time.
 const leaseMargin = 4
 
-// age is how long ago the lease was asked for. The monotonic clock of some systems stands
-// still while the machine sleeps, and the clock on the wall may be set.
+// age returns the time since the lease was requested. On some systems the monotonic clock stops
+// while the machine sleeps, and the wall clock may be changed.
 func (h *hold) age() time.Duration {
 	h.mu.Lock()
 	renewed := h.renewed
@@ -151,8 +150,8 @@ func (h *hold) age() time.Duration {
 	return max(now.Sub(renewed), now.Round(0).Sub(renewed.Round(0)))
 }
 
-// renew renews the lease, in a part of its time: a store that hangs must not hide that the
-// lease is over.
+// renew renews the lease. It gives up early enough that a hanging store cannot hide the end of
+// the lease.
 func (h *hold) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(h.ttl/3, time.Millisecond))
 	defer cancel()
@@ -164,7 +163,7 @@ func (h *hold) renew(ctx context.Context) error {
 	return err
 }
 
-// renewedAt notes that a renewal that was asked for at a time has succeeded.
+// renewedAt records a successful renewal that was requested at that time.
 func (h *hold) renewedAt(asked time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,10 +172,10 @@ func (h *hold) renewedAt(asked time.Time) {
 	}
 }
 
-// errTaken says that the work on a run is stopped because its lease is another's.
+// errTaken is the error of work on a run that another process has acquired.
 func errTaken(err error) error { return fmt.Errorf("the run is held by another process: %w", err) }
 
-// errLate says that the work on a run is stopped because its lease may be another's.
+// errLate is the error of work on a run that another process may have acquired.
 func errLate(ttl time.Duration, err error) error {
 	return fmt.Errorf("the lease of the run could not be renewed for %v, and another process may take the run: %w", ttl, err)
 }
@@ -205,9 +204,9 @@ func (h *hold) keep(ctx context.Context, lost context.CancelCauseFunc) {
 	}
 }
 
-// release lets others take the run.
+// release ends the lease.
 func (h *hold) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = h.store.Release(ctx, h.lease) // it expires otherwise
+	_ = h.store.Release(ctx, h.lease) // otherwise it expires
 }

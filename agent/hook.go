@@ -14,57 +14,57 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Hook takes part in runs at four points; a nil function takes no part. The hooks of
-// [Options.Hooks] are called in their order. The state is shared with the run: read it in
-// the hook only, and do not change it.
+// Hook takes part in runs at four points. A nil function does nothing. The hooks of
+// [Options.Hooks] are called in order. A hook must only read the state, and only during its
+// call. Hooks may be called concurrently: for different runs, and AfterTool for the calls of
+// one turn.
 //
-// A guardrail is a hook that returns an error: [Deny] refuses a tool call, and the model
-// reads the reason; [Stop] ends the run with an answer; with any other error the run fails.
-// BeforeTool runs before approval, and so before the intent of the call is recorded: nothing
-// has happened yet.
+// A guardrail is a hook that returns an error: [Deny] refuses a tool call, and the model reads
+// the reason; [Stop] ends the run with an answer; any other error fails the run. BeforeTool is
+// called before approval and before the call's intent is recorded, so nothing has happened yet.
 type Hook struct {
-	// BeforeModel may change the request of one model call: its fields, not what its messages and
-	// tools have. The history stays.
+	// BeforeModel may change the request of one model call, but not what its messages and tools
+	// point to. The history stays as it is.
 	BeforeModel func(ctx context.Context, s *State, c *ModelCall) error
 
-	// AfterModel may change the reply before it is recorded. The run fails if it changes a
-	// call: that is for BeforeTool.
+	// AfterModel may change the reply before it is recorded, but not its calls, or the run
+	// fails: change them in BeforeTool.
 	AfterModel func(ctx context.Context, s *State, reply *run.Message) error
 
-	// BeforeTool may change the arguments, which are checked again: the run fails if they do not
-	// fit. It is called once for a call, also if an approval is answered in another process.
+	// BeforeTool may change the arguments, which are checked again; the run fails if they are
+	// invalid. It is called once per call, even if an approval is answered in another process.
 	BeforeTool func(ctx context.Context, s *State, c *ToolCall) error
 
-	// AfterTool may change the result before it is recorded. With an error the run fails, and
-	// neither the history nor an event has the result: the model of a later input reads that it
-	// is withheld.
+	// AfterTool may change the result before it is recorded. If it returns an error the run
+	// fails, and the result appears neither in the history nor in an event: on a later input
+	// the model reads that it is withheld.
 	AfterTool func(ctx context.Context, s *State, c *ToolCall, result *run.Part) error
 }
 
-// ModelCall is a call of the model.
+// ModelCall is a model call.
 type ModelCall struct {
 	Request *model.Request
 }
 
-// ToolCall is a call of a tool.
+// ToolCall is a tool call.
 type ToolCall struct {
 	Call
 	Arguments json.RawMessage // as they will be sent
 }
 
-// deniedError is a call that a hook refuses.
+// deniedError is the error of a call that a hook refuses.
 type deniedError struct{ reason string }
 
 func (e *deniedError) Error() string { return "denied: " + e.reason }
 
-// Deny is the error of a BeforeTool hook for a call that must not run. The model reads the
+// Deny returns the error with which a BeforeTool hook refuses a call. The model reads the
 // reason.
 func Deny(reason string) error { return &deniedError{reason} }
 
-// hooks are the hooks of an agent, in the order in which they are called.
+// hooks are the hooks of an agent, in order.
 type hooks []Hook
 
-// beforeModel lets the hooks see a model call.
+// beforeModel calls the hooks for a model call.
 func (all hooks) beforeModel(ctx context.Context, s *ledger.State, c *ModelCall) error {
 	for i, h := range all {
 		if h.BeforeModel == nil {
@@ -80,10 +80,10 @@ func (all hooks) beforeModel(ctx context.Context, s *ledger.State, c *ModelCall)
 	return nil
 }
 
-// afterModel lets the hooks see a reply.
+// afterModel calls the hooks for a reply.
 func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) error {
 	if slices.ContainsFunc(all, func(h Hook) bool { return h.AfterModel != nil }) {
-		r.calls = slices.Clone(r.calls) // a hook may write over the parts
+		r.calls = slices.Clone(r.calls) // a hook may modify the parts
 	}
 	for i, h := range all {
 		if h.AfterModel == nil {
@@ -100,8 +100,8 @@ func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) erro
 	return nil
 }
 
-// sameCalls returns an error if a hook has changed the calls of the reply: the history
-// would have others than the calls that run.
+// sameCalls returns an error if a hook has changed the calls of the reply, because the history
+// would differ from the calls that run.
 func (r *reply) sameCalls() error {
 	left := r.calls
 	for i := range r.message.Parts {
@@ -121,7 +121,7 @@ func (r *reply) sameCalls() error {
 	return nil
 }
 
-// beforeTool lets the hooks see a call, and returns it with their arguments.
+// beforeTool calls the hooks for a call, and returns it with their arguments.
 func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
 	if len(all) == 0 {
 		return nil
@@ -146,9 +146,9 @@ func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
 	return nil
 }
 
-// afterTool lets the hooks see a result. stop is the answer of the first that ends the run.
-// The end of the run's context does not end a hook at once: a result that is known must not
-// be withheld for it.
+// afterTool calls the hooks for a result. stop is the answer of the first that ends the run.
+// The hooks' context outlives the run's, so that a known result is not withheld because the run
+// was cancelled.
 func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *run.Part) (stop *string, err error) {
 	if !slices.ContainsFunc(all, func(h Hook) bool { return h.AfterTool != nil }) {
 		return nil, nil
@@ -174,7 +174,7 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 	return stop, nil
 }
 
-// refusal is what the model reads of a call that a hook denies.
+// refusal returns what the model reads about a call that a hook denies.
 func refusal(j *job, err error) (*adapter.Result, bool) {
 	denied, ok := errors.AsType[*deniedError](err)
 	if !ok {

@@ -10,13 +10,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// The bounds of what servers say in the system prompt, in bytes.
+// Bounds of servers' instructions in the system prompt, in bytes.
 const (
-	maxInstructions    = 4 << 10  // of one server
-	maxAllInstructions = 16 << 10 // of all
+	maxInstructions    = 4 << 10  // per server
+	maxAllInstructions = 16 << 10 // in total
 )
 
-// system is the system prompt of the next model call.
+// system returns the system prompt of the next model call.
 func (d *dialog) system() string {
 	accept, directory := d.engine.agent.opts.ServerInstructions, d.rec.state.Directory
 	if accept == nil && directory == "" {
@@ -33,13 +33,13 @@ func (d *dialog) system() string {
 	return d.prompt
 }
 
-// instructionsOf is what the servers of a catalog say of their use, each under the host's
-// label of it. Each line is quoted, so that no server can begin a section of the prompt.
+// instructionsOf returns the instructions of the servers of a catalog, each under the host's
+// label. Each line is quoted, so that no server can begin a section of the prompt.
 func instructionsOf(c *adapter.Catalog, accept func(string) bool) string {
 	var b strings.Builder
 	known := map[string]bool{}
 	for _, tool := range c.Tools() {
-		label, client := tool.Server(), tool.Client() // nil for a function, and for a server that rests
+		label, client := tool.Server(), tool.Client() // nil for a function or an idle server
 		if client == nil || known[label] {
 			continue
 		}
@@ -58,8 +58,7 @@ func instructionsOf(c *adapter.Catalog, accept func(string) bool) string {
 	return b.String()
 }
 
-// plainText is a text with one kind of line end, and without characters that cannot be
-// seen.
+// plainText returns a text with uniform line ends and without invisible characters.
 func plainText(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {

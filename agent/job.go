@@ -17,18 +17,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// newKey makes a name that no other has.
+// newKey returns a unique name.
 func newKey() string {
 	var random [16]byte
 	rand.Read(random[:])
 	return hex.EncodeToString(random[:])
 }
 
-// callOptions are options of a tool call.
+// callOptions are the options of a tool call.
 type callOptions = []mcpclient.CallOption
 
-// offered is the catalog that the model was offered. In another process it is that of
-// the present.
+// offered returns the catalog that the model was offered, or the present one if another process
+// offered it.
 func (e *engine) offered() *adapter.Catalog {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -38,19 +38,19 @@ func (e *engine) offered() *adapter.Catalog {
 	return e.catalog
 }
 
-// tools finds the tools that the calls of a turn mean, and prepares the calls.
+// tools finds the tools of a turn's calls, and prepares the calls.
 type tools struct {
 	rec     *recorder
 	agent   *recipe
 	results *results
 	offered func() *adapter.Catalog
 
-	mu   sync.Mutex // guards the field below
+	mu   sync.Mutex // guards the following field
 	jobs map[string]*job
 }
 
-// job returns the call as this process runs it: the tool that the model was offered,
-// with the arguments that were decided on.
+// job returns the call as this process runs it: the tool that the model was offered, with the
+// arguments that were decided on.
 func (t *tools) job(c *ledger.Call) *job {
 	t.mu.Lock()
 	j := t.jobs[c.ID]
@@ -71,7 +71,8 @@ func (t *tools) job(c *ledger.Call) *job {
 	return j
 }
 
-// aboutCall is a call of the present turn as events tell of it, live and in a replay.
+// aboutCall returns a call of the current turn as events describe it, both live and in a
+// replay.
 func aboutCall(s *ledger.State, id string) Call {
 	c := s.Call(id)
 	about := Call{Turn: s.Turn, ID: c.ID, Name: c.Name, Arguments: c.Asked, Server: c.Server, Tool: c.Tool}
@@ -81,13 +82,13 @@ func aboutCall(s *ledger.State, id string) Call {
 	return about
 }
 
-// about is the call as it is recorded.
+// about returns the call as it is recorded.
 func (t *tools) about(j *job) (about Call) {
 	t.rec.read(func(s *ledger.State) { about = aboutCall(s, j.about.ID) })
 	return about
 }
 
-// tool is the tool that the call means, nil if there is none.
+// tool returns the tool of the call, nil if there is none.
 func (j *job) tool() *adapter.Tool {
 	if j.call == nil {
 		return nil
@@ -95,15 +96,15 @@ func (j *job) tool() *adapter.Tool {
 	return j.call.Tool()
 }
 
-// native reports whether the call is one of a function of this program.
+// native reports whether the tool is a function of this program.
 func (j *job) native() bool { return j.call != nil && j.call.Tool().Native() }
 
-// errorResult is the result of a call that no server has given.
+// errorResult returns the result of a call to which no server returned one.
 func (j *job) errorResult(text string, err error) *adapter.Result {
 	return &adapter.Result{Call: j.asked, Tool: j.tool(), Text: text, IsError: true, Err: err}
 }
 
-// approved takes a call as what runs.
+// approved sets the call that will run.
 func (j *job) approved(call *adapter.Prepared) {
 	if call != nil {
 		j.call = call
@@ -114,15 +115,15 @@ func (j *job) approved(call *adapter.Prepared) {
 	}
 }
 
-// prepare finds the tool that the model was offered. One that has changed since is an
-// error.
+// prepare prepares a call of the tool that the model was offered. A tool that has changed since
+// is an error.
 func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared, error) {
 	catalog := t.offered()
 	switch {
 	case c.Tool == "" && t.rec.state.Discovery != ledger.DiscoveryNone:
 		return nil, &unfoundError{c.Name}
 	case c.Tool == "":
-		return catalog.Prepare(asked) // which says what is wrong with the name
+		return catalog.Prepare(asked) // its error says what is wrong with the name
 	}
 	tool := cmp.Or(t.agent.finder.tool(c), t.agent.reader.tool(c))
 	if tool == nil {
@@ -147,7 +148,7 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 	return call.WithKey(c.Key), nil
 }
 
-// options are the options of a call.
+// options returns the options of a call.
 func (s *sender) options(c *ledger.Call, j *job) callOptions {
 	if j.call.Tool().Native() {
 		return nil // a function of this program
@@ -159,7 +160,7 @@ func (s *sender) options(c *ledger.Call, j *job) callOptions {
 	}
 }
 
-// part is a result as a part of the history.
+// part returns a result as a part of the history.
 func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	p := run.Part{Type: run.PartResult, ID: j.about.ID, Name: t.askedAs(j), Text: r.Text, IsError: r.IsError}
 	if r.Raw != nil {
@@ -176,7 +177,8 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	return p
 }
 
-// askedAs is the name that the model has called, which is that of the tool unless it calls all by one.
+// askedAs returns the name that the model called, which differs from the tool's if it calls
+// through call_tool.
 func (t *tools) askedAs(j *job) (name string) {
 	name = j.asked.FunctionCall.Name
 	t.rec.read(func(s *ledger.State) {

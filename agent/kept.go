@@ -21,26 +21,27 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// A result above [Durable.ResultTokens] is kept beside the records of the run, if the store can do that, and the model gets its
-// head and tail with a handle. The blob is durable before the outcome that names it. The handle is made of the key of the call: a
-// call that is made again after a kill keeps its result under the same one.
+// A result above [Durable.ResultTokens] is stored beside the records of the run if the store
+// can do that, and the model gets its beginning and end with a handle. The blob is durable
+// before the outcome that names it. The handle is derived from the key of the call, so that a
+// repeated call stores its result under the same handle.
 
 const (
 	readResult = kept.Reader
 
-	// keptServer stands for the server of read_result.
+	// keptServer takes the place of a server's label for read_result.
 	keptServer = "run"
 )
 
-// Tokens of one result. A result is read again in each turn that follows: at 20 turns 8,000 tokens cost as much as a
-// whole window. What is cut is one call away.
+// Tokens of one result. Each later turn reads a result again: over 20 turns 8,000 tokens cost
+// as much as a full window, and the omitted part is only one call away.
 const (
 	maxResultTokens = 8000
 	minResultTokens = 1000
-	resultShare     = 20 // of the window, which a result may take one part of
+	resultShare     = 20 // a result may take this fraction of the window
 )
 
-// reader is the tool by which a model reads kept results. It is offered from the first one on.
+// reader is the tool by which a model reads stored results. It is offered once there is one.
 type reader struct {
 	source  *adapter.FuncTool
 	offered model.Tool // as models get it
@@ -67,7 +68,7 @@ func newReader(p profile.Profile) *reader {
 // is reports whether a tool is the reader.
 func (r *reader) is(t *adapter.Tool) bool { return t != nil && t == r.source.Tool() }
 
-// tool is the reader, if a call means it.
+// tool returns the reader, if a call means it.
 func (r *reader) tool(c *ledger.Call) *adapter.Tool {
 	if t := r.source.Tool(); c.Server == keptServer && c.Tool == readResult && c.Def == t.Fingerprint() {
 		return t
@@ -78,7 +79,7 @@ func (r *reader) tool(c *ledger.Call) *adapter.Tool {
 // reads reports whether a tool that a run has added is the reader.
 func reads(t *ledger.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }
 
-// results keeps the long results of a run.
+// results stores the long results of a run.
 type results struct {
 	rec     *recorder
 	agent   *recipe
@@ -86,7 +87,8 @@ type results struct {
 	offered func() *adapter.Catalog
 }
 
-// readerName is the name by which the model knows the reader. change has it offered from now on; empty: it is offered already.
+// readerName returns the model's name for the reader. change offers it from now on; it is nil
+// if it is offered already.
 func (k *results) readerName() (name string, change *ledger.Offered, err error) {
 	change = &ledger.Offered{}
 	catalog := k.offered()
@@ -107,13 +109,13 @@ func (k *results) readerName() (name string, change *ledger.Offered, err error) 
 	return name, change, err
 }
 
-// readBytes is how many bytes read_result gives for each token of a result, at most.
+// readBytes is the most bytes that read_result returns for each token of Durable.ResultTokens.
 const readBytes = 3
 
-// keptKey finds the results of the run in a call of read_result.
+// keptKey is the context key of the run's results, for a call of read_result.
 type keptKey struct{}
 
-// resultTokens is the bound of one result.
+// resultTokens returns the bound of one result.
 func (r *recipe) resultTokens() int {
 	if n := r.opts.Durable.ResultTokens; n > 0 {
 		return n
@@ -122,7 +124,7 @@ func (r *recipe) resultTokens() int {
 	return min(max(window/resultShare, minResultTokens), maxResultTokens)
 }
 
-// keeper is where the run keeps results, nil if it keeps none.
+// keeper returns where the run stores results, nil if nowhere.
 func (k *results) keeper() (record.BlobStore, record.Lease) {
 	if h, ok := k.rec.writer.journal.(*hold); ok && k.agent.opts.Durable.ResultTokens >= 0 {
 		return record.BlobsOf(h.store), h.lease
@@ -130,22 +132,22 @@ func (k *results) keeper() (record.BlobStore, record.Lease) {
 	return nil, record.Lease{}
 }
 
-// handleOf is the handle of the result of a call.
+// handleOf returns the handle for the result of a call.
 func handleOf(key string) string {
 	sum := sha256.Sum256([]byte("result\x00" + key))
 	return "r" + hex.EncodeToString(sum[:8])
 }
 
-// long is a result that is kept.
+// long is a result that is stored.
 type long struct {
 	kept run.Kept
 	data []byte
 	text string // for the model, with the handle
 
-	offered *ledger.Offered // the tool that reads it, if it is the first
+	offered *ledger.Offered // adds the tool that reads it, for the first result
 }
 
-// shortened cuts the text of a result that is too long, and returns what is to be kept, nil for others.
+// shortened shortens a result that is too long, and returns what to store, nil for others.
 func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) {
 	text := cmp.Or(r.Full, r.Text)
 	tokens := k.agent.resultTokens()
@@ -180,19 +182,19 @@ func (k *results) shortened(j *job, r *adapter.Result) (*adapter.Result, *long) 
 	return &short, l
 }
 
-// sampleBytes is how much of a text tells how many bytes a token of it has.
+// sampleBytes is how much of a text is examined to estimate its bytes per token.
 const sampleBytes = 32 << 10
 
-// bytesOf is how many bytes of a text make so many tokens, as an estimate.
+// bytesOf estimates how many bytes of a text make that many tokens.
 func bytesOf(text string, tokens int) int {
 	sample := text[:min(len(text), sampleBytes)]
 	n := model.Tokens(&model.Request{System: sample}, &model.Info{})
 	return int(float64(tokens) * float64(len(sample)) / float64(max(n, 1)))
 }
 
-// keep keeps the whole of a result before its outcome is recorded. What a hook has taken the handle out of is not
-// kept. If the store does not take it, the result is cut for good, and the run continues. more is recorded before the
-// outcome.
+// keep stores the full result before its outcome is recorded, unless a hook has removed the
+// handle. If the store refuses it, only the shortened text is left, and the run continues. more
+// is recorded before the outcome.
 func (k *results) keep(l *long, part *run.Part) (more []ledger.Change) {
 	if part.Text != l.text {
 		return nil
@@ -204,7 +206,7 @@ func (k *results) keep(l *long, part *run.Part) (more []ledger.Change) {
 	if err == nil {
 		part.Kept = &l.kept
 		if len(part.Structured) > len(part.Text) {
-			part.Structured = nil // the text has it
+			part.Structured = nil // it is in the text
 		}
 		if len(l.offered.Tools) > 0 {
 			more = append(more, l.offered)
@@ -216,7 +218,7 @@ func (k *results) keep(l *long, part *run.Part) (more []ledger.Change) {
 	return nil
 }
 
-// keptData is the whole of a kept result.
+// keptData returns the full text of a stored result.
 func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
 	store, lease := k.keeper()
 	if store == nil {
@@ -237,7 +239,8 @@ func (k *results) keptData(ctx context.Context, handle string) ([]byte, error) {
 	return data, nil
 }
 
-// keptAs is what the state says of a kept result, nil if it is of another agent of the run.
+// keptAs returns the entry of a stored result in the state, nil if another agent of the run has
+// it.
 func (k *results) keptAs(handle string) (found *run.Kept) {
 	k.rec.read(func(s *ledger.State) {
 		if i := slices.IndexFunc(s.Kept, func(k *run.Kept) bool { return k.Handle == handle }); i >= 0 {
@@ -261,13 +264,13 @@ func (k *results) handles() (all []string) {
 	return all
 }
 
-// fill replaces references in the arguments of a call with kept results.
+// fill replaces references to stored results in the arguments of a call.
 func (k *results) fill(arguments json.RawMessage) (shown, sent json.RawMessage, err error) {
 	return kept.Fill(arguments, func(handle string) ([]byte, error) { return k.keptData(k.scope.ctx, handle) })
 }
 
-// nameKept names the results in a summary that are kept and that the history does not name any more: the model would not know of them.
-// The newest ones are named.
+// nameKept names in a summary the newest stored results that the history no longer mentions, so
+// that the model knows about them.
 func (d *dialog) nameKept(c *ledger.Compacted) {
 	s := d.rec.state
 	at := slices.IndexFunc(c.Messages, func(m run.Message) bool {
@@ -295,7 +298,7 @@ func (d *dialog) nameKept(c *ledger.Compacted) {
 	m.Parts[part].Text += fmt.Sprintf("\n\nResults that are kept, for %s:%s", s.Offered[reader].Name, strings.Join(lines, ""))
 }
 
-// names reports whether messages name a handle.
+// names reports whether messages mention a handle.
 func names(messages []run.Message, handle string) bool {
 	return slices.ContainsFunc(messages, func(m run.Message) bool {
 		return slices.ContainsFunc(m.Parts, func(p run.Part) bool {

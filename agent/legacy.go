@@ -14,37 +14,38 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// LegacyQuestions say what becomes of a question that a server of the legacy era, up to
-// revision 2025-11-25, asks in an open call, if its client has no Elicitation handler. Such a question ends with its call, and so with the process.
+// LegacyQuestions says how to treat questions that a legacy server (up to revision 2025-11-25)
+// asks during a call, if its client has no Elicitation handler. Such a question ends with its
+// call, and so with the process.
 //
-// A turn takes as many of them as Limits.Questions allows to be open. Beyond it the run fails.
+// Limits.Questions bounds those of one turn. Beyond it the run fails.
 type LegacyQuestions struct {
-	// Hold is how long the call waits for an answer by [Agent.Reply], which may come from any
-	// process, if the person at hand gives none. The question is one of the run meanwhile
-	// (run.Question.Survives is false). After that time, or that of QuestionTTL if it is shorter, the
-	// server is told that the person cancelled. Default 5 min; negative: it is told at once
-	// that the person was not asked. A run that is not kept is never held:
-	// without Options.Person.Reply the server is told that the person was not asked, and a [Warning] says so.
+	// Hold is how long the call waits for a reply through [Agent.Reply], which may come from
+	// any process, if [Person.Reply] returns none. Meanwhile it is a question of the run (with
+	// run.Question.Survives false). After Hold, or QuestionTTL if that is shorter, the server
+	// is told that the person cancelled. Default 5 min; negative: the server is told at once
+	// that nobody was asked. That is also so in a run without a store, which emits a [Warning].
 	Hold time.Duration
 
-	// Park reports whether a tool asks before it does anything, so that a call of it can be
-	// made twice. The server is then told that the person cancelled, the result of the call is
-	// dropped, and the run waits without the call. After the answer the call is made again. The
-	// equal question (mode, message, form, URL) is answered from the run then, and another one
-	// waits in the same way. The tool has the server's own name. A server that has several calls
-	// under way may not say which one asks: that question is held. Default nil: no tool.
+	// Park reports whether a tool asks before it does anything, so that calling it twice is
+	// safe. The server is then told that the person cancelled, the result of the call is
+	// dropped, and the run waits without the call. After the reply the call is made again. If
+	// it asks the same question (mode, message, form and URL) it gets that reply, and another
+	// question waits in the same way. tool is the server's name. If the server has several
+	// current calls and does not say which one asks, the question is held instead. Default nil:
+	// no tool.
 	Park func(server, tool string) bool
 }
 
 const (
 	defaultHold = 5 * time.Minute
 
-	// pollEvery is how often the journal is asked for answers to held questions.
+	// pollEvery is how often the journal is asked for replies to held questions.
 	pollEvery = time.Second
 )
 
-// inOpenCall has a question answered that a server asks in an open call. The result is nil
-// if no person answers.
+// inOpenCall gets a reply to a question that a server asks during a call. The result is nil if
+// nobody replies.
 func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitResult, error) {
 	ask := p.desk.askOf(q.Server, q.Call)
 	ask.Kind, ask.Elicit = kindOf(q.Params), q.Params
@@ -61,8 +62,8 @@ func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitRes
 	return ask.Elicited(*answer)
 }
 
-// whileCalled asks a question of a server that waits for the answer in an open call. In a run that is kept the question is one
-// of the run meanwhile. The answer is nil if there is none.
+// whileCalled asks a question of a server that waits for the reply during a call. In a run with
+// a store it becomes a question of the run. The reply is nil if there is none.
 func (p *person) whileCalled(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	if err := p.countQuestion(q.Server); err != nil {
 		return nil, err
@@ -73,11 +74,11 @@ func (p *person) whileCalled(ctx context.Context, q *run.Question) (*run.Reply, 
 	return p.atHand(ctx, q)
 }
 
-// notAsked is the warning that a question reached no person.
+// notAsked warns that a question reached nobody.
 const notAsked = "server %q asked the user in a call of %s, and was told that the user was not asked: Options.Person.Reply is nil, " +
 	"and the run is not kept; set Options.Person.Reply, or Options.Durable.Store for an answer from elsewhere"
 
-// countQuestion counts a question of an open call. Beyond the limit the run fails.
+// countQuestion counts a question of an open call. Beyond the limit it fails the run.
 func (p *person) countQuestion(server string) error {
 	limit := p.rec.writer.root.Limits.Questions
 	p.mu.Lock()
@@ -90,8 +91,8 @@ func (p *person) countQuestion(server string) error {
 	return p.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, server %q the last one (Limits.Questions)", limit, server))
 }
 
-// holdQuestion keeps a question open while its call waits. The answer is nil if the call
-// is over.
+// holdQuestion keeps a question open while its call waits. The reply is nil if the call has
+// ended.
 func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	hold := cmp.Or(p.agent.opts.Person.Legacy.Hold, defaultHold)
 	q.Expires = time.Now().Add(hold).UTC().Truncate(time.Millisecond)
@@ -116,8 +117,8 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply,
 	return answer, err
 }
 
-// openInCall opens a question of a call that is at one of the given places, or of one that
-// the server does not name. ok is false if that is over.
+// openInCall opens a question of a call that is in one of the given states, or of a call that
+// the server does not name. ok is false if the call has ended.
 func (p *person) openInCall(q *run.Question, at ...ledger.CallAt) (ok bool, err error) {
 	p.rec.writer.mu.Lock()
 	c := p.rec.state.Call(q.Call)
@@ -132,8 +133,8 @@ func (p *person) openInCall(q *run.Question, at ...ledger.CallAt) (ok bool, err 
 	return ok, p.rec.commit()
 }
 
-// awaitAnswer waits for the answer to a held question, from the person at hand and then
-// from the journal. After its time the question is cancelled.
+// awaitAnswer waits for the reply to a held question, from Person.Reply and then from the
+// journal. After its time the question is cancelled.
 func (p *person) awaitAnswer(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	waiting, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
@@ -166,8 +167,8 @@ func (p *person) awaitAnswer(ctx context.Context, q *run.Question) (*run.Reply, 
 	}
 }
 
-// given returns the answer to a question that the journal keeps, nil if it has none. The
-// journal is asked if it was not for some time, by one goroutine.
+// given returns the reply to a question that the journal has, or nil. One goroutine at a time
+// asks the journal, unless it was asked recently.
 func (l *writer) given(ctx context.Context, ask string, after time.Duration) *run.Reply {
 	l.mu.Lock()
 	if !l.polling && time.Since(l.polled) >= after {
@@ -179,7 +180,7 @@ func (l *writer) given(ctx context.Context, ask string, after time.Duration) *ru
 			return err
 		})
 		l.mu.Lock()
-		if l.polling = false; err == nil { // else it is asked again
+		if l.polling = false; err == nil { // otherwise it is asked again
 			l.kept = answers
 		}
 	}
@@ -193,7 +194,8 @@ func (l *writer) given(ctx context.Context, ask string, after time.Duration) *ru
 	return nil
 }
 
-// closeHeld cancels the questions that outlive the calls of the turn, and lets none be opened.
+// closeHeld cancels the questions that outlive the calls of the turn, and prevents further
+// ones.
 func (p *person) closeHeld() error {
 	p.rec.writer.mu.Lock()
 	p.closed = true
@@ -209,7 +211,7 @@ func (p *person) closeHeld() error {
 	return nil
 }
 
-// cancelled is the answer to a question that no server waits for.
+// cancelled returns the reply to a question that no server waits for any more.
 func cancelled(q *run.Question, why string) run.Reply {
 	a := expired(q, time.Now())
 	a.Reason = why

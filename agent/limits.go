@@ -18,7 +18,7 @@ const (
 	defaultDepth    = 4
 )
 
-// withDefaults fills in the limits that are not set.
+// withDefaults sets the limits that are 0.
 func withDefaults(l run.Limits) (run.Limits, error) {
 	for _, limit := range []struct {
 		value *int
@@ -43,10 +43,10 @@ func withDefaults(l run.Limits) (run.Limits, error) {
 	return l, nil
 }
 
-// reached reports whether n has come to a limit; a negative limit is none.
+// reached reports whether n has reached a limit. A negative limit is none.
 func reached(n, limit int) bool { return limit >= 0 && n >= limit }
 
-// limit is the field of [run.Limits] that has been reached, "" if none has.
+// limit returns the field of [run.Limits] that has been reached, or "".
 func (r StopReason) limit() string {
 	switch r {
 	case StopMaxTurns:
@@ -65,7 +65,7 @@ func (r StopReason) limit() string {
 	return ""
 }
 
-// limit names the limit that the run has reached, or is [StopOutput].
+// limit returns the limit that the run has reached, or [StopOutput].
 func (a *account) limit() StopReason {
 	s := a.rec.state
 	spent := s.Spent.Since(s.Before)
@@ -82,7 +82,7 @@ func (a *account) limit() StopReason {
 	return a.limitAbove()
 }
 
-// limitAbove names a limit that the run has reached for which a sub-agent works.
+// limitAbove returns the limit that a run above the sub-agent has reached, or [StopOutput].
 func (a *account) limitAbove() (stop StopReason) {
 	stop = StopOutput
 	for p := a.engine.parent; p != nil && stop == StopOutput; p = p.parent {

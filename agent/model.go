@@ -20,11 +20,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// ErrNoAnswer is the error of a run whose model gave neither text nor tool calls, or asked
-// for tools where it had to answer. The run's messages are still good: asking again may help.
+// ErrNoAnswer is the error of a run whose model replied with neither text nor tool calls, or
+// asked for tools where it had to answer. The messages of the run remain valid: asking again
+// may help.
 var ErrNoAnswer = errors.New("the model gave no answer")
 
-// finalOf is the limit for which the model has to answer, "" if it may go on.
+// finalOf returns the limit that forces the model to answer, or "".
 func finalOf(stop StopReason) string {
 	if stop == StopOutput {
 		return ""
@@ -39,25 +40,25 @@ type tally struct {
 	estimate estimate // of the history
 }
 
-// dialog is what a run says to its model, and what the model replies.
+// dialog is the conversation of a run with its model.
 type dialog struct {
 	engine  *engine
 	rec     *recorder // of the engine
 	account account
 
-	kept       any // by the model, of what it was asked
+	kept       any // data of the model between requests
 	offer      offer
 	counted    tally
 	truncation truncation
-	notes      map[string]bool  // of the model, that were shown
+	notes      map[string]bool  // notes of the model that were shown
 	key        string           // see cacheKey
-	prompt     string           // with the instructions of servers
-	instructed *adapter.Catalog // to which prompt belongs
-	settledFor *adapter.Catalog // the tools that the model has always were added from it
-	here       bool             // the model call under way is of this process
+	prompt     string           // includes the instructions of servers
+	instructed *adapter.Catalog // the catalog that prompt was made for
+	settledFor *adapter.Catalog // the catalog from which the tools that need no search were added
+	here       bool             // the current model call was made by this process
 
-	asking bool // a model call with a reservation is under way
-	warned bool // that the model counts no tokens
+	asking bool // a model call with a reservation is in progress
+	warned bool // that the model does not report tokens
 }
 
 // turn calls the model and records its reply.
@@ -91,7 +92,7 @@ func (d *dialog) turn() error {
 	}
 	switch {
 	case len(reply.calls) > 0 || reply.repair:
-		return nil // the run continues: with the calls, or by asking again
+		return nil // the run continues with the calls, or asks again
 	case strings.TrimSpace(reply.text) == "" && reply.stop == nil:
 		return d.engine.failedAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswer(stop)))
 	case d.engine.agent.output != nil && reply.output == nil:
@@ -107,7 +108,7 @@ func (d *dialog) turn() error {
 // failed records that the run has failed, unless it only ends in this process.
 func (e *engine) failed(err error) error { return e.failedAt(StopOutput, err) }
 
-// failedAt is failed for a run that is at a limit.
+// failedAt is failed for a run that has reached a limit.
 func (e *engine) failedAt(stop StopReason, err error) error {
 	if e.ctx.Err() != nil {
 		return err
@@ -127,8 +128,8 @@ func (e *engine) failedAt(stop StopReason, err error) error {
 	return &failure{ErrFailed, err}
 }
 
-// ask calls the model once, and records that and its reply. At a limit, or if no other call
-// would fit the limits after it, the call is the last one: stop names the limit.
+// ask calls the model once, and records the call and its reply. At a limit, or if the limits
+// leave no room for another call, the call is the last one: stop is the limit.
 func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	c, stop, err := d.prepare(at)
 	if err != nil {
@@ -153,7 +154,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return d.generated(ctx, c, stream, output)
 	})
 	if err != nil {
-		if r != nil && !d.engine.limited(limitsSpending) { // with limits, what was reserved counts
+		if r != nil && !d.engine.limited(limitsSpending) { // with limits, the reservation counts
 			if failure := d.rec.record(nil, &ledger.Charged{Spent: r.usage}); failure != nil {
 				return nil, stop, failure
 			}
@@ -161,7 +162,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, d.overflowed(c, stream, err)
 	}
 	if final {
-		r.keepCalls(d.engine.answerTool()) // the model may make no other
+		r.keepCalls(d.engine.answerTool()) // the model may call no other tool
 	}
 	end := r.event(d.rec.state.Turn, stream.has(r.text), time.Since(began))
 	end.Window = use
@@ -170,12 +171,12 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		d.rec.writer.used(use)
 	}
 	if d.rec.writer.out != nil {
-		end.ToolCalls = slices.Clone(end.ToolCalls) // the history has them, too
+		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them
 	}
 	return r, stop, d.replied(c, r, end, final)
 }
 
-// generated returns the reply to a call of the model, counted and as the hooks leave it.
+// generated returns the reply to a model call, counted and changed by the hooks.
 func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, output int64) (*reply, error) {
 	began := time.Now()
 	response, err := d.generate(ctx, c.Request, stream)
@@ -205,7 +206,7 @@ func (d *dialog) generated(ctx context.Context, c *ModelCall, stream *streamed, 
 	return r, err
 }
 
-// warnOnce tells what the person should know of the model, if it is news.
+// warnOnce emits a warning about the model, once.
 func (d *dialog) warnOnce(text string) {
 	if text == "" || d.notes[text] {
 		return
@@ -217,7 +218,7 @@ func (d *dialog) warnOnce(text string) {
 	d.rec.show(&Warning{Text: text})
 }
 
-// prepare makes a call of the model.
+// prepare prepares a model call.
 func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	a := d.engine.agent
 	d.engine.catalog = a.tools.Catalog(a.profile)
@@ -245,7 +246,7 @@ func (d *dialog) prepare(stop StopReason) (*ModelCall, StopReason, error) {
 	return c, stop, hooks(d.engine.agent.opts.Hooks).beforeModel(d.engine.ctx, d.rec.state, c)
 }
 
-// request is what the model is asked, before a limit or a hook changes it.
+// request returns the request to the model, before limits and hooks change it.
 func (d *dialog) request() *model.Request {
 	a, settings := d.engine.agent, &d.engine.agent.opts.Model
 	return &model.Request{
@@ -255,7 +256,8 @@ func (d *dialog) request() *model.Request {
 	}
 }
 
-// cacheKey is the same for all requests of a run, and of no other run. It does not tell the name of the run.
+// cacheKey returns a key that is the same for all requests of the run, and for no other run. It
+// does not reveal the run's name.
 func (d *dialog) cacheKey() string {
 	if d.key == "" {
 		root := d.rec.writer.root
@@ -265,14 +267,14 @@ func (d *dialog) cacheKey() string {
 	return d.key
 }
 
-// definitions are the tools of a catalog as a model gets them.
+// definitions returns the tools of a catalog as a model gets them.
 func definitions(c *adapter.Catalog) []model.Tool {
 	all := c.Definitions()
 	out := make([]model.Tool, len(all))
 	for i, t := range all {
 		schema, ok := t.Function.Parameters.(json.RawMessage)
 		if !ok {
-			schema, _ = json.Marshal(t.Function.Parameters) // decoded JSON always marshals
+			schema, _ = json.Marshal(t.Function.Parameters) // a decoded value always marshals
 		}
 		out[i] = model.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: schema, Strict: t.Function.Strict}
 	}
@@ -295,8 +297,8 @@ func (d *dialog) replied(c *ModelCall, r *reply, end *ModelEnd, final bool) erro
 	return d.rec.record([]Event{end}, change)
 }
 
-// lastTurn makes of a request one in which the model has to answer: without calls, or by the
-// tool of a structured answer.
+// lastTurn changes a request so that the model has to answer: without calls, or by the tool of
+// a structured output.
 func (d *dialog) lastTurn(q *model.Request, final bool) {
 	tool := d.engine.answerTool()
 	last := ""
@@ -320,7 +322,7 @@ func (d *dialog) lastTurn(q *model.Request, final bool) {
 	}
 }
 
-// maxReply bounds the text and the calls of a reply, in bytes.
+// maxReply bounds the text and calls of a reply, in bytes.
 const maxReply = 8 << 20
 
 var errLong = fmt.Errorf("the reply of the model is longer than %d MiB", maxReply>>20)

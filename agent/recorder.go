@@ -10,30 +10,30 @@ import (
 )
 
 // recorder records the changes of a run and the events that come with them. The run of a
-// sub-agent is recorded in the run that it works for: their recorders share one writer.
+// sub-agent is recorded in its parent's: their recorders share a writer.
 type recorder struct {
 	writer *writer
 	state  *ledger.State // shared with the ledger
-	ended  func() error  // why the run is over in this process, nil if it is not
+	ended  func() error  // why the run has ended in this process, nil if it has not
 
 	above *recorder // of the run that a sub-agent works for, nil at the root
 	call  string    // of that run, on which the sub-agent works
 	path  []string
 }
 
-// below is the recorder of the sub-agent of a name that works on a call.
+// below returns the recorder of the named sub-agent that works on a call.
 func (r *recorder) below(call, name string) *recorder {
 	b := &recorder{writer: r.writer, ended: r.ended, above: r, call: call, path: append(slices.Clip(r.path), name)}
 	b.adopt()
 	return b
 }
 
-// adopt finds the state of the run, which the parent's has.
+// adopt finds the state of the run within the parent's.
 func (r *recorder) adopt() {
 	r.above.read(func(s *ledger.State) { r.state = s.Call(r.call).Child })
 }
 
-// record applies changes to the run. The events come out once all are durable.
+// record applies changes to the run. The events are emitted when all changes are durable.
 func (r *recorder) record(events []Event, changes ...ledger.Change) error {
 	r.writer.mu.Lock()
 	defer r.writer.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *recorder) recordLocked(events []Event, changes ...ledger.Change) error 
 	}
 	for i, c := range changes {
 		var with []Event
-		switch rest := len(changes) - i; { // the last events come with the last changes, one each
+		switch rest := len(changes) - i; { // the last events belong to the last changes, one each
 		case rest == 1:
 			with = r.stamp(now, events)
 		case rest <= len(events):
@@ -60,7 +60,7 @@ func (r *recorder) recordLocked(events []Event, changes ...ledger.Change) error 
 	return nil
 }
 
-// lift makes a change of this run one of the root.
+// lift converts a change of this run to one of the root.
 func (r *recorder) lift(c ledger.Change, now time.Time) ledger.Entry {
 	rec := ledger.Entry{Seq: r.state.Seq + 1, At: now, Change: c}
 	if r.above == nil {
@@ -69,8 +69,8 @@ func (r *recorder) lift(c ledger.Change, now time.Time) ledger.Entry {
 	return r.above.lift(&ledger.Nested{Call: r.call, Record: rec}, now)
 }
 
-// stamp says of events where and when they happen. They have the number of the record
-// that they come with.
+// stamp sets the time and place of events. They get the number of the record that they come
+// with.
 func (r *recorder) stamp(now time.Time, events []Event) []Event {
 	for i, event := range events {
 		*event.meta() = Meta{Run: r.writer.root.ID, Seq: r.writer.root.Seq + 1, More: len(events) - 1 - i, Time: now, Path: r.path}
@@ -78,7 +78,8 @@ func (r *recorder) stamp(now time.Time, events []Event) []Event {
 	return events
 }
 
-// of is an event that a caller wants, and none if events are not wanted: calls are many.
+// of returns an event if the caller wants events, and otherwise nothing, since calls are
+// frequent.
 func (r *recorder) of(event func() Event) []Event {
 	if r.writer.out == nil {
 		return nil
@@ -86,8 +87,8 @@ func (r *recorder) of(event func() Event) []Event {
 	return []Event{event()}
 }
 
-// show shows an event that no record has: it comes out at once, and is not replayed. Its
-// position is known to whoever gives it to the caller.
+// show emits an event that has no record: it comes out at once and is not replayed. Whoever
+// hands it to the caller sets its position.
 func (r *recorder) show(event Event) bool {
 	r.writer.mu.Lock()
 	*event.meta() = Meta{Run: r.writer.root.ID, Time: time.Now(), Path: r.path}
@@ -98,7 +99,7 @@ func (r *recorder) show(event Event) bool {
 	return r.writer.tell(event) == nil
 }
 
-// commit returns when all that was recorded is durable.
+// commit returns when everything that was recorded is durable.
 func (r *recorder) commit() error {
 	if err := r.writer.commit(); err != nil {
 		if ended := r.ended(); ended != nil {
@@ -109,8 +110,8 @@ func (r *recorder) commit() error {
 	return nil
 }
 
-// commitGiven is commit if the journal keeps answers only with the next records: what works before
-// the next commit, such as a hook or a model, may take long.
+// commitGiven commits if the journal stores given replies only with the next records, before
+// work that may take long, such as a hook or a model call.
 func (r *recorder) commitGiven() error {
 	if h, ok := r.writer.journal.(*hold); ok && len(h.given()) > 0 {
 		return r.commit()
@@ -125,7 +126,7 @@ func (r *recorder) read(f func(s *ledger.State)) {
 	f(r.state)
 }
 
-// view is the state as it is now, for a hook that runs beside other calls.
+// view returns a copy of the present state, for a hook that runs beside other calls.
 func (r *recorder) view() *ledger.State {
 	var v ledger.State
 	r.read(func(s *ledger.State) {
@@ -140,13 +141,13 @@ func (r *recorder) view() *ledger.State {
 	return &v
 }
 
-// question is an open question of the run, nil if it is closed.
+// question returns an open question of the run, nil if it is closed.
 func (r *recorder) question(id string) (q *run.Question) {
 	r.read(func(s *ledger.State) { q = s.Question(id) })
 	return q
 }
 
-// stopped is the answer with which a call of the turn ends the run, nil if none does.
+// stopped returns the answer with which a call of the turn ends the run, or nil.
 func (r *recorder) stopped() (answer *string) {
 	r.read(func(s *ledger.State) {
 		for _, c := range s.Calls {
@@ -159,7 +160,7 @@ func (r *recorder) stopped() (answer *string) {
 	return answer
 }
 
-// endTurn brings the results of the calls into the history.
+// endTurn moves the results of the calls into the history.
 func (r *recorder) endTurn() error {
 	r.writer.mu.Lock()
 	defer r.writer.mu.Unlock()
@@ -187,7 +188,7 @@ func (r *recorder) roundsKept() int64 {
 	return root.Spent.Since(root.Before).Rounds
 }
 
-// pending is the calls of the turn that want is true for, as they are now.
+// pending returns copies of the turn's calls for which want is true.
 func (r *recorder) pending(want func(*ledger.Call) bool) (calls []*ledger.Call) {
 	r.read(func(s *ledger.State) {
 		calls = matching(s.Calls, want)
@@ -200,7 +201,7 @@ func (r *recorder) pending(want func(*ledger.Call) bool) (calls []*ledger.Call) 
 	return calls
 }
 
-// calls is the calls of the turn that want is true for, which change with the state.
+// calls returns the turn's calls for which want is true. They change with the state.
 func (r *recorder) calls(want func(*ledger.Call) bool) (calls []*ledger.Call) {
 	r.read(func(s *ledger.State) { calls = matching(s.Calls, want) })
 	return calls

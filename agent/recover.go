@@ -18,52 +18,53 @@ import (
 
 // RecoverOptions configure [Recover]. Nil and the zero value are valid.
 type RecoverOptions struct {
-	// Parallel bounds the runs that are driven at the same time. Default 64; negative: no bound.
+	// Parallel bounds the concurrently driven runs. Default 64; negative: no limit.
 	Parallel int
 
-	// Share bounds the runs of each tenant that are driven at the same time: further ones wait,
-	// and runs of other tenants go before them. Default: no bound.
+	// Share bounds the concurrently driven runs of each tenant. Others wait, and runs of other
+	// tenants go first. Default: no limit.
 	Share int
 
-	// Every is how often the store is asked what is due. Default 1 s.
+	// Every is how often to ask the store for due runs. Default 1 s.
 	Every time.Duration
 
-	// Once has Recover return when nothing is due any more. A run whose process has just
-	// crashed is due only after [Durable.LeaseTTL].
+	// Once makes Recover return when nothing is due any more. A run whose process has just died
+	// is due only after [Durable.LeaseTTL].
 	Once bool
 
-	// Wake has the store asked at once, for example because a run has begun in this process or
-	// has an answer. Give it a capacity of 1, and leave out a value that finds it full.
-	// Default: none.
+	// Wake makes Recover ask the store at once, for example because a run was begun or replied
+	// to in this process. Give it a capacity of 1, and drop a value if it is full. Default:
+	// none.
 	Wake <-chan struct{}
 
-	// Context makes the context of the work on a run, for example with the identity of its
-	// tenant for [adapter.ContextHeaders]. The given one ends with that work. If the context ends
-	// before, the run stops and stays due. Default: the context of Recover.
+	// Context returns the context for the work on a run, for example with the identity of its
+	// tenant for [adapter.ContextHeaders]. ctx ends with that work. If the returned context
+	// ends earlier, the run stops and remains due. Default: the context of Recover.
 	Context func(ctx context.Context, key run.Key) context.Context
 
 	// Tenant selects the runs of one tenant; nil selects all.
 	Tenant *string
 
-	// OnEvent gets the events of all runs, on several goroutines. If it panics, the run cannot be
-	// driven for the time being. Default: none.
+	// OnEvent is called with the events of all runs, concurrently. If it panics, the run is
+	// interrupted and tried again later. Default: none.
 	OnEvent func(key run.Key, e Event)
 
-	// OnEnd gets what came of the work on a run here, on several goroutines: the run is over
-	// or waits, or the error says why it has failed ([ErrFailed]) or cannot go on.
-	// Default: none.
+	// OnEnd is called, concurrently, when the work on a run ends here: the run has ended or
+	// waits, or the error says why it has failed ([ErrFailed]) or cannot continue. Default:
+	// none.
 	OnEnd func(key run.Key, result *Result, err error)
 
-	// Logger gets what fails, and at level Debug the runs whose context has been cancelled. Default: [slog.Default].
+	// Logger logs failures, and at level Debug the runs whose context was cancelled. Default:
+	// [slog.Default].
 	Logger *slog.Logger
 }
 
-// Recover drives, in this process, the runs of a store that are due: whose process has
-// ended, that have an answer, or that have waited long enough. It returns when the context
-// has ended and its runs have stopped, with the context's error. The agents are the agents of the
-// store, by their names; runs of other agents are left alone. A run that fails stays as it is
-// recorded; one that cannot be driven, because its store or its lease fails, is tried
-// again after a wait that doubles up to a minute.
+// Recover drives the due runs of a store in this process: runs whose process has died, that
+// have a reply, or that have waited long enough. When the context ends it stops its runs, waits
+// for them, and returns the context's error. agents are the agents of the store, by name; runs
+// of other agents are ignored. A run that fails stays as it is recorded. One that cannot be
+// driven, because its store or lease fails, is tried again after waits that double up to a
+// minute.
 func Recover(ctx context.Context, store record.Store, agents []*Agent, o *RecoverOptions) error {
 	r := &recovery{store: store, agents: map[string]*Agent{}, busy: map[run.Key]bool{}, tenants: map[string]int{}, refused: map[string]bool{}, retry: map[run.Key]wait{}, damaged: map[string]bool{}, freed: make(chan struct{}, 1)}
 	if o != nil {
@@ -91,26 +92,26 @@ func Recover(ctx context.Context, store record.Store, agents []*Agent, o *Recove
 	return r.loop(ctx)
 }
 
-// recovery drives the runs of a store.
+// recovery is a call of Recover.
 type recovery struct {
 	store  record.Store
 	agents map[string]*Agent
 	opts   RecoverOptions
 	room   chan struct{}
-	freed  chan struct{} // a run has ended for which another of its tenant waits; has room for one
+	freed  chan struct{} // has room for one: a run has ended while another of its tenant waits
 	runs   sync.WaitGroup
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the following fields
 	busy    map[run.Key]bool
-	tenants map[string]int  // runs under way, if they are bounded
-	refused map[string]bool // tenants that had their share when another run of them was due
+	tenants map[string]int  // current runs, if they are bounded
+	refused map[string]bool // tenants that had their share when another run of theirs was due
 	retry   map[run.Key]wait
-	damaged map[string]bool // runs that cannot be read, which have been logged
-	suspect run.Key         // runs alone since
+	damaged map[string]bool // unreadable runs that were logged
+	suspect run.Key         // a suspicious run, and since when it runs alone
 	alone   time.Time
 }
 
-// wait is how long a run that could not be driven is left alone.
+// wait says how long to ignore a run that could not be driven.
 type wait struct {
 	until time.Time
 	last  time.Duration
@@ -122,7 +123,7 @@ const (
 	lastRetry  = time.Minute
 )
 
-// betweenPasses is how long runs that end are gathered before others take their place.
+// betweenPasses is how long ends of runs are collected before others take their place.
 const betweenPasses = 20 * time.Millisecond
 
 func (r *recovery) loop(ctx context.Context) error {
@@ -145,7 +146,7 @@ func (r *recovery) loop(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(r.opts.Every):
 		case <-r.freed:
-			select { // other runs end meanwhile: a pass lists all that is due
+			select { // meanwhile other runs end: one pass lists everything due
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-time.After(min(r.opts.Every, betweenPasses)):
@@ -209,19 +210,19 @@ func (r *recovery) logDamage(d *record.DamagedError) {
 	}
 }
 
-// maxDamaged bounds the damaged runs that are logged.
+// maxDamaged bounds the unreadable runs that are remembered as logged.
 const maxDamaged = 1000
 
-// A run that processes have ended with may be what ends them: it is left alone for a time that grows, and begins
-// alone, so that other runs do not end with it.
+// A run with which processes have died may be what kills them. It is ignored for a growing
+// time, and then starts alone, so that no other run dies with it.
 const (
 	suspicious = 2               // takeovers without progress
-	lastDoubt  = 5 * time.Minute // the longest time that it is left alone
+	lastDoubt  = 5 * time.Minute // the longest time that it is ignored
 	aloneTime  = 30 * time.Second
-	aloneWait  = time.Minute // how long it waits until this process works on nothing else
+	aloneWait  = time.Minute // how long it waits for this process to have no other work
 )
 
-// suspicion is from when a run may be taken up that processes have ended with.
+// suspicion returns the time from which a run may be driven with which processes have died.
 func suspicion(head run.Head) time.Time {
 	if head.Takeovers < suspicious {
 		return time.Time{}
@@ -229,7 +230,7 @@ func suspicion(head run.Head) time.Time {
 	return head.Updated.Add(min(time.Second<<min(head.Takeovers-suspicious, 20), lastDoubt))
 }
 
-// takeAloneLocked reports whether a run may begin beside the others.
+// takeAloneLocked reports whether a run may start beside the others.
 func (r *recovery) takeAloneLocked(head run.Head, now time.Time) bool {
 	if from := suspicion(head); !from.IsZero() {
 		if now.Before(from) || len(r.busy) > 0 && now.Before(from.Add(aloneWait)) {
@@ -241,8 +242,8 @@ func (r *recovery) takeAloneLocked(head run.Head, now time.Time) bool {
 	return r.alone.IsZero() || now.Sub(r.alone) > aloneTime
 }
 
-// take reports whether no goroutine here drives the run, it has not failed just now, it may begin beside the others,
-// and its tenant has no more than its share.
+// take reports whether a run may start: no goroutine drives it, it has not just failed, it may
+// start beside the others, and its tenant has less than its share.
 func (r *recovery) take(head run.Head) bool {
 	key, now := head.Key, time.Now()
 	r.mu.Lock()
@@ -298,13 +299,13 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 	return err
 }
 
-// interruptedError says that the host has ended the work on a run.
+// interruptedError is the error of work on a run that the host has ended.
 type interruptedError struct{ err error }
 
 func (e *interruptedError) Error() string { return e.err.Error() }
 func (e *interruptedError) Unwrap() error { return e.err }
 
-// settle frees a run, and leaves it alone for a while if it could not be driven.
+// settle ends the work on a run, and ignores the run for a while if it could not be driven.
 func (r *recovery) settle(key run.Key, err error) {
 	if errors.Is(err, ErrFailed) {
 		r.opts.Logger.Warn("a run has failed", "run", key.ID, "tenant", key.Tenant, "error", err)
@@ -330,13 +331,14 @@ func (r *recovery) settle(key run.Key, err error) {
 	r.opts.Logger.Log(context.Background(), level, "a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
 }
 
-// leaveLocked counts the end of a run, and has the next one of its tenant looked for if one waits.
+// leaveLocked counts the end of a run, and triggers a search for the next one if the tenant has
+// one waiting.
 func (r *recovery) leaveLocked(tenant string) {
 	if r.opts.Share <= 0 {
 		return
 	}
 	if r.refused[tenant] {
-		delete(r.refused, tenant) // the next pass notes the others
+		delete(r.refused, tenant) // the next pass finds the others
 		select {
 		case r.freed <- struct{}{}:
 		default:
@@ -347,8 +349,8 @@ func (r *recovery) leaveLocked(tenant string) {
 	}
 }
 
-// prune forgets waits that were over a while ago: others have finished or deleted the runs. The pass
-// that follows finds which tenants have more runs than their share.
+// prune forgets waits that ended a while ago: other processes have finished or deleted those
+// runs. The next pass finds which tenants exceed their share.
 func (r *recovery) prune() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,25 +9,26 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// renewer renews the leases of all runs that an agent works on, in one request: a thousand requests to a busy database
-// would be late. It also stops the runs that somebody wants to end. Its goroutine runs while there are runs.
+// renewer renews the leases of all runs that an agent works on in one request, because a
+// thousand requests to a busy database would be late. It also stops runs that are to be
+// cancelled. Its goroutine runs while there are runs.
 type renewer struct {
 	store record.Store
-	batch record.BatchRenewer // nil: each lease is renewed alone
+	batch record.BatchRenewer // nil: each lease is renewed separately
 	ttl   time.Duration
 
-	asked  chan struct{} // asks the goroutine to renew
-	wished chan struct{} // asks it to look which runs are to end
+	asked  chan struct{} // makes the goroutine renew
+	wished chan struct{} // makes it look for runs to cancel
 
 	mu    sync.Mutex
-	holds map[*hold]context.CancelCauseFunc // stops the work on each
-	end   func()                            // ends the goroutine; nil if none runs
-	next  *renewal                          // the one that callers of confirm wait for; nil if there are none
+	holds map[*hold]context.CancelCauseFunc // with the functions that stop the work
+	end   func()                            // ends the goroutine, nil if none is running
+	next  *renewal                          // the one that callers of confirm wait for, or nil
 }
 
 // renewal is one renewal of all leases.
 type renewal struct {
-	done chan struct{} // closed at its end
+	done chan struct{} // closed when it is complete
 	lost map[record.Lease]bool
 	err  error
 }
@@ -40,8 +41,8 @@ func newRenewer(store record.Store, ttl time.Duration) *renewer {
 	}
 }
 
-// add renews the lease of a run until remove is called, if the store renews leases together, and calls lost when the work
-// on the run has to stop.
+// add renews the lease of a run until remove is called, if the store renews leases together. It
+// calls lost when the work on the run has to stop.
 func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,17 +61,19 @@ func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 		end()
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.end == nil && r.next != nil { // nobody is left to renew anything
+		if r.end == nil && r.next != nil { // there is nothing left to renew
 			close(r.next.done)
 			r.next = nil
 		}
 	}
 }
 
-// errNotRenewed is for a run that the renewer does not have: this process no longer works on it.
+// errNotRenewed is the error of a lease that the renewer does not have: this process no longer
+// works on the run.
 var errNotRenewed = errors.New("its lease is no longer renewed")
 
-// confirm waits for the next renewal and returns its outcome for a lease. Callers who ask before it begins share one.
+// confirm waits for the next renewal and returns its result for a lease. Callers that ask
+// before it begins share one.
 func (r *renewer) confirm(ctx context.Context, h *hold) error {
 	r.mu.Lock()
 	held := r.holds[h] != nil
@@ -137,7 +140,7 @@ func (r *renewer) beginLocked() {
 	}
 }
 
-// renew renews all leases, and stops the work on the runs whose leases are lost.
+// renew renews all leases, and stops the work on runs whose leases are lost.
 func (r *renewer) renew(ctx context.Context) {
 	if r.batch == nil {
 		return

@@ -11,21 +11,21 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Replay returns the events of a run in [Durable.Store] again that come after a position:
-// after the zero value, all of them. A page that has lost its stream gives the position of the
-// last event that it has, of any type, and ranges over what it missed, without a gap and
-// without a repetition.
+// Replay yields the events of a run in [Durable.Store] that come after a position; after the
+// zero value, all of them. A page that has lost its stream passes the position of the last
+// event it has, of any type, and gets what it missed, without gaps or repetitions.
 //
-// The order, Meta and members are the live ones, but for what no record has: durations,
-// [ToolEnd].Result, and [ModelEnd].Streamed, which is false because no [TextDelta] came
-// before. [ModelStart].Model is what this agent asks for. [ModelStart], [ModelEnd],
-// [ToolStart], [ToolEnd], [Asked], [Replied], [Compacted], [TurnEnd], [Suspended] and
-// [Output] are replayed, also of sub-agents. Events of other types have no record
-// and do not come again. If older records were pruned ([record.Prune]), a [Warning] says so first. A run that has failed ends without an error: its head says so.
+// Order, Meta and fields are as in the live events, except for what is not recorded: durations,
+// [ToolEnd].Result, and [ModelEnd].Streamed, which is false as no [TextDelta] precedes it.
+// [ModelStart].Model is the model of this agent. [ModelStart], [ModelEnd], [ToolStart],
+// [ToolEnd], [Asked], [Replied], [Compacted], [TurnEnd], [Suspended] and [Output] are replayed,
+// including those of sub-agents; other events have no record. If older records were pruned
+// ([record.Prune]), a [Warning] comes first. The events of a failed run end without an error:
+// its head has the status.
 //
-// Replay takes no lease: another process may drive the run meanwhile. The last pair holds
-// an error and no event if the run cannot be read; it matches [ErrPosition] if the run has no
-// record as late as the position.
+// Replay takes no lease, so another process may drive the run. If the run cannot be read, the
+// last pair has an error and no event; it matches [ErrPosition] if the run has no such
+// position.
 func (a *Agent) Replay(ctx context.Context, key run.Key, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := a.replay(ctx, key, after, func(e Event) bool { return yield(e, nil) }); err != nil {
@@ -34,10 +34,10 @@ func (a *Agent) Replay(ctx context.Context, key run.Key, after Position) iter.Se
 	}
 }
 
-// ErrPosition says that a run has no such position, see [Agent.Replay].
+// ErrPosition is the error of a position that the run does not have, see [Agent.Replay].
 var ErrPosition = errors.New("the run has no such position")
 
-// replay folds the records of a run, and makes the events of each.
+// replay folds the records of a run, and yields the events of each.
 func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield func(Event) bool) error {
 	if a.opts.Durable.Store == nil {
 		return errNoStore
@@ -84,14 +84,14 @@ func (a *Agent) replay(ctx context.Context, key run.Key, after Position, yield f
 	return nil
 }
 
-// replay is what the events of a record need of the records before.
+// replay is what the events of a record need to know about earlier ones.
 type replay struct {
-	asks  map[string]*run.Question // by their ids
-	words map[*ledger.State]bool   // runs whose last reply asks for nothing, which is a turn
+	asks  map[string]*run.Question // by id
+	words map[*ledger.State]bool   // runs whose last reply has no calls, and so is a turn
 }
 
-// events makes the events of a change that the state has taken. next is the change of the
-// record after it.
+// events returns the events of a change that was applied. next is the change of the following
+// record.
 func (p *replay) events(at place, c, next ledger.Change) []Event {
 	s := at.state
 	switch c := c.(type) {
@@ -128,7 +128,7 @@ func (p *replay) events(at place, c, next ledger.Change) []Event {
 	return nil
 }
 
-// ended makes the events of the end of a run. An answer in words is a turn.
+// ended returns the events of the end of a run. An answer in words is a turn.
 func (p *replay) ended(at place, c *ledger.Ended) (events []Event) {
 	if c.Status != run.StatusFinished {
 		return nil
@@ -139,14 +139,14 @@ func (p *replay) ended(at place, c *ledger.Ended) (events []Event) {
 	return append(events, &Output{Text: c.Output, StopReason: StopReason(c.Stop), FinishReason: at.state.Finish})
 }
 
-// takesOver reports whether a change is an answer that the model has not given, see
-// finishFor: no model was called.
+// takesOver reports whether a change is an answer that did not come from the model, see
+// finishFor.
 func takesOver(c ledger.Change) bool {
 	r, ok := c.(*ledger.Responded)
 	return ok && r.Usage.Turns == 0
 }
 
-// modelEnd is the event of a reply.
+// modelEnd returns the event of a reply.
 func modelEnd(turn int, c *ledger.Responded) *ModelEnd {
 	r := &reply{message: c.Message, text: c.Message.Text(), finish: c.Finish, usage: c.Usage}
 	for _, part := range c.Message.Parts {
@@ -157,14 +157,14 @@ func modelEnd(turn int, c *ledger.Responded) *ModelEnd {
 	return r.event(turn, false, 0)
 }
 
-// place is where a change belongs: to the run or to one of a sub-agent.
+// place is the run to which a change belongs: the root or a sub-agent.
 type place struct {
-	agent *recipe // nil: it is not known here
+	agent *recipe // nil if it is unknown here
 	state *ledger.State
 	path  []string
 }
 
-// of returns the place of a change in the run of p, and the change as it is there.
+// of returns the place of a change in the run of p, and the change within that place.
 func (p place) of(c ledger.Change) (place, ledger.Change) {
 	for n, ok := c.(*ledger.Nested); ok; n, ok = c.(*ledger.Nested) {
 		call := p.state.Call(n.Call)
@@ -179,7 +179,7 @@ func (p place) of(c ledger.Change) (place, ledger.Change) {
 	return p, c
 }
 
-// innermost is a change as it is in the run that it belongs to.
+// innermost returns the change in the run to which it belongs.
 func innermost(c ledger.Change) ledger.Change {
 	for n, ok := c.(*ledger.Nested); ok; n, ok = c.(*ledger.Nested) {
 		c = n.Record.Change
@@ -187,7 +187,7 @@ func innermost(c ledger.Change) ledger.Change {
 	return c
 }
 
-// model is the model that the agent asks for.
+// model returns the name of the agent's model.
 func (p place) model() string {
 	if p.agent == nil {
 		return ""
@@ -195,10 +195,10 @@ func (p place) model() string {
 	return p.agent.modelName()
 }
 
-// call is a call of the present turn.
+// call returns a call of the current turn.
 func (p place) call(id string) Call { return aboutCall(p.state, id) }
 
-// last is the end of the history.
+// last returns the last n messages of the history.
 func (p place) last(n int) []run.Message {
 	h := p.state.History
 	return slices.Clip(h[max(len(h)-n, 0):])

@@ -12,30 +12,30 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// reply is a model's answer.
+// reply is a model's reply.
 type reply struct {
 	message run.Message
-	id      string // the provider's
+	id      string // from the provider
 	text    string
 	calls   []run.Part
-	stop    *string // the answer of a hook in its place
-	finish  string  // the provider's word for why it ended
+	stop    *string // the answer of a hook that replaces it
+	finish  string  // the provider's reason for the end
 	usage   run.Spent
-	asked   string          // the API of the host
-	output  json.RawMessage // the text as a structured answer, nil if it is not one
-	repair  bool            // it is asked for again in another form
+	asked   string          // the API of the host that was asked
+	output  json.RawMessage // the text as structured output, nil if it is not
+	repair  bool            // it is requested again in another form
 
 	estimated bool     // the usage is an estimate
-	dropped   []string // names of tools that the model asked for although it had none
+	dropped   []string // names of called tools that the model was not offered
 }
 
-// maxWord bounds what is kept of names that the model's host gives, in bytes.
+// maxWord bounds names that the model's host sends, in bytes.
 const maxWord = 256
 
 // maxCount bounds a count of tokens, so that sums do not overflow.
 const maxCount = 1 << 40
 
-// counted is the tokens of a reply, as far as they can be true.
+// counted returns the tokens of a reply, limited to plausible values.
 func counted(u run.Spent) run.Spent {
 	count := func(n, most int64) int64 { return max(0, min(n, most)) }
 	s := run.Spent{Input: count(u.Input, maxCount), Output: count(u.Output, maxCount)}
@@ -49,11 +49,11 @@ func counted(u run.Spent) run.Spent {
 // callIDs are the ids of the calls in a history that only grows.
 type callIDs struct {
 	known    map[string]bool
-	messages int // of the history that are in known
-	number   int // of the last id that was made here
+	messages int // number of messages whose ids are in known
+	number   int // in the last id that was made here
 }
 
-// name gives an id to each call of a reply that has none, or one that another call has.
+// name gives a new id to each call of a reply that has none, or one that is taken.
 func (c *callIDs) name(parts []run.Part, history []run.Message) []run.Part {
 	if c.known == nil {
 		c.known = make(map[string]bool, 8)
@@ -81,7 +81,7 @@ func (c *callIDs) name(parts []run.Part, history []run.Message) []run.Part {
 	return parts
 }
 
-// fresh is an id that no call has.
+// fresh returns an id that no call has.
 func (c *callIDs) fresh(parts []run.Part) string {
 	for c.number = max(c.number, len(c.known)); ; {
 		c.number++
@@ -92,8 +92,7 @@ func (c *callIDs) fresh(parts []run.Part) string {
 	}
 }
 
-// callsOf is the calls among the parts of a reply. Calls that stand together are shared with
-// it.
+// callsOf returns the calls among the parts of a reply. Consecutive calls share memory with it.
 func callsOf(parts []run.Part) []run.Part {
 	from, to, n := 0, 0, 0
 	for i := range parts {
@@ -117,8 +116,7 @@ func callsOf(parts []run.Part) []run.Part {
 	return calls
 }
 
-// keepCalls takes the calls out of a reply that may have none, but of one tool; nil is
-// none.
+// keepCalls removes the calls from a reply, except those of one tool; nil means none.
 func (r *reply) keepCalls(tool *adapter.Tool) {
 	for _, p := range r.calls {
 		if tool == nil || p.Name != tool.Name() {
@@ -146,7 +144,7 @@ func (r *reply) event(turn int, streamed bool, d time.Duration) *ModelEnd {
 	}
 }
 
-// size is the size of the reply in bytes.
+// size returns the size of the reply in bytes.
 func (r *reply) size() (n int) {
 	for i := range r.message.Parts {
 		p := &r.message.Parts[i]
