@@ -1,45 +1,43 @@
-// Package agent lets a model use tools until it has an answer: the tools of MCP servers,
-// native Go functions, and others.
+// Package agent runs language models with tools: tools of MCP servers, Go functions, and other
+// agents. A run calls the model and the tools that it asks for, until the model has an answer.
 //
 //	a, err := agent.New(model, &agent.Options{System: "Be brief.", Tools: []adapter.Source{toolset}})
 //	…
 //	result, err := a.Run(ctx, agent.Text("What is on my calendar?"))
 //
-// The guide is docs/agent.md of the repository, and examples/agent a whole program.
+// The guide is docs/agent.md of the repository, and examples/agent is a program.
 //
 // # Runs
 //
-// A run is data, and an agent is a recipe: the state of a run is the fold of its records, and the agent
-// advances it, turn by turn. [Agent.Events] is the loop: call the model, run the tools that it asks for, give it the
-// results, and repeat. Everything that happens comes out of it as an [Event]; [Agent.Run] is for callers who want the
-// outcome only. With [Durable.Store] each step is durable before the next, so that a run that ends with its process
-// is continued in another one by [Agent.Resume].
+// A run is data, and an [Agent] is a configuration without state. The state of a run is the fold of
+// its records, and the agent advances it turn by turn: [Agent.Events] calls the model, runs the
+// tools that it asks for, gives it the results, and repeats. It yields everything that happens as an
+// [Event]; [Agent.Run] returns only the outcome. With [Durable.Store] each step is durable before
+// the next, so that [Agent.Resume] can continue a run whose process has died.
 //
-// The model reads what goes wrong with a tool, and may try something else: an
-// unknown name, arguments that do not fit, a tool that failed or took
-// too long, one that has changed since it was offered, a server that is gone.
-// What goes wrong with the model, a callback or the context ends the run with an
-// error.
+// Problems with tools are told to the model, which may try something else: an unknown name, invalid
+// arguments, a tool that failed, timed out or has changed, a server that is gone. Problems with the
+// model, a callback or the context end the run with an error.
 //
-// Each call of the model gets a catalog of its own, and its reply refers to the tools of that catalog. Names in an earlier
-// reply are history: they call nothing.
+// Each model call gets a catalog of its own, and its reply refers to the tools of that catalog.
 //
-// # Calls that may have run
+// # Calls in doubt
 //
-// The intent of a call is durable before the call is sent, and its outcome when it has one. A call without an outcome
-// was under way when its process ended: it is in doubt. It is sent again only if that does no harm: the server
-// honours the key of the call, or the tool changes nothing, see [adapter.Server]. Otherwise [Durable.Doubt] says what
-// happens to it.
+// The intent of a call is durable before the call is sent, and its outcome as soon as there is one.
+// A call that was in progress when its process died has no outcome: it is in doubt. It is sent
+// again only if that is safe, because the server honours the key of the call or the tool changes
+// nothing, see [adapter.Server]. Otherwise [Durable.Doubt] decides.
 //
 // # Questions
 //
-// Approvals, and what servers ask a person during a call, are questions of the run ([run.Question]). The person at hand
-// answers them, [Person.Reply]; without one the run waits: its events end with [Suspended], and [Agent.Resume]
-// continues with the answers, in any process. What servers ask comes here, too, unless the host has given their
-// clients an Elicitation handler.
+// Approvals, and what servers ask a person during a call, are questions of the run
+// ([run.Question]). [Person.Reply] replies to them. Without it the run waits: its events end with
+// [Suspended], and [Agent.Resume] continues it with the replies, in any process. Servers' questions
+// come to the run unless the host has given their clients an Elicitation handler.
 //
-// A question outside of a run gets an error. So does a question of a server that several runs use at the same time, if it
-// does not tell which run it is for. Nothing is said in the name of a person who was not asked.
+// A server's question gets an error if it belongs to no run, or if several runs use the server and
+// it does not say which of them it belongs to. Nothing is said in the name of a person who was not
+// asked.
 package agent
 
 import (

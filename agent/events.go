@@ -14,31 +14,29 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Event is something that happened in a run. The members are [*ModelStart],
-// [*ReasoningDelta], [*TextDelta], [*ModelEnd], [*ApprovalAsked], [*ApprovalDecided],
-// [*ToolStart], [*ToolProgress], [*ToolEnd], [*Asked], [*ReplyStart], [*ReplyEnd],
-// [*Replied], [*ElicitationStart], [*ElicitationEnd], [*SamplingStart], [*SamplingEnd],
-// [*ServerLost], [*Compacted], [*Warning], [*TurnEnd], [*Suspended] and [*Output]; more may come, so a switch
-// needs a default.
+// Event is something that happened in a run: a [*ModelStart], [*ReasoningDelta], [*TextDelta],
+// [*ModelEnd], [*ApprovalAsked], [*ApprovalDecided], [*ToolStart], [*ToolProgress], [*ToolEnd],
+// [*Asked], [*ReplyStart], [*ReplyEnd], [*Replied], [*ElicitationStart], [*ElicitationEnd],
+// [*SamplingStart], [*SamplingEnd], [*ServerLost], [*Compacted], [*Warning], [*TurnEnd],
+// [*Suspended] or [*Output]. There may be more in the future, so a switch needs a default.
 //
-// A turn is one call of the model and the tool calls that it asks for:
+// A turn is one model call and the tool calls that the reply asks for:
 //
 //	ModelStart ReasoningDelta… TextDelta… ModelEnd
 //	  ApprovalAsked ApprovalDecided …                 one after the other
-//	  ToolStart ToolProgress… ToolEnd …               calls run side by side
+//	  ToolStart ToolProgress… ToolEnd …               calls overlap
 //	    ElicitationStart ElicitationEnd               within a call
 //	    SamplingStart SamplingEnd
 //	  Asked ReplyStart ReplyEnd Replied …             questions to a person
 //	TurnEnd
 //
-// The last turn is followed by Output, which ends the run; a run that waits for a person
-// ends its events with Suspended instead. A run that fails ends with an error, and then
-// an event that opened something may stay without its end.
+// After the last turn comes Output, which ends the run, or Suspended if the run waits for a person.
+// A run that fails ends with an error; an event that opens something may then lack its end.
 //
-// An event of a record comes out when the record is durable, and [Meta] has its number.
-// [Agent.Replay] gives such events again, from the position of any event.
+// An event that belongs to a record is emitted when the record is durable, and [Meta] has the
+// number of the record. [Agent.Replay] yields these events again, from the position of any event.
 //
-// Events are shared with the run: do not change what they point to.
+// Events share memory with the run: do not modify what they point to.
 type Event interface {
 	kind() string
 

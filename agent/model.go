@@ -327,16 +327,16 @@ const maxReply = 8 << 20
 
 var errLong = fmt.Errorf("the reply of the model is longer than %d MiB", maxReply>>20)
 
-// streamed is what a turn's reply was in pieces.
+// streamed is the part of a turn's reply that has arrived.
 type streamed struct {
 	engine  *engine
 	turn    int
 	text    strings.Builder
-	began   time.Time // when the first piece of text came
+	began   time.Time // when the first text arrived
 	thought int       // bytes of reasoning
 }
 
-// take shows a piece.
+// take emits a piece.
 func (s *streamed) take(d model.Delta) error {
 	if s.text.Len()+len(d.Text) > maxReply || s.thought+len(d.Reasoning) > maxReply {
 		return errLong
@@ -359,14 +359,14 @@ func (s *streamed) take(d model.Delta) error {
 	return nil
 }
 
-// shown reports whether something of the reply was shown.
+// shown reports whether any of the reply was emitted.
 func (s *streamed) shown() bool { return s.thought > 0 || !s.began.IsZero() }
 
-// has reports whether all of the text came in pieces. A model may not stream
-// although it was asked to, or not everything, such as a refusal.
+// has reports whether all of the text came in pieces. A model may ignore the request to stream,
+// or leave something out, such as a refusal.
 func (s *streamed) has(text string) bool { return text != "" && s.text.String() == text }
 
-// reply reads what a model has replied. A model that it does not name is the one asked for.
+// reply converts a model's response. If it names no model, the requested one counts.
 func (d *dialog) reply(got *model.Response) *reply {
 	m := got.Message
 	m.Role = run.RoleAssistant

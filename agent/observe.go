@@ -10,68 +10,68 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Observer sees work while it is done; package otelagent has one. Each method is called
-// when a piece of work begins. The work gets the context that it returns, which must come
-// from the given one, and the function that it returns is called once at the end, with the
-// error of work that failed. Before that the members under "at the end" are set. Pieces of
-// work go on side by side, and inner ones end before outer ones. What the values share with
-// the run must not be changed.
+// Observer observes work as it is done; package otelagent has one. A method is called when a
+// piece of work begins. The work gets the returned context, which must be derived from ctx; the
+// returned function is called once when it ends, with its error. Before that, the fields marked
+// "At the end" are set. Pieces of work may overlap; inner ones end before outer ones. Values
+// that are shared with the run must not be modified.
 type Observer interface {
-	// Invoke observes the work of this process on a run, or on the run of a sub-agent.
+	// Invoke observes this process's work on a run, or on the run of a sub-agent.
 	Invoke(context.Context, *Invocation) (context.Context, func(error))
 
-	// Infer observes a call of the model, with all its attempts and the AfterModel hooks.
+	// Infer observes a model call, including all attempts and the AfterModel hooks.
 	Infer(context.Context, *Inference) (context.Context, func(error))
 
-	// Execute observes a tool call that is sent, or that a sub-agent works on. One that
-	// waits for a person continues as another piece of work.
+	// Execute observes a tool call that is sent, or that a sub-agent works on. After waiting
+	// for a person it continues as another piece of work.
 	Execute(context.Context, *Execution) (context.Context, func(error))
 }
 
-// AppendObserver is an [Observer] that also sees how long it takes to keep what was recorded.
+// AppendObserver is an [Observer] that also measures how long records take to store.
 type AppendObserver interface {
 	Observer
 
-	// Appended is called after each append to the store or the journal of a run, from one goroutine at a time for each run. It took a
-	// time, with all attempts, and failed with the error if that is not nil.
+	// Appended is called after each append to the store of a run, by one goroutine at a time
+	// per run. took includes all attempts; err is nil if it succeeded.
 	Appended(ctx context.Context, took time.Duration, err error)
 }
 
-// Invocation is the work of this process on a run, until the run ends or waits, or on one
-// step of it for [Agent.Advance].
+// Invocation is this process's work on a run until the run ends or waits, or on one step of it
+// for [Agent.Advance].
 type Invocation struct {
-	Run     string   // the id of the whole run
+	Run     string   // id of the root run
 	Path    []string // the sub-agents, outermost first
-	Agent   string   // [Options.Name]; without one, the name of a sub-agent's tool
+	Agent   string   // [Options.Name]; for a sub-agent without one, the name of its tool
 	Version string   // [Options.Version]
-	Model   string   // that is asked for; may be empty
+	Model   string   // the requested model; may be empty
 	System  string
-	History []run.Message     // as the work begins
-	Before  map[string]string // the Trace that work on the run left last, nil: none
+	History []run.Message     // when the work begins
+	Before  map[string]string // the Trace of earlier work on the run, nil if none
 
-	// Trace is set by Invoke: it is kept with the run, for the Before of later work. That
-	// of a sub-agent is not kept.
+	// Trace may be set by Invoke. It is stored with the run, as Before of later work. That of a
+	// sub-agent is not stored.
 	Trace map[string]string
 
-	// At the end: what the work came to.
+	// At the end: the state of the run.
 	Status run.Status
-	Output *run.Message // of a run that is done
-	Finish string       // the provider's word for why its last message ended
+	Output *run.Message // of a finished run
+	Finish string       // the provider's reason for the end of the last message
 }
 
-// Inference is a call of the model.
+// Inference is a model call.
 type Inference struct {
 	Turn     int
-	Model    string // that is asked for; may be empty
+	Model    string // the requested model; may be empty
 	Provider string // of the model, by the names of OpenTelemetry's conventions; "unknown" if it names none
 	Request  *model.Request
 
-	// At the end: the reply as the AfterModel hooks leave it, nil without one or if a hook fails.
+	// At the end: the reply as the AfterModel hooks leave it, nil if there is none or a hook
+	// failed.
 	Response   *run.Message
-	ID         string // of the reply, empty if the provider names none
-	Finish     string // the provider's word for why the reply ended
+	ID         string // of the reply, empty if the provider sends none
+	Finish     string // the provider's reason for the end of the reply
 	Usage      run.Spent
-	FirstChunk time.Duration // from the call to the first piece of text, 0 without one
+	FirstChunk time.Duration // from the call to the first text, 0 if there is none
 }
 
 // Execution is a tool call that is sent, or that a sub-agent works on.
@@ -79,12 +79,12 @@ type Execution struct {
 	Call
 	Description string // of the tool
 
-	// At the end: the result as the history has it, nil if there is none yet.
+	// At the end: the result as in the history, nil if there is none yet.
 	Result *run.Part
 }
 
-// observe does the observed work on the run. Its context is the engine's from here on. The
-// trace that it leaves is kept with the next commit.
+// observe does work on the run within the observer, and replaces the engine's context by the
+// observer's. The trace is stored with the next commit.
 func (e *engine) observe(work func() error) (err error) {
 	o := e.agent.opts.Observe
 	if o == nil {
@@ -111,7 +111,7 @@ func (e *engine) observe(work func() error) (err error) {
 	return err
 }
 
-// invocation is the work that begins.
+// invocation describes the work that begins.
 func (e *engine) invocation() *Invocation {
 	s := e.rec.view()
 	v := &Invocation{
@@ -126,7 +126,7 @@ func (e *engine) invocation() *Invocation {
 	return v
 }
 
-// execute works on a tool call, observed. The work leaves its result in the job.
+// execute works on a tool call within the observer. work leaves its result in j.
 func (s *sender) execute(ctx context.Context, j *job, work func(context.Context) error) (err error) {
 	o := s.agent.opts.Observe
 	if o == nil {

@@ -14,153 +14,166 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// Options configure an [Agent]. Nil and the zero value are valid: a number that is 0 has its default. A negative one is
-// no limit, or none of what the option is for; [New] refuses it where a run needs one.
+// Options configure an [Agent]. Nil and the zero value are valid. In a number, 0 means the
+// default, and a negative value means no limit or none; [New] refuses it where a run needs a
+// limit.
 //
-// A run waits for its callbacks: they must return when their context ends. A panic in
-// one is an error, which ends the run.
+// A run waits for its callbacks, which must return when their context ends. A panic in one
+// fails the run.
 type Options struct {
-	// Name is kept with each run: [Recover] finds the agent of a run by it. Default "agent".
+	// Name is stored with each run. [Recover] finds the agent of a run by it. Default "agent".
 	Name string
 
-	// Version is kept with runs, and given to Observe. Default: none.
+	// Version is stored with runs, and passed to Observe. Default: none.
 	Version string
 
-	// System is the system prompt. It goes before the messages of every model
-	// call and is not part of the history. Default: none.
+	// System is the system prompt. It precedes the messages of every model call and is not part
+	// of the history. Default: none.
 	System string
 
-	// ServerInstructions reports whether the model gets a server's instructions for its use: in the system prompt,
-	// under the host's label of the server, quoted line by line, up to 4 KiB from each server and 16 KiB from all.
-	// The server writes the text: name only servers that you trust with the prompt. Servers without a tool for the
-	// model are left out. Default nil: none.
+	// ServerInstructions reports whether the instructions of a server are added to the system
+	// prompt, under the host's label, quoted line by line, up to 4 KiB per server and 16 KiB in
+	// total. The server writes the text, so allow only servers that you trust with the prompt.
+	// Servers that offer the model no tool are left out. It may be called concurrently. Default
+	// nil: none.
 	ServerInstructions func(label string) bool
 
-	// Tools are what the model may use: toolsets, native functions ([adapter.Func]),
-	// langchaingo's tools, other agents. The agent does not close them. Default: none.
+	// Tools are what the model may use: toolsets, functions ([adapter.Func]), langchaingo's
+	// tools, other agents. The agent does not close them. Default: none.
 	Tools []adapter.Source
 
-	// Discover says when the model searches for its tools. Default: it searches if their definitions take more than 5 % of
-	// its window.
+	// Discover says when the model searches for its tools. Default: if their definitions take
+	// more than 5 % of its window.
 	Discover Discover
 
-	// Limits bound a run, from an input to its answer. At a limit the model is asked for
-	// an answer without tools. Default for each: see [run.Limits]; [WithLimits] is for one run.
+	// Limits bound a run from an input to its output. At a limit the model is asked for an
+	// answer without tools. [run.Limits] has the defaults; [WithLimits] overrides them for one
+	// run.
 	Limits run.Limits
 
-	// ParallelWrites lets all calls of a turn run side by side. Default: calls of one server that may change
-	// something are sent one after the other, in their order: the next one when the one before has its result or
-	// waits for a person. Functions belong to the server named in [adapter.FuncOptions]. Calls of other servers, of
-	// tools that change nothing ([adapter.Tool.ReadOnly]) and of sub-agents run beside them, up to Limits.Parallel.
+	// ParallelWrites lets all calls of a turn run concurrently. Default: calls to one server
+	// that may change something are made one after the other, in order, each after the previous
+	// one has a result or waits for a person. [adapter.FuncOptions].Server is the server of a
+	// function. Calls to other servers, of read-only tools ([adapter.Tool.ReadOnly]) and of
+	// sub-agents are concurrent with them, up to Limits.Parallel.
 	ParallelWrites bool
 
-	// Model says how the model is asked. Default: the model's own settings.
+	// Model has settings of model calls. Default: the model's own.
 	Model ModelSettings
 
-	// MaxDuration bounds the time of a run in this process. A run that takes longer fails
-	// with [context.DeadlineExceeded]. Default: the context's own deadline only.
+	// MaxDuration bounds the work on a run in this process. A run that takes longer is
+	// interrupted with [context.DeadlineExceeded]; with a store it can be resumed. Default: the
+	// deadline of the context.
 	MaxDuration time.Duration
 
-	// Person decides on calls and answers questions. Default: every call is allowed, and nobody is at hand.
+	// Person approves calls and replies to questions. Default: every call is allowed, and
+	// nobody replies.
 	Person Person
 
-	// Durable keeps runs, so that any process can continue them. Default: runs are not kept.
+	// Durable stores runs, so that any process can continue them. Default: runs are not stored.
 	Durable Durable
 
-	// Hooks take part in runs: they may change what the model gets, guard tool calls, and
-	// stop a run. They are called in this order. Default: none.
+	// Hooks may change what the model gets, guard tool calls, and stop a run. They are called
+	// in order. Default: none.
 	Hooks []Hook
 
-	// Observe sees the work on runs: package otelagent traces and measures it. Sub-agents without one use their
-	// caller's. Default: none.
+	// Observe observes the work on runs: package otelagent traces and measures it. Sub-agents
+	// without one use their parent's. Default: none.
 	Observe Observer
 
-	// Compact shortens a history that is too long for the model, before a model call, see package compact. What it
-	// uses counts afterwards, and nothing is reserved for it. Default: [compact.Trim] at 0.7 of 128,000 tokens.
+	// Compact shortens a history that is too long for the model, before a model call, see
+	// package compact. Its usage is counted afterwards; nothing is reserved for it. Default:
+	// [compact.Trim] at 0.7 of 128,000 tokens.
 	Compact compact.Compactor
 }
 
-// Person says who decides on the calls of a run, and who answers its questions.
+// Person approves the calls of a run and replies to its questions.
 type Person struct {
-	// Approve decides on calls, instead of the Approve functions of the toolset. It does not see calls that
-	// [adapter.Policy].Trust allows or for which a decision is remembered. It decides on one call of a user at a time, in
-	// the order of the calls. Allowed calls run meanwhile. If it returns the error [ErrAsk], a person is
-	// asked: [AskPerson] does so for each call. Another error ends the run. Default: the
-	// functions of the toolset; without any, every call is allowed, because the caller chose
-	// the tools.
+	// Approve decides on calls, instead of the Approve functions of the toolset. It does not
+	// see calls that [adapter.Policy].Trust or a remembered decision allows. It is called for
+	// one call of a user at a time, in order; allowed calls run meanwhile. If it returns
+	// [ErrAsk], a person is asked: [AskPerson] does that for each call. Any other error fails
+	// the run. Default: the functions of the toolset; if it has none, every call is allowed.
 	Approve approval.Func
 
-	// Reply is the person at hand: it answers the questions of a run, see [run.Question]. Calls of it may overlap. What
-	// servers ask comes here, unless the host has given their clients an Elicitation handler. If it returns the zero
-	// [run.Reply] and no error, or is nil, the run waits until [Agent.Resume] brings the answer. An error, or an
-	// answer that does not fit its question, ends the run. The context ends when the question is settled elsewhere.
+	// Reply replies to the questions of a run, see [run.Question]. Calls may overlap. Servers'
+	// questions come here unless the host has given their clients an Elicitation handler. If
+	// Reply is nil, or returns the zero [run.Reply] and no error, the run waits until
+	// [Agent.Resume] brings a reply. An error or an invalid reply fails the run. The context
+	// ends when the question is settled elsewhere.
 	//
-	// A server of the legacy era waits for its answer in an open call, see Legacy. If Reply
-	// fails, the server is told that the person cancelled.
+	// A legacy server waits for the reply during a call, see Legacy. If Reply fails, that
+	// server is told that the person cancelled.
 	Reply func(ctx context.Context, q *run.Question) (run.Reply, error)
 
-	// Legacy says what happens to a question that a server asks in an open call. Such a call cannot outlive the
-	// process. Default: if Reply gives no answer, the call of a run in a Store waits
-	// for 5 min for one from elsewhere; in other runs the server gets an error that says that the user was not asked ([adapter.ErrNotAsked]).
+	// Legacy says how to treat questions that a server asks during a call, which cannot outlive
+	// the process. Default: if Reply returns none, the call of a run with a Store waits 5 min
+	// for a reply from elsewhere; in other runs the server gets the error
+	// [adapter.ErrNotAsked].
 	Legacy LegacyQuestions
 
-	// QuestionTTL is how long a question stays open. One that is not answered in time is denied, or cancelled. Default:
-	// without end.
+	// QuestionTTL is how long a question stays open. After that it is denied or cancelled.
+	// Default: no limit.
 	QuestionTTL time.Duration
 }
 
-// Durable says where runs are kept, and what becomes of a run whose process has ended.
+// Durable says where runs are stored, and what happens to a run whose process has died.
 type Durable struct {
-	// Store keeps runs. With one, each step of a run is durable before the next, and any
-	// process with the store can continue the run by [Agent.Resume] or [Recover]. Default
-	// nil: runs are not kept.
+	// Store stores runs. With a store, each step of a run is durable before the next, and any
+	// process with the store can continue the run by [Agent.Resume] or [Recover]. Default nil:
+	// runs are not stored.
 	Store record.Store
 
-	// ResultTokens is how many tokens of one result the model gets, if the Store keeps what is too long ([record.BlobStore], as the
-	// stores of this module do): the whole is kept with the run, and a tool read_result reads it by bytes, lines, pattern or JSON
-	// pointer. Default: a 20th of the model's window, between 1,000 and 8,000, and 4,000 if the window is unknown. Negative:
-	// results are not kept, and the bound is that of the tools' source ([adapter.Policy].MaxResult).
+	// ResultTokens is how many tokens of one result the model gets, if the Store can keep the
+	// rest ([record.BlobStore], as the stores of this module can): the full result is stored
+	// with the run, and the model gets a tool read_result to read it by bytes, lines, pattern
+	// or JSON pointer. Default: a 20th of the model's window, between 1,000 and 8,000, or 4,000
+	// if the window is unknown. Negative: results are not stored, and only
+	// [adapter.Policy].MaxResult applies.
 	ResultTokens int
 
 	// LeaseTTL is how long a process holds a run without a sign of life. Default 1 min.
 	LeaseTTL time.Duration
 
-	// Doubt says what happens to a call that was under way when its process ended. Default: [DoubtTellModel].
+	// Doubt says how to treat a call that was in progress when its process died. Default:
+	// [DoubtTellModel].
 	Doubt DoubtPolicy
 }
 
-// ModelSettings say how an agent asks its model, and what that costs. A field that is 0, empty or nil leaves it to the model.
+// ModelSettings are settings of model calls, and the model's price. A field that is 0, empty or
+// nil leaves the choice to the model.
 type ModelSettings struct {
-	MaxTokens   int      // of a reply with its reasoning
-	Temperature *float64 // some models take none
+	MaxTokens   int      // of a reply, including its reasoning
+	Temperature *float64 // some models accept none
 	Effort      string   // of reasoning: "none", "minimal", "low", "medium", "high", …
 
-	// Whole asks for whole replies: nobody sees a piece of one before the AfterModel hooks, see [Hook].
-	// Default: the text comes as [TextDelta] if the model streams.
+	// Whole asks for complete replies, so that nobody sees any of one before the AfterModel
+	// hooks, see [Hook]. Default: the text comes as [TextDelta] if the model streams.
 	Whole bool
 
-	// Retries is how often a failed model call is repeated: after a rate limit, a timeout or an unavailable host, and
-	// only if nothing of its reply was shown. Waits grow from 1 s to 30 s. Failures that a model has retried itself,
-	// as packages openaimodel and anthropicmodel do, are not retried again. Default 2; negative: none.
+	// Retries is how often a failed model call is repeated: after a rate limit, a timeout or an
+	// unavailable host, if nothing of its reply was shown. The waits grow from 1 s to 30 s.
+	// Failures that the model has retried itself, as openaimodel and anthropicmodel do, are not
+	// retried again. Default 2; negative: none.
 	Retries int
 
-	// Prices say what the model costs, see [run.Spent].Cost. Limits.Cost needs them, and the name of the model: New then
-	// refuses a model without a price ([price.ErrUnpriced]). Their Date is required. Default: unknown.
+	// Prices are the prices of models, see [run.Spent].Cost. Limits.Cost needs them and the
+	// name of the model: New then refuses a model without a price ([price.ErrUnpriced]). Date
+	// is required. Default: unknown.
 	Prices *price.Table
 }
 
-// StopReason says why a run ended with an answer.
+// StopReason says why a run ended with an output.
 type StopReason string
 
 const (
-	// StopOutput: the model answered without asking for tools.
+	// StopOutput means that the model replied without asking for tools.
 	StopOutput StopReason = "answer"
 
-	// StopHook: a hook ended the run with an answer, see [Stop].
+	// StopHook means that a hook ended the run, see [Stop].
 	StopHook StopReason = "hook"
 
-	// The other reasons name the limit that was reached. The model was then
-	// asked for a final answer without tools.
+	// The other reasons are limits. The model was asked for a final answer without tools.
 	StopMaxTurns     StopReason = "max_turns"
 	StopMaxToolCalls StopReason = "max_tool_calls"
 	StopMaxFailures  StopReason = "max_failures"
@@ -169,7 +182,7 @@ const (
 	StopMaxActive    StopReason = "max_active"
 )
 
-// defaultLease is how long a process holds a run without a sign of life.
+// defaultLease is the default of Durable.LeaseTTL.
 const defaultLease = time.Minute
 
 func (o *Options) withDefaults() (*Options, error) {

@@ -20,29 +20,28 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// answerTool is the tool by which a model gives a structured answer.
+// answerTool is the tool by which a model gives structured output.
 const answerTool = "final_answer"
 
-// maxRepairs bounds how often a model is asked again for a structured answer.
+// maxRepairs bounds how often a model is asked to correct structured output.
 const maxRepairs = 2
 
-// ErrNoOutput is the error of a run whose model gives no answer in the form that [As] asks
-// for. The result has what it said.
+// ErrNoOutput is the error of a run whose model gave no output in the form that [As] asks for.
+// The result has its text.
 var ErrNoOutput = errors.New("the model gave no answer in the form that it was asked for")
 
-// As runs the agent for an answer of type T, a struct, with the schema of T: see
-// [adapter.Func] for the tags of its fields. If the model's host holds text to a schema,
-// the answer is the model's text: see Formats of a model's Info. Otherwise the model calls a tool final_answer, whose name gets a prefix if another tool has it.
+// As runs the agent for an output of type T, a struct; see [adapter.Func] for the tags of its
+// fields. Another type is an error before the model is called. If the model's host enforces
+// schemas (Formats of a model's Info), the output is the model's text. Otherwise the model
+// calls a tool final_answer, which gets a prefix if another tool has that name.
 //
-// T is a struct: another type is an error before the model is called.
+// The model is told what is wrong with invalid output. An invalid call costs a turn; invalid
+// text is requested again, at most twice. At a limit the model has one more try. After that the
+// error matches [ErrNoOutput].
 //
-// The model is told what does not fit. A call that does not fit costs a turn; text that
-// does not fit is asked for again, twice at most. At a limit the model has one more try.
-// Then the error matches [ErrNoOutput].
-//
-// If the run waits for a person, the error matches [ErrWaiting], and [ResumeAs] continues it. The
-// schema is kept with the run, so that [Recover] and [Agent.Resume] bring it to the same
-// end: the answer is [Result].Output then, checked by the schema alone.
+// If the run waits for a person the error matches [ErrWaiting], and [ResumeAs] continues it.
+// The schema is stored with the run, so that [Recover] and [Agent.Resume] bring it to the same
+// end: the output is then [Result].Output, checked against the schema only.
 func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
@@ -52,9 +51,9 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 	return as[T](result, err)
 }
 
-// ResumeAs is [Agent.ResumeRun] for a run that [As] has begun. A run that is over has its
-// answer already. The schema stays that of the beginning: if T has another one (descriptions may
-// differ), the error comes at once, no answer is kept, and the run stays as it is.
+// ResumeAs is [Agent.ResumeRun] for a run begun by [As]. A finished run returns its output
+// again. The schema of T must be the one the run began with, except for descriptions: otherwise
+// ResumeAs fails at once, stores no reply, and leaves the run as it is.
 func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.Reply) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
@@ -73,7 +72,7 @@ func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.
 	return as[T](result, err)
 }
 
-// checkSchema returns an error if a continued run asks for an answer of another form.
+// checkSchema returns an error if a continued run asks for another form of output.
 func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) error {
 	if a.opts.Durable.Store == nil {
 		return errNoStore
@@ -90,7 +89,7 @@ func (a *Agent) checkSchema(ctx context.Context, key run.Key, wanted *output) er
 		s.ID, wanted.of)
 }
 
-// sameForm reports whether two schemas differ in no more than descriptions.
+// sameForm reports whether two schemas differ only in descriptions.
 func sameForm(a, b json.RawMessage) bool {
 	var x, y any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
@@ -99,7 +98,8 @@ func sameForm(a, b json.RawMessage) bool {
 	return reflect.DeepEqual(undescribed(x), undescribed(y))
 }
 
-// undescribed removes the descriptions of a schema. A property of that name is a schema, no text.
+// undescribed removes the descriptions from a schema. A property named description is a schema,
+// not a string, and stays.
 func undescribed(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -117,7 +117,7 @@ func undescribed(v any) any {
 	return v
 }
 
-// as reads the answer of a run that is over.
+// as decodes the output of a run that has ended.
 func as[T any](result *Result, err error) (T, *Result, error) {
 	var out T
 	if err == nil && result.Status == run.StatusFinished {
@@ -129,14 +129,14 @@ func as[T any](result *Result, err error) (T, *Result, error) {
 	return out, result, err
 }
 
-// output is the structured answer that a caller wants.
+// output is the structured output that a caller wants.
 type output struct {
 	of     reflect.Type
 	schema json.RawMessage
-	fits   func(json.RawMessage) error // what fits the schema
+	fits   func(json.RawMessage) error // checks a value against the schema
 }
 
-// outputFor describes an answer of type T. The error is for a type that no model can write.
+// outputFor describes an output of type T. It is an error if no model can write the type.
 func outputFor[T any]() (*output, error) {
 	t := reflect.TypeFor[T]()
 	schema, err := toolschema.OfType(t)
@@ -159,8 +159,8 @@ func (o *output) schemaOf() json.RawMessage {
 	return o.schema
 }
 
-// shape has the agent give a structured answer, if the run asks for one. wanted
-// says more of it, nil for the caller of another process.
+// shape sets the engine up for structured output, if the run asks for it. wanted has the
+// caller's checks, nil if another process began the run.
 func (e *engine) shape(wanted *output) error {
 	switch {
 	case len(e.rec.state.Schema) > 0:
@@ -180,7 +180,7 @@ func (e *engine) shape(wanted *output) error {
 			}
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ok"}}}, nil
-	}, &adapter.FuncOptions{Server: answerServer, ReadOnly: true}) // a call in doubt is made again
+	}, &adapter.FuncOptions{Server: answerServer, ReadOnly: true}) // idempotent: a call in doubt is repeated
 	if err != nil {
 		return fmt.Errorf("the structured answer of run %q: %w", e.rec.state.ID, err)
 	}
@@ -188,7 +188,7 @@ func (e *engine) shape(wanted *output) error {
 	return nil
 }
 
-// answering is the recipe for an answer that fits the arguments of a tool.
+// answering returns the recipe of a run with structured output, given as arguments of a tool.
 func (r *recipe) answering(answer *adapter.FuncTool) *recipe {
 	with := *r
 	if strict := answer.Catalog(profile.OpenAIStrict); r.takesFormat(strict, &with.format) {
@@ -199,8 +199,8 @@ func (r *recipe) answering(answer *adapter.FuncTool) *recipe {
 	return &with
 }
 
-// takesFormat reports whether the model's host holds text to the schema of the catalog's
-// tool, and sets the format for it.
+// takesFormat reports whether the model's host enforces the schema of the catalog's tool, and
+// sets the format for it.
 func (r *recipe) takesFormat(strict *adapter.Catalog, format *json.RawMessage) bool {
 	f := strict.Definitions()[0].Function
 	schema, isJSON := f.Parameters.(json.RawMessage)
@@ -211,8 +211,8 @@ func (r *recipe) takesFormat(strict *adapter.Catalog, format *json.RawMessage) b
 	return true
 }
 
-// answerTool is the tool by which the model answers, as it was offered, nil if it answers by
-// its text.
+// answerTool returns the tool for structured output as it was offered, nil if the output is
+// text.
 func (e *engine) answerTool() *adapter.Tool {
 	if e.agent.format != nil || e.agent.output == nil {
 		return nil
@@ -224,20 +224,19 @@ func (e *engine) answerTool() *adapter.Tool {
 	return tool
 }
 
-// asksForOutput has the model give its answer by the tool, whose name is another one if a
-// tool of the host has the name final_answer.
+// asksForOutput asks the model to use the tool, by the name that the catalog gives it.
 func (e *engine) asksForOutput(tool *adapter.Tool) string {
 	h := e.rec.state.History
 	return reminder.Output(tool.Name(), len(h) > 0 && h[len(h)-1].Role == run.RoleAssistant)
 }
 
-// answers reports whether a call gives the structured answer.
+// answers reports whether a call gives the structured output.
 func (e *engine) answers(c *ledger.Call) bool {
 	tool := e.agent.output
 	return tool != nil && c.Server == answerServer && c.Tool == answerTool && c.Def == tool.Fingerprint()
 }
 
-// written reads a structured answer that is the model's text.
+// written parses structured output that is the model's text.
 func (e *engine) written(text string) (json.RawMessage, error) {
 	tool := e.agent.output
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -254,7 +253,7 @@ func (e *engine) written(text string) (json.RawMessage, error) {
 	return call.Arguments(), nil
 }
 
-// complaint tells the model why its last text is not an answer, "" if it was none.
+// complaint tells the model why its last text is not valid output, "" if there was none.
 func (e *engine) complaint() string {
 	h := e.rec.state.History
 	if e.rec.state.Repairs == 0 || len(h) == 0 || h[len(h)-1].Role != run.RoleAssistant {
@@ -266,10 +265,10 @@ func (e *engine) complaint() string {
 	return ""
 }
 
-// answerServer stands for the server of the tool of a structured answer.
+// answerServer takes the place of a server's label for the tool of structured output.
 const answerServer = "answer"
 
-// outputOf returns the structured answer among the calls of a turn, nil if there is none.
+// outputOf returns the structured output among the calls of a turn, nil if there is none.
 func (e *engine) outputOf() json.RawMessage {
 	if e.agent.output == nil {
 		return nil
@@ -282,19 +281,19 @@ func (e *engine) outputOf() json.RawMessage {
 	return nil
 }
 
-// repairs reports whether a reply is to be asked for again.
+// repairs reports whether to ask for a corrected reply.
 func (e *engine) repairs(r *reply) bool {
 	return e.agent.output != nil && r.output == nil && len(r.calls) == 0 && e.rec.state.Repairs < maxRepairs
 }
 
-// finishWith ends the run with a structured answer.
+// finishWith ends the run with structured output.
 func (e *engine) finishWith(output json.RawMessage) error {
 	e.visits.end()
 	return e.rec.record([]Event{&Output{Text: string(output), StopReason: StopOutput, FinishReason: e.rec.state.Finish}},
 		&ledger.Ended{Status: run.StatusFinished, Stop: string(StopOutput), Output: string(output), Structured: output})
 }
 
-// noOutput is the error of a run that ends in words.
+// noOutput is the error of a run that ends with text.
 func (e *engine) noOutput(text string) error {
 	return fmt.Errorf("turn %d: %w; it said %.200q", e.rec.state.Turn, ErrNoOutput, text)
 }

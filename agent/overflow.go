@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// overflow is the error of a call that is too long for the window of the model.
+// overflow is the error of a call that is too long for the model's window.
 type overflow struct {
 	error
 	size int64 // of the call in bytes
@@ -18,12 +18,12 @@ type overflow struct {
 
 func (e *overflow) Unwrap() error { return e.error }
 
-// stays is the error if nothing can be made shorter.
+// stays returns the error if nothing can be shortened.
 func (e *overflow) stays() error {
 	return fmt.Errorf("%w; the history cannot be made shorter: ask for less, or give the model a larger window (%s)", e.error, largerWindow)
 }
 
-// overflowed marks the error of a call that is too long, unless something of a reply was shown.
+// overflowed wraps the error of a call that is too long, unless some of a reply was shown.
 func (d *dialog) overflowed(c *ModelCall, stream *streamed, err error) error {
 	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Kind != model.ErrorTooLong || stream.shown() {
 		return err
@@ -31,20 +31,20 @@ func (d *dialog) overflowed(c *ModelCall, stream *streamed, err error) error {
 	return &overflow{err, d.sizeOf(c)}
 }
 
-// refit learns the window of the model from its refusal, and makes the history fit it.
+// refit learns the model's window from its refusal, and shortens the history to fit.
 func (d *dialog) refit(o *overflow) error {
 	var window, prompt int64
 	if told, ok := errors.AsType[*model.Error](o.error); ok {
 		window, prompt = told.Window, told.Prompt
 	}
 	history, sent := compact.Estimate(d.rec.state.History), max(o.size/backBytes, 1)
-	fits := history // some of it: a compactor leaves less than the window
+	fits := history // a compactor leaves less than the window
 	if window > 0 {
 		d.engine.agent.window.Store(window)
 		if prompt == 0 {
 			prompt = sent
 		}
-		// The host counts other tokens than the estimate.
+		// Convert from the host's tokens to estimated ones.
 		fits = int64(float64(window)*float64(sent)/float64(max(prompt, window+1))) - max(sent-history, 0)
 	}
 	if fits <= 0 {
@@ -56,7 +56,7 @@ func (d *dialog) refit(o *overflow) error {
 	if err != nil {
 		return err
 	}
-	if change == nil { // the compactor has failed, or has another opinion
+	if change == nil { // the compactor failed or declined
 		if change, err = d.shorten(compact.Trim(nil), budget); err != nil {
 			return err
 		}
@@ -70,23 +70,24 @@ func (d *dialog) refit(o *overflow) error {
 
 const largerWindow = "-c of llama-server, --max-model-len of vLLM, OLLAMA_CONTEXT_LENGTH of Ollama"
 
-// truncation finds out that a host leaves out the beginning of calls without a word: it then counts
-// fewer tokens than the texts can have.
+// truncation detects a host that silently drops the beginning of calls: it counts fewer tokens
+// than the texts can have.
 type truncation struct {
-	messages    int   // of the history that are in text
+	messages    int   // length of the history that is in text
 	text        int64 // bytes
 	input, size int64 // of the longest call: tokens, and bytes of text
 	tools       int
 	told        bool
 }
 
-// sparseBytes are more bytes of text than a token has on average in any prose or data.
+// sparseBytes is more bytes than a token has on average in any prose or data.
 const sparseBytes = 8
 
-// leastMissing is how many tokens have to be missing.
+// leastMissing is how many tokens have to be missing at least.
 const leastMissing = 1024
 
-// counted compares a count of the host with what was sent, and reports whether too much is missing.
+// counted compares the host's count with what was sent, and reports whether too much is
+// missing.
 func (t *truncation) counted(history []run.Message, tools int, input int64) bool {
 	if t.messages > len(history) || t.tools != tools {
 		*t = truncation{tools: tools, told: t.told}
@@ -107,7 +108,7 @@ func (t *truncation) counted(history []run.Message, tools int, input int64) bool
 	return missing
 }
 
-// checkCount warns of a host that has read only a part of the call.
+// checkCount warns about a host that has read only part of the call.
 func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
 	if used.Input > 0 && d.truncation.counted(d.rec.state.History, len(c.Request.Tools), used.Input) {
 		d.rec.show(&Warning{Text: fmt.Sprintf("the host counts %d tokens of a call that has far more: it leaves out the beginning, which may have the question. "+
@@ -115,8 +116,8 @@ func (d *dialog) checkCount(c *ModelCall, used run.Spent) {
 	}
 }
 
-// compact makes the history shorter if it is too long for the model. A failure leaves it
-// as it is, and what it has used counts.
+// compact shortens the history if it is too long for the model. After a failure the history
+// stays as it is, and the usage counts.
 func (d *dialog) compact() error {
 	budget := compact.Budget{Window: d.engine.agent.window.Load()}
 	if last := d.rec.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.rec.state.History) {
@@ -129,7 +130,7 @@ func (d *dialog) compact() error {
 	return err
 }
 
-// shorten asks a compactor, and records what it changes; nil is nothing.
+// shorten asks a compactor, and records its change, nil for none.
 func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.Compacted, error) {
 	short, err := by(d.engine.ctx, d.rec.state.History, budget)
 	if err != nil && short != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// parks reports whether a call is given up for a question, to be made again.
+// parks reports whether a call is abandoned for a question, to be made again.
 func (p *person) parks(c *Call) (ok bool) {
 	if c == nil || p.agent.opts.Person.Legacy.Park == nil || !p.agent.opts.Person.Legacy.Park(c.Server, c.Tool) {
 		return false
@@ -24,8 +24,8 @@ func (p *person) parks(c *Call) (ok bool) {
 	return ok
 }
 
-// park answers a question as the person has answered the equal one before. Otherwise
-// it becomes a question of the run, and the server is told that the person cancelled.
+// park answers a question with the person's reply to the same question before. Otherwise it
+// becomes a question of the run, and the server is told that the person cancelled.
 func (p *person) park(q *run.Question) (*mcp.ElicitResult, error) {
 	q.Key, q.Parked, q.Survives = parkedKey(q.Elicit), true, true
 	var given json.RawMessage
@@ -50,14 +50,14 @@ func (p *person) park(q *run.Question) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 }
 
-// parkedKey is by what a question is known when its call is made again.
+// parkedKey identifies a question when its call is made again.
 func parkedKey(p *mcp.ElicitParams) string {
 	form := p.RequestedSchema
 	var compact bytes.Buffer
 	if json.Compact(&compact, form) == nil {
 		form = compact.Bytes()
 	}
-	data, _ := json.Marshal([]string{p.Mode, p.Message, string(form), p.URL}) // strings can be written
+	data, _ := json.Marshal([]string{p.Mode, p.Message, string(form), p.URL}) // strings always marshal
 	sum := sha256.Sum256(data)
 	return "parked_" + hex.EncodeToString(sum[:])
 }

@@ -13,23 +13,24 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// person puts the questions of a turn to the person at hand, and holds those that wait in open calls.
+// person asks the questions of a turn through Options.Person.Reply, and holds those that wait
+// in open calls.
 type person struct {
 	desk  *desk
 	rec   *recorder
 	agent *recipe
 	scope *scope
 
-	prompts map[string]context.CancelFunc // by open question that was put: ends the wait for its answer
-	closed  bool                          // no question may be held; guarded by writer.mu
+	prompts map[string]context.CancelFunc // by id of the question: ends the wait for its reply
+	closed  bool                          // no more questions are held; guarded by writer.mu
 
-	mu    sync.Mutex // guards the field below
-	asked int        // questions of open calls
+	mu    sync.Mutex // guards the following field
+	asked int        // number of questions of open calls
 }
 
-// questions returns what puts the open questions to Options.Person.Reply, each once, and of several
-// for one sign-in the first. It ends the wait for answers to questions that are settled. A handler
-// puts the questions that do not survive.
+// questions returns errands that ask open questions through Options.Person.Reply: each question
+// once, and of several for one sign-in only the first. It ends the wait for replies to settled
+// questions. Questions that do not survive are asked by handlers.
 func (p *person) questions() (launch []errand) {
 	if p.desk.atHandFunc() == nil {
 		return nil
@@ -53,23 +54,22 @@ func (p *person) questions() (launch []errand) {
 	return launch
 }
 
-// putsSignIn reports whether the sign-in of a question is put for another call. It is put once:
-// what the person accepts is for all calls, and after a refusal the next one is put.
+// putsSignIn reports whether the sign-in of a question is already asked for by another. An
+// accepted sign-in settles all calls; after a refusal the next question is asked.
 func (p *person) putsSignIn(q *run.Question, asks []*run.Question) bool {
 	return q.Kind == run.QuestionSignIn && slices.ContainsFunc(asks, func(o *run.Question) bool {
 		return o.Kind == q.Kind && o.Server == q.Server && o.URL == q.URL && p.prompts[o.ID] != nil
 	})
 }
 
-// put puts a question to the person at hand, and records the answer. Without one the
-// question stays open.
+// put asks a question and records the reply. Without a reply the question stays open.
 func (p *person) put(ctx context.Context, q *run.Question) error {
 	answer, err := p.putOnce(ctx, q)
 	switch {
 	case p.rec.ended() != nil:
 		return p.rec.ended()
 	case p.rec.question(q.ID) == nil:
-		return nil // it was settled meanwhile
+		return nil // it was settled in the meantime
 	case errors.Is(err, run.ErrExpired):
 		return p.desk.answered(expired(q, time.Now()))
 	case err != nil:
@@ -80,8 +80,8 @@ func (p *person) put(ctx context.Context, q *run.Question) error {
 	return p.desk.answered(*answer)
 }
 
-// putOnce asks the person at hand. A sign-in that the person is being asked for by another agent of the run
-// gets the answer to that.
+// putOnce asks a question. A sign-in that another agent of the run is asking for gets the same
+// reply.
 func (p *person) putOnce(ctx context.Context, q *run.Question) (answer *run.Reply, err error) {
 	if q.Kind == run.QuestionSignIn {
 		other, end, ended := p.rec.writer.signIns.begin(ctx, q)
@@ -97,13 +97,13 @@ func (p *person) putOnce(ctx context.Context, q *run.Question) (answer *run.Repl
 	return answer, err
 }
 
-// notAnswered is the error of Options.Person.Reply, which ends the run.
+// notAnswered is the error of Options.Person.Reply, which fails the run.
 func notAnswered(q *run.Question, err error) error {
 	return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
 }
 
-// atHand asks the person at hand what a server waits for, nil if there is no answer. An error
-// ends the run, unless the question is over.
+// atHand asks a question that a server waits for. It returns nil if there is no reply. An error
+// fails the run, unless the question is settled.
 func (p *person) atHand(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	if p.desk.atHandFunc() == nil {
 		return nil, nil

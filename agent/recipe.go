@@ -12,28 +12,29 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// recipe is what an agent is made of. It does not change, but for what is learned of its model: a run with a structured answer
-// and a sub-agent under another agent have recipes of their own.
+// recipe is the configuration of an agent. It is constant, except for what is learnt about the
+// model. A run with structured output and a sub-agent under another agent have recipes of their
+// own.
 type recipe struct {
 	model    model.Model
 	info     model.Info
-	names    []string // of the models that may answer
+	names    []string // of the models that may reply
 	name     string   // as the options have it, "" without one
 	tools    adapter.Source
 	subs     []*SubAgent
 	finder   *finder
-	weighed  *atomic.Pointer[weight] // the catalog that was weighed last
+	weighed  *atomic.Pointer[weight] // the catalog that was measured last
 	reader   *reader
-	output   *adapter.Tool   // for a structured answer, see As
-	format   json.RawMessage // of an answer that is text; nil: it is given by the tool
+	output   *adapter.Tool   // for structured output, see As
+	format   json.RawMessage // of output that is text; nil: a tool gives it
 	opts     *Options
 	profile  profile.Profile
-	window   *atomic.Int64 // of the model in tokens, as it or its refusals told; 0: unknown
-	stepped  *stepped      // by Advance
+	window   *atomic.Int64 // tokens of the model's window, as reported by it or its refusals; 0: unknown
+	stepped  *stepped      // for Advance
 	renewals *renewer      // nil without a store
 }
 
-// sub returns the sub-agent that a call means, nil for another tool.
+// sub returns the sub-agent that a call means, nil if it means another tool.
 func (r *recipe) sub(c *ledger.Call) *SubAgent {
 	if c.Server != subServer {
 		return nil
@@ -48,7 +49,7 @@ func (r *recipe) sub(c *ledger.Call) *SubAgent {
 	return r.subs[i]
 }
 
-// modelName is the name by which the model's price is found before it has answered.
+// modelName returns the name under which the model's price is found before it has replied.
 func (r *recipe) modelName() string { return r.info.Name }
 
 // maxOutput bounds the tokens of a reply if tokens or costs are limited.

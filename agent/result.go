@@ -13,39 +13,41 @@ import (
 
 // Result is the outcome of a run, or its state so far if it waits.
 type Result struct {
-	// Status is run.StatusFinished with an answer, and run.StatusWaiting with open questions. It is that of the store,
-	// if there is one: a run whose end could not be kept is run.StatusRunning.
+	// Status is run.StatusFinished if there is an output, and run.StatusWaiting if there are
+	// open questions. It is the status in the store, if there is one: a run whose end could not
+	// be stored is run.StatusRunning.
 	Status run.Status
 
 	// Output is the text of the model's last message.
 	Output string
 
-	// Questions are the open questions of a run that waits, see [Agent.Resume].
+	// Questions are the open questions of a waiting run, see [Agent.Resume].
 	Questions []*run.Question
 
-	// Messages is the history of complete turns: what the run was given and what it added,
-	// without [Options.System]. Give it back with a new human message to continue: an append makes a new
-	// array.
+	// Messages is the history of complete turns: the input and what the run added, without
+	// [Options.System]. To continue, pass it on with a new message of the person; appending to
+	// it allocates.
 	Messages []run.Message
 
-	Spent        run.Spent  // since the run began, its sub-agents included
-	StopReason   StopReason // of a run that is over: why it ended, or the limit at which it failed
-	FinishReason string     // the provider's own word for why the last message ended
+	Spent        run.Spent  // since the run began, including sub-agents
+	StopReason   StopReason // why a run has ended, or the limit at which it failed
+	FinishReason string     // the provider's reason for the end of the last message
 	Failure      string     // why a run has failed or was cancelled
 
-	// Warnings say what went wrong in this process, here or in sub-agents, without ending the run: the
-	// first 100, the text of each cut to 1 KiB. A run does not keep them.
+	// Warnings are problems in this process, including those of sub-agents, that did not end
+	// the run: the first 100, each cut to 1 KiB. They are not stored.
 	Warnings []*Warning
 
-	// Window says what filled the window of the model in its last call in this process; nil if there was none.
+	// Window says what filled the model's window in its last call in this process, nil if there
+	// was none.
 	Window *WindowUse
 
-	// State is the run. Without [Durable.Store], [Agent.ResumeState] continues it.
+	// State is the state of the run. Without [Durable.Store], [Agent.ResumeState] continues it.
 	State *State
 }
 
-// ResultOf is the result of a run that another process drives, from its records: those of [record.Log]. The error is for
-// records that are damaged or of a later version.
+// ResultOf returns the result of a run that another process drives, from the records of its
+// [record.Log]. It is an error if records are damaged or of a later version.
 func ResultOf(records []run.Record) (*Result, error) {
 	s, err := ledger.StateOf(records)
 	if err != nil {
@@ -65,13 +67,13 @@ func resultOf(s *ledger.State) *Result {
 	}
 }
 
-// The errors of a run that is over without an answer. [Result].Failure says why.
+// The errors of a run that has ended without an output. [Result].Failure has the reason.
 var (
 	ErrFailed    = errors.New("the run has failed")
 	ErrCancelled = errors.New("the run was cancelled")
 )
 
-// failure is the error of a run that is over without an answer.
+// failure is the error of a run that has ended without an output.
 type failure struct {
 	status error // ErrFailed or ErrCancelled
 	reason error
@@ -80,7 +82,8 @@ type failure struct {
 func (f *failure) Error() string   { return f.reason.Error() }
 func (f *failure) Unwrap() []error { return []error{f.status, f.reason} }
 
-// overWithout is the error of a run that was over before, nil if it has an answer or waits.
+// overWithout returns the error of a run that had ended without an output before, nil
+// otherwise.
 func overWithout(s *ledger.State) error {
 	switch s.Status {
 	case run.StatusFailed:
@@ -91,18 +94,19 @@ func overWithout(s *ledger.State) error {
 	return nil
 }
 
-// Run gives the input to the model and returns its answer. If the run waits for a person, the
-// error is nil, Result.Status is run.StatusWaiting, and Questions has them. The
-// result is never nil: with an error it holds what was done before. If the run has failed, and not
-// only its work in this process, the error matches [ErrFailed] beside its reason. An input for a
-// run that waits already is refused: the error matches [ErrWaiting], and Questions has its questions. One for a run
-// without an answer is refused, too: the error matches [record.ErrHeld] if a process works on the run, and else
-// [ErrRunning].
+// Run gives the input to the model and returns the outcome. If the run waits for a person the
+// error is nil, Result.Status is run.StatusWaiting, and Result.Questions has the questions. The
+// result is never nil: with an error it has what was done before. If the run itself has failed,
+// and not only the work in this process, the error also matches [ErrFailed].
+//
+// An input for a run that waits or has no output yet is refused. The error matches
+// [ErrWaiting], and Questions has the questions; [record.ErrHeld], if a process works on the
+// run; or [ErrRunning].
 func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
 	return a.begin(in, opts).outcome(ctx)
 }
 
-// outcome drives the session for its result.
+// outcome drives the session and returns its result.
 func (d *session) outcome(ctx context.Context) (*Result, error) {
 	s, err := d.run(ctx)
 	if s == nil {
@@ -116,13 +120,13 @@ func (d *session) outcome(ctx context.Context) (*Result, error) {
 	return r, err
 }
 
-// The bounds of Result.Warnings.
+// Bounds of Result.Warnings.
 const (
 	maxWarnings = 100
 	maxWarning  = 1 << 10 // bytes
 )
 
-// warn adds a warning to others, if there is room.
+// warn adds a warning, if there is room.
 func warn(all []*Warning, w *Warning) []*Warning {
 	if len(all) >= maxWarnings {
 		return all
@@ -132,9 +136,8 @@ func warn(all []*Warning, w *Warning) []*Warning {
 	return append(all, &kept)
 }
 
-// Add takes an event into the result. Who ranges over [Agent.Events] gets what
-// [Agent.Run] returns by adding all events to a Result that has the input as its
-// Messages; State is left out.
+// Add adds an event to the result. Adding all events of [Agent.Events] to a Result that has the
+// input as its Messages makes what [Agent.Run] returns, except for State.
 func (r *Result) Add(e Event) {
 	switch e := e.(type) {
 	case *Warning:
@@ -147,7 +150,7 @@ func (r *Result) Add(e Event) {
 		}
 	}
 	if len(e.meta().Path) > 0 {
-		return // a sub-agent's, which only counts
+		return // events of a sub-agent only count
 	}
 	switch e := e.(type) {
 	case *ModelEnd:

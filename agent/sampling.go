@@ -14,16 +14,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// question names a question of a server's round.
+// question identifies a question of a server's round.
 type question struct{ call, key string }
 
-// reviewKey is the key of the context value that is what a person has allowed, a
-// *ledger.Review, for the handler of a sampling request.
+// reviewKey is the context key of a *ledger.Review, what a person has allowed, for the handler
+// of a sampling request.
 type reviewKey struct{}
 
-// createMessage brings a server's request for the host's model into the run. A request of a
-// modern server that a person has to review ends the call and comes back as a question of
-// the run; a legacy server waits for its answer.
+// createMessage handles a server's request for the host's model during a run. If a person has
+// to review the request of a modern server, the call ends and the request comes back as a
+// question of the run; a legacy server waits for the reply.
 func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
 	ctx, leave, ok := s.visits.enter(ctx)
 	if !ok {
@@ -47,10 +47,10 @@ func (s *servers) createMessage(ctx context.Context, params *mcp.CreateMessagePa
 	return result, forServer(err)
 }
 
-// complete has the handler answer a request, as a person has allowed it.
+// complete lets the handler answer a request that a person has allowed.
 func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler) (*mcp.CreateMessageResult, error) {
 	if review, ok := ctx.Value(reviewKey{}).(*ledger.Review); ok && review != nil {
-		ctx = context.WithValue(ctx, reviewKey{}, (*ledger.Review)(nil)) // not for what the handler calls
+		ctx = context.WithValue(ctx, reviewKey{}, (*ledger.Review)(nil)) // it does not apply to what the handler calls
 		return next.CreateMessage(inquiry.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
 	}
 	result, err := next.CreateMessage(ctx, params)
@@ -83,7 +83,7 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 	return next.CreateMessage(inquiry.WithApproved(ctx, review.Sampling, review.Model), review.Sampling)
 }
 
-// reviewOf makes a question to a person of a sampling request of a round.
+// reviewOf returns the question to a person about a sampling request of a round.
 func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Question {
 	s.mu.Lock()
 	later := s.reviews[question{call, key}]
@@ -98,7 +98,7 @@ func (s *servers) reviewOf(call, key string, request mcp.InputRequest) *run.Ques
 }
 
 // sample makes the completions that a person has allowed. Each is recorded before the round
-// continues, so that the model is not asked again for it.
+// continues, so that the model is not asked for it again.
 func (t *turn) sample(c *ledger.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err != nil {
@@ -119,8 +119,8 @@ func (t *turn) sample(c *ledger.Call, round *mcp.InputRequired, keys []string) (
 	}, nil
 }
 
-// completion has the model answer a request. Without a completion the call is over, and nil
-// is returned.
+// completion lets the model answer a request. If there is no completion the call has ended, and
+// it returns nil.
 func (s *sender) completion(j *job, round *mcp.InputRequired, key string, review *ledger.Review) (json.RawMessage, error) {
 	ctx, end := s.callContext(j)
 	defer end()
@@ -145,7 +145,7 @@ func (s *sender) notAllowed(c *ledger.Call, a run.Reply) error {
 	return s.outcome(j, j.errorResult(text, mcp.ErrRejected), 0)
 }
 
-// forServer is the error that a server gets. A panic has no details.
+// forServer returns the error that a server gets, without the details of a panic.
 func forServer(err error) error {
 	if _, ok := errors.AsType[*guard.PanicError](err); ok {
 		return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the handler panicked"}

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// scheduler runs errands side by side until none is left. It knows keys, not calls: what can begin is told by the
-// function start of run. All but pass belongs to the goroutine of run.
+// scheduler runs errands concurrently until none is left. It knows keys, not calls: the
+// function start decides what can begin. All methods except pass run on the goroutine of run.
 type scheduler struct {
 	workers *workers
-	limit   int           // of tool calls at a time
+	limit   int           // of concurrent tool calls
 	linger  time.Duration // how long the end of a tool call waits for others to share a commit
 
 	reports chan report
@@ -19,18 +19,18 @@ type scheduler struct {
 	active  int               // goroutines at work
 	running int               // tool calls among them
 	busy    map[string]bool   // keys of errands
-	lanes   map[string]string // the key that has a lane: what is in one lane runs one after the other
+	lanes   map[string]string // the key that holds a lane: errands in one lane run one after the other
 	settled bool              // it is decided which tool calls run, or a person is being asked
-	worked  time.Duration     // while tool calls were under way
-	since   time.Time         // when the present work was begun, zero if there is none
+	worked  time.Duration     // the time with tool calls in progress
+	since   time.Time         // when the present such time began, or zero
 
-	start  func() ([]errand, error) // those of run
+	start  func() ([]errand, error) // the arguments of run
 	commit func() error
 	fail   func(error)
-	rest   chan error // from whoever continues run, see inline
+	rest   chan error // from the goroutine that continues run, see inline
 }
 
-// report is what a goroutine of the scheduler tells at its end.
+// report is what a goroutine of the scheduler reports at its end.
 type report struct {
 	key     string
 	call    bool  // a tool call has ended
@@ -38,7 +38,7 @@ type report struct {
 	err     error // ends the work
 }
 
-// errand is what a goroutine of the scheduler does.
+// errand is the work of one goroutine of the scheduler.
 type errand struct {
 	report
 	do    func() error
@@ -53,14 +53,14 @@ func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 	}
 }
 
-// run starts errands and takes their reports until no goroutine is at work. commit is called after tool calls have
-// ended, fail with each error. After an error nothing begins.
+// run starts errands and handles their reports until no goroutine is at work. It calls commit
+// after tool calls have ended, and fail with each error. After an error nothing starts.
 func (s *scheduler) run(start func() ([]errand, error), commit func() error, fail func(error)) error {
 	s.start, s.commit, s.fail, s.rest = start, commit, fail, make(chan error, 1)
 	return s.proceed()
 }
 
-// proceed is run, on any goroutine but on one at a time.
+// proceed is run. It may move to another goroutine.
 func (s *scheduler) proceed() (err error) {
 	var flush <-chan time.Time
 	for {
@@ -104,7 +104,8 @@ func (s *scheduler) proceed() (err error) {
 	}
 }
 
-// ended takes a report and those that wait behind it, and says if a tool call has ended.
+// ended handles a report and those that are queued behind it. called means that a tool call has
+// ended.
 func (s *scheduler) ended(r report, err error) (called bool, _ error) {
 	for {
 		if r.err != nil && err == nil {
@@ -127,8 +128,8 @@ func (s *scheduler) ended(r report, err error) (called bool, _ error) {
 	}
 }
 
-// launch begins errands. One alone needs no goroutine, unless calls that have ended wait for their commit. It reports
-// whether another goroutine continues run.
+// launch starts errands. A single one needs no goroutine, unless ended calls wait for their
+// commit. handed means that another goroutine continues run.
 func (s *scheduler) launch(all []errand, commitDue bool) (handed bool) {
 	alone := s.active == 0 && !commitDue
 	s.active += len(all)
@@ -143,16 +144,19 @@ func (s *scheduler) launch(all []errand, commitDue bool) (handed bool) {
 	return false
 }
 
-// patience is how long errands that are brief run one after the other. One that waits holds up the others no longer.
+// patience is how long brief errands may run one after the other. After that the rest get
+// goroutines.
 const patience = 2 * time.Millisecond
 
-// maxReliefs is how often that may happen in a run before all errands have goroutines at once.
+// maxReliefs is how often patience may run out in a run before all errands get goroutines at
+// once.
 const maxReliefs = 3
 
-// inline runs errands on this goroutine: moving them to other processors takes longer than most of them. If they are
-// not over after patience, others run on goroutines of their own, and one of those continues run.
+// inline runs errands on this goroutine, because moving them to others takes longer than most
+// of them. If they take longer than patience, the rest run on goroutines of their own, and one
+// of those continues run.
 func (s *scheduler) inline(all []errand) (handed bool) {
-	var next atomic.Int64 // errand
+	var next atomic.Int64 // index of the next errand
 	over := int64(len(all))
 	relief := time.AfterFunc(patience, func() {
 		if taken := next.Swap(over + 1); taken <= over {
@@ -164,7 +168,7 @@ func (s *scheduler) inline(all []errand) (handed bool) {
 	defer relief.Stop()
 	ended := false
 	defer func() {
-		if taken := next.Swap(over + 1); !ended && taken > over { // the goroutine ends while another continues
+		if taken := next.Swap(over + 1); !ended && taken > over { // another goroutine has continued: this one ends
 			<-s.rest
 		}
 	}()
@@ -178,14 +182,14 @@ func (s *scheduler) inline(all []errand) (handed bool) {
 	}
 }
 
-// aside begins an errand that settles which tool calls run.
+// aside starts an errand that decides which tool calls run.
 func (s *scheduler) aside(key string, do func() error) {
 	s.busy[key] = true
 	s.active++
 	s.workers.start([]errand{{report: report{key: key, settles: true}, do: do}}, s.reports)
 }
 
-// call makes an errand of a tool call, which counts from now on.
+// call returns the errand of a tool call, which counts from now on.
 func (s *scheduler) call(key string, do func() error) errand {
 	s.busy[key] = true
 	s.running++
@@ -195,13 +199,13 @@ func (s *scheduler) call(key string, do func() error) errand {
 // room reports whether another tool call may run.
 func (s *scheduler) room() bool { return s.settled && s.running < s.limit }
 
-// taken reports whether a tool call has a lane.
+// taken reports whether a tool call holds a lane.
 func (s *scheduler) taken(lane string) bool {
 	_, taken := s.lanes[lane]
 	return taken
 }
 
-// enter gives a lane to a tool call until that has ended.
+// enter gives a lane to a tool call until it ends.
 func (s *scheduler) enter(lane, key string) {
 	if s.lanes == nil {
 		s.lanes = map[string]string{}
@@ -218,11 +222,11 @@ func (s *scheduler) leave(key string) {
 	}
 }
 
-// pass lets the tool calls begin that are decided on, while a person is asked about others. It may be called on
+// pass lets decided tool calls start while a person is asked about others. It may be called on
 // any goroutine.
 func (s *scheduler) pass() {
 	select {
 	case s.passing <- struct{}{}:
-	default: // it is known already
+	default: // it was called before
 	}
 }

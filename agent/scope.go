@@ -5,16 +5,17 @@ import (
 	"sync"
 )
 
-// scope is the life of the calls of a turn: its context ends with their first error, which may come from a handler.
+// scope is the lifetime of a turn's calls. Its context ends with their first error, which may
+// come from a handler.
 type scope struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	mu      sync.Mutex // guards the field below
+	mu      sync.Mutex // guards the following field
 	failure error      // of a handler
 }
 
-// fail ends the work with an error, from a handler.
+// fail ends the work with an error of a handler.
 func (s *scope) fail(err error) error {
 	s.mu.Lock()
 	if s.failure == nil {
@@ -25,7 +26,7 @@ func (s *scope) fail(err error) error {
 	return err
 }
 
-// failed is the error of a handler that ends the work.
+// failed returns the error of a handler that ended the work.
 func (s *scope) failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

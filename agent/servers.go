@@ -14,7 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// servers answers what servers ask during the calls of a turn: of a person, of the model, and before a call is sent.
+// servers handles what servers ask for during the calls of a turn: a person, the model, or
+// approval.
 type servers struct {
 	rec    *recorder
 	agent  *recipe
@@ -23,11 +24,12 @@ type servers struct {
 	person *person
 	visits *visits
 
-	mu      sync.Mutex                             // guards the field below
+	mu      sync.Mutex                             // guards the following field
 	reviews map[question]*inquiry.ReviewLaterError // what waits for a person
 }
 
-// asCaller returns a context for the tool calls of this turn. What they ask of a person or a model comes to the run.
+// asCaller returns a context for the tool calls of this turn, so that servers' requests come to
+// the run.
 func (s *servers) asCaller(ctx context.Context) context.Context {
 	return adapter.WithCaller(ctx, &adapter.Caller{
 		Approve: s.approver, Elicit: s.elicit, CreateMessage: s.createMessage,
@@ -35,21 +37,22 @@ func (s *servers) asCaller(ctx context.Context) context.Context {
 	})
 }
 
-// delayed shows why a call is not sent yet.
+// delayed reports why a call is not sent yet.
 func (s *servers) delayed(ctx context.Context, why string) {
 	if call, ok := ctx.Value(callKey{}).(*Call); ok {
 		s.rec.show(&ToolProgress{Call: *call, Progress: mcp.Progress{Message: why}})
 	}
 }
 
-// unanswered shows that a question of a server reached no person.
+// unanswered reports that a server's question reached nobody.
 func (s *servers) unanswered(server string, _ error) {
 	s.rec.show(&Warning{Text: fmt.Sprintf("server %q asked something and did not say for which of several conversations: no person was asked, and the server was told so; if a call failed, make it again", server)})
 }
 
-// elicit brings a server's question into the run. If the host has no handler for them, a modern server's question ends the call and comes back as a question of the
-// run. A legacy server waits for its answer, and so does a server that a handler has
-// called, see [LegacyQuestions]. If a legacy server's error asks for a visit, the client waits.
+// elicit handles a server's question to a person. If the host has no handler, the question of a
+// modern server ends the call and comes back as a question of the run. A legacy server, and a
+// server that a handler has called, wait for the reply, see [LegacyQuestions]. If a legacy
+// server's error asks the person to visit a page, the client waits.
 func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 	q := &Elicitation{Params: params}
 	q.Server, q.Call = asker(ctx)
@@ -80,13 +83,13 @@ func (s *servers) elicit(ctx context.Context, params *mcp.ElicitParams, next mcp
 		return err
 	})
 	s.rec.show(&ElicitationEnd{Elicitation: q, Result: result, Err: err, Duration: time.Since(start)})
-	if err != nil && s.scope.failed() != nil { // the run ends, and not for what the server did
+	if err != nil && s.scope.failed() != nil { // the run ends, but not because of the server
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
 	return result, forServer(err)
 }
 
-// hostAnswer is the answer of the host's handler, if it has one.
+// hostAnswer returns the answer of the host's handler, if there is one.
 func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 	if next == nil {
 		return nil, adapter.ErrNotAsked
@@ -94,7 +97,7 @@ func hostAnswer(ctx context.Context, params *mcp.ElicitParams, next mcp.Elicitat
 	return next.Elicit(ctx, params)
 }
 
-// questionOf makes a question to a person of one of a round, nil if it is of another kind.
+// questionOf returns the question to a person for a request of a round, nil for other requests.
 func (s *servers) questionOf(call string, round *mcp.InputRequired, key string) *run.Question {
 	request := round.Requests[key]
 	if params, ok := inquiry.Elicitation(&request); ok {
@@ -103,8 +106,8 @@ func (s *servers) questionOf(call string, round *mcp.InputRequired, key string) 
 	return s.reviewOf(call, key, request)
 }
 
-// approver returns what decides on a call, nil if every call may run: Options.Person.Approve
-// instead of the toolset's function, between two events.
+// approver returns the function that decides on a call, between two events:
+// Options.Person.Approve or the toolset's. It is nil if every call may run.
 func (s *servers) approver(next approval.Func) approval.Func {
 	ask := s.agent.opts.Person.Approve
 	if ask == nil {
@@ -140,7 +143,7 @@ func (s *servers) approver(next approval.Func) approval.Func {
 	}
 }
 
-// pausing lets the calls run that are decided on, while a person is asked.
+// pausing lets decided calls run while a person is asked.
 func (s *servers) pausing() error {
 	if err := s.rec.commit(); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// run drives the session for its outcome.
+// run drives the session and returns the state.
 func (d *session) run(ctx context.Context) (*ledger.State, error) {
 	l, err := d.load(ctx)
 	if err != nil {
@@ -40,8 +40,7 @@ func (d *session) run(ctx context.Context) (*ledger.State, error) {
 	return l.state, err
 }
 
-// events drives the session on a goroutine of its own, which hands events to whoever
-// ranges over them.
+// events drives the session on a goroutine of its own, which hands events to the range loop.
 func (d *session) events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		l, err := d.load(ctx)
@@ -63,8 +62,8 @@ func (d *session) events(ctx context.Context) iter.Seq2[Event, error] {
 }
 
 // handing calls work on a goroutine of its own while the lease of the run is renewed. yield
-// gets the events on this one, each with its position, until it returns false: then the work
-// is stopped.
+// gets the events on the caller's goroutine, with their positions; when it returns false the
+// work is cancelled.
 func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool, work func(ctx context.Context, out func(Event) error) error) error {
 	at := Position{Seq: l.state.Seq}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -84,7 +83,7 @@ func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool
 	for {
 		select {
 		case e := <-events:
-			if m := e.meta(); m.Seq == 0 { // no record has it
+			if m := e.meta(); m.Seq == 0 { // it belongs to no record
 				m.Seq, m.More = at.Seq, at.More
 			}
 			if at = e.Position(); !yield(e) {
@@ -96,7 +95,7 @@ func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool
 	}
 }
 
-// hand gives an event to whoever ranges over the run.
+// hand passes an event to the range loop.
 func hand(ctx context.Context, events chan<- Event, e Event) error {
 	select {
 	case events <- e:
@@ -106,8 +105,8 @@ func hand(ctx context.Context, events chan<- Event, e Event) error {
 	}
 }
 
-// held calls f while this process holds the run, and again if a reply came before the run was free: whoever gave it was
-// told that the holder takes it.
+// held calls f while this process holds the run. It repeats that if a reply came before the run
+// was released, because its sender was told that the holder handles it.
 func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) error) error {
 	if l.hold == nil {
 		return f(ctx)
@@ -119,7 +118,7 @@ func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) e
 	}
 }
 
-// retakes takes a run that waits once more if it has a reply. Another process may have taken it meanwhile.
+// retakes acquires a waiting run again if it has a reply, unless another process has.
 func (d *session) retakes(ctx context.Context, l *loaded) bool {
 	if l.state.Status != run.StatusWaiting {
 		return false
@@ -140,8 +139,8 @@ func (d *session) retakes(ctx context.Context, l *loaded) bool {
 	return true
 }
 
-// renewed calls f while the lease of the run is renewed. If that fails the context of f ends, and if somebody wishes the end of
-// the run. Then others may take the run.
+// renewed calls f while the lease of the run is renewed. The context of f ends if that fails,
+// or if the run is to be cancelled. Afterwards the run is released.
 func (d *session) renewed(ctx context.Context, l *loaded, f func(context.Context) error) error {
 	defer l.hold.release()
 	ctx, cancel := context.WithCancelCause(ctx)

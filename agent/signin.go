@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// unsigned returns why a person has to sign in before a call can be made, or the wait for a
-// task go on. The server has not taken the call.
+// unsigned returns the sign-in that a person has to make before a call can be made or the wait
+// for a task can continue. The server has not accepted the call.
 func (s *sender) unsigned(c *ledger.Call, result *adapter.Result) (*mcp.SignInError, bool) {
 	needed, ok := errors.AsType[*mcp.SignInError](result.Err)
 	if !ok {
@@ -24,12 +24,12 @@ func (s *sender) unsigned(c *ledger.Call, result *adapter.Result) (*mcp.SignInEr
 	return needed, (result.Unsent() || task) && c.Tries < maxTries && !again
 }
 
-// askSignIn has a person sign in. The call is made again then.
+// askSignIn asks a person to sign in. Then the call is made again.
 func (s *sender) askSignIn(c *ledger.Call, needed *mcp.SignInError) error {
 	return s.desk.open(&run.Question{Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
 }
 
-// signedIn goes by what a person says of a sign-in.
+// signedIn acts on a person's reply about a sign-in.
 func signedIn(t *turn, c *ledger.Call) (func() error, error) {
 	switch {
 	case c.Reply == nil:
@@ -47,9 +47,10 @@ func signedIn(t *turn, c *ledger.Call) (func() error, error) {
 	return t.again(c)
 }
 
-// signIns are the sign-ins that a person at hand is being asked for: each once at a time in a run and its sub-agents.
+// signIns are the sign-ins that a person is being asked for: each only once at a time in a run
+// and its sub-agents.
 type signIns struct {
-	mu    sync.Mutex // guards the field below
+	mu    sync.Mutex // guards the following field
 	asked map[signIn]*askedSignIn
 }
 
@@ -58,16 +59,16 @@ type signIn struct{ server, url string }
 
 func signInOf(q *run.Question) signIn { return signIn{q.Server, q.URL} }
 
-// askedSignIn is a question for a sign-in that was put.
+// askedSignIn is a question for a sign-in that is being asked.
 type askedSignIn struct {
 	done   chan struct{} // closed at its end
-	answer *run.Reply    // nil: no person answers, or the question failed
+	answer *run.Reply    // nil: there is no reply, or the question failed
 	failed bool
 }
 
-// begin returns the function that the caller ends its question with. If the person is being asked for the same
-// already, it waits, and returns the answer: an acceptance, or nil if no person answers. After a refusal the
-// next one asks.
+// begin returns the function with which the caller ends its question. If the person is already
+// being asked for the same sign-in, it waits and returns the reply: an acceptance, or nil
+// without a reply. After a refusal the next caller asks.
 func (s *signIns) begin(ctx context.Context, q *run.Question) (answer *run.Reply, end func(*run.Reply, error), err error) {
 	for {
 		other, end := s.join(q)
@@ -87,7 +88,8 @@ func (s *signIns) begin(ctx context.Context, q *run.Question) (answer *run.Reply
 	}
 }
 
-// join returns the question for the same that is put, or what ends the caller's own.
+// join returns the current question for the same sign-in, or registers the caller's own and
+// returns the function that ends it.
 func (s *signIns) join(q *run.Question) (other *askedSignIn, end func(*run.Reply, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +111,7 @@ func (s *signIns) join(q *run.Question) (other *askedSignIn, end func(*run.Reply
 	}
 }
 
-// signInAnswer is the answer to another question for the same sign-in.
+// signInAnswer converts the reply to another question for the same sign-in.
 func signInAnswer(q *run.Question, a *run.Reply) *run.Reply {
 	return &run.Reply{Question: q.ID, Action: a.Action, By: a.By, At: a.At}
 }

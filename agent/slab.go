@@ -1,15 +1,15 @@
 package agent
 
-// slab makes values by many at a time. None of them is freed before all are.
+// slab allocates values in batches. A batch is freed as a whole.
 type slab[T any] struct {
-	n     int // how many are likely to be made
+	n     int // how many are likely to be needed
 	spare []T
 }
 
-// maxSlab bounds the values that are made at a time.
+// maxSlab bounds a batch.
 const maxSlab = 64
 
-// one is a new value.
+// one returns a new value.
 func (s *slab[T]) one() *T {
 	if len(s.spare) == 0 {
 		s.spare = make([]T, max(1, min(s.n, maxSlab)))

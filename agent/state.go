@@ -9,35 +9,37 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// State is a run as it is at a moment. A hook reads it, and [Agent.ResumeState] continues a run by it. As JSON it goes to
-// another process; it has secrets of others, such as the request states and task ids of servers, which [record.Keys] seal.
+// State is the state of a run at one moment. Hooks read it, and [Agent.ResumeState] continues a
+// run from it. It can be sent to another process as JSON. It contains secrets of servers, such
+// as request states and task ids, which [record.Keys] can encrypt.
 type State struct{ of *ledger.State }
 
-// Key is the name of the run.
+// Key returns the key of the run.
 func (s *State) Key() run.Key {
 	in := s.inner()
 	return run.Key{Tenant: in.Tenant, ID: in.ID}
 }
 
-// Turn is the number of the present turn, from 1 with each input.
+// Turn returns the number of the current turn, which starts at 1 with each input.
 func (s *State) Turn() int { return s.inner().Turn }
 
-// Failures counts the last turns in a row in which every call failed.
+// Failures returns the number of consecutive turns in which every call failed.
 func (s *State) Failures() int { return s.inner().Failures }
 
-// Spent is what the run has used, all inputs together.
+// Spent returns the usage of the run, by all inputs.
 func (s *State) Spent() run.Spent { return s.inner().Spent }
 
-// Vars are the variables of the run, see [WithVar]. The map is the caller's.
+// Vars returns a copy of the run's variables, see [WithVar].
 func (s *State) Vars() map[string]json.RawMessage { return maps.Clone(s.inner().Vars) }
 
-// History is what was said, the present turn included. Do not change the messages.
+// History returns the messages, including those of the current turn. Do not modify them.
 func (s *State) History() []run.Message { return slices.Clip(s.inner().History) }
 
 // MarshalJSON implements [json.Marshaler]. Equal states have equal bytes.
 func (s *State) MarshalJSON() ([]byte, error) { return s.inner().MarshalJSON() }
 
-// UnmarshalJSON implements [json.Unmarshaler]. It refuses the state of a later version, and one that no run has.
+// UnmarshalJSON implements [json.Unmarshaler]. It refuses a state of a later version, and one
+// that no run can have.
 func (s *State) UnmarshalJSON(data []byte) error {
 	in := new(ledger.State)
 	if err := in.UnmarshalJSON(data); err != nil {
@@ -47,7 +49,7 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// inner is what the state has in it, nothing for a state that is nil or zero.
+// inner returns the wrapped state, an empty one if s is nil or zero.
 func (s *State) inner() *ledger.State {
 	if s == nil || s.of == nil {
 		return new(ledger.State)

@@ -11,11 +11,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// maxStepped bounds the runs whose state a process keeps between two steps.
+// maxStepped bounds the runs whose states a process keeps between steps.
 const maxStepped = 16
 
-// stepped keeps the states of the runs that [Agent.Advance] stepped last, the last one at the end: an engine steps a run many
-// times. Each is as the store has it.
+// stepped keeps the states of the runs that [Agent.Advance] stepped last, the latest at the
+// end, because an engine steps a run many times. Each state is as in the store.
 type stepped struct {
 	mu   sync.Mutex
 	runs []known
@@ -27,7 +27,8 @@ type known struct {
 	counted tally
 }
 
-// take returns the state of a run as its lease has it, nil if it is not known, and forgets it.
+// take removes and returns the state that a run has according to its lease, nil if it is not
+// known.
 func (s *stepped) take(lease record.Lease) (*ledger.State, tally) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,12 +39,12 @@ func (s *stepped) take(lease record.Lease) (*ledger.State, tally) {
 	r := s.runs[i]
 	s.runs = slices.Delete(s.runs, i, i+1)
 	if r.Seq != lease.Seq || !r.Created.Equal(lease.Created) {
-		return nil, tally{} // another process has continued it, or begun another one of its name
+		return nil, tally{} // another process has continued it, or deleted and created it
 	}
 	return r.State, r.counted
 }
 
-// put keeps a state for the next step. One that waits or has ended has none, or has it in another process.
+// put keeps a state for the next step, unless the run waits or has ended.
 func (s *stepped) put(r *ledger.State, counted tally) {
 	if r.Status != run.StatusRunning || len(ledger.Open(r)) > 0 {
 		return
@@ -63,7 +64,8 @@ func (s *stepped) has(key run.Key) bool {
 	return slices.ContainsFunc(s.runs, func(r known) bool { return r.ID == key.ID && r.Tenant == key.Tenant })
 }
 
-// holdStep takes a run for a step. The run is loaded unless this process was the last to step it.
+// holdStep acquires a run for a step. It loads the run unless this process was the last to step
+// it.
 func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 	if !a.stepped.has(key) {
 		return a.hold(ctx, key)

@@ -2,11 +2,12 @@ package agent
 
 import "github.com/mcpchain/mcpchain/internal/ledger"
 
-// step returns what moves a call on, nil if nothing does as yet. It runs on the goroutine of the scheduler, what it
-// returns on another.
+// step returns the function that advances a call, nil if the call has to wait. The step runs on
+// the scheduler's goroutine, the function on another.
 type step func(*turn, *ledger.Call) (func() error, error)
 
-// steps are what is next for a call by where it is. One that is proposed or asked about waits for a decision.
+// steps has the step for each state of a call. A call that is proposed or asked about waits for
+// a decision.
 var steps = map[ledger.CallAt]step{
 	ledger.CallReady:    begin,
 	ledger.CallOfChild:  begin,
@@ -18,7 +19,7 @@ var steps = map[ledger.CallAt]step{
 	ledger.CallParked:   unpark,
 }
 
-// begin has a sub-agent work on a call, or sends it.
+// begin sends a call, or lets a sub-agent work on it.
 func begin(t *turn, c *ledger.Call) (func() error, error) {
 	if sub := t.agent.sub(c); sub != nil {
 		return delegate(t, c, sub)

@@ -8,25 +8,25 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// stopError ends a run with an answer.
+// stopError is the error of [Stop].
 type stopError struct{ answer string }
 
 func (e *stopError) Error() string { return "the run is stopped with an answer" }
 
-// Stop is the error of a hook that ends its run with an answer instead of the model's: the run is done, and its stop
-// reason is [StopHook].
+// Stop returns the error with which a hook ends its run with an answer of its own: the run is
+// finished, and its stop reason is [StopHook].
 //
-//   - BeforeModel: the model is not called.
-//   - AfterModel: the calls of the reply are not made.
-//   - BeforeTool: the call is not made. AfterTool: its result is kept, and the other hooks
-//     see it. The run ends with the turn: calls that were sent come to their results, and
-//     calls that were not are not made. If several hooks stop, the first call counts.
+// From BeforeModel, the model is not called. From AfterModel, the calls of the reply are not
+// made. From BeforeTool, the call is not made. From AfterTool, the result is kept, and the
+// other hooks see it. The run ends with the turn: calls that were sent get their results, and
+// others are not made. If several hooks stop, the first call counts.
 //
-// Stop is durable with the outcome of the call, so another process ends the run in the
-// same way. The answer of [As] must be its JSON. In the run of a sub-agent it ends that run.
+// Stop is durable with the outcome of the call, so that another process ends the run in the
+// same way. For [As] the answer must be the JSON of the output. In the run of a sub-agent it
+// ends only that run.
 func Stop(answer string) error { return &stopError{answer} }
 
-// stopOf is the answer of a hook that ends the run, nil if it does not.
+// stopOf returns the answer of a [Stop] error, nil for others.
 func stopOf(err error) *string {
 	if s, ok := errors.AsType[*stopError](err); ok {
 		return &s.answer
@@ -34,7 +34,7 @@ func stopOf(err error) *string {
 	return nil
 }
 
-// skip ends the calls that no server has taken when a hook ended the run, and closes the
+// skip ends the calls that no server has received when a hook ended the run, and closes the
 // questions about them.
 func (t *turn) skip() error {
 	if t.rec.stopped() == nil {
@@ -51,7 +51,7 @@ func (t *turn) skip() error {
 	return nil
 }
 
-// finishFor ends the run with an answer that the model has not given.
+// finishFor ends the run with an answer that did not come from the model.
 func (e *engine) finishFor(answer string, why StopReason) error {
 	e.visits.end()
 	var output json.RawMessage
@@ -73,7 +73,7 @@ func (e *engine) finishFor(answer string, why StopReason) error {
 	return e.rec.record(over, &ledger.Ended{Status: run.StatusFinished, Stop: string(why), Output: answer, Structured: output})
 }
 
-// stopAt makes of a reply the answer of a hook.
+// stopAt replaces a reply by the answer of a hook.
 func (r *reply) stopAt(answer string) {
 	r.message.Parts, r.calls = nil, nil
 	if answer != "" {

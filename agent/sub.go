@@ -14,36 +14,35 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// SubAgent is an agent as a tool of another one, see [Sub].
+// SubAgent is an agent as a tool of another agent, see [Sub].
 type SubAgent struct {
 	*adapter.FuncTool
 	agent *recipe
 	take  bool
 }
 
-// subServer stands for the server of sub-agents.
+// subServer takes the place of a server's label for sub-agents.
 const subServer = "agent"
 
-// subSchema is what a model writes for a sub-agent.
+// subSchema is the input of a sub-agent.
 const subSchema = `{"type":"object","properties":{"task":{"type":"string","description":"What to do, with all that is needed to do it."}},"required":["task"],"additionalProperties":false}`
 
-// handoffSchema is what a model writes for an agent that takes over, and reads the history.
+// handoffSchema is the input of an agent that takes over, and reads the history.
 const handoffSchema = `{"type":"object","properties":{"task":{"type":"string","description":"What to do, if the conversation does not say it."}},"additionalProperties":false}`
 
-// Sub makes a tool of an agent, for Options.Tools of another one. The model gives it a
-// task, and reads its answer. The sub-agent's run is a part of the run that it works for: it
-// is kept with it, its questions are questions of that run, and what it uses counts there.
-// The other agent's Hooks go around it, and its Approve, Prices and Observe hold if the
-// sub-agent has none of its own. Its own Options.Durable.Store is not used. The name and the description are for the
-// model. The error is for a nil agent and an empty name.
+// Sub returns an agent as a tool, for Options.Tools of another agent. The model gives it a task
+// and reads its answer; name and description are for the model. The sub-agent's run is part of
+// the run that it works for: it is stored with it, its questions are questions of that run, and
+// its usage counts there. The other agent's Hooks apply, too, and its Approve, Prices and
+// Observe where the sub-agent has none. The sub-agent's own Options.Durable.Store is not used.
+// It is an error if a is nil or name is empty.
 func Sub(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, false)
 }
 
-// Handoff is like [Sub], but the other agent takes over: it gets the history, and its
-// answer is the answer of the run, in the form that [As] asks for. The model may give a
-// task, a message after the history. The next input of a conversation goes to the first
-// agent.
+// Handoff is like [Sub], but the other agent takes over: it gets the history, and its answer is
+// the output of the run, in the form that [As] asks for. The model may give it a task, which is
+// a message after the history. The next input of a conversation goes to the first agent again.
 func Handoff(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, true)
 }
@@ -69,8 +68,8 @@ func newSub(a *Agent, name, description string, take bool) (*SubAgent, error) {
 	return &SubAgent{FuncTool: tool, agent: a.recipe, take: take}, nil
 }
 
-// under is the sub-agent's agent as it works for another one: what decides on calls, guards,
-// prices and observes them there holds here, too.
+// under returns the sub-agent as it works for another agent, whose approval, hooks, prices and
+// observer apply.
 func (s *SubAgent) under(parent *recipe) *recipe {
 	a, o := *s.agent, *s.agent.opts
 	if o.Person.Approve == nil {
@@ -91,8 +90,7 @@ func (s *SubAgent) under(parent *recipe) *recipe {
 	return &a
 }
 
-// delegate has a sub-agent work on a call, or continue with it. One that waits for a person
-// is left alone.
+// delegate lets a sub-agent begin or continue its work on a call, unless it waits for a person.
 func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
 	var status run.Status
 	t.rec.read(func(s *ledger.State) {
@@ -104,7 +102,7 @@ func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
 		return nil, nil
 	}
 	ctx := t.scope.ctx
-	if adapter.ViewFrom(ctx) != "" { // the calls below are of a model
+	if adapter.ViewFrom(ctx) != "" { // a model makes the calls below
 		ctx = adapter.WithView(ctx, "")
 	}
 	e := t.engine.child(ctx, c.ID, sub)
@@ -119,7 +117,7 @@ func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
 	return func() error { return t.supervise(c, e) }, nil
 }
 
-// child is the engine of the sub-agent that works on a call.
+// child returns the engine of the sub-agent that works on a call.
 func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine {
 	d := e.desk.below(call, sub)
 	child := newEngine(ctx, d.agent, d, e.workers)
@@ -141,7 +139,7 @@ func (e *engine) begin(c *ledger.Call, sub *SubAgent) error {
 	if !sub.take || args.Task != "" {
 		messages = append(messages, run.Text(run.RoleUser, args.Task))
 	}
-	e.rec.state = new(ledger.State) // until the parent's has it
+	e.rec.state = new(ledger.State) // replaced once the parent's state has it
 	root := e.rec.writer.root
 	err := e.rec.record(nil, &ledger.Begun{
 		V: ledger.Version, ID: root.ID + "/" + c.ID, Tenant: root.Tenant, Agent: ledger.AgentName{Name: sub.agent.opts.Name, Rev: sub.agent.opts.Version},
@@ -161,7 +159,7 @@ func (t *turn) supervise(c *ledger.Call, e *engine) error {
 	})
 }
 
-// supervised records what came of the run of a sub-agent.
+// supervised records the outcome of a sub-agent's run.
 func (t *turn) supervised(j *job, e *engine, err error) error {
 	switch {
 	case t.rec.ended() != nil:
@@ -180,7 +178,7 @@ func (t *turn) supervised(j *job, e *engine, err error) error {
 	return t.sender.outcome(j, &adapter.Result{Call: j.asked, Tool: j.tool(), Text: e.rec.state.Output}, 0)
 }
 
-// root is the engine of the run itself.
+// root returns the engine of the root run.
 func (e *engine) root() *engine {
 	for e.parent != nil {
 		e = e.parent
@@ -188,7 +186,7 @@ func (e *engine) root() *engine {
 	return e
 }
 
-// takenOver returns the answer of an agent that has taken the run over, if one has.
+// takenOver returns the answer of an agent that has taken over the run, if there is one.
 func (e *engine) takenOver() (answer string, ok bool) {
 	for _, c := range e.rec.state.Calls {
 		if sub := e.agent.sub(c); sub != nil && sub.take && c.At == ledger.CallDone && !c.Result.IsError {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// detached records that a call has become a task, before it is asked how far it is.
+// detached records that a call has become a task, before its status is first requested.
 func (s *sender) detached(c *ledger.Call, t mcp.TaskState) error {
 	task := ledger.Task{ID: t.ID}
 	if t.TTL != nil {
@@ -23,7 +23,8 @@ func (s *sender) detached(c *ledger.Call, t mcp.TaskState) error {
 	return s.rec.commit()
 }
 
-// await continues a task: one that another process has begun, or that has its answers.
+// await continues to wait for a task, which another process may have begun, or for which there
+// are replies.
 func await(t *turn, c *ledger.Call) (func() error, error) {
 	if !t.sched.room() {
 		return nil, nil
@@ -42,8 +43,8 @@ func await(t *turn, c *ledger.Call) (func() error, error) {
 	return func() error { return t.sender.perform(c, j, resume) }, nil
 }
 
-// callContext is the context of a call. If the run is kept, its end in this process
-// leaves tasks to the next one.
+// callContext returns the context of a call. If the run is stored, the end of the context
+// leaves tasks running for the next process.
 func (s *sender) callContext(j *job) (context.Context, func()) {
 	ctx := context.WithValue(s.scope.ctx, callKey{}, &j.about)
 	if j.call.Tool() == s.agent.finder.search.Tool() {
@@ -52,7 +53,7 @@ func (s *sender) callContext(j *job) (context.Context, func()) {
 	if s.agent.reader.is(j.call.Tool()) {
 		ctx = context.WithValue(ctx, keptKey{}, s.results)
 	}
-	if s.rec.writer.journal == nil || j.call.Tool().Native() { // a function makes no tasks
+	if s.rec.writer.journal == nil || j.call.Tool().Native() { // functions create no tasks
 		return ctx, func() {}
 	}
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// turn takes the calls of a turn to their outcomes, or as far as they get without an
-// answer. What belongs to the goroutine of its scheduler is here: it decides what is next.
+// turn takes the calls of a turn to their outcomes, or as far as possible without a reply. Its
+// methods run on the scheduler's goroutine and decide what comes next.
 type turn struct {
 	engine  *engine
 	rec     *recorder
@@ -25,9 +25,9 @@ type turn struct {
 	servers *servers
 	tools   *tools
 	sender  *sender
-	scan    []*ledger.Call // for waiting
+	scan    []*ledger.Call // buffer of waiting
 
-	intents []ledger.Change // that start will record, and the events that come with them
+	intents []ledger.Change // that start will record, with their events
 	starts  []Event
 
 	newCall    slab[ledger.Call] // turns may have very many calls
@@ -59,7 +59,7 @@ func newTurn(e *engine) *turn {
 	return t
 }
 
-// workOn works on the calls of a turn. It ends the turn, or suspends the run.
+// workOn works on the calls of a turn. At the end it ends the turn or suspends the run.
 func workOn(e *engine) error {
 	t := newTurn(e)
 	defer t.scope.cancel(nil)
@@ -100,15 +100,14 @@ func workOn(e *engine) error {
 	return nil
 }
 
-// linger is how long the outcome of a call waits for others to share one write.
+// linger is how long the outcome of a call waits for others to share a write.
 const linger = 250 * time.Millisecond
 
-// deciding is the key of the goroutine that decides on proposed calls, one after the
-// other.
+// deciding is the key of the errand that decides on proposed calls in order.
 const deciding = ""
 
-// start returns what can go on. The intents of all calls are durable before the first
-// one is sent, and questions before anyone is asked.
+// start returns the errands that can begin. The intents of all calls are durable before the
+// first is sent, and questions before anyone is asked.
 func (t *turn) start() (launch []errand, err error) {
 	if err := t.scope.failed(); err != nil {
 		return nil, err
@@ -152,13 +151,14 @@ func (t *turn) start() (launch []errand, err error) {
 	return launch, nil
 }
 
-// waits reports whether a step may move a call on.
+// waits reports whether a step may advance a call.
 func (t *turn) waits(c *ledger.Call, room bool) bool {
 	return !t.sched.busy[c.ID] && steps[c.At] != nil && (room || c.At != ledger.CallReady)
 }
 
-// waiting is the calls that a step may move on, good until the next call of waiting. A turn may have very many, and
-// each end of one looks at them again: they are not copied.
+// waiting returns the calls that a step may advance. The slice is valid until the next call of
+// waiting: it is not copied, because a turn may have very many calls, and each end of one
+// examines them again.
 func (t *turn) waiting() []*ledger.Call {
 	t.scan = t.scan[:0]
 	room := t.sched.room()
@@ -172,7 +172,8 @@ func (t *turn) waiting() []*ledger.Call {
 	return t.scan
 }
 
-// present is a copy of a call as it is now, nil if it has to wait for room, or for another call of its server.
+// present returns a copy of a call as it is now, nil if the call has to wait for room or for
+// another call to its server.
 func (t *turn) present(c *ledger.Call) (copied *ledger.Call) {
 	room := t.sched.room() && !t.heldBack(c)
 	t.rec.read(func(*ledger.State) {
@@ -184,8 +185,8 @@ func (t *turn) present(c *ledger.Call) (copied *ledger.Call) {
 	return copied
 }
 
-// startDeciding decides on proposed calls: on a goroutine if a person may be asked, or if
-// calls are under way.
+// startDeciding decides on proposed calls: in an errand if a person may be asked or calls are
+// in progress.
 func (t *turn) startDeciding() error {
 	if t.sched.busy[deciding] {
 		return nil
@@ -196,7 +197,7 @@ func (t *turn) startDeciding() error {
 	}
 	asks := t.asks(calls)
 	if asks || slices.ContainsFunc(t.agent.opts.Hooks, func(h Hook) bool { return h.BeforeTool != nil }) {
-		if err := t.rec.commit(); err != nil { // what decides may take long, and the reply was paid for
+		if err := t.rec.commit(); err != nil { // deciding may take long, and the reply was paid for
 			return err
 		}
 	}

@@ -9,43 +9,43 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// WindowUse says what fills the window of a model in one call, in tokens. The parts are estimates ([model.Tokens]); if the model has counted
-// its input, they are scaled so that they make up that.
+// WindowUse says what fills the model's window in one call, in tokens. The parts are estimates
+// ([model.Tokens]). If the model has counted its input, they are scaled to that sum.
 type WindowUse struct {
-	Size         int64         `json:"size,omitempty"`      // of the window; 0: unknown
-	Instructions int64         `json:"instructions"`        // the system prompt, with the directory of tools and what servers say of their use
-	Servers      []ServerTools `json:"servers,omitempty"`   // the definitions of tools
+	Size         int64         `json:"size,omitempty"`      // of the window, 0 if unknown
+	Instructions int64         `json:"instructions"`        // the system prompt, with the overview of tools and servers' instructions
+	Servers      []ServerTools `json:"servers,omitempty"`   // definitions of tools
 	History      int64         `json:"history"`             // without the results of tools
 	Results      int64         `json:"results"`             // of tools
-	Input        int64         `json:"input"`               // all of it
-	Cached       int64         `json:"cached,omitempty"`    // of Input: read from a cache, by the model's count
-	Estimated    bool          `json:"estimated,omitempty"` // the model has not counted Input
+	Input        int64         `json:"input"`               // the sum
+	Cached       int64         `json:"cached,omitempty"`    // part of Input: read from a cache, as counted by the model
+	Estimated    bool          `json:"estimated,omitempty"` // Input is an estimate
 }
 
-// ServerTools is what the tools of a server take in each call of the model.
+// ServerTools is the size of a server's definitions in each model call.
 type ServerTools struct {
-	Server string `json:"server"` // the host's label, or what stands for it
+	Server string `json:"server"` // the host's label, or what takes its place
 	Tools  int    `json:"tools"`
 	Tokens int64  `json:"tokens"`
 }
 
-// window keeps what was counted for the calls before. A history that only grows is counted once.
+// window caches what was counted for earlier calls. A history that only grows is counted once.
 type window struct {
-	messages         int // of the history that were counted
+	messages         int // of the history, that were counted
 	history, results int64
 
-	catalog *adapter.Catalog // with the next two: of what servers is
+	catalog *adapter.Catalog // servers belongs to it and the following two fields
 	by      ledger.Discovery
 	offered int
-	tools   int // of the request
+	tools   int // number of tools in the request
 	servers []ServerTools
 	about   int64 // what the host adds if there are tools
 
 	system string
-	said   int64 // by it
+	said   int64 // its tokens
 }
 
-// fills says what fills the window in a call.
+// fills returns what fills the window in a call.
 func (d *dialog) fills(q *model.Request) *WindowUse {
 	w, info := &d.counted.window, &d.engine.agent.info
 	use := &WindowUse{Size: d.engine.agent.window.Load(), Estimated: true}
@@ -54,7 +54,7 @@ func (d *dialog) fills(q *model.Request) *WindowUse {
 	}
 	use.Instructions = w.said
 	if slices.ContainsFunc(d.engine.agent.opts.Hooks, func(h Hook) bool { return h.BeforeModel != nil }) {
-		*w = window{system: w.system, said: w.said} // it may have changed anything
+		*w = window{system: w.system, said: w.said} // a hook may have changed anything
 	}
 	kept := min(len(q.Messages), len(d.rec.state.History))
 	if w.messages > kept {
@@ -62,7 +62,7 @@ func (d *dialog) fills(q *model.Request) *WindowUse {
 	}
 	history, results := tokensOf(q.Messages[w.messages:kept], info)
 	w.messages, w.history, w.results = kept, w.history+history, w.results+results
-	history, results = tokensOf(q.Messages[kept:], info) // reminders, which do not stay
+	history, results = tokensOf(q.Messages[kept:], info) // reminders, which are sent once
 	use.History, use.Results = w.history+history, w.results+results
 	if s := d.rec.state; w.servers == nil || w.catalog != d.engine.catalog || w.by != s.Discovery || w.offered != len(s.Offered) || w.tools != len(q.Tools) {
 		w.catalog, w.by, w.offered, w.tools, w.servers = d.engine.catalog, s.Discovery, len(s.Offered), len(q.Tools), nil
@@ -77,7 +77,7 @@ func (d *dialog) fills(q *model.Request) *WindowUse {
 	return use
 }
 
-// tokensOf estimates messages, and the results of tools among them apart.
+// tokensOf estimates messages, separately the results of tools among them.
 func tokensOf(messages []run.Message, info *model.Info) (history, results int64) {
 	for i := range messages {
 		n := model.Tokens(&model.Request{Messages: messages[i : i+1]}, info)
@@ -90,7 +90,8 @@ func tokensOf(messages []run.Message, info *model.Info) (history, results int64)
 	return history, results
 }
 
-// serverTools estimates the tools of a request by their servers, in the order of their first tools. about is what the host adds once.
+// serverTools estimates the tools of a request by server, in the order of their first tools.
+// about is what the host adds once.
 func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, about int64) {
 	tokens := func(tools ...model.Tool) int64 {
 		return model.Tokens(&model.Request{Tools: tools}, &d.engine.agent.info)
@@ -100,7 +101,7 @@ func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, about i
 		about = max(0, 2*tokens(tools[0])-tokens(tools[0], tools[0]))
 	}
 	for i := range tools {
-		server := searchServer // call_tool has no tool of its own
+		server := searchServer // call_tool belongs to no adapter.Tool
 		if t, _, _ := d.meant(tools[i].Name, ""); t != nil {
 			server = t.Server()
 		}

@@ -12,18 +12,18 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// lookEvery is how often a process that works on runs looks which of them are to end.
+// lookEvery is how often a process looks for runs to cancel.
 const lookEvery = time.Second
 
-// errWished stops the work on a run that is to end.
+// errWished ends the work on a run that is to be cancelled.
 var errWished = errors.New("the run is to end as cancelled")
 
-// look stops the work on runs whose end somebody wishes.
+// look ends the work on runs that are to be cancelled.
 func (r *renewer) look(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, lookEvery)
 	defer cancel()
 	var wishes []record.Wish
-	_ = guarded("the store", func() (err error) { // a store that is away is a matter of the leases
+	_ = guarded("the store", func() (err error) { // failures of the store are handled when leases are renewed
 		wishes, err = r.store.Wishes(within)
 		return err
 	})
@@ -43,7 +43,8 @@ func (r *renewer) look(ctx context.Context) {
 	}
 }
 
-// means reports whether a wish is for what this process does with the run: it may be of an earlier input, and void.
+// means reports whether a wish applies to this process's work on the run. It may be void, and
+// belong to an earlier input.
 func (h *hold) means(ctx context.Context, w record.Wish) (yes bool) {
 	if w.Seq >= h.lease.Seq {
 		return true
@@ -63,7 +64,8 @@ func (h *hold) means(ctx context.Context, w record.Wish) (yes bool) {
 	return yes
 }
 
-// endedSince reports whether a run has ended behind a record, or may have: its next records were pruned.
+// endedSince reports whether a run has ended after a record, or may have, because the following
+// records were pruned.
 func endedSince(records []run.Record, seq uint64) bool {
 	if len(records) > 0 && records[0].Seq > seq+1 {
 		return true
@@ -77,11 +79,11 @@ func endedSince(records []run.Record, seq uint64) bool {
 	})
 }
 
-// wished reports whether a run is to end that this process takes up.
+// wished reports whether a run that this process acquires is to be cancelled.
 func (h *hold) wished(ctx context.Context) bool {
 	wishes, err := h.store.Wishes(ctx)
 	if err != nil {
-		return false // who works on it looks again
+		return false // the work on it looks again
 	}
 	for _, w := range wishes {
 		if w.Key == h.lease.Key {
@@ -95,7 +97,7 @@ func cancelledRun() ledger.Change {
 	return &ledger.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
 }
 
-// endAsWished ends a run as cancelled whose work was stopped for that.
+// endAsWished records the cancellation of a run whose work was ended for it.
 func (d *session) endAsWished(ctx context.Context, l *loaded) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
@@ -112,7 +114,7 @@ func (d *session) endAsWished(ctx context.Context, l *loaded) error {
 	return overWithout(l.state)
 }
 
-// wakeLook has this process look at once.
+// wakeLook makes this process look now.
 func (r *renewer) wakeLook() {
 	select {
 	case r.wished <- struct{}{}:

@@ -5,26 +5,26 @@ import (
 	"sync/atomic"
 )
 
-// workers run errands on goroutines that stay until the run is over in this process: a
-// goroutine whose stack has grown is used again.
+// workers run errands on goroutines that last until the run ends in this process, so that grown
+// stacks are reused.
 //
-// All errands run at once, but each goroutine starts the next one when it takes an errand, and continues with another
-// when its own has ended. So errands that block have a goroutine each, and short ones are over before many goroutines
-// have begun.
+// All errands run concurrently. Each goroutine starts the next one when it takes an errand, and
+// takes another errand when its own has ended. So errands that block have a goroutine each, and
+// brief ones end before many goroutines have started.
 type workers struct {
 	idle chan struct{} // wakes a goroutine without an errand
 	over chan struct{}
 	wait sync.WaitGroup
 
-	reliefs atomic.Int32 // how often errands that could be brief were not
+	reliefs atomic.Int32 // how often supposedly brief errands were not brief
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // guards the following fields
 	queue  []chore
 	taken  int  // of queue
 	coming bool // a goroutine is about to take from the queue
 }
 
-// chore is an errand of a turn, and where it is reported.
+// chore is an errand of a turn, and where to report it.
 type chore struct {
 	errand
 	reports chan<- report
@@ -55,7 +55,7 @@ func (w *workers) start(all []errand, reports chan<- report) {
 	}
 }
 
-// call has a goroutine take from the queue.
+// call makes a goroutine take from the queue.
 func (w *workers) call() {
 	select {
 	case w.idle <- struct{}{}:
@@ -64,8 +64,8 @@ func (w *workers) call() {
 	}
 }
 
-// next takes a chore. called says that the goroutine was called for it. While there are
-// more, a goroutine is on its way to them.
+// next takes a chore. called means that the goroutine was called for it. If there are more, it
+// calls another goroutine.
 func (w *workers) next(called bool) (c chore, ok bool) {
 	w.mu.Lock()
 	if called {
@@ -106,7 +106,7 @@ func (w *workers) work() {
 	}
 }
 
-// end returns when all goroutines have.
+// end returns when all goroutines have ended.
 func (w *workers) end() {
 	close(w.over)
 	w.wait.Wait()

@@ -9,56 +9,52 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// journal makes the records of a run durable. If it also has a method
-//
-//	Confirm(ctx context.Context) error
-//
-// that is called before each request of a tool call is sent. With an error, because another
-// process may have taken the run, nothing is sent and the step ends.
+// journal makes the records of a run durable. A method Confirm(context.Context) error is optional:
+// it is called before each request of a tool call. If it fails, because another process may have
+// acquired the run, nothing is sent and the step ends.
 type journal interface {
-	// Append keeps records, with the head of the state after them. When it returns nil
-	// they are durable. An error ends the step.
+	// Append stores records, and the head of the state after them. They are durable when it
+	// returns nil. An error ends the step.
 	Append(ctx context.Context, head run.Head, records []run.Record) error
 
-	// Replies returns answers to open questions that no record has yet.
+	// Replies returns replies to open questions that no record has yet.
 	Replies(ctx context.Context) ([]run.Reply, error)
 }
 
-// writer has the state of a run with its sub-agents, the records that are not durable
-// yet, and the events that wait for them. An event comes out when its record is
-// durable.
+// writer has the state of a run with its sub-agents, the records that are not yet durable, and
+// the events that wait for them. An event is emitted when its record is durable.
 type writer struct {
 	ctx     context.Context   // of the run
-	journal journal           // nil: nothing is kept
-	observe AppendObserver    // nil: nobody measures
+	journal journal           // nil: nothing is stored
+	observe AppendObserver    // nil: nothing is measured
 	out     func(Event) error // nil: events are not wanted
 
-	mu      sync.Mutex // guards the fields below, and the state
+	mu      sync.Mutex // guards the following fields and the state
 	root    *ledger.State
 	records []ledger.Entry
-	size    int   // of the results in the records since the last cut, in bytes
+	size    int   // bytes of results in the records since the last cut
 	cuts    []cut // in the records
 	events  []Event
-	spare   []Event // an empty slice for the next events
-	writing bool    // someone writes what was recorded before
+	spare   []Event // an empty slice to reuse
+	writing bool    // someone is writing earlier records
 	wrote   sync.Cond
-	done    uint64 // number of the last record that is durable and whose events are out
-	err     error  // why nothing can be written any more
+	done    uint64 // number of the last record that is durable and whose events were emitted
+	err     error  // why nothing more can be written
 	refused bool   // the journal has failed
 	unsized uint64 // no snapshot is made before this record: the last one would have been too large
 
 	durable run.Status // of the run in the journal
 
-	polling bool        // someone asks the journal for answers
-	polled  time.Time   // when that was asked last
+	polling bool        // someone asks the journal for replies
+	polled  time.Time   // when it was last asked
 	kept    []run.Reply // that it had then
 
 	signIns  signIns
-	warnings []*Warning // that were shown, as many as a result has
-	window   *WindowUse // of the last model call of the run itself
+	warnings []*Warning // that were emitted, at most as many as a result has
+	window   *WindowUse // of the last model call of the root run
 
-	asking  int           // model calls under way with a reservation
-	settled chan struct{} // closed when one is over
+	asking  int           // current model calls with a reservation
+	settled chan struct{} // closed when one of them ends
 }
 
 func newWriter(ctx context.Context, s *ledger.State, j journal, out func(Event) error) *writer {
@@ -67,16 +63,17 @@ func newWriter(ctx context.Context, s *ledger.State, j journal, out func(Event) 
 	return l
 }
 
-// cut is a place in the records that are written next: those before it are a write of their own.
+// cut is a place in the next records: those before it are a separate write.
 type cut struct {
 	at   int
 	head run.Head
 }
 
-// maxCommit bounds the results of calls in one write, as far as a single one is smaller: stores bound what they keep at once.
+// maxCommit bounds the results of calls in one write, unless a single one is larger: stores
+// bound what they write at once.
 const maxCommit = 16 << 20
 
-// add applies a change to the state. The events come out with it.
+// add applies a change to the state, and queues its record and events.
 func (l *writer) add(r ledger.Entry, events []Event) error {
 	if err := ledger.Apply(l.root, r); err != nil {
 		return err
@@ -91,15 +88,15 @@ func (l *writer) add(r ledger.Entry, events []Event) error {
 	return nil
 }
 
-// failed is why nothing can be written any more.
+// failed returns why nothing more can be written.
 func (l *writer) failed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// commit returns when all records are durable and their events are out. Records of
-// others that come meanwhile go with the next write.
+// commit returns when all records are durable and their events were emitted. Records that are
+// added meanwhile belong to the next write.
 func (l *writer) commit() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,14 +113,15 @@ func (l *writer) commit() error {
 	return l.err
 }
 
-// maxSnapshot bounds a snapshot, in bytes: stores bound what they write at once.
+// maxSnapshot bounds a snapshot in bytes: stores bound what they write at once.
 const maxSnapshot = 16 << 20
 
-// snapshot keeps the state, so that whoever takes the run up reads what has come since.
+// snapshot records the state, so that a process that takes over the run reads only later
+// records.
 func (l *writer) snapshot() {
 	c, err := ledger.NewSnapshot(l.root)
 	if err != nil || len(c.Snapshot) > maxSnapshot {
-		l.unsized = 2 * l.root.Seq // it may be shorter by then
+		l.unsized = 2 * l.root.Seq // it may be smaller by then
 		return
 	}
 	if err := l.add(ledger.Entry{Seq: l.root.Seq + 1, At: l.root.Updated, Change: c}, nil); err != nil {
@@ -164,7 +162,7 @@ func (l *writer) put(head run.Head, records []ledger.Entry, cuts []cut, events [
 	return nil
 }
 
-// tell lets an event out.
+// tell emits an event.
 func (l *writer) tell(e Event) error {
 	if l.out == nil {
 		return context.Cause(l.ctx)
@@ -172,28 +170,29 @@ func (l *writer) tell(e Event) error {
 	return l.out(e)
 }
 
-// used notes what filled the window of the last model call.
+// used records what filled the window in the last model call.
 func (l *writer) used(u *WindowUse) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.window = u
 }
 
-// usedLast is what filled the window of the last model call, nil if there was none.
+// usedLast returns what filled the window in the last model call, nil if there was none.
 func (l *writer) usedLast() *WindowUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.window
 }
 
-// warned are the warnings that were shown.
+// warned returns the emitted warnings.
 func (l *writer) warned() []*Warning {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.warnings
 }
 
-// now is the time for the duration of an event, zero if events are not wanted: calls are many.
+// now returns the time for the duration of an event, zero if events are not wanted, because
+// calls are frequent.
 func (l *writer) now() (t time.Time) {
 	if l.out != nil {
 		t = time.Now()
@@ -201,7 +200,7 @@ func (l *writer) now() (t time.Time) {
 	return t
 }
 
-// since is the time that has passed since now.
+// since returns the time that has passed since a result of now.
 func (l *writer) since(t time.Time) (d time.Duration) {
 	if l.out != nil {
 		d = time.Since(t)
@@ -209,8 +208,8 @@ func (l *writer) since(t time.Time) (d time.Duration) {
 	return d
 }
 
-// confirm returns an error if another process may have taken the run. Nothing is sent then,
-// and nothing is written any more.
+// confirm returns an error if another process may have acquired the run. Then nothing is sent
+// or written any more.
 func (l *writer) confirm(ctx context.Context) error {
 	j, ok := l.journal.(interface{ Confirm(context.Context) error })
 	if !ok {
@@ -229,11 +228,10 @@ func (l *writer) confirm(ctx context.Context) error {
 	return err
 }
 
-// lastWrite bounds what is written after the end of the context: outcomes that are known
-// must not become doubts.
+// lastWrite bounds a write after the end of the context: known outcomes must not become doubts.
 const lastWrite = 5 * time.Second
 
-// keepAll makes records durable, in as many writes as they are cut into.
+// keepAll makes records durable, in one write for each cut.
 func (l *writer) keepAll(head run.Head, entries []ledger.Entry, cuts []cut) error {
 	records, err := ledger.Encode(entries...)
 	if err != nil {
@@ -267,7 +265,7 @@ func (l *writer) keep(head run.Head, records []run.Record) error {
 	if l.observe != nil {
 		l.observe.Appended(ctx, time.Since(began), err)
 	}
-	if err != nil && ctx == l.ctx && ctx.Err() != nil { // it ended meanwhile
+	if err != nil && ctx == l.ctx && ctx.Err() != nil { // it ended in the meantime
 		return l.keep(head, records)
 	}
 	if err != nil {
@@ -279,7 +277,7 @@ func (l *writer) keep(head run.Head, records []run.Record) error {
 	return nil
 }
 
-// refuse notes that records cannot be kept.
+// refuse records that the journal has failed.
 func (l *writer) refuse(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -287,7 +285,8 @@ func (l *writer) refuse(err error) error {
 	return err
 }
 
-// unkept is the status of the run in its journal if that differs from the state, "" otherwise.
+// unkept returns the status of the run in its journal if that differs from the state, otherwise
+// "".
 func (l *writer) unkept() run.Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -297,7 +296,7 @@ func (l *writer) unkept() run.Status {
 	return l.durable
 }
 
-// save makes durable what was recorded last, also if its events are not taken any more.
+// save makes the last records durable, even if nobody takes their events any more.
 func (l *writer) save() error {
 	l.mu.Lock()
 	for l.writing {
@@ -313,7 +312,7 @@ func (l *writer) save() error {
 	return guarded("the journal", func() error { return l.keepAll(head, records, cuts) })
 }
 
-// resultSize is about how many bytes the result in a change takes, 0 for other changes.
+// resultSize estimates the bytes of the result in a change, 0 for other changes.
 func resultSize(c ledger.Change) int {
 	for n, ok := c.(*ledger.Nested); ok; n, ok = c.(*ledger.Nested) {
 		c = n.Record.Change
@@ -324,7 +323,7 @@ func resultSize(c ledger.Change) int {
 	return 0
 }
 
-// partSize is about how many bytes a part takes.
+// partSize estimates the bytes of a part.
 func partSize(p *run.Part) int {
 	n := len(p.Text) + len(p.Structured) + len(p.Meta) + len(p.Data)/3*4
 	for i := range p.Media {
