@@ -55,7 +55,7 @@ func converseOn(ctx context.Context, s *terminal.Terminal, interrupts *talk.Inte
 		return err
 	}
 	defer model.Close()
-	lacks := &person.Lacks{}
+	lacks := &person.Failures{}
 	who := person.New(s, false, nil, lacks)
 	lent, err := model.Sampler(who, nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func converseOn(ctx context.Context, s *terminal.Terminal, interrupts *talk.Inte
 	if err := servers.Serve(who, lent, s, 0, 0); err != nil {
 		return err
 	}
-	session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Lacks: lacks, Model: model, Servers: servers})
+	session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: lacks, Model: model, Servers: servers})
 	if err != nil {
 		return err
 	}

@@ -198,7 +198,7 @@ func FuzzEscapes(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer model.Close()
-		lacks := &person.Lacks{}
+		lacks := &person.Failures{}
 		who := person.New(s, false, nil, lacks)
 		lent, err := model.Sampler(who, nil)
 		if err != nil {
@@ -208,7 +208,7 @@ func FuzzEscapes(f *testing.F) {
 		if err := servers.Serve(who, lent, s, 0, 0); err != nil {
 			t.Fatal(err)
 		}
-		session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Lacks: lacks, Model: model, Servers: servers})
+		session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: lacks, Model: model, Servers: servers})
 		if err != nil {
 			return // the server's words are too strange
 		}

@@ -71,7 +71,7 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 		return err
 	}
 	defer model.Close()
-	lacks := &person.Lacks{}
+	lacks := &person.Failures{}
 	who := person.New(ui, o.yes, answers, lacks)
 	lent, err := model.Sampler(who, o.model.Prices)
 	if err != nil {
@@ -88,7 +88,7 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 		return err
 	}
 	session, err := talk.Open(ctx, talk.Config{
-		Screen: ui, Interrupts: interrupts, Person: who, Lacks: lacks, Trace: trace, Model: model, Models: o.model.File, Servers: servers,
+		Screen: ui, Interrupts: interrupts, Person: who, Failures: lacks, Trace: trace, Model: model, Models: o.model.File, Servers: servers,
 		NoInstructions: o.noInstructions, Prices: o.model.Prices, Store: store, Continue: o.resume,
 		Folder: folder(), Media: mediaFolder(ui),
 	})

@@ -46,7 +46,7 @@ func openStore(ctx context.Context, path string) (store record.Store, closer fun
 // mediaFolder is where pictures and sounds of servers are kept. A script keeps nothing.
 func mediaFolder(ui screen.Screen) *media.Folder {
 	if dir := place("media"); dir != "" && ui.Attended() {
-		return media.At(dir)
+		return media.NewFolder(dir)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 	}
 	_, failed := s.Choose(ctx, &screen.Choice{
 		Heading: "heading " + peer, Text: "  text " + peer, Warnings: []string{"warned of " + peer}, Question: "Sure of " + peer + "?", Answers: answers,
-		Changes: screen.Changes([]diff.Line{{Kind: diff.Added, Text: peer}}),
+		Changes: screen.DiffLines([]diff.Line{{Kind: diff.Added, Text: peer}}),
 	})
 	keep("", failed)
 	s.Progress("soon: %s", peer)
@@ -93,7 +93,7 @@ func FuzzScreens(f *testing.F) {
 			t.Skip() // the test would take it for the program's
 		}
 		typed = personal(typed)
-		if strings.TrimSpace(screen.Typed(typed)) == "" {
+		if strings.TrimSpace(screen.CleanInput(typed)) == "" {
 			t.Skip()
 		}
 		t.Run("terminal", func(t *testing.T) { onStrangeTerminal(t, peer+marks, typed) })

@@ -19,7 +19,7 @@ func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.
 	case o.config == cli.NoServers:
 		servers = &talk.Servers{}
 	case o.demo || o.config == "" && o.model.Model.Name == "":
-		if path := places.Present(); path != "" && !o.demo {
+		if path := places.Candidate(); path != "" && !o.demo {
 			ui.Note(screen.Faint, "servers: the demo server only, as there is no model of yours. The file %s is not used: -base-url and -model name a model that uses it", hosttext.Line(path, 400))
 		}
 		servers, err = talk.DemoServer()

@@ -17,7 +17,7 @@ const (
 	Same Kind = iota
 	Removed
 	Added
-	Between // it is about lines
+	Heading // it is about lines
 )
 
 // Line is a line of an edit.
@@ -26,8 +26,8 @@ type Line struct {
 	Text string
 }
 
-// around is how many unchanged lines are shown before and after a change.
-const around = 3
+// contextLines is how many unchanged lines are shown before and after a change.
+const contextLines = 3
 
 // Lines compares two texts. Unchanged lines far from a change are left out.
 func Lines(before, after string) []Line {
@@ -35,16 +35,16 @@ func Lines(before, after string) []Line {
 	var lines []Line
 	at := 0
 	for _, d := range lcs.DiffLines(a, b) { // which bounds its effort: of large texts that differ much it finds less
-		lines = append(lines, as(Same, a[at:d.Start])...)
-		lines = append(lines, as(Removed, a[d.Start:d.End])...)
-		lines = append(lines, as(Added, b[d.ReplStart:d.ReplEnd])...)
+		lines = append(lines, linesOf(Same, a[at:d.Start])...)
+		lines = append(lines, linesOf(Removed, a[d.Start:d.End])...)
+		lines = append(lines, linesOf(Added, b[d.ReplStart:d.ReplEnd])...)
 		at = d.End
 	}
-	lines = append(lines, as(Same, a[at:])...)
+	lines = append(lines, linesOf(Same, a[at:])...)
 	if !slices.ContainsFunc(lines, changed) {
-		return []Line{{Between, "(nothing changes)"}}
+		return []Line{{Heading, "(nothing changes)"}}
 	}
-	return shorten(reveal(lines))
+	return elide(markBlanks(lines))
 }
 
 func changed(l Line) bool { return l.Kind != Same }
@@ -65,7 +65,7 @@ func split(text string) []string {
 	return lines
 }
 
-func as(kind Kind, texts []string) (lines []Line) {
+func linesOf(kind Kind, texts []string) (lines []Line) {
 	for _, text := range texts {
 		lines = append(lines, Line{kind, text})
 	}
@@ -74,8 +74,8 @@ func as(kind Kind, texts []string) (lines []Line) {
 
 var marks = strings.NewReplacer(" ", "·", "\t", "→\t")
 
-// reveal marks the blanks of lines that change in nothing else.
-func reveal(lines []Line) []Line {
+// markBlanks marks the blanks of lines that change in nothing else.
+func markBlanks(lines []Line) []Line {
 	for from := 0; from < len(lines); from++ {
 		to := from
 		var old, new strings.Builder
@@ -105,21 +105,21 @@ func withoutBlanks(text string) string {
 	}, text)
 }
 
-// shorten leaves out what is far from a change.
-func shorten(lines []Line) (shown []Line) {
+// elide leaves out what is far from a change.
+func elide(lines []Line) (shown []Line) {
 	omitted := false
 	for i, line := range lines {
-		if line.Kind == Same && !slices.ContainsFunc(lines[max(0, i-around):min(len(lines), i+around+1)], changed) {
+		if line.Kind == Same && !slices.ContainsFunc(lines[max(0, i-contextLines):min(len(lines), i+contextLines+1)], changed) {
 			omitted = true
 			continue
 		}
 		if omitted {
-			shown, omitted = append(shown, Line{Between, "…"}), false
+			shown, omitted = append(shown, Line{Heading, "…"}), false
 		}
 		shown = append(shown, line)
 	}
 	if omitted {
-		shown = append(shown, Line{Between, "…"})
+		shown = append(shown, Line{Heading, "…"})
 	}
 	return shown
 }
@@ -131,7 +131,7 @@ func (l Line) Marked() string {
 		return "- " + l.Text
 	case Added:
 		return "+ " + l.Text
-	case Between:
+	case Heading:
 		return l.Text
 	}
 	return "  " + l.Text

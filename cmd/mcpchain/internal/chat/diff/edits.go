@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// pairs are the names by which tools take the text before an edit and the text after it.
-var pairs = [][2]string{
+// textPairs are the names by which tools take the text before an edit and the text after it.
+var textPairs = [][2]string{
 	{"oldText", "newText"}, {"old_text", "new_text"}, {"old_string", "new_string"},
 	{"oldString", "newString"}, {"old_str", "new_str"}, {"old", "new"},
 }
 
-// lists are names of several edits.
-var lists = []string{"edits", "changes", "replacements"}
+// editLists are names of several edits.
+var editLists = []string{"edits", "changes", "replacements"}
 
 // patches are names of a unified diff.
 var patches = []string{"diff", "patch"}
@@ -25,59 +25,59 @@ const maxEdits = 100
 // Edits reads the arguments of a tool call. It returns what they change, nil if that is not
 // known, and the members of the arguments that say something else.
 func Edits(arguments []byte) (lines []Line, others json.RawMessage) {
-	all, ok := members(arguments)
+	all, ok := decodeObject(arguments)
 	if !ok {
 		return nil, arguments
 	}
-	if lines, rest := replaced(all); lines != nil {
-		return lines, object(rest)
+	if lines, rest := replacement(all); lines != nil {
+		return lines, encodeObject(rest)
 	}
 	for i, m := range all {
 		var several []json.RawMessage
 		var patch string
 		switch {
-		case slices.Contains(lists, m.name) && json.Unmarshal(m.value, &several) == nil:
-			lines = listed(several)
+		case slices.Contains(editLists, m.name) && json.Unmarshal(m.value, &several) == nil:
+			lines = editsOf(several)
 		case slices.Contains(patches, m.name) && json.Unmarshal(m.value, &patch) == nil:
 			lines = Unified(patch)
 		}
 		if lines != nil {
-			return lines, object(slices.Delete(slices.Clone(all), i, i+1))
+			return lines, encodeObject(slices.Delete(slices.Clone(all), i, i+1))
 		}
 	}
 	return nil, arguments
 }
 
-// listed are the changes of several edits, nil if one of them is none.
-func listed(edits []json.RawMessage) (lines []Line) {
+// editsOf are the changes of several edits, nil if one of them is none.
+func editsOf(edits []json.RawMessage) (lines []Line) {
 	if len(edits) > maxEdits {
 		return nil
 	}
 	for i, edit := range edits {
-		all, ok := members(edit)
+		all, ok := decodeObject(edit)
 		if !ok {
 			return nil
 		}
-		changes, rest := replaced(all)
+		changes, rest := replacement(all)
 		if changes == nil {
 			return nil
 		}
 		if i > 0 || len(rest) > 0 {
 			about := fmt.Sprintf("edit %d", i+1)
 			if len(rest) > 0 {
-				about += ": " + string(object(rest))
+				about += ": " + string(encodeObject(rest))
 			}
-			lines = append(lines, Line{Between, about})
+			lines = append(lines, Line{Heading, about})
 		}
 		lines = append(lines, changes...)
 	}
 	return lines
 }
 
-// replaced are the changes of an edit with a text before and a text after, and its other
+// replacement are the changes of an edit with a text before and a text after, and its other
 // members.
-func replaced(all []member) (lines []Line, rest []member) {
-	for _, pair := range pairs {
+func replacement(all []member) (lines []Line, rest []member) {
+	for _, pair := range textPairs {
 		var texts [2]*string
 		rest = nil
 		for _, m := range all {
@@ -102,9 +102,9 @@ type member struct {
 	value json.RawMessage
 }
 
-// members are the members of an object in their order, false if a name is there twice: the
+// decodeObject are the members of an object in their order, false if a name is there twice: the
 // reader of the object could take either.
-func members(raw []byte) (all []member, ok bool) {
+func decodeObject(raw []byte) (all []member, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, false
@@ -121,8 +121,8 @@ func members(raw []byte) (all []member, ok bool) {
 	return all, true
 }
 
-// object writes members as an object.
-func object(all []member) json.RawMessage {
+// encodeObject writes members as an object.
+func encodeObject(all []member) json.RawMessage {
 	b := []byte{'{'}
 	for i, m := range all {
 		if i > 0 {

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-var hunk = regexp.MustCompile(`^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
+var hunkHeader = regexp.MustCompile(`^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
 
 // Unified reads a text with a diff in the unified format. It is nil if the text has none.
 func Unified(text string) (lines []Line) {
 	within, found := false, false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if hunk.MatchString(line) {
+		if hunkHeader.MatchString(line) {
 			within, found = true, true
-			lines = append(lines, Line{Between, line})
+			lines = append(lines, Line{Heading, line})
 			continue
 		}
-		kind := Between
+		kind := Heading
 		if within {
 			switch {
 			case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "```"):

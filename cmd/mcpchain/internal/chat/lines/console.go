@@ -56,7 +56,7 @@ func New(out, err io.Writer, in *Input, o Options) *Console {
 	}
 	return &Console{
 		out: out, err: err, in: in, attended: o.Attended, width: o.Width, wraps: o.Wraps, dumb: o.Dumb, hide: o.Hide,
-		paint: screen.PaintOf(err),
+		paint: screen.NewPaint(err),
 	}
 }
 

@@ -28,7 +28,7 @@ func (c *Console) dialog(ctx context.Context, f func() error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	c.in.forget()
+	c.in.discard()
 	c.endLineLocked()
 	return f()
 }
@@ -134,7 +134,7 @@ func (c *Console) Fill(ctx context.Context, f *screen.Form) (action string, err 
 // askField asks until the answer fits the field. An empty line keeps the value.
 func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Field) error {
 	for {
-		text, err := c.askLocked(ctx, screen.Person, "  "+f.Ask(field))
+		text, err := c.askLocked(ctx, screen.Person, "  "+f.FieldPrompt(field))
 		switch {
 		case err != nil:
 			return err
@@ -147,7 +147,7 @@ func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Fie
 		}
 		value, err := field.Parse(text)
 		if err != nil {
-			c.noteLocked(screen.Warn, "  field %q: %s", hosttext.Line(field.Name, 80), screen.Wrong(field, err))
+			c.noteLocked(screen.Warn, "  field %q: %s", hosttext.Line(field.Name, 80), screen.FieldProblem(field, err))
 			continue
 		}
 		if value != nil {

@@ -81,7 +81,7 @@ func readLine(r *bufio.Reader) line {
 		case tooLong:
 			return line{err: errLongLine}
 		}
-		return line{text: screen.Typed(strings.TrimRight(string(text), "\r\n"))}
+		return line{text: screen.CleanInput(strings.TrimRight(string(text), "\r\n"))}
 	}
 }
 
@@ -102,8 +102,8 @@ func (in *Input) next(ctx context.Context) (string, error) {
 	}
 }
 
-// forget drops lines typed ahead.
-func (in *Input) forget() {
+// discard drops lines typed ahead.
+func (in *Input) discard() {
 	for {
 		select {
 		case l, ok := <-in.lines:

@@ -58,7 +58,7 @@ func TestForget(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		in.forget()
+		in.discard()
 		go io.WriteString(w, "n\n")
 		if text, err := in.next(t.Context()); text != "n" || err != nil {
 			t.Errorf("got %q, %v; want n", text, err)

@@ -34,12 +34,12 @@ func (c *Console) Show(e agent.Event) {
 	default:
 		more := ""
 		if c.attended {
-			more = screen.HasAll
+			more = screen.ShowHint
 		}
-		if style, text := screen.Side(e, more); text != "" {
+		if style, text := screen.EventNote(e, more); text != "" {
 			c.Note(style, "%s", text)
 		}
-		for _, line := range screen.Edited(e) {
+		for _, line := range screen.ResultDiff(e) {
 			c.Note(line.Style, "%s", line.Text)
 		}
 	}

@@ -18,8 +18,8 @@ const (
 
 	// A rest of fewer bytes is drawn whenever it is asked for. A longer one is drawn again when it has grown by this
 	// part of it: to draw it takes as long as it is long, and an answer has thousands of pieces.
-	promptly = 1 << 10
-	growth   = 32
+	smallRest = 1 << 10
+	redrawShare   = 32
 )
 
 // Stream draws a text in pieces: what is complete once, and the rest so far as often
@@ -50,7 +50,7 @@ func (s *Stream) Add(text string) (out []string) {
 			return out
 		}
 		s.line = rest
-		out = append(out, s.take(line)...)
+		out = append(out, s.addLine(line)...)
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *Stream) Rest() []string {
 		return []string{code(s.line)}
 	}
 	size := len(s.block) + len(s.line)
-	if s.rest == nil || size < promptly || size-s.drawn >= s.drawn/growth {
+	if s.rest == nil || size < smallRest || size-s.drawn >= s.drawn/redrawShare {
 		s.rest, s.drawn = s.separated(s.page.draw(s.block+s.line)), size
 	}
 	return slices.Clone(s.rest)
@@ -69,7 +69,7 @@ func (s *Stream) Rest() []string {
 // End draws the rest, and ends the text.
 func (s *Stream) End() (out []string) {
 	if s.line != "" {
-		out = s.take(s.line)
+		out = s.addLine(s.line)
 	}
 	out = append(out, s.flush()...)
 	*s = Stream{page: s.page}
@@ -82,8 +82,8 @@ var (
 	heading   = regexp.MustCompile(`^ {0,3}#{1,6}(\s|$)`)
 )
 
-// take takes a whole line, and returns the lines that it completes.
-func (s *Stream) take(line string) (out []string) {
+// addLine takes a whole line, and returns the lines that it completes.
+func (s *Stream) addLine(line string) (out []string) {
 	if s.fence != "" {
 		if mark := strings.TrimSpace(line); strings.HasPrefix(mark, s.fence) && strings.Trim(mark, s.fence[:1]) == "" {
 			s.fence, s.blank = "", true

@@ -123,13 +123,13 @@ func TestTableWidth(t *testing.T) {
 func TestLongRest(t *testing.T) {
 	const word = "word "
 	s := New(50)
-	s.Add(strings.Repeat(word, promptly/len(word)+1))
+	s.Add(strings.Repeat(word, smallRest/len(word)+1))
 	before := s.Rest()
 	s.Add(word)
 	if diff := cmp.Diff(before, s.Rest()); diff != "" {
 		t.Errorf("drawn again for a word: -before +after\n%s", diff)
 	}
-	s.Add(strings.Repeat(word, promptly/growth/len(word)))
+	s.Add(strings.Repeat(word, smallRest/redrawShare/len(word)))
 	if cmp.Equal(before, s.Rest()) {
 		t.Error("a part of it more is not drawn")
 	}

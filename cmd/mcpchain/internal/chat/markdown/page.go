@@ -29,11 +29,11 @@ func (p page) draw(source string) string {
 	md := commonmark.New(extension.Table, extension.Strikethrough, extension.TaskList)
 	md.SetRenderer(renderer.NewRenderer(renderer.WithNodeRenderers(util.Prioritized(
 		ansi.NewRenderer(ansi.Options{WordWrap: p.widthOf(source), InlineTableLinks: true, Styles: style()}), 1000))))
-	raw := []byte(visible(source))
+	raw := []byte(escapeEntities(source))
 	if err := md.Renderer().Render(&b, raw, md.Parser().Parse(text.NewReader(raw))); err != nil {
 		return hosttext.Prose(source)
 	}
-	return trim(clean(b.String()))
+	return trimBlanks(keepColours(b.String()))
 }
 
 var tableLine = regexp.MustCompile(`(?m)^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-*:?\s*)+$`)
@@ -74,8 +74,8 @@ func cellsOf(line string) []string {
 
 var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z0-9]+);`)
 
-// visible writes out entities that stand for characters that are not seen.
-func visible(source string) string {
+// escapeEntities writes out entities that stand for characters that are not seen.
+func escapeEntities(source string) string {
 	return entity.ReplaceAllStringFunc(source, func(e string) string {
 		if plain := html.UnescapeString(e); hosttext.Exact(plain) != plain || strings.ContainsAny(plain, "\n\t") {
 			return "&amp;" + e[1:]
@@ -84,8 +84,8 @@ func visible(source string) string {
 	})
 }
 
-// clean keeps text, line breaks and colours. Other sequences are left out.
-func clean(drawn string) string {
+// keepColours keeps text, line breaks and colours. Other sequences are left out.
+func keepColours(drawn string) string {
 	var b strings.Builder
 	p := term.GetParser()
 	defer term.PutParser(p)
@@ -108,8 +108,8 @@ func clean(drawn string) string {
 	return b.String()
 }
 
-// trim leaves out blank lines at both ends, and blanks at the ends of lines.
-func trim(drawn string) string {
+// trimBlanks leaves out blank lines at both ends, and blanks at the ends of lines.
+func trimBlanks(drawn string) string {
 	lines := strings.Split(drawn, "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " ")

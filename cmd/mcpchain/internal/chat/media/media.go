@@ -28,8 +28,8 @@ const (
 // Folder keeps files that only the person can read.
 type Folder struct{ path string }
 
-// At is the folder at a path. It need not be there.
-func At(path string) *Folder { return &Folder{path} }
+// NewFolder is the folder at a path. It need not be there.
+func NewFolder(path string) *Folder { return &Folder{path} }
 
 // Save keeps data in a file, whose name begins with the time and says what it is from. The
 // extension is by the data alone: a peer's word for it decides nothing.
@@ -53,13 +53,13 @@ func (f *Folder) Save(from string, data []byte) (path string, err error) {
 	}
 	var random [3]byte
 	_, _ = rand.Read(random[:]) // never fails
-	name := time.Now().Format("20060102-150405-") + hex.EncodeToString(random[:]) + plain(from) + Extension(data)
+	name := time.Now().Format("20060102-150405-") + hex.EncodeToString(random[:]) + slug(from) + Extension(data)
 	path = filepath.Join(f.path, name)
 	return path, private.WriteFile(path, data)
 }
 
-// kept is a name that Save gives.
-var kept = regexp.MustCompile(`^\d{8}-\d{6}-[0-9a-f]{6}[a-z0-9-]*\.[a-z0-9]+$`)
+// savedName is a name that Save gives.
+var savedName = regexp.MustCompile(`^\d{8}-\d{6}-[0-9a-f]{6}[a-z0-9-]*\.[a-z0-9]+$`)
 
 // makeRoom removes the oldest files that would be too many, or too large.
 func (f *Folder) makeRoom(size int64) error {
@@ -67,7 +67,7 @@ func (f *Folder) makeRoom(size int64) error {
 	if err != nil {
 		return err
 	}
-	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !e.Type().IsRegular() || !kept.MatchString(e.Name()) })
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !e.Type().IsRegular() || !savedName.MatchString(e.Name()) })
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(b.Name(), a.Name()) })
 	for i, e := range entries {
 		info, err := e.Info()
@@ -83,11 +83,11 @@ func (f *Folder) makeRoom(size int64) error {
 	return nil
 }
 
-var strange = regexp.MustCompile(`[^a-z0-9]+`)
+var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-// plain is a text as a part of a file's name.
-func plain(text string) string {
-	text = strings.Trim(strange.ReplaceAllString(strings.ToLower(text), "-"), "-")
+// slug is a text as a part of a file's name.
+func slug(text string) string {
+	text = strings.Trim(notSlug.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	if text = text[:min(len(text), 60)]; text != "" {
 		return "-" + text
 	}

@@ -15,7 +15,7 @@ import (
 // A file is for the person alone, and its name has nothing of a peer but letters and digits.
 func TestSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "media")
-	f := media.At(dir)
+	f := media.NewFolder(dir)
 	data := []byte("\x89PNG\r\n\x1a\n and so on")
 	path, err := f.Save("../../Böse\x1b[2J server.exe", data)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	path, err := media.At(dir).Save("x", []byte("y"))
+	path, err := media.NewFolder(dir).Save("x", []byte("y"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// toolOf is a tool of a server.
-type toolOf struct{ server, tool string }
+// toolKey is a tool of a server.
+type toolKey struct{ server, tool string }
 
 // Approve decides on a tool call. The toolset remembers what holds for later calls, by
 // the definition of the tool: if that changes, Approve is asked again.
@@ -28,7 +28,7 @@ func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Dec
 	case p.yes:
 		return approval.Allow(), nil
 	case !p.screen.Attended():
-		p.lacks.Denied.Add(1)
+		p.failures.Denied.Add(1)
 		p.screen.Note(screen.Warn, "denied %s: tool call %s: %s", a.Server, tool, noTerminal)
 		return approval.Deny(noTerminal), nil
 	}
@@ -39,13 +39,13 @@ func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Dec
 	changes, others := diff.Edits(a.Arguments)
 	text := ""
 	if changes == nil || string(others) != "{}" {
-		text = arguments(others)
+		text = formatArguments(others)
 	}
-	if p.changed(a) {
+	if p.hasChanged(a) {
 		heading = fmt.Sprintf("The server %s has changed %s since you always allowed it. %s", a.Server, tool, again)
 		text += "\n  The server says of it:\n" + hosttext.Indent(hosttext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown))
 	}
-	q := &screen.Choice{Heading: heading, Text: text, Changes: screen.Changes(changes), Question: "Allow it?", Answers: approvals}
+	q := &screen.Choice{Heading: heading, Text: text, Changes: screen.DiffLines(changes), Question: "Allow it?", Answers: approvals}
 	draft := newDraft(a)
 	for {
 		key, err := p.screen.Choose(ctx, q)
@@ -89,7 +89,7 @@ func (p *Person) decide(ctx context.Context, a *approval.Request, draft *screen.
 	case 'e':
 		return p.edit(ctx, a, draft)
 	case 'a':
-		p.always(a)
+		p.rememberAllowed(a)
 		return approval.Decision{Allow: true, Remember: approval.ScopeTool}, true, nil
 	case 's':
 		return approval.Decision{Allow: true, Remember: approval.ScopeServer}, true, nil
@@ -99,9 +99,9 @@ func (p *Person) decide(ctx context.Context, a *approval.Request, draft *screen.
 	return approval.Decision{}, false, nil
 }
 
-// arguments shows the arguments of a call on one line, and below it texts of several
+// formatArguments shows the arguments of a call on one line, and below it texts of several
 // lines as such.
-func arguments(raw json.RawMessage) string {
+func formatArguments(raw json.RawMessage) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || !bytes.Contains(raw, []byte(`\n`)) {
 		return hosttext.Block(hosttext.JSON(string(raw)), screen.MaxShown)
@@ -164,17 +164,17 @@ func Claims(t *mcp.Tool) (claims []string) {
 	return claims
 }
 
-// always notes the definition that is always allowed, to tell the person of a change.
-func (p *Person) always(a *approval.Request) {
+// rememberAllowed notes the definition that is always allowed, to tell the person of a change.
+func (p *Person) rememberAllowed(a *approval.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tools[toolOf{a.Server, a.Definition.Name}] = adapter.Fingerprint(a.Definition)
+	p.tools[toolKey{a.Server, a.Definition.Name}] = adapter.Fingerprint(a.Definition)
 }
 
-// changed reports whether the tool was always allowed with another definition.
-func (p *Person) changed(a *approval.Request) bool {
+// hasChanged reports whether the tool was always allowed with another definition.
+func (p *Person) hasChanged(a *approval.Request) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before, known := p.tools[toolOf{a.Server, a.Definition.Name}]
+	before, known := p.tools[toolKey{a.Server, a.Definition.Name}]
 	return known && before != adapter.Fingerprint(a.Definition)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-func newPerson(s *typist.Screen) *Person { return New(s, false, nil, &Lacks{}) }
+func newPerson(s *typist.Screen) *Person { return New(s, false, nil, &Failures{}) }
 
 // inTurn is the context of handlers during a turn.
 func inTurn(t *testing.T) context.Context { return InTurn(t.Context()) }

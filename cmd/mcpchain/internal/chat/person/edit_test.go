@@ -26,7 +26,7 @@ func TestMisfit(t *testing.T) {
 		"{\"a\":1, \"l\":\n[0, {\"y\":[1,{}], \"x/~\":\n 7}]}":                   `line 3, column 2: at "/l/1/x~1~0": want string, got number 7`,
 	} {
 		got := ""
-		if err := misfit(json.RawMessage(inputSchema), text); err != nil {
+		if err := checkArguments(json.RawMessage(inputSchema), text); err != nil {
 			got = err.Error()
 		}
 		if got != want {

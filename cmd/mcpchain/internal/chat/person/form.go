@@ -67,7 +67,7 @@ func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitPa
 	form := newForm(p, server, params.Message, fields)
 	if p.screen.Attended() && duringTurn(ctx) {
 		action, err := p.screen.Fill(ctx, form.Form)
-		return elicited(action, err, form.Values)
+		return elicitResult(action, err, form.Values)
 	}
 	return form.unattended(), nil
 }
@@ -91,7 +91,7 @@ func (p *Person) visit(ctx context.Context, server string, params *mcp.ElicitPar
 	if err == nil && key == 'y' {
 		err = p.awaitPage(ctx, server)
 	}
-	return elicited(map[byte]string{'y': mcp.ElicitAccept, 'n': mcp.ElicitDecline, 'c': mcp.ElicitCancel}[key], err, nil)
+	return elicitResult(map[byte]string{'y': mcp.ElicitAccept, 'n': mcp.ElicitDecline, 'c': mcp.ElicitCancel}[key], err, nil)
 }
 
 // errDone ends a wait because the server says that the page is done.
@@ -130,7 +130,7 @@ func newForm(p *Person, server, message string, fields []*forms.Field) *form {
 	given := p.answers[server].Fill(fields)
 	p.mu.Lock()
 	for _, field := range fields {
-		p.met[fieldOf{server, field.Name}] = true
+		p.asked[fieldKey{server, field.Name}] = true
 	}
 	p.mu.Unlock()
 	return &form{person: p, given: given, Form: &screen.Form{
@@ -153,13 +153,13 @@ func (f *form) unattended() *mcp.ElicitResult {
 // waited for an answer and got none.
 func (f *form) refuse(errs []error) {
 	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, hosttext.Line(f.Message, 200))
-	f.person.lacks.Declined.Add(1)
+	f.person.failures.Declined.Add(1)
 	if len(f.person.answers[f.Server]) == 0 {
 		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; give -answer %s/key=value for the fields %s", f.Server, f.given.Names())
 	}
 	f.person.mu.Lock()
 	for name := range f.person.answers[f.Server] {
-		f.person.met[fieldOf{f.Server, name}] = true // told here, if no field has it
+		f.person.asked[fieldKey{f.Server, name}] = true // told here, if no field has it
 	}
 	f.person.mu.Unlock()
 	for _, err := range append(errs, f.given.Unmet()...) {
@@ -167,17 +167,17 @@ func (f *form) refuse(errs []error) {
 	}
 }
 
-// fieldOf is a field in forms of a server.
-type fieldOf struct{ server, name string }
+// fieldKey is a field in forms of a server.
+type fieldKey struct{ server, name string }
 
-// TellUnmet tells of prepared answers that no form asked for. They are not a failure: a form may
+// ReportUnused tells of prepared answers that no form asked for. They are not a failure: a form may
 // depend on what the model does.
-func (p *Person) TellUnmet() {
+func (p *Person) ReportUnused() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, server := range slices.Sorted(maps.Keys(p.answers)) {
 		for _, name := range slices.Sorted(maps.Keys(p.answers[server])) {
-			if !p.met[fieldOf{server, name}] {
+			if !p.asked[fieldKey{server, name}] {
 				p.screen.Note(screen.Warn, "-answer %s: no form of the server %s asked for it", hosttext.Line(name, 80), server)
 			}
 		}

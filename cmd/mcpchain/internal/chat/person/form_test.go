@@ -33,13 +33,13 @@ func tableOf(t *testing.T, s *typist.Screen, given answers.Answers) *form {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newForm(New(s, false, map[string]answers.Answers{"demo": given}, &Lacks{}), "demo", "When?", fields)
+	return newForm(New(s, false, map[string]answers.Answers{"demo": given}, &Failures{}), "demo", "When?", fields)
 }
 
 // fill has the person fill in the form.
 func fill(t *testing.T, f *form) (*mcp.ElicitResult, error) {
 	action, err := f.person.screen.Fill(inTurn(t), f.Form)
-	return elicited(action, err, f.Values)
+	return elicitResult(action, err, f.Values)
 }
 
 func TestForm(t *testing.T) {
@@ -153,7 +153,7 @@ func TestUnattendedForm(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 			s.Check(t, tt.shown)
-			if got, want := f.person.lacks.Declined.Load() > 0, tt.want.Action == "decline"; got != want {
+			if got, want := f.person.failures.Declined.Load() > 0, tt.want.Action == "decline"; got != want {
 				t.Errorf("got a failure of the run: %v, want %v", got, want)
 			}
 		})

@@ -6,9 +6,9 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// Lacks counts the failures for the exit status of a script. It may be used
+// Failures counts the failures for the exit status of a script. It may be used
 // concurrently.
-type Lacks struct {
+type Failures struct {
 	Unreachable atomic.Int64 // servers, if no other can be reached
 	Failed      atomic.Int64 // turns and commands; each was reported
 	Ran, Denied atomic.Int64 // tool calls; denied for lack of a person
@@ -16,7 +16,7 @@ type Lacks struct {
 }
 
 // Report shows each failure on a line, and is true if there is any.
-func (l *Lacks) Report(s screen.Screen) bool {
+func (l *Failures) Report(s screen.Screen) bool {
 	var lines []string
 	if n := l.Unreachable.Load(); n > 0 {
 		lines = append(lines, "no server could be reached, of "+screen.Plural(int(n), "server"))

@@ -25,7 +25,7 @@ func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePara
 // Lend decides on a server's request to the model. An error refuses.
 func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	source, _ := adapter.SourceFrom(ctx)
-	if p.lendsTo(source.Server) {
+	if p.mayLend(source.Server) {
 		p.screen.Note(screen.Faint, "  %s asks the model: %s", source.Server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
 		return nil
 	}
@@ -58,7 +58,7 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	return nil
 }
 
-func (p *Person) lendsTo(server string) bool {
+func (p *Person) mayLend(server string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.yes || p.lends[server]

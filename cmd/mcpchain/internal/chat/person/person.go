@@ -19,18 +19,18 @@ type Person struct {
 	screen  screen.Screen
 	yes     bool                       // allow tool calls and sampling
 	answers map[string]answers.Answers // by server
-	lacks   *Lacks
+	failures   *Failures
 
 	mu    sync.Mutex        // guards the fields below
-	tools map[toolOf]string // tools that always run, with the allowed fingerprint
+	tools map[toolKey]string // tools that always run, with the allowed fingerprint
 	lends map[string]bool   // servers that may always use the model
-	met   map[fieldOf]bool  // prepared answers that a form asked for, or that were told as wrong
+	asked   map[fieldKey]bool  // prepared answers that a form asked for, or that were told as wrong
 }
 
 // New returns the person at a screen. Yes allows all tool calls and all use of the
 // model; answers are for forms, by server.
-func New(s screen.Screen, yes bool, answers map[string]answers.Answers, lacks *Lacks) *Person {
-	return &Person{screen: s, yes: yes, answers: answers, lacks: lacks, tools: map[toolOf]string{}, lends: map[string]bool{}, met: map[fieldOf]bool{}}
+func New(s screen.Screen, yes bool, answers map[string]answers.Answers, lacks *Failures) *Person {
+	return &Person{screen: s, yes: yes, answers: answers, failures: lacks, tools: map[toolKey]string{}, lends: map[string]bool{}, asked: map[fieldKey]bool{}}
 }
 
 // noTerminal is the reason for a refusal without a question.
@@ -47,9 +47,9 @@ func InTurn(ctx context.Context) context.Context { return context.WithValue(ctx,
 
 func duringTurn(ctx context.Context) bool { return ctx.Value(turnKey{}) != nil }
 
-// elicited turns the end of a question into an answer for its server. The end of the
+// elicitResult turns the end of a question into an answer for its server. The end of the
 // input is not a refusal: it cancels.
-func elicited(action string, err error, content map[string]any) (*mcp.ElicitResult, error) {
+func elicitResult(action string, err error, content map[string]any) (*mcp.ElicitResult, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil

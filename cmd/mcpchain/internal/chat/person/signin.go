@@ -26,7 +26,7 @@ func (p *Person) Receiver(server string, port int) oauth.Receiver {
 func (p *Person) signIn(ctx context.Context, server string, v *signin.Visit) (pasted string, err error) {
 	if v.Mistake != nil {
 		p.screen.Note(screen.Warn, "  %v", v.Mistake)
-		return p.signingIn(ctx, v)
+		return p.awaitSignIn(ctx, v)
 	}
 	key, err := p.screen.Choose(ctx, &screen.Choice{
 		Heading: fmt.Sprintf("The server %s wants you to sign in at %s.", server, v.Link.Host),
@@ -45,11 +45,11 @@ func (p *Person) signIn(ctx context.Context, server string, v *signin.Visit) (pa
 			p.screen.Note(screen.Warn, "  no browser could be opened: open the page yourself (%v)", err)
 		}
 	}
-	return p.signingIn(ctx, v)
+	return p.awaitSignIn(ctx, v)
 }
 
-// signingIn waits while the person signs in.
-func (p *Person) signingIn(ctx context.Context, v *signin.Visit) (pasted string, err error) {
+// awaitSignIn waits while the person signs in.
+func (p *Person) awaitSignIn(ctx context.Context, v *signin.Visit) (pasted string, err error) {
 	for pasted == "" && err == nil {
 		var key byte
 		key, err = p.screen.Choose(ctx, &screen.Choice{

@@ -52,7 +52,7 @@ func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 	if utf8.RuneCountInString(text) > screen.MaxShown {
 		return fmt.Errorf("%w: a message has at most %d characters here", apps.ErrInvalid, screen.MaxShown)
 	}
-	text = screen.Typed(text)
+	text = screen.CleanInput(text)
 	key, err := p.screen.Choose(ctx, &screen.Choice{
 		Heading:  fmt.Sprintf("A view of the server %s wants to say this to the model in your name:", hosttext.Line(server, 100)),
 		Text:     hosttext.Block(text, screen.MaxShown),

@@ -33,7 +33,7 @@ func TestMessageNamesNoFile(t *testing.T) {
 		"ask x@example.io": "ask x@example.io",
 	} {
 		s := &suggested{Screen: typist.New(t, "y")}
-		if err := New(s, false, nil, &Lacks{}).TakeMessage(t.Context(), "maps", text); err != nil {
+		if err := New(s, false, nil, &Failures{}).TakeMessage(t.Context(), "maps", text); err != nil {
 			t.Fatal(err)
 		}
 		if want = viewframe.From("maps") + want; s.line != want {

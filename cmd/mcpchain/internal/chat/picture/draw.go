@@ -29,7 +29,7 @@ func mean(picture image.Image, part image.Rectangle) color.Color {
 // Draw returns a sequence that draws a picture at the cursor, in at most so many columns and
 // rows, and how many rows it takes. The place of the cursor afterwards differs by protocol.
 func (p Protocol) Draw(picture image.Image, cell Cell, columns, rows int) (sequence string, height int, err error) {
-	cell = cell.known()
+	cell = cell.orDefault()
 	columns, rows = cell.fit(picture.Bounds().Size(), columns, rows)
 	picture = shrink(picture, columns*cell.Width, rows*cell.Height)
 	var b bytes.Buffer

@@ -26,9 +26,9 @@ const (
 	Sixel           // of many others
 )
 
-// Known is the protocol of a terminal that its environment names, false if the terminal has to
+// Detect is the protocol of a terminal that its environment names, false if the terminal has to
 // be asked. A multiplexer hides the terminal behind it.
-func Known(getenv func(string) string) (Protocol, bool) {
+func Detect(getenv func(string) string) (Protocol, bool) {
 	if getenv("TMUX") != "" || getenv("STY") != "" {
 		return None, false
 	}
@@ -64,9 +64,9 @@ func Decode(data []byte) (image.Image, error) {
 // Cell is the size of a terminal's cell in pixels.
 type Cell struct{ Width, Height int }
 
-// known returns the cell within what terminals have. An unknown one is assumed to be small, so
+// orDefault returns the cell within what terminals have. An unknown one is assumed to be small, so
 // that no picture is larger than its cells.
-func (c Cell) known() Cell {
+func (c Cell) orDefault() Cell {
 	if c.Width < 2 || c.Height < 4 || c.Width > 200 || c.Height > 400 {
 		return Cell{6, 12}
 	}

@@ -137,7 +137,7 @@ func TestKnown(t *testing.T) {
 		{map[string]string{"KITTY_WINDOW_ID": "1", "TMUX": "/tmp/x"}, picture.None, false},
 		{map[string]string{"TERM": "xterm-256color"}, picture.None, false},
 	} {
-		got, known := picture.Known(func(key string) string { return tt.env[key] })
+		got, known := picture.Detect(func(key string) string { return tt.env[key] })
 		if got != tt.want || known != tt.known {
 			t.Errorf("%v: got %v, %v", tt.env, got, known)
 		}

@@ -19,37 +19,37 @@ const (
 	maxChangesShort = 30  // lines, of a result
 )
 
-// Changes are the lines of a diff, each indented, at most so many characters.
-func Changes(lines []diff.Line) []Line { return changes(lines, maxChanges) }
+// DiffLines are the lines of a diff, each indented, at most so many characters.
+func DiffLines(lines []diff.Line) []Line { return diffLines(lines, maxChanges) }
 
-func changes(lines []diff.Line, most int) (shown []Line) {
+func diffLines(lines []diff.Line, most int) (shown []Line) {
 	length := 0
 	for i, line := range lines {
-		text := Indented(line.Marked())
+		text := Indent(line.Marked())
 		if length += len(text); i >= most || length > MaxShown {
-			return append(shown, Line{Faint, fmt.Sprintf("  (%s not shown)", are(len(lines)-i))})
+			return append(shown, Line{Faint, fmt.Sprintf("  (%s not shown)", moreLines(len(lines)-i))})
 		}
-		style := map[diff.Kind]Style{diff.Same: Plain, diff.Removed: Removed, diff.Added: Added, diff.Between: Faint}[line.Kind]
+		style := map[diff.Kind]Style{diff.Same: Plain, diff.Removed: Removed, diff.Added: Added, diff.Heading: Faint}[line.Kind]
 		shown = append(shown, Line{style, text})
 	}
 	return shown
 }
 
-func are(n int) string {
+func moreLines(n int) string {
 	if n == 1 {
 		return "1 more line is"
 	}
 	return fmt.Sprintf("%d more lines are", n)
 }
 
-// Edited are the lines of a tool's result that is a diff, nil for others.
-func Edited(e agent.Event) []Line {
+// ResultDiff are the lines of a tool's result that is a diff, nil for others.
+func ResultDiff(e agent.Event) []Line {
 	end, ok := e.(*agent.ToolEnd)
-	if !ok || end.Result == nil || end.Result.IsError || len(end.Result.Text) > maxUnified {
+	if !ok || end.Result == nil || end.Result.IsError || len(end.Result.Text) > maxDiff {
 		return nil
 	}
-	return changes(diff.Unified(end.Result.Text), maxChangesShort)
+	return diffLines(diff.Unified(end.Result.Text), maxChangesShort)
 }
 
-// maxUnified bounds a result that is read as a diff, in bytes.
-const maxUnified = 256 << 10
+// maxDiff bounds a result that is read as a diff, in bytes.
+const maxDiff = 256 << 10

@@ -13,9 +13,9 @@ import (
 // maxOptions bounds the shown options of a field.
 const maxOptions = 20
 
-// Ask describes a field: its title, description, options, and the value of
+// FieldPrompt describes a field: its title, description, options, and the value of
 // an empty line.
-func (f *Form) Ask(field *forms.Field) string {
+func (f *Form) FieldPrompt(field *forms.Field) string {
 	var b strings.Builder
 	b.WriteString(hosttext.Line(field.Title, 80))
 	if field.Description != "" {
@@ -35,7 +35,7 @@ func (f *Form) Ask(field *forms.Field) string {
 	}
 	switch value := f.Value(field); {
 	case value != nil:
-		fmt.Fprintf(&b, " [%s]", Display(field, value))
+		fmt.Fprintf(&b, " [%s]", FormatValue(field, value))
 	case !field.Required:
 		b.WriteString(" [nothing]")
 	}
@@ -55,15 +55,15 @@ func (f *Form) Summary() string {
 	var lines []string
 	for _, field := range f.Fields {
 		if value, ok := f.Values[field.Name]; ok {
-			lines = append(lines, hosttext.Line(field.Title, 80)+": "+Display(field, value))
+			lines = append(lines, hosttext.Line(field.Title, 80)+": "+FormatValue(field, value))
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// Wrong says what a field wants if an answer does not fit. The server's description says it
+// FieldProblem says what a field wants if an answer does not fit. The server's description says it
 // better than a pattern.
-func Wrong(field *forms.Field, err error) string {
+func FieldProblem(field *forms.Field, err error) string {
 	if field.Pattern != "" && field.Description != "" {
 		return "want " + hosttext.Line(field.Description, 200)
 	}
@@ -74,8 +74,8 @@ func Wrong(field *forms.Field, err error) string {
 	return hosttext.Line(text, 200)
 }
 
-// Display shows a value in the person's words.
-func Display(field *forms.Field, value any) string {
+// FormatValue shows a value in the person's words.
+func FormatValue(field *forms.Field, value any) string {
 	switch v := value.(type) {
 	case bool:
 		if v {
@@ -85,16 +85,16 @@ func Display(field *forms.Field, value any) string {
 	case []string:
 		var titles []string
 		for _, s := range v {
-			titles = append(titles, title(field, s))
+			titles = append(titles, optionTitle(field, s))
 		}
 		return strings.Join(titles, ", ")
 	case string:
-		return title(field, v)
+		return optionTitle(field, v)
 	}
 	return fmt.Sprint(value)
 }
 
-func title(field *forms.Field, value string) string {
+func optionTitle(field *forms.Field, value string) string {
 	i := slices.IndexFunc(field.Options, func(o forms.Option) bool { return o.Value == value })
 	if i < 0 {
 		return hosttext.Line(value, 500)

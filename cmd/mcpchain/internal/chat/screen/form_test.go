@@ -19,7 +19,7 @@ func TestWrong(t *testing.T) {
 		{forms.Field{Name: "code", Kind: forms.KindString, Pattern: "^[0-9]+$", Description: "digits\x1b[2J"}, `want digits\x1b[2J`},
 	} {
 		_, err := tt.field.Parse("x")
-		if got := Wrong(&tt.field, err); got != tt.want {
+		if got := FieldProblem(&tt.field, err); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // Paint is the colours of a terminal. The zero value has none.
 type Paint struct{ colours bool }
 
-// PaintOf finds out what a terminal can show; NO_COLOR turns colours off.
-func PaintOf(w io.Writer) Paint {
+// NewPaint finds out what a terminal can show; NO_COLOR turns colours off.
+func NewPaint(w io.Writer) Paint {
 	return Paint{colours: colorprofile.Detect(w, os.Environ()) > colorprofile.ASCII}
 }
 

@@ -22,20 +22,20 @@ func (t *Thinking) Event(e agent.Event) (line string) {
 		}
 	case *agent.TextDelta:
 		if !t.from.IsZero() {
-			line = thought(t.from, e.Time)
+			line = reasoningNote(t.from, e.Time)
 			*t = Thinking{}
 		}
 	case *agent.ModelEnd:
 		if e.Reasoning != "" && (!t.from.IsZero() || !e.Streamed) {
-			line = thought(t.from, e.Time)
+			line = reasoningNote(t.from, e.Time)
 		}
 		*t = Thinking{}
 	}
 	return line
 }
 
-// thought is what a person reads of reasoning.
-func thought(from, to time.Time) string {
+// reasoningNote is what a person reads of reasoning.
+func reasoningNote(from, to time.Time) string {
 	if from.IsZero() {
 		return "thought about it (/reasoning shows it)"
 	}

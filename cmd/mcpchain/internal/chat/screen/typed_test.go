@@ -16,7 +16,7 @@ func TestTyped(t *testing.T) {
 		"x\x00\x7f\u009b31my":        "x31my",
 		"\x1b":                       "",
 	} {
-		if got := Typed(typed); got != want {
+		if got := CleanInput(typed); got != want {
 			t.Errorf("%q: got %q, want %q", typed, got, want)
 		}
 	}
@@ -25,11 +25,11 @@ func TestTyped(t *testing.T) {
 func FuzzTyped(f *testing.F) {
 	f.Add("a\x1b[31mb\x9b\u009d\x1b]8;;x\x07")
 	f.Fuzz(func(t *testing.T, typed string) {
-		got := Typed(typed)
+		got := CleanInput(typed)
 		if i := strings.IndexFunc(got, func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' }); i >= 0 {
 			t.Errorf("%q: got %q, want no control characters", typed, got)
 		}
-		if again := Typed(got); again != got {
+		if again := CleanInput(got); again != got {
 			t.Errorf("%q: got %q, and of that %q", typed, got, again)
 		}
 	})

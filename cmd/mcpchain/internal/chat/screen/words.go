@@ -19,16 +19,16 @@ const (
 	MaxFailure = 400
 )
 
-// HasAll follows a result that is cut, for a person who can ask for all of it.
-const HasAll = " (/show has all)"
+// ShowHint follows a result that is cut, for a person who can ask for all of it.
+const ShowHint = " (/show has all)"
 
-// Side returns the note about an event, "" for none. More follows a result that is cut.
-func Side(e agent.Event, more string) (Style, string) {
+// EventNote returns the note about an event, "" for none. More follows a result that is cut.
+func EventNote(e agent.Event, more string) (Style, string) {
 	switch e := e.(type) {
 	case *agent.ToolStart:
-		return Tool, fmt.Sprintf("→ %s %s %s", e.Server, CallName(&e.Call), arguments(e.Arguments))
+		return Tool, fmt.Sprintf("→ %s %s %s", e.Server, CallName(&e.Call), formatArguments(e.Arguments))
 	case *agent.ToolEnd:
-		return result(e, more)
+		return resultNote(e, more)
 	case *agent.SamplingEnd:
 		if e.Err != nil {
 			return Warn, fmt.Sprintf("  %s got no answer of the model: %v", e.Server, e.Err)
@@ -56,8 +56,8 @@ func Side(e agent.Event, more string) (Style, string) {
 	return Plain, ""
 }
 
-// arguments shows the arguments of a call on one line, and the number of lines of an edit.
-func arguments(text string) string {
+// formatArguments shows the arguments of a call on one line, and the number of lines of an edit.
+func formatArguments(text string) string {
 	edits, others := diff.Edits([]byte(text))
 	if edits == nil {
 		return hosttext.Line(text, 200)
@@ -74,8 +74,8 @@ func arguments(text string) string {
 	return fmt.Sprintf("%s −%d +%d lines", hosttext.Line(string(others), 200), removed, added)
 }
 
-// result says in one line what became of a tool call. The person sees more of some errors than the model.
-func result(e *agent.ToolEnd, more string) (Style, string) {
+// resultNote says in one line what became of a tool call. The person sees more of some errors than the model.
+func resultNote(e *agent.ToolEnd, more string) (Style, string) {
 	style, mark, most := Tool, "←", MaxResult
 	if e.Result.IsError {
 		style, mark, most = Warn, "✗", MaxFailure
@@ -85,18 +85,18 @@ func result(e *agent.ToolEnd, more string) (Style, string) {
 		text += more
 	}
 	switch {
-	case Edited(e) != nil:
+	case ResultDiff(e) != nil:
 		text = ""
 	case errors.Is(e.Result.Err, context.Canceled):
 		text = "stopped"
 	case e.Result.Err != nil:
-		text = hosttext.Line(Told(e.Result.Err).Error(), MaxFailure)
+		text = hosttext.Line(Explain(e.Result.Err).Error(), MaxFailure)
 	}
 	return style, strings.TrimRight(fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text), " ")
 }
 
-// Told is an error for a person: if a call took too long, how long, and what gives it longer.
-func Told(err error) error {
+// Explain is an error for a person: if a call took too long, how long, and what gives it longer.
+func Explain(err error) error {
 	switch late, ok := errors.AsType[*mcpclient.TimeoutError](err); {
 	case !ok:
 		return err
@@ -107,8 +107,8 @@ func Told(err error) error {
 	}
 }
 
-// Indented is a line of a peer's text with the indent that the program's lines do not have.
-func Indented(line string) string { return "  " + strings.ReplaceAll(line, "\t", "    ") }
+// Indent is a line of a peer's text with the indent that the program's lines do not have.
+func Indent(line string) string { return "  " + strings.ReplaceAll(line, "\t", "    ") }
 
 // Plural writes a count in English.
 func Plural(n int, thing string) string {

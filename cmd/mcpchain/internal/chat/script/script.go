@@ -58,7 +58,7 @@ type Screen struct {
 
 	mu     sync.Mutex // guards the fields below
 	begun  time.Time
-	used   bool // there is something to write
+	pending   bool // there is something to write
 	turn   Turn
 	text   strings.Builder // of commands
 	denied map[string]bool // calls, by their ids
@@ -68,14 +68,14 @@ type Screen struct {
 // New writes the turns that s shows.
 func New(out io.Writer, s screen.Screen) *Screen {
 	w := &Screen{Screen: s, out: out}
-	w.clearLocked()
+	w.resetLocked()
 	return w
 }
 
-func (w *Screen) clearLocked() {
+func (w *Screen) resetLocked() {
 	w.turn = Turn{Calls: []*Call{}, Problems: []string{}}
 	w.text.Reset()
-	w.begun, w.used, w.denied = time.Now(), false, map[string]bool{}
+	w.begun, w.pending, w.denied = time.Now(), false, map[string]bool{}
 }
 
 // Question implements [screen.Screen]. The turn before is over.
@@ -85,7 +85,7 @@ func (w *Screen) Question(ctx context.Context) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil && text != "" {
-		w.begun, w.used = time.Now(), true
+		w.begun, w.pending = time.Now(), true
 	}
 	return text, err
 }
@@ -104,7 +104,7 @@ func (w *Screen) Close() error {
 func (w *Screen) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.used {
+	if !w.pending {
 		return // problems are of the next turn
 	}
 	t := &w.turn
@@ -122,7 +122,7 @@ func (w *Screen) flush() {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("write the turn: %w", err)
 	}
-	w.clearLocked()
+	w.resetLocked()
 }
 
 // Failed implements [screen.Failing].
@@ -130,7 +130,7 @@ func (w *Screen) Failed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := err.Error()
-	w.turn.Error, w.used = &text, true
+	w.turn.Error, w.pending = &text, true
 }
 
 // Note implements [screen.Screen].
@@ -145,27 +145,27 @@ func (w *Screen) Note(style screen.Style, format string, args ...any) {
 
 // List implements [screen.Screen].
 func (w *Screen) List(style screen.Style, format string, args ...any) {
-	w.say(fmt.Sprintf(format, args...))
+	w.addText(fmt.Sprintf(format, args...))
 	w.Screen.List(style, format, args...)
 }
 
 // Deliver implements [screen.Screen].
 func (w *Screen) Deliver(text string) {
-	w.say(text)
+	w.addText(text)
 	w.Screen.Deliver(text)
 }
 
-func (w *Screen) say(text string) {
+func (w *Screen) addText(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.text.WriteString(text + "\n")
-	w.used = true
+	w.pending = true
 }
 
 // Begin implements [screen.Screen].
 func (w *Screen) Begin() {
 	w.mu.Lock()
-	w.used = true
+	w.pending = true
 	w.mu.Unlock()
 	w.Screen.Begin()
 }
@@ -173,12 +173,12 @@ func (w *Screen) Begin() {
 // Show implements [screen.Screen].
 func (w *Screen) Show(e agent.Event) {
 	w.mu.Lock()
-	w.take(e)
+	w.record(e)
 	w.mu.Unlock()
 	w.Screen.Show(e)
 }
 
-func (w *Screen) take(e agent.Event) {
+func (w *Screen) record(e agent.Event) {
 	switch e := e.(type) {
 	case *agent.ModelEnd:
 		w.turn.Model = cmp.Or(e.Model, w.turn.Model)

@@ -39,9 +39,9 @@ type File struct {
 // Find returns the first file there is: the project's, if the person trusts it, or the
 // person's own. It tells which; nil means that there is none.
 func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
-	data, err := read(p.Project)
+	data, err := readFile(p.Project)
 	if err == nil {
-		content, err := p.trusted(ctx, s, data)
+		content, err := p.askTrust(ctx, s, data)
 		if err != nil {
 			return nil, err
 		}
@@ -62,8 +62,8 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	return nil, nil
 }
 
-// Present is the file that Find would take, "" if there is none. Nothing of it is read.
-func (p *Places) Present() string {
+// Candidate is the file that Find would take, "" if there is none. Nothing of it is read.
+func (p *Places) Candidate() string {
 	for _, path := range []string{p.Project, p.User} {
 		if info, err := os.Stat(path); path != "" && err == nil && !info.IsDir() {
 			return path
@@ -72,8 +72,8 @@ func (p *Places) Present() string {
 	return ""
 }
 
-// read reads a project's file. A larger one than a program reads is an error later.
-func read(path string) ([]byte, error) {
+// readFile reads a project's file. A larger one than a program reads is an error later.
+func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:

@@ -18,14 +18,14 @@ func preview(cfg *config.Config, c *content) string {
 	var b strings.Builder
 	for i := range cfg.Servers {
 		if s := &cfg.Servers[i]; !s.Disabled {
-			fmt.Fprintf(&b, "%s: %s\n", oneLine(s.Name), deed(s))
+			fmt.Fprintf(&b, "%s: %s\n", oneLine(s.Name), describeServer(s))
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(c.other)) {
+	for _, path := range slices.Sorted(maps.Keys(c.envFiles)) {
 		fmt.Fprintf(&b, "The environment file %s:\n", oneLine(path))
-		for line := range strings.Lines(string(c.other[path])) {
+		for line := range strings.Lines(string(c.envFiles[path])) {
 			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-				fmt.Fprintf(&b, "  %s\n", oneLine(assignment(strings.TrimPrefix(line, "export "))))
+				fmt.Fprintf(&b, "  %s\n", oneLine(redactVariable(strings.TrimPrefix(line, "export "))))
 			}
 		}
 	}
@@ -35,32 +35,32 @@ func preview(cfg *config.Config, c *content) string {
 // oneLine is a text on a line, whole.
 func oneLine(text string) string { return hosttext.Line(text, maxFile) }
 
-// deed is what a server does, with a line for each thing that decides what that is.
-func deed(s *config.Server) string {
+// describeServer is what a server does, with a line for each thing that decides what that is.
+func describeServer(s *config.Server) string {
 	switch t := s.Transport.(type) {
 	case *mcpclient.Command:
-		lines := []string{"starts " + oneLine(strings.Join(words(append([]string{t.Path}, t.Args...)), " "))}
+		lines := []string{"starts " + oneLine(strings.Join(redactCommand(append([]string{t.Path}, t.Args...)), " "))}
 		if t.Dir != "" {
 			lines = append(lines, "in the folder "+oneLine(t.Dir))
 		}
 		for _, v := range t.Env {
-			lines = append(lines, "with "+oneLine(assignment(v)))
+			lines = append(lines, "with "+oneLine(redactVariable(v)))
 		}
 		if s.EnvFile != "" {
 			lines = append(lines, "with the variables of the file "+oneLine(s.EnvFile))
 		}
 		return strings.Join(lines, "\n  ")
 	case *mcpclient.HTTP:
-		return call(t.URL, t.Header)
+		return describeHTTP(t.URL, t.Header)
 	}
 	return "cannot be shown: " + oneLine(fmt.Sprint(s.Err))
 }
 
-func call(url string, header http.Header) string {
-	lines := []string{"calls " + oneLine(address(url))}
+func describeHTTP(url string, header http.Header) string {
+	lines := []string{"calls " + oneLine(redactURL(url))}
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		for _, value := range header[name] {
-			lines = append(lines, "with the header "+oneLine(name+": "+masked(value)))
+			lines = append(lines, "with the header "+oneLine(name+": "+redact(value)))
 		}
 	}
 	return strings.Join(lines, "\n  ")
@@ -70,15 +70,15 @@ var (
 	// reference is a variable or an input in a text.
 	reference = regexp.MustCompile(`\$\{[^}]*\}`)
 
-	// secretive is a name whose value may be a secret.
-	secretive = regexp.MustCompile(`(?i)(key|token|secret|passw|pwd|credential|auth|cookie|bearer|session|sig)`)
+	// secretName is a name whose value may be a secret.
+	secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|pwd|credential|auth|cookie|bearer|session|sig)`)
 
 	// option is an argument of a program with a value.
 	option = regexp.MustCompile(`^(-[^=\s]+)=(.*)$`)
 )
 
-// masked leaves of a text which variables it takes: these say what leaves the machine.
-func masked(text string) string {
+// redact leaves of a text which variables it takes: these say what leaves the machine.
+func redact(text string) string {
 	var b strings.Builder
 	at := 0
 	for _, ref := range reference.FindAllStringIndex(text, -1) {
@@ -94,30 +94,30 @@ func masked(text string) string {
 	return b.String()
 }
 
-// assignment is NAME=value, without the value if it may be a secret.
-func assignment(text string) string {
+// redactVariable is NAME=value, without the value if it may be a secret.
+func redactVariable(text string) string {
 	name, value, _ := strings.Cut(text, "=")
-	if secretive.MatchString(name) {
-		value = masked(value)
+	if secretName.MatchString(name) {
+		value = redact(value)
 	}
 	return name + "=" + value
 }
 
-// words are a program's name and arguments, each as one word, without values of options that may
+// redactCommand are a program's name and arguments, each as one word, without values of options that may
 // be secrets.
-func words(all []string) (shown []string) {
+func redactCommand(all []string) (shown []string) {
 	secret := false // the word is the value of the option before
 	for _, w := range all {
 		m := option.FindStringSubmatch(w)
 		switch {
 		case secret && !strings.HasPrefix(w, "-"):
-			w = masked(w)
-		case m != nil && secretive.MatchString(m[1]):
-			w = m[1] + "=" + masked(m[2])
+			w = redact(w)
+		case m != nil && secretName.MatchString(m[1]):
+			w = m[1] + "=" + redact(m[2])
 		case strings.Contains(w, "://"):
-			w = address(w)
+			w = redactURL(w)
 		}
-		secret = m == nil && strings.HasPrefix(w, "-") && secretive.MatchString(w)
+		secret = m == nil && strings.HasPrefix(w, "-") && secretName.MatchString(w)
 		if w == "" || strings.ContainsAny(w, " \t\n\"'") {
 			w = fmt.Sprintf("%q", w)
 		}
@@ -126,14 +126,14 @@ func words(all []string) (shown []string) {
 	return shown
 }
 
-// address is a URL without user and values.
-func address(url string) string {
+// redactURL is a URL without user and values.
+func redactURL(url string) string {
 	url, fragment, _ := strings.Cut(url, "#")
 	url, query, asks := strings.Cut(url, "?")
 	if scheme, rest, found := strings.Cut(url, "://"); found {
 		host, path, slash := strings.Cut(rest, "/")
 		if at := strings.LastIndexByte(host, '@'); at >= 0 {
-			host = masked(host[:at]) + host[at:]
+			host = redact(host[:at]) + host[at:]
 		}
 		if url = scheme + "://" + host; slash {
 			url += "/" + path
@@ -143,15 +143,15 @@ func address(url string) string {
 		pairs := strings.Split(query, "&")
 		for i, pair := range pairs {
 			if name, value, found := strings.Cut(pair, "="); found {
-				pairs[i] = name + "=" + masked(value)
+				pairs[i] = name + "=" + redact(value)
 			} else {
-				pairs[i] = masked(pair)
+				pairs[i] = redact(pair)
 			}
 		}
 		url += "?" + strings.Join(pairs, "&")
 	}
 	if fragment != "" {
-		url += "#" + masked(fragment)
+		url += "#" + redact(fragment)
 	}
 	return url
 }

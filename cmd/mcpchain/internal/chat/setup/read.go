@@ -17,7 +17,7 @@ import (
 func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error) {
 	f.used = map[string]string{}
 	if f.content == nil {
-		data, err := read(f.Path)
+		data, err := readFile(f.Path)
 		if err != nil { // it is missing, or a pipe, which is read once
 			cfg, err := loader(s).Load(ctx, f.Path)
 			if err != nil {
@@ -25,7 +25,7 @@ func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error
 			}
 			return cfg, err
 		}
-		if f.content, err = contentOf(ctx, f.Path, data); err != nil {
+		if f.content, err = readContent(ctx, f.Path, data); err != nil {
 			return nil, err
 		}
 	}
@@ -34,14 +34,14 @@ func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error
 
 func loader(s screen.Screen) *config.Loader {
 	return &config.Loader{Filters: true, SignIn: true, Input: func(ctx context.Context, in *config.Input) (string, error) {
-		return ask(ctx, s, in)
+		return askInput(ctx, s, in)
 	}}
 }
 
 // load reads some servers of the content, by default all.
 func (f *File) load(ctx context.Context, s screen.Screen, only ...string) (*config.Config, error) {
 	l := loader(s)
-	l.EnvFile, l.Only = f.environment, only
+	l.EnvFile, l.Only = f.envFile, only
 	cfg, err := l.LoadData(ctx, f.Path, f.content.file)
 	if err != nil {
 		return nil, err
@@ -52,18 +52,18 @@ func (f *File) load(ctx context.Context, s screen.Screen, only ...string) (*conf
 	return cfg, nil
 }
 
-// environment is the content of an environment file. That of a project's file was read with it, when
+// envFile is the content of an environment file. That of a project's file was read with it, when
 // the person was asked.
-func (f *File) environment(path string) ([]byte, error) {
-	data, err := f.content.environment(path)
+func (f *File) envFile(path string) ([]byte, error) {
+	data, err := f.content.envFile(path)
 	if errors.Is(err, errNotRead) && f.places == nil { // its name depends on an input
-		return read(path)
+		return readFile(path)
 	}
 	return data, err
 }
 
-// Again is what a file says when it is read once more.
-type Again struct {
+// Update is what a file says when it is read once more.
+type Update struct {
 	Server *config.Server  // the server that was asked for; nil: the file does not name it
 	All    []config.Server // by [config.Preview]: their names and places
 }
@@ -71,18 +71,18 @@ type Again struct {
 // ErrNotAllowed means that the person does not want what a file says.
 var ErrNotAllowed = errors.New("you did not allow what the file says")
 
-// Again reads a file once more, for one server. It is nil if the server was read from the same
+// Reread reads a file once more, for one server. It is nil if the server was read from the same
 // content. The person is asked as at the start: about another content of a project's file, and for
 // the inputs of the server.
-func (f *File) Again(ctx context.Context, s screen.Screen, server string) (*Again, error) {
+func (f *File) Reread(ctx context.Context, s screen.Screen, server string) (*Update, error) {
 	if f.content == nil {
 		return nil, nil
 	}
-	data, err := read(f.Path)
+	data, err := readFile(f.Path)
 	if err != nil {
 		return nil, err
 	}
-	c, err := contentOf(ctx, f.Path, data)
+	c, err := readContent(ctx, f.Path, data)
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +93,12 @@ func (f *File) Again(ctx context.Context, s screen.Screen, server string) (*Agai
 	if err != nil {
 		return nil, err
 	}
-	again := &Again{All: preview.Servers}
+	again := &Update{All: preview.Servers}
 	if !slices.ContainsFunc(again.All, func(known config.Server) bool { return known.Name == server }) {
 		return again, nil
 	}
 	if f.places != nil && f.content.fingerprint() != c.fingerprint() {
-		if c, err = f.places.trusted(ctx, s, data); err != nil {
+		if c, err = f.places.askTrust(ctx, s, data); err != nil {
 			return nil, err
 		}
 		if c == nil {
@@ -116,8 +116,8 @@ func (f *File) Again(ctx context.Context, s screen.Screen, server string) (*Agai
 
 var errUnattended = errors.New("there is no terminal to ask on; use an environment variable instead")
 
-// ask asks for an input. The texts are the file's.
-func ask(ctx context.Context, s screen.Screen, in *config.Input) (answer string, err error) {
+// askInput asks for an input. The texts are the file's.
+func askInput(ctx context.Context, s screen.Screen, in *config.Input) (answer string, err error) {
 	switch {
 	case !s.Attended():
 		return "", errUnattended

@@ -15,11 +15,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// trusted returns the content of the project's file if the person wants its servers, nil if
+// askTrust returns the content of the project's file if the person wants its servers, nil if
 // not. A file that was trusted before is trusted as long as it does not change, nor the
 // environment files that it names.
-func (p *Places) trusted(ctx context.Context, s screen.Screen, data []byte) (*content, error) {
-	c, err := contentOf(ctx, p.Project, data)
+func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*content, error) {
+	c, err := readContent(ctx, p.Project, data)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (p *Places) trusted(ctx context.Context, s screen.Screen, data []byte) (*co
 	if err != nil {
 		return nil, err
 	}
-	kept, same := p.remembered(path, c)
+	kept, same := p.isTrusted(path, c)
 	if same {
 		return c, nil
 	}
@@ -61,7 +61,7 @@ func (p *Places) trusted(ctx context.Context, s screen.Screen, data []byte) (*co
 		return nil, err
 	}
 	if key == 'y' {
-		err = p.remember(path, c)
+		err = p.saveTrust(path, c)
 	}
 	return c, err
 }
@@ -78,12 +78,12 @@ type trust struct {
 // maxKept bounds a kept file in bytes.
 const maxKept = 64 << 10
 
-// remembered reports whether a file was trusted before, and whether it is the same.
-func (p *Places) remembered(path string, c *content) (kept, same bool) {
+// isTrusted reports whether a file was trusted before, and whether it is the same.
+func (p *Places) isTrusted(path string, c *content) (kept, same bool) {
 	if p.Trust == "" {
 		return false, false
 	}
-	raw, err := private.ReadFile(p.keeper(path), maxKept, 0o022)
+	raw, err := private.ReadFile(p.trustFile(path), maxKept, 0o022)
 	var t trust
 	if err != nil || json.Unmarshal(raw, &t) != nil || t.File != path {
 		return false, false
@@ -91,7 +91,7 @@ func (p *Places) remembered(path string, c *content) (kept, same bool) {
 	return true, t.Fingerprint == c.fingerprint()
 }
 
-func (p *Places) remember(path string, c *content) error {
+func (p *Places) saveTrust(path string, c *content) error {
 	if p.Trust == "" {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (p *Places) remember(path string, c *content) error {
 		err = private.CheckDir(p.Trust)
 	}
 	if err == nil {
-		err = private.WriteFile(p.keeper(path), raw)
+		err = private.WriteFile(p.trustFile(path), raw)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the trust in %s: %w", path, err)
@@ -111,7 +111,7 @@ func (p *Places) remember(path string, c *content) error {
 	return nil
 }
 
-// keeper is the kept file about a path.
-func (p *Places) keeper(path string) string {
+// trustFile is the kept file about a path.
+func (p *Places) trustFile(path string) string {
 	return filepath.Join(p.Trust, fingerprint([]byte(path))[:32]+".json")
 }

@@ -30,8 +30,8 @@ const (
 // mention is an @ with a name.
 var mention = regexp.MustCompile(`(?:^|[\s(])@(?:"([^"\n]+)"|([^\s"]+))`)
 
-// mentioned are the names after an @, each once.
-func mentioned(text string) (names []string) {
+// mentions are the names after an @, each once.
+func mentions(text string) (names []string) {
 	for _, m := range mention.FindAllStringSubmatch(text, -1) {
 		if name := m[1] + m[2]; !slices.Contains(names, name) {
 			names = append(names, name)
@@ -40,15 +40,15 @@ func mentioned(text string) (names []string) {
 	return names
 }
 
-// attached is the message of a question, with the resources and files that it names after an @.
+// questionMessage is the message of a question, with the resources and files that it names after an @.
 // A name of neither is a part of the text. Only a person at a screen may name files: the text
 // of a script may come from somewhere else.
-func (s *Session) attached(ctx context.Context, question string) (run.Message, error) {
+func (s *Session) questionMessage(ctx context.Context, question string) (run.Message, error) {
 	message := run.Text(run.RoleUser, question)
 	if !s.Screen.Attended() {
 		return message, nil
 	}
-	for _, name := range mentioned(question) {
+	for _, name := range mentions(question) {
 		parts, err := s.attachment(ctx, name)
 		if short := strings.TrimRight(name, ".,;:!?)"); parts == nil && err == nil && short != name {
 			parts, err = s.attachment(ctx, short)
@@ -76,7 +76,7 @@ func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, erro
 	if owner != nil {
 		return s.attachResource(ctx, owner, name[len(owner.Name)+1:])
 	}
-	path := home(name)
+	path := expandHome(name)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil, nil
 	}
@@ -89,7 +89,7 @@ func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, erro
 // mayAttach asks about a file that is hidden or outside of the working folder: a text that the
 // person pastes may name it.
 func (s *Session) mayAttach(ctx context.Context, name, path string) (bool, error) {
-	if near(path) {
+	if isInside(path) {
 		return true, nil
 	}
 	key, err := s.Screen.Choose(ctx, &screen.Choice{
@@ -101,8 +101,8 @@ func (s *Session) mayAttach(ctx context.Context, name, path string) (bool, error
 	return key == 'y', err
 }
 
-// near reports whether a file is in the working folder, and no part of its path is hidden.
-func near(path string) bool {
+// isInside reports whether a file is in the working folder, and no part of its path is hidden.
+func isInside(path string) bool {
 	folder, err := filepath.EvalSymlinks(".")
 	if err == nil {
 		folder, err = filepath.Abs(folder)
@@ -130,11 +130,11 @@ func (s *Session) attachFile(name, path string) ([]run.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, err := partOf(fmt.Sprintf("The file %s, which the user attached", hosttext.Quote(name)), http.DetectContentType(data), data)
+	part, err := makePart(fmt.Sprintf("The file %s, which the user attached", hosttext.Quote(name)), http.DetectContentType(data), data)
 	if err != nil {
 		return nil, err
 	}
-	s.attachedNote(name, part, len(data))
+	s.noteAttached(name, part, len(data))
 	return []run.Part{part}, nil
 }
 
@@ -150,11 +150,11 @@ func (s *Session) attachResource(ctx context.Context, server *adapter.ServerStat
 		if c.Blob == nil {
 			data, kind = []byte(c.Text), "text/plain"
 		}
-		part, err := partOf(title, kind, data)
+		part, err := makePart(title, kind, data)
 		if err != nil {
 			return nil, err
 		}
-		s.attachedNote(server.Name+":"+uri, part, len(data))
+		s.noteAttached(server.Name+":"+uri, part, len(data))
 		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
@@ -163,27 +163,27 @@ func (s *Session) attachResource(ctx context.Context, server *adapter.ServerStat
 	return parts, nil
 }
 
-func (s *Session) attachedNote(name string, part run.Part, n int) {
-	note := size(int64(n))
+func (s *Session) noteAttached(name string, part run.Part, n int) {
+	note := formatSize(int64(n))
 	if part.Type == run.PartText && n > maxAttachedText {
-		note = "the first " + size(maxAttachedText)
+		note = "the first " + formatSize(maxAttachedText)
 	}
 	s.Screen.Note(screen.Faint, "attached: %s, %s", hosttext.Line(name, 200), note)
 }
 
-// partOf is a file or a resource as a part of a message: a picture, or a text with a title, within
+// makePart is a file or a resource as a part of a message: a picture, or a text with a title, within
 // a fence that the text cannot end.
-func partOf(title, kind string, data []byte) (run.Part, error) {
+func makePart(title, kind string, data []byte) (run.Part, error) {
 	switch kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		if len(data) > maxPicture {
-			return run.Part{}, fmt.Errorf("the picture has more than %s", size(maxPicture))
+			return run.Part{}, fmt.Errorf("the picture has more than %s", formatSize(maxPicture))
 		}
 		return run.Part{Type: run.PartImage, MIMEType: kind, Data: data}, nil
 	}
 	cut := ""
 	if len(data) > maxAttachedText {
-		data, cut = data[:maxAttachedText], ", cut after "+size(maxAttachedText)
+		data, cut = data[:maxAttachedText], ", cut after "+formatSize(maxAttachedText)
 		for range utf8.UTFMax - 1 {
 			if r, n := utf8.DecodeLastRune(data); r == utf8.RuneError && n == 1 {
 				data = data[:len(data)-1]
@@ -193,12 +193,12 @@ func partOf(title, kind string, data []byte) (run.Part, error) {
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
 		return run.Part{}, errors.New("neither a text nor a picture (PNG, JPEG, GIF, WebP)")
 	}
-	text := screen.Typed(string(data))
+	text := screen.CleanInput(string(data))
 	return run.Part{Type: run.PartText, Text: fmt.Sprintf("\n\n%s%s:\n%s", title, cut, fenced("", text))}, nil
 }
 
-// asked is the question of a message, without what is attached.
-func asked(m run.Message) string {
+// questionText is the question of a message, without what is attached.
+func questionText(m run.Message) string {
 	if len(m.Parts) > 0 && m.Parts[0].Type == run.PartText {
 		return m.Parts[0].Text
 	}

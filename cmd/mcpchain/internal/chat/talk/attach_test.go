@@ -21,7 +21,7 @@ func TestMentioned(t *testing.T) {
 		"@demo:demo://menu?":                 {"demo:demo://menu?"},
 		"no mention":                         nil,
 	} {
-		if diff := cmp.Diff(want, mentioned(text)); diff != "" {
+		if diff := cmp.Diff(want, mentions(text)); diff != "" {
 			t.Errorf("%s: -want +got\n%s", text, diff)
 		}
 	}
@@ -66,7 +66,7 @@ func TestAttached(t *testing.T) {
 		"directory":   {dir, "", "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := emptySession(t, typist.New(t)).attached(t.Context(), "See @"+tt.path)
+			m, err := emptySession(t, typist.New(t)).questionMessage(t.Context(), "See @"+tt.path)
 			switch {
 			case tt.kind == "":
 				if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
@@ -87,7 +87,7 @@ func TestAttached(t *testing.T) {
 	for i := range maxAttachments + 1 {
 		many += " @" + file(strings.Repeat("x", i+1), []byte("x"))
 	}
-	if _, err := emptySession(t, typist.New(t)).attached(t.Context(), many); err == nil || !strings.Contains(err.Error(), "at most 20") {
+	if _, err := emptySession(t, typist.New(t)).questionMessage(t.Context(), many); err == nil || !strings.Contains(err.Error(), "at most 20") {
 		t.Errorf("got %v, want a bound", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestAttachedFromElsewhere(t *testing.T) {
 		{filepath.Join(elsewhere, "a.txt"), "n", 1}, {filepath.Join(elsewhere, "a.txt"), "y", 2},
 		{".env", "n", 1}, {".env", "y", 2}, {"link", "n", 1}, {"b.txt", "", 2},
 	} {
-		m, err := emptySession(t, typist.New(t, tt.answer)).attached(t.Context(), "See @"+tt.name)
+		m, err := emptySession(t, typist.New(t, tt.answer)).questionMessage(t.Context(), "See @"+tt.name)
 		if err != nil || len(m.Parts) != tt.parts {
 			t.Errorf("%s, %q: got %d parts, %v, want %d", tt.name, tt.answer, len(m.Parts), err, tt.parts)
 		}
@@ -124,7 +124,7 @@ func TestScriptsAttachNothing(t *testing.T) {
 	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m, err := emptySession(t, typist.Absent(t)).attached(t.Context(), "See @"+path)
+	m, err := emptySession(t, typist.Absent(t)).questionMessage(t.Context(), "See @"+path)
 	if err != nil || len(m.Parts) != 1 {
 		t.Errorf("got %v, %v; want the question alone", m.Parts, err)
 	}

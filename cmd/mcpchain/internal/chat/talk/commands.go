@@ -79,7 +79,7 @@ func isCommand(text string) bool {
 func (s *Session) command(ctx context.Context, text string) error {
 	ctx, done := s.Interrupts.turn(person.InTurn(ctx))
 	defer done()
-	err := s.obey(ctx, strings.TrimSpace(text))
+	err := s.run(ctx, strings.TrimSpace(text))
 	switch {
 	case err == nil, err == errQuit, err == ErrReported, err == errInterrupted, isQuit(err):
 		return err
@@ -89,7 +89,7 @@ func (s *Session) command(ctx context.Context, text string) error {
 	return s.report(err)
 }
 
-func (s *Session) obey(ctx context.Context, text string) error {
+func (s *Session) run(ctx context.Context, text string) error {
 	word := strings.Fields(text)[0]
 	argument := strings.TrimSpace(strings.TrimPrefix(text, word))
 	for _, c := range commands() {
@@ -116,8 +116,8 @@ func (s *Session) clear(context.Context, string) error {
 
 func (s *Session) quit(context.Context, string) error { return errQuit }
 
-// item shows one prompt, resource or tool of a server. What is said of it is cut at the end of the line.
-func (s *Session) item(name, server, about string) {
+// listItem shows one prompt, resource or tool of a server. What is said of it is cut at the end of the line.
+func (s *Session) listItem(name, server, about string) {
 	head := fmt.Sprintf("%s (%s)", hosttext.Line(name, 200), server)
 	room := 200
 	if sized, ok := s.Screen.(screen.Sized); ok {

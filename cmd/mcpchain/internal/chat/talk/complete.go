@@ -29,7 +29,7 @@ func (s *Session) complete(ctx context.Context, before string) screen.Completion
 	ctx, cancel := context.WithTimeout(ctx, completionWait)
 	defer cancel()
 	if at := openMention.FindStringSubmatchIndex(before); at != nil {
-		c := s.mentionable(ctx, strings.TrimPrefix(before[at[2]:], `"`))
+		c := s.mentionItems(ctx, strings.TrimPrefix(before[at[2]:], `"`))
 		c.From += at[2]
 		return c
 	}
@@ -61,9 +61,9 @@ func commandNames() (items []screen.Item) {
 	return items
 }
 
-// add adds an item, unless its text cannot be typed as it is.
-func add(items []screen.Item, text, about string, open bool) []screen.Item {
-	if text == "" || hosttext.Line(text, maxItemText) != text || screen.Typed(text) != text {
+// addItem adds an item, unless its text cannot be typed as it is.
+func addItem(items []screen.Item, text, about string, open bool) []screen.Item {
+	if text == "" || hosttext.Line(text, maxItemText) != text || screen.CleanInput(text) != text {
 		return items
 	}
 	return append(items, screen.Item{Text: text, About: hosttext.Line(about, 200), Open: open})
@@ -105,7 +105,7 @@ func resourceItems(ctx context.Context, server adapter.ServerStatus, before stri
 		if err != nil || len(items) >= maxCompleted {
 			return items
 		}
-		items = add(items, before+r.URI, cmp.Or(r.Title, r.Description), false)
+		items = addItem(items, before+r.URI, cmp.Or(r.Title, r.Description), false)
 	}
 	return items
 }
@@ -144,7 +144,7 @@ func promptItems(ctx context.Context, server adapter.ServerStatus, before string
 		if err != nil || len(items) >= maxCompleted {
 			return items
 		}
-		items = add(items, before+p.Name, cmp.Or(p.Description, p.Title), false)
+		items = addItem(items, before+p.Name, cmp.Or(p.Description, p.Title), false)
 	}
 	return items
 }
@@ -167,7 +167,7 @@ func promptRest(ctx context.Context, server *adapter.ServerStatus, prompt *mcp.P
 			if a.Required {
 				about = strings.TrimSpace("(required) " + about)
 			}
-			c.Items = add(c.Items, a.Name+"=", about, true)
+			c.Items = addItem(c.Items, a.Name+"=", about, true)
 		}
 	}
 	return c
@@ -195,7 +195,7 @@ func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key
 		return nil
 	}
 	for _, value := range result.Values {
-		items = add(items, value, "", false)
+		items = addItem(items, value, "", false)
 	}
 	return items
 }
@@ -211,20 +211,20 @@ func (s *Session) conversationNumbers(ctx context.Context, _ string) (c screen.C
 		if state, err := s.load(ctx, head.Key); err == nil {
 			about += "  " + firstQuestion(state.History)
 		}
-		c.Items = add(c.Items, fmt.Sprint(i+1), about, false)
+		c.Items = addItem(c.Items, fmt.Sprint(i+1), about, false)
 	}
 	return c
 }
 
-// mentionable are what may follow an @: resources of servers, and files.
-func (s *Session) mentionable(ctx context.Context, typed string) (c screen.Completion) {
+// mentionItems are what may follow an @: resources of servers, and files.
+func (s *Session) mentionItems(ctx context.Context, typed string) (c screen.Completion) {
 	for _, item := range gather(ctx, s.offering(withResources), func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
 		return resourceItems(ctx, server, server.Name+":")
 	}) {
 		item.Text = quoted(item.Text)
 		c.Items = append(c.Items, item)
 	}
-	for _, item := range files(typed) {
+	for _, item := range fileItems(typed) {
 		if item.Text = quoted(item.Text); item.Open {
 			item.Text = strings.TrimSuffix(item.Text, `"`)
 		}
@@ -241,10 +241,10 @@ func quoted(name string) string {
 	return name
 }
 
-// files are the files and directories that a path may mean.
-func files(typed string) (items []screen.Item) {
+// fileItems are the files and directories that a path may mean.
+func fileItems(typed string) (items []screen.Item) {
 	dir, base := filepath.Split(typed)
-	entries, err := os.ReadDir(cmp.Or(home(dir), "."))
+	entries, err := os.ReadDir(cmp.Or(expandHome(dir), "."))
 	if err != nil {
 		return nil
 	}
@@ -256,17 +256,17 @@ func files(typed string) (items []screen.Item) {
 		if len(items) >= maxCompleted {
 			break
 		}
-		if info, err := os.Stat(filepath.Join(cmp.Or(home(dir), "."), name)); err == nil && info.IsDir() {
-			items = add(items, dir+name+"/", "", true)
+		if info, err := os.Stat(filepath.Join(cmp.Or(expandHome(dir), "."), name)); err == nil && info.IsDir() {
+			items = addItem(items, dir+name+"/", "", true)
 		} else if err == nil && info.Mode().IsRegular() {
-			items = add(items, dir+name, size(info.Size()), false)
+			items = addItem(items, dir+name, formatSize(info.Size()), false)
 		}
 	}
 	return items
 }
 
-// home replaces a tilde with the person's directory.
-func home(path string) string {
+// expandHome replaces a tilde with the person's directory.
+func expandHome(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if dir, err := os.UserHomeDir(); err == nil {
 			return filepath.Join(dir, rest)
@@ -275,8 +275,8 @@ func home(path string) string {
 	return path
 }
 
-// inHome replaces the person's directory with a tilde.
-func inHome(path string) string {
+// abbreviateHome replaces the person's directory with a tilde.
+func abbreviateHome(path string) string {
 	dir, err := os.UserHomeDir()
 	if err != nil {
 		return path
@@ -287,8 +287,8 @@ func inHome(path string) string {
 	return path
 }
 
-// size is a number of bytes in few characters.
-func size(n int64) string {
+// formatSize is a number of bytes in few characters.
+func formatSize(n int64) string {
 	switch {
 	case n < 1<<10:
 		return fmt.Sprintf("%d B", n)

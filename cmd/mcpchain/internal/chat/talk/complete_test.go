@@ -17,7 +17,7 @@ import (
 func TestCompletionBesideATurn(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	con := typist.Absent(t)
-	you := person.New(con, false, nil, &person.Lacks{})
+	you := person.New(con, false, nil, &person.Failures{})
 	servers := &Servers{}
 	servers.Authorize(you, con)
 	if err := servers.Serve(you, nil, con, 0, 0); err != nil {
@@ -28,7 +28,7 @@ func TestCompletionBesideATurn(t *testing.T) {
 	turn.Go(func() {
 		for i := range 2 * maxResults {
 			s.results.add(result{tool: fmt.Sprint("tool", i)})
-			if err := servers.take(con, &config.Server{Name: fmt.Sprint("s", i%3), Transport: &mcpclient.HTTP{URL: "https://a.test/"}}); err != nil {
+			if err := servers.replaceEntry(con, &config.Server{Name: fmt.Sprint("s", i%3), Transport: &mcpclient.HTTP{URL: "https://a.test/"}}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -59,11 +59,11 @@ func TestOffered(t *testing.T) {
 	for name, want := range map[string]int{
 		"plain name": 1, "größe": 1, "": 0, "a\x1b[2J": 0, "a\nb": 0, "a\u202eb": 0, "a\u200bb": 0, strings.Repeat("x", maxItemText): 1, strings.Repeat("x", maxItemText+1): 0,
 	} {
-		if got := len(add(nil, name, "about", false)); got != want {
+		if got := len(addItem(nil, name, "about", false)); got != want {
 			t.Errorf("%q: got %d items, want %d", name, got, want)
 		}
 	}
-	if got := add(nil, "a", "b\x1b[2J\nc", true)[0]; got.About != `b\x1b[2J c` || !got.Open {
+	if got := addItem(nil, "a", "b\x1b[2J\nc", true)[0]; got.About != `b\x1b[2J c` || !got.Open {
 		t.Errorf("got %+v", got)
 	}
 }

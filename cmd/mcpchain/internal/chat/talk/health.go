@@ -23,28 +23,28 @@ import (
 type health struct {
 	mu   sync.Mutex       // guards the map
 	down map[string]error // why, by the names of servers
-	with map[string]bool  // servers that the person has connected to at the moment
+	connecting map[string]bool  // servers that the person has connected to at the moment
 }
 
-// person notes that the person has a server connected to, until the function that it returns is called.
-func (h *health) person(server string) (done func()) {
+// beginConnect notes that the person has a server connected to, until the function that it returns is called.
+func (h *health) beginConnect(server string) (done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.with == nil {
-		h.with = map[string]bool{}
+	if h.connecting == nil {
+		h.connecting = map[string]bool{}
 	}
-	h.with[server] = true
+	h.connecting[server] = true
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.with, server)
+		delete(h.connecting, server)
 	}
 }
 
-func (h *health) byPerson(server string) bool {
+func (h *health) isConnecting(server string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.with[server]
+	return h.connecting[server]
 }
 
 func (h *health) set(server string, err error) {
@@ -58,7 +58,7 @@ func (h *health) set(server string, err error) {
 	}
 }
 
-func (h *health) of(server string) error {
+func (h *health) reason(server string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.down[server]
@@ -67,7 +67,7 @@ func (h *health) of(server string) error {
 // restart has a server that dies started again, and tells the person.
 func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	return &mcpclient.Restart{Notify: func(_ int, why error) {
-		known := l.health.of(server) != nil
+		known := l.health.reason(server) != nil
 		if _, died := errors.AsType[*transport.ProcessError](why); died { // what helps with a URL is for the start
 			why = reason.Server{}.Explain(why)
 		}
@@ -81,15 +81,15 @@ func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	}}
 }
 
-// changed tells the person what becomes of the servers. What a client mends by itself is told by restart.
-func (s *Session) changed(e adapter.Event) {
+// onChange tells the person what becomes of the servers. What a client mends by itself is told by restart.
+func (s *Session) onChange(e adapter.Event) {
 	switch e.Kind {
 	case adapter.RevisionChanged:
 		s.Screen.Note(screen.Faint, "the server %s asks in a way of an older revision of the protocol: it is connected with %s from now on", e.Server, mcp.Revision20251125)
 	case adapter.ServerLost:
 		s.Screen.Note(screen.Fail, "the server %s is given up for now: %v; it is tried again from time to time, and by /servers restart %s", e.Server, errors.Unwrap(e.Err), e.Server)
 	case adapter.ServerAdded:
-		if !s.Servers.health.byPerson(e.Server) { // whoever does that says so
+		if !s.Servers.health.isConnecting(e.Server) { // whoever does that says so
 			s.Screen.Note(screen.Faint, "the server %s is there now; the next question can use its tools", e.Server)
 		}
 	case adapter.ServerReturned:
@@ -109,7 +109,7 @@ func (s *Session) status() (all []adapter.ServerStatus) {
 			all = append(all, open[i])
 			continue
 		}
-		why := cmp.Or(s.Servers.health.of(server.Name), errors.New("not connected"))
+		why := cmp.Or(s.Servers.health.reason(server.Name), errors.New("not connected"))
 		all = append(all, adapter.ServerStatus{Name: server.Name, Err: why})
 	}
 	return all
@@ -133,8 +133,8 @@ func (s *Session) manageServers(ctx context.Context, argument string) error {
 func (s *Session) listServers() {
 	for _, server := range s.status() {
 		state, style := "", screen.Tool
-		reach := s.reach(server.Name)
-		switch down := s.Servers.health.of(server.Name); {
+		reach := s.address(server.Name)
+		switch down := s.Servers.health.reason(server.Name); {
 		case errors.Is(server.Err, adapter.ErrConnecting):
 			style, state = screen.Faint, "is being connected to"
 		case server.Err != nil:
@@ -156,8 +156,8 @@ func (s *Session) listServers() {
 	}
 }
 
-// reach says how a server is reached, without what may be secret.
-func (s *Session) reach(server string) string {
+// address says how a server is reached, without what may be secret.
+func (s *Session) address(server string) string {
 	switch t := s.Servers.transport(server).(type) {
 	case *mcpclient.Command:
 		return "stdio, " + hosttext.Line(t.Path, 100)
@@ -170,8 +170,8 @@ func (s *Session) reach(server string) string {
 	return "not tried"
 }
 
-// joined takes a server that was connected in the middle of a conversation: the model gets its instructions and skills. The note begins with a word or two.
-func (s *Session) joined(ctx context.Context, name, note string) error {
+// afterConnect takes a server that was connected in the middle of a conversation: the model gets its instructions and skills. The note begins with a word or two.
+func (s *Session) afterConnect(ctx context.Context, name, note string) error {
 	for _, open := range s.tools.Servers() {
 		if open.Name == name && open.Err == nil {
 			s.Screen.Note(screen.Faint, "%s %s: %s, %s", note, name, screen.Plural(len(open.Tools), "tool"), revisionOf(open))
@@ -184,18 +184,18 @@ func (s *Session) joined(ctx context.Context, name, note string) error {
 func (s *Session) serverWords(_ context.Context, argument string) (c screen.Completion) {
 	word, _, found := strings.Cut(argument, " ")
 	if !found || word != "restart" {
-		c.Items = add(nil, "restart", "connect to a server again", false)
+		c.Items = addItem(nil, "restart", "connect to a server again", false)
 		return c
 	}
 	c.From = len("restart ")
 	for _, server := range s.Servers.current() {
-		c.Items = add(c.Items, server.Name, s.reach(server.Name), false)
+		c.Items = addItem(c.Items, server.Name, s.address(server.Name), false)
 	}
 	return c
 }
 
-// clients are the clients of the servers that are there.
-func (s *Session) clients() map[string]*mcpclient.Client {
+// openClients are the clients of the servers that are there.
+func (s *Session) openClients() map[string]*mcpclient.Client {
 	clients := map[string]*mcpclient.Client{}
 	for _, server := range s.tools.Servers() {
 		if server.Err == nil && server.Ended == nil && server.Client != nil {

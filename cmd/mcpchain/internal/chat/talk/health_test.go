@@ -49,7 +49,7 @@ func TestDeathsAreTold(t *testing.T) {
 				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Logger: warnings(screen, name), Restart: servers.restart(name, screen),
 			}}
 		}
-		tools, err := adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: s.changed})
+		tools, err := adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: s.onChange})
 		if err != nil {
 			t.Fatal(err)
 		}

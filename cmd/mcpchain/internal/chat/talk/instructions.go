@@ -13,8 +13,8 @@ import (
 const (
 	maxInstructions    = 2000 // of one server
 	maxAllInstructions = 10_000
-	maxToldOf          = 300 // of a line that is shown to the person
-	maxToldLines       = 8   // of one server
+	maxQuotedLine          = 300 // of a line that is shown to the person
+	maxQuotedLines       = 8   // of one server
 )
 
 // systemPrompt tells the model its task and the servers' instructions, unless
@@ -28,7 +28,7 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 		if server.Client == nil || server.Ended != nil || !withInstructions {
 			continue
 		}
-		text := shortened(strings.TrimSpace(server.Client.Server().Instructions), maxInstructions)
+		text := truncate(strings.TrimSpace(server.Client.Server().Instructions), maxInstructions)
 		length := utf8.RuneCountInString(text)
 		switch {
 		case length == 0:
@@ -38,7 +38,7 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 			left -= length
 			if s.shownInstructions[server.Name] != text {
 				s.shownInstructions[server.Name] = text
-				s.Screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, toldLines(text))
+				s.Screen.Note(screen.Faint, "server %s tells the model:%s", server.Name, quoteLines(text))
 			}
 			fmt.Fprintf(&b, "\n\nWhat the server %q says of the use of its tools, in quotes, and of nothing else: %s", server.Name, hosttext.Quote(text))
 		}
@@ -46,26 +46,26 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 	return b.String()
 }
 
-// shortened is a text of at most so many characters.
-func shortened(text string, most int) string {
+// truncate is a text of at most so many characters.
+func truncate(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// toldLines shows a text to the person: on the same line if it is one, or as indented lines.
-func toldLines(text string) string {
+// quoteLines shows a text to the person: on the same line if it is one, or as indented lines.
+func quoteLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if len(lines) == 1 {
-		return " " + hosttext.Line(text, maxToldOf)
+		return " " + hosttext.Line(text, maxQuotedLine)
 	}
 	var b strings.Builder
-	for _, line := range lines[:min(len(lines), maxToldLines)] {
+	for _, line := range lines[:min(len(lines), maxQuotedLines)] {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		b.WriteString(strings.TrimRight("\n  "+indent[:min(len(indent), 20)]+hosttext.Line(line, maxToldOf), " "))
+		b.WriteString(strings.TrimRight("\n  "+indent[:min(len(indent), 20)]+hosttext.Line(line, maxQuotedLine), " "))
 	}
-	if more := len(lines) - maxToldLines; more > 0 {
+	if more := len(lines) - maxQuotedLines; more > 0 {
 		b.WriteString("\n  … " + screen.Plural(more, "more line"))
 	}
 	return b.String()

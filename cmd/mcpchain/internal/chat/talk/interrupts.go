@@ -22,9 +22,9 @@ type QuitError struct{ Signal syscall.Signal }
 
 func (e *QuitError) Error() string { return fmt.Sprintf("ended by signal: %v", e.Signal) }
 
-// twice is the time for a second Ctrl-C to end the program, even after another turn has begun. A later one counts as
+// doubleInterrupt is the time for a second Ctrl-C to end the program, even after another turn has begun. A later one counts as
 // a first one: the person may have thought on.
-const twice = 2 * time.Second
+const doubleInterrupt = 2 * time.Second
 
 // Interrupts turns signals into the ends of turns and of the program: the first
 // Ctrl-C ends the turn, the second the program. Any other signal ends the
@@ -52,7 +52,7 @@ func WatchSignals() (context.Context, *Interrupts) {
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	i.wg.Go(func() {
 		for s := range i.signals {
-			i.take(s, time.Now())
+			i.handle(s, time.Now())
 		}
 	})
 	return ctx, i
@@ -67,7 +67,7 @@ func (i *Interrupts) Stop() {
 }
 
 // Interrupt is a Ctrl-C that a terminal took as a key.
-func (i *Interrupts) Interrupt() { i.take(os.Interrupt, time.Now()) }
+func (i *Interrupts) Interrupt() { i.handle(os.Interrupt, time.Now()) }
 
 // converse notes the beginning of a conversation.
 func (i *Interrupts) converse(s screen.Screen) {
@@ -76,10 +76,10 @@ func (i *Interrupts) converse(s screen.Screen) {
 	i.screen = s
 }
 
-func (i *Interrupts) take(s os.Signal, now time.Time) {
+func (i *Interrupts) handle(s os.Signal, now time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if s != os.Interrupt || i.screen == nil || now.Sub(i.first) < twice {
+	if s != os.Interrupt || i.screen == nil || now.Sub(i.first) < doubleInterrupt {
 		number, _ := s.(syscall.Signal)
 		i.quit(&QuitError{number})
 		return

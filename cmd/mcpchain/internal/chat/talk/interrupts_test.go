@@ -22,7 +22,7 @@ func TestFirstInterruptEndsTheTurn(t *testing.T) {
 	start := time.Now()
 
 	first, done := i.turn(program)
-	i.take(os.Interrupt, start)
+	i.handle(os.Interrupt, start)
 	if err := context.Cause(first); !errors.Is(err, errInterrupted) {
 		t.Errorf("turn: got %v, want %v", err, errInterrupted)
 	}
@@ -30,7 +30,7 @@ func TestFirstInterruptEndsTheTurn(t *testing.T) {
 
 	second, done := i.turn(program)
 	defer done()
-	i.take(os.Interrupt, start.Add(twice))
+	i.handle(os.Interrupt, start.Add(doubleInterrupt))
 	if err := context.Cause(second); !errors.Is(err, errInterrupted) {
 		t.Errorf("next turn: got %v, want %v", err, errInterrupted)
 	}
@@ -42,19 +42,19 @@ func TestFirstInterruptEndsTheTurn(t *testing.T) {
 func TestSecondInterruptEndsTheProgram(t *testing.T) {
 	for name, then := range map[string]func(program context.Context, i *Interrupts, start time.Time){
 		"at once, between turns": func(_ context.Context, i *Interrupts, start time.Time) {
-			i.take(os.Interrupt, start.Add(twice-1))
+			i.handle(os.Interrupt, start.Add(doubleInterrupt-1))
 		},
 		"at once, in the next turn": func(program context.Context, i *Interrupts, start time.Time) {
 			_, done := i.turn(program)
 			defer done()
-			i.take(os.Interrupt, start.Add(twice-1))
+			i.handle(os.Interrupt, start.Add(doubleInterrupt-1))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			program, i := newInterrupts(t)
 			start := time.Now()
 			_, done := i.turn(program)
-			i.take(os.Interrupt, start)
+			i.handle(os.Interrupt, start)
 			done()
 			then(program, i, start)
 			quit, ok := errors.AsType[*QuitError](context.Cause(program))
@@ -69,8 +69,8 @@ func TestSecondInterruptEndsTheProgram(t *testing.T) {
 func TestLaterInterruptIsAFirstOne(t *testing.T) {
 	program, i := newInterrupts(t)
 	start := time.Now()
-	i.take(os.Interrupt, start)
-	i.take(os.Interrupt, start.Add(twice))
+	i.handle(os.Interrupt, start)
+	i.handle(os.Interrupt, start.Add(doubleInterrupt))
 	if program.Err() != nil {
 		t.Errorf("got %v, want no end", context.Cause(program))
 	}
@@ -81,7 +81,7 @@ func TestLaterInterruptIsAFirstOne(t *testing.T) {
 func TestOneInterruptEndsTheProgramOutsideOfConversations(t *testing.T) {
 	program, i := newInterrupts(t)
 	i.screen = nil
-	i.take(os.Interrupt, time.Now())
+	i.handle(os.Interrupt, time.Now())
 	if quit, ok := errors.AsType[*QuitError](context.Cause(program)); !ok || quit.Signal != syscall.SIGINT {
 		t.Errorf("got %v, want the end by an interrupt", context.Cause(program))
 	}
@@ -91,7 +91,7 @@ func TestOtherSignalsEndTheProgram(t *testing.T) {
 	program, i := newInterrupts(t)
 	turn, done := i.turn(program)
 	defer done()
-	i.take(syscall.SIGTERM, time.Now())
+	i.handle(syscall.SIGTERM, time.Now())
 	quit, ok := errors.AsType[*QuitError](context.Cause(turn))
 	if !ok || quit.Signal != syscall.SIGTERM {
 		t.Errorf("got %v, want the end by SIGTERM", context.Cause(turn))

@@ -14,8 +14,8 @@ import (
 // maxKept bounds the files that one result or resource leaves.
 const maxKept = 10
 
-// keepMedia keeps pictures, sounds and other files of a tool's result.
-func (s *Session) keepMedia(e *agent.ToolEnd) {
+// saveResultMedia keeps pictures, sounds and other files of a tool's result.
+func (s *Session) saveResultMedia(e *agent.ToolEnd) {
 	if e.Result == nil || e.Result.Raw == nil {
 		return
 	}
@@ -32,11 +32,11 @@ func (s *Session) keepMedia(e *agent.ToolEnd) {
 			}
 		}
 	}
-	s.keep(e.Server+" "+screen.CallName(&e.Call), files)
+	s.saveMedia(e.Server+" "+screen.CallName(&e.Call), files)
 }
 
-// keep writes files, says where they are, and draws pictures. Scripts keep nothing.
-func (s *Session) keep(from string, files [][]byte) {
+// saveMedia writes files, says where they are, and draws pictures. Scripts keep nothing.
+func (s *Session) saveMedia(from string, files [][]byte) {
 	if s.Media == nil {
 		return
 	}
@@ -50,7 +50,7 @@ func (s *Session) keep(from string, files [][]byte) {
 			s.Screen.Note(screen.Warn, "  not saved: %s", hosttext.Line(err.Error(), 400))
 			continue
 		}
-		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s", size(int64(len(data))), hosttext.Exact(inHome(path)))
+		s.Screen.Note(screen.Faint, "  saved, %s:\n  %s", formatSize(int64(len(data))), hosttext.Exact(abbreviateHome(path)))
 		s.draw(data)
 	}
 }
@@ -66,11 +66,11 @@ func (s *Session) draw(data []byte) {
 	}
 }
 
-// keepBlob keeps a resource that is not text. It reports whether it kept anything.
-func (s *Session) keepBlob(server, uri string, blob []byte) bool {
+// saveBlob keeps a resource that is not text. It reports whether it kept anything.
+func (s *Session) saveBlob(server, uri string, blob []byte) bool {
 	if s.Media == nil || len(blob) == 0 || len(blob) > media.MaxFile {
 		return false
 	}
-	s.keep(fmt.Sprintf("%s %s", server, uri), [][]byte{blob})
+	s.saveMedia(fmt.Sprintf("%s %s", server, uri), [][]byte{blob})
 	return true
 }

@@ -128,7 +128,7 @@ func (s *Session) listModels(ctx context.Context) {
 func (s *Session) modelNames(ctx context.Context, _ string) (c screen.Completion) {
 	if s.Models != nil {
 		for _, name := range s.Models.Names() {
-			c.Items = add(c.Items, name, "of the file of models", false)
+			c.Items = addItem(c.Items, name, "of the file of models", false)
 		}
 	}
 	names, err := s.Model.models(ctx)
@@ -136,7 +136,7 @@ func (s *Session) modelNames(ctx context.Context, _ string) (c screen.Completion
 		return c
 	}
 	for _, name := range names {
-		c.Items = add(c.Items, name, "", false)
+		c.Items = addItem(c.Items, name, "", false)
 	}
 	return c
 }

@@ -33,13 +33,13 @@ func (s *Session) listResources(ctx context.Context, _ string) error {
 			if err != nil {
 				return fmt.Errorf("server %s: %w", server.Name, err)
 			}
-			s.item(r.URI, server.Name, r.Title)
+			s.listItem(r.URI, server.Name, r.Title)
 		}
 		for t, err := range templates.List(ctx, server.Client) {
 			if err != nil {
 				return fmt.Errorf("server %s: %w", server.Name, err)
 			}
-			s.item(t.URITemplate, server.Name, "template: "+cmp.Or(t.Title, t.Name))
+			s.listItem(t.URITemplate, server.Name, "template: "+cmp.Or(t.Title, t.Name))
 		}
 	}
 	return nil
@@ -66,7 +66,7 @@ func (s *Session) readResource(ctx context.Context, argument string) error {
 	s.Screen.Note(screen.Faint, "%s of the server %s:", hosttext.Line(uri, 200), server.Name)
 	for _, c := range result.Contents {
 		switch {
-		case c.Blob != nil && s.keepBlob(server.Name, uri, c.Blob):
+		case c.Blob != nil && s.saveBlob(server.Name, uri, c.Blob):
 		case c.Blob != nil:
 			s.Screen.List(screen.Faint, "[%s, %d bytes]", hosttext.Line(c.MIMEType, 80), len(c.Blob))
 		case s.Screen.Attended():
@@ -84,7 +84,7 @@ func (s *Session) listPrompts(ctx context.Context, _ string) error {
 			if err != nil {
 				return fmt.Errorf("server %s: %w", server.Name, err)
 			}
-			s.item(promptUsage(p), server.Name, p.Description)
+			s.listItem(promptUsage(p), server.Name, p.Description)
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 			return err
 		}
 	}
-	given, err = s.complemented(ctx, server, words[0], given)
+	given, err = s.completeArguments(ctx, server, words[0], given)
 	if err == errDeclined {
 		return nil
 	}

@@ -37,7 +37,7 @@ func (s *Session) permissions(ctx context.Context, argument string) error {
 	if err := store.Drop(ctx, s.kept[n-1].Key); err != nil {
 		return err
 	}
-	s.Screen.Note(screen.Faint, "forgotten: %s", permission(&s.kept[n-1]))
+	s.Screen.Note(screen.Faint, "forgotten: %s", describeDecision(&s.kept[n-1]))
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (s *Session) listPermissions(ctx context.Context, store *approval.Files) (e
 		return err
 	}
 	for i := range s.kept {
-		s.Screen.List(screen.Tool, "%2d  %s  %s", i+1, s.kept[i].Since.Local().Format("2006-01-02 15:04"), permission(&s.kept[i]))
+		s.Screen.List(screen.Tool, "%2d  %s  %s", i+1, s.kept[i].Since.Local().Format("2006-01-02 15:04"), describeDecision(&s.kept[i]))
 	}
 	if len(s.kept) == 0 {
 		s.Screen.List(screen.Faint, "nothing is decided for later calls")
@@ -79,8 +79,8 @@ func (s *Session) listPermissions(ctx context.Context, store *approval.Files) (e
 	return nil
 }
 
-// permission is a decision in one line.
-func permission(k *approval.Kept) string {
+// describeDecision is a decision in one line.
+func describeDecision(k *approval.Kept) string {
 	verb, what := "never", "all tools"
 	if k.Decision.Allow {
 		verb = "always"

@@ -17,9 +17,9 @@ import (
 // errDeclined means that the person gave no arguments.
 var errDeclined = errors.New("declined")
 
-// complemented are the arguments of a prompt, with what the person is asked for because a
+// completeArguments are the arguments of a prompt, with what the person is asked for because a
 // required one is missing. A prompt that the server does not list needs nothing.
-func (s *Session) complemented(ctx context.Context, server *adapter.ServerStatus, name string, given map[string]string) (map[string]string, error) {
+func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerStatus, name string, given map[string]string) (map[string]string, error) {
 	prompt, err := findPrompt(ctx, server.Client, name)
 	if err != nil || prompt == nil {
 		return given, err

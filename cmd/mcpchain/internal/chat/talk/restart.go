@@ -21,7 +21,7 @@ func (s *Session) restartServer(ctx context.Context, name string) error {
 	}
 	i := slices.IndexFunc(s.Servers.Good, func(o adapter.Server) bool { return o.Name == name })
 	if i < 0 {
-		return s.Servers.unknown(name)
+		return s.Servers.unknownServer(name)
 	}
 	s.Screen.Progress("connecting to %s …", name)
 	for _, open := range s.tools.Servers() {
@@ -34,12 +34,12 @@ func (s *Session) restartServer(ctx context.Context, name string) error {
 		s.Servers.health.set(name, err)
 		return err
 	}
-	return s.joined(ctx, name, "server")
+	return s.afterConnect(ctx, name, "server")
 }
 
 // add connects to a server.
 func (s *Session) add(ctx context.Context, server adapter.Server) error {
-	defer s.Servers.health.person(server.Name)()
+	defer s.Servers.health.beginConnect(server.Name)()
 	err := s.tools.Add(ctx, server)
 	if err == nil && server.Policy.Start == adapter.StartLazy {
 		err = s.tools.Refresh(ctx, server.Name) // the person wants the connection
@@ -53,8 +53,8 @@ func (s *Session) add(ctx context.Context, server adapter.Server) error {
 	return s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: err})
 }
 
-// unknown is why a server cannot be restarted.
-func (l *Servers) unknown(name string) error {
+// unknownServer is why a server cannot be restarted.
+func (l *Servers) unknownServer(name string) error {
 	for _, wrong := range l.Wrong {
 		if wrong.Name == name {
 			return wrong.Err
@@ -76,14 +76,14 @@ func (l *Servers) reread(ctx context.Context, con screen.Screen, name string) er
 	if l.source == nil {
 		return nil
 	}
-	again, err := l.source.Again(ctx, con, name)
+	again, err := l.source.Reread(ctx, con, name)
 	switch {
 	case errors.Is(err, setup.ErrNotAllowed):
 		return fmt.Errorf("%w: %s is left as it was", err, hosttext.Line(name, 80))
 	case err != nil || again == nil:
 		return err
 	}
-	l.tellOthers(con, name, again)
+	l.reportOthers(con, name, again)
 	switch s := again.Server; {
 	case s == nil && l.entry(name) == nil:
 		return nil // it never was in the file
@@ -94,12 +94,12 @@ func (l *Servers) reread(ctx context.Context, con screen.Screen, name string) er
 	case s.Err != nil:
 		return s.At(s.Err)
 	default:
-		return l.take(con, s)
+		return l.replaceEntry(con, s)
 	}
 }
 
-// take uses another entry of a server.
-func (l *Servers) take(con screen.Screen, s *config.Server) error {
+// replaceEntry uses another entry of a server.
+func (l *Servers) replaceEntry(con screen.Screen, s *config.Server) error {
 	if err := l.authorize(s); err != nil {
 		return err
 	}
@@ -128,8 +128,8 @@ func (l *Servers) take(con screen.Screen, s *config.Server) error {
 	return l.Adjust(l.Good)
 }
 
-// tellOthers names the servers that are new in the file, and those that it does not name any more.
-func (l *Servers) tellOthers(con screen.Screen, name string, again *setup.Again) {
+// reportOthers names the servers that are new in the file, and those that it does not name any more.
+func (l *Servers) reportOthers(con screen.Screen, name string, again *setup.Update) {
 	var came, went []string
 	for i := range again.All {
 		if s := &again.All[i]; s.Name != name && !s.Disabled && l.entry(s.Name) == nil {

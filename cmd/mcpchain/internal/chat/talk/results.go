@@ -124,19 +124,19 @@ func (s *Session) show(ctx context.Context, number string) error {
 	if text := string(others); text != "{}" && text != "" {
 		s.Screen.Note(screen.Faint, "%s", hosttext.Indent(hosttext.JSON(text)))
 	}
-	for _, line := range screen.Changes(changes) {
+	for _, line := range screen.DiffLines(changes) {
 		s.Screen.Note(line.Style, "%s", line.Text)
 	}
-	s.Screen.Note(screen.Plain, "%s, %s:", word, size(int64(len(r.text))))
+	s.Screen.Note(screen.Plain, "%s, %s:", word, formatSize(int64(len(r.text))))
 	if !s.Screen.Attended() {
 		s.Screen.Deliver(r.text)
 		return nil
 	}
-	return s.page(ctx, style, readable(r.text))
+	return s.page(ctx, style, indentJSON(r.text))
 }
 
-// readable is JSON with line breaks, and any other text as it is.
-func readable(text string) string {
+// indentJSON is JSON with line breaks, and any other text as it is.
+func indentJSON(text string) string {
 	var b bytes.Buffer
 	if trimmed := strings.TrimSpace(text); (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) && json.Indent(&b, []byte(trimmed), "", "  ") == nil {
 		return b.String()
@@ -162,7 +162,7 @@ func (s *Session) page(ctx context.Context, style screen.Style, text string) err
 		for len(lines) < rows && rest != "" {
 			var line string
 			line, rest = nextLine(rest)
-			lines = append(lines, wrap.Note(screen.Indented(line), columns)...)
+			lines = append(lines, wrap.Note(screen.Indent(line), columns)...)
 		}
 		s.Screen.Note(style, "%s", strings.Join(lines, "\n"))
 		if rest == "" {
@@ -195,7 +195,7 @@ func nextLine(text string) (line, rest string) {
 // resultNumbers complete the argument of /show.
 func (s *Session) resultNumbers(context.Context, string) (c screen.Completion) {
 	for i, r := range s.results.list() {
-		c.Items = add(c.Items, fmt.Sprint(i+1), r.tool+": "+hosttext.Line(r.text, 100), false)
+		c.Items = addItem(c.Items, fmt.Sprint(i+1), r.tool+": "+hosttext.Line(r.text, 100), false)
 	}
 	return c
 }

@@ -36,7 +36,7 @@ func (s *Session) save(_ context.Context, name string) error {
 	default:
 		return errors.New("want a file that ends with .md or .json")
 	}
-	f, err := os.OpenFile(home(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(expandHome(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s is there already; give another name", hosttext.Line(name, 200))
 	}
@@ -47,13 +47,13 @@ func (s *Session) save(_ context.Context, name string) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	s.Screen.Note(screen.Faint, "saved: %s, %s", hosttext.Line(name, 200), size(int64(len(text))))
+	s.Screen.Note(screen.Faint, "saved: %s, %s", hosttext.Line(name, 200), formatSize(int64(len(text))))
 	return nil
 }
 
 // savePaths complete the argument of /save.
 func (s *Session) savePaths(_ context.Context, typed string) screen.Completion {
-	return screen.Completion{Items: files(typed)}
+	return screen.Completion{Items: fileItems(typed)}
 }
 
 // markdownOf writes a conversation for people. Nothing in it controls a terminal.
@@ -90,11 +90,11 @@ func markdownPart(p run.Part) string {
 		}
 		text := fmt.Sprintf("**%s** of %s\n\n%s", word, p.Name, fenced("", p.Text))
 		for _, media := range p.Media {
-			text += fmt.Sprintf("\n\n(%s, %s)", media.MIMEType, size(int64(len(media.Data))))
+			text += fmt.Sprintf("\n\n(%s, %s)", media.MIMEType, formatSize(int64(len(media.Data))))
 		}
 		return text
 	case run.PartImage, run.PartAudio, run.PartFile:
-		return fmt.Sprintf("(%s, %s)", p.MIMEType, size(int64(len(p.Data))))
+		return fmt.Sprintf("(%s, %s)", p.MIMEType, formatSize(int64(len(p.Data))))
 	}
 	return ""
 }

@@ -170,7 +170,7 @@ func (s *Session) connect(ctx context.Context) error {
 	if names := (&Servers{Good: s.Servers.Good}).Names(); len(names) > 0 {
 		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
 	}
-	options := &adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout}, Patience: s.Servers.Patience, OnChange: s.changed}
+	options := &adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout}, Patience: s.Servers.Patience, OnChange: s.onChange}
 	if s.Servers.Lists != "" {
 		options.Lists = s.Servers.Lists
 	}
@@ -197,7 +197,7 @@ func (s *Session) connect(ctx context.Context) error {
 func (s *Session) reportServers(servers []adapter.ServerStatus) {
 	con, reached := s.Screen, 0
 	for _, server := range servers {
-		s.Trace.write(traced{Event: "server", Server: server.Name, Error: errorText(server.Err)})
+		s.Trace.write(traceLine{Event: "server", Server: server.Name, Error: errorText(server.Err)})
 		if errors.Is(server.Err, adapter.ErrConnecting) {
 			con.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
 			reached++
@@ -217,7 +217,7 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 		}
 	}
 	if reached == 0 {
-		s.Lacks.Unreachable.Store(int64(len(servers)))
+		s.Failures.Unreachable.Store(int64(len(servers)))
 	}
 }
 

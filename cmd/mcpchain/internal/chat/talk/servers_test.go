@@ -73,7 +73,7 @@ func (linked) Suggest(string) bool               { return false }
 func TestViewsAreDeclared(t *testing.T) {
 	for _, s := range []screen.Screen{linked{typist.New(t)}, typist.New(t), typist.Absent(t)} {
 		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}
-		if err := servers.Serve(person.New(s, false, nil, &person.Lacks{}), nil, s, 0, 0); err != nil {
+		if err := servers.Serve(person.New(s, false, nil, &person.Failures{}), nil, s, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		_, shows := s.(linked)

@@ -33,7 +33,7 @@ type Config struct {
 	Screen     screen.Screen
 	Interrupts *Interrupts
 	Person     *person.Person
-	Lacks      *person.Lacks
+	Failures      *person.Failures
 	Trace      *Trace // nil: none
 	Model      *Model
 	Models     *models.File // models for /model; nil: only those of the endpoint
@@ -55,7 +55,7 @@ type Session struct {
 	Config
 	tools  *adapter.Toolset
 	agent  *agent.Agent
-	skills []offered
+	skills []skillInfo
 	views  *views.Service // nil: they are not shown
 
 	shownInstructions map[string]string // the instructions of servers that the person has seen
@@ -157,8 +157,8 @@ func (s *Session) Talk(ctx context.Context) error {
 }
 
 func (s *Session) reportFailures() error {
-	s.Person.TellUnmet()
-	if s.Lacks.Report(s.Screen) {
+	s.Person.ReportUnused()
+	if s.Failures.Report(s.Screen) {
 		return ErrReported
 	}
 	return nil
@@ -206,7 +206,7 @@ func (s *Session) ask(ctx context.Context, text string) error {
 	}
 	ctx, done := s.Interrupts.turn(person.InTurn(ctx))
 	defer done()
-	message, err := s.attached(ctx, text)
+	message, err := s.questionMessage(ctx, text)
 	if err != nil {
 		return s.report(cmp.Or(context.Cause(ctx), err))
 	}
@@ -217,8 +217,8 @@ func (s *Session) ask(ctx context.Context, text string) error {
 // ErrReported, but does not report the end of the program.
 func (s *Session) askModel(ctx context.Context, question run.Message) error {
 	s.turnCount++
-	s.tell(&question)
-	s.Trace.write(traced{Event: "question", Turn: s.turnCount, Text: asked(question)})
+	s.attachViewContext(&question)
+	s.Trace.write(traceLine{Event: "question", Turn: s.turnCount, Text: questionText(question)})
 	return s.showTurn(ctx, []run.Message{question}, func(yield func(agent.Event, error) bool) {
 		s.runTurn(ctx, question)(yield)
 	})
@@ -244,10 +244,10 @@ func (s *Session) showTurn(ctx context.Context, said []run.Message, events iter.
 		switch e := e.(type) {
 		case *agent.ToolStart:
 			started[e.ID] = true
-			s.Lacks.Ran.Add(1)
+			s.Failures.Ran.Add(1)
 		case *agent.ToolEnd:
 			s.results.add(resultOf(e))
-			s.keepMedia(e)
+			s.saveResultMedia(e)
 			s.offerView(e)
 		case *agent.ModelStart:
 			s.turnCut++
@@ -274,7 +274,7 @@ func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, er
 	if cause := context.Cause(turn); cause != nil {
 		err = cause
 	}
-	s.Trace.write(traced{Event: "error", Turn: s.turnCount, Error: err.Error()})
+	s.Trace.write(traceLine{Event: "error", Turn: s.turnCount, Error: err.Error()})
 	note := "(no answer: the turn failed)"
 	if errors.Is(err, errInterrupted) {
 		note = "(no answer: the user interrupted the turn)"
@@ -302,11 +302,11 @@ func (s *Session) report(err error) error {
 
 // fail shows an error on one line.
 func (s *Session) fail(err error) {
-	s.Lacks.Failed.Add(1)
+	s.Failures.Failed.Add(1)
 	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
 		err = failed // without its context: the person knows that the model was asked
 	}
-	Fail(s.Screen, fmt.Errorf("%w%s", screen.Told(err), s.Model.hint(err)))
+	Fail(s.Screen, fmt.Errorf("%w%s", screen.Explain(err), s.Model.hint(err)))
 }
 
 // Fail shows an error on one line.

@@ -31,7 +31,7 @@ func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
 		if before := l.signIns[s.Name]; before != nil {
 			_ = before.Close() // of an earlier entry
 		}
-		l.signsIn(s.Name, t)
+		l.setSignIn(s.Name, t)
 		if err != nil && s.OAuth != nil { // else it is a server that cannot want a sign-in
 			return s.At(fmt.Errorf("sign in: %w", err))
 		}
@@ -52,8 +52,8 @@ func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
 	}
 }
 
-// signsIn notes how a server signs in, nil if it does not.
-func (l *Servers) signsIn(server string, t *oauth.Transport) {
+// setSignIn notes how a server signs in, nil if it does not.
+func (l *Servers) setSignIn(server string, t *oauth.Transport) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.signIns[server] = t; t == nil {
@@ -102,7 +102,7 @@ func (s *Session) signIn(ctx context.Context, name string) error {
 	if !present && i >= 0 {
 		return s.add(ctx, s.Servers.Good[i])
 	}
-	defer s.Servers.health.person(name)()
+	defer s.Servers.health.beginConnect(name)()
 	return s.tools.Refresh(ctx, name)
 }
 
@@ -124,7 +124,7 @@ func (s *Session) login(ctx context.Context, name string) error {
 	if err := s.signIn(ctx, name); err != nil {
 		return err
 	}
-	return s.joined(ctx, name, "you are signed in to")
+	return s.afterConnect(ctx, name, "you are signed in to")
 }
 
 // logout is a command: it forgets the token of a server, and leaves the server.

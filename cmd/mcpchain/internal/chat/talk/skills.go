@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
 
-// offered is a skill that the model may load.
-type offered struct{ server, name, about string }
+// skillInfo is a skill that the model may load.
+type skillInfo struct{ server, name, about string }
 
 // openSkills lists the skills of servers for the model. A server whose list cannot be read is
 // left out.
@@ -21,9 +21,9 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 	if s.NoInstructions {
 		return nil, nil
 	}
-	clients := s.clients()
+	clients := s.openClients()
 	note := &skillset.Options{Allow: func(server string, skill *skills.Skill) bool {
-		s.skills = append(s.skills, offered{server, skill.Name, skill.Description})
+		s.skills = append(s.skills, skillInfo{server, skill.Name, skill.Description})
 		return true
 	}}
 	set, err := skillset.Open(ctx, clients, note)
@@ -58,7 +58,7 @@ func (s *Session) sources(set *skillset.Set) []adapter.Source {
 // listSkills is /skills.
 func (s *Session) listSkills(context.Context, string) error {
 	for _, skill := range s.skills {
-		s.item(skill.name, skill.server, skill.about)
+		s.listItem(skill.name, skill.server, skill.about)
 	}
 	if len(s.skills) == 0 {
 		s.Screen.List(screen.Faint, "no server offers skills to the model")

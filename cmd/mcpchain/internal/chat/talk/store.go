@@ -97,7 +97,7 @@ func (s *Session) cancelTurn(note run.Message) {
 func (s *Session) undo(context.Context, string) error {
 	for i := len(s.history) - 1; i >= 0; i-- {
 		if s.history[i].Role == run.RoleUser {
-			s.Screen.Note(screen.Faint, "forgotten: %s", hosttext.Line(asked(s.history[i]), 200))
+			s.Screen.Note(screen.Faint, "forgotten: %s", hosttext.Line(questionText(s.history[i]), 200))
 			s.branch(s.history[:i:i])
 			return nil
 		}
@@ -196,7 +196,7 @@ func (s *Session) conversationNumber(ctx context.Context, number string) (run.He
 func firstQuestion(history []run.Message) string {
 	for _, m := range history {
 		if m.Role == run.RoleUser {
-			return asked(m)
+			return questionText(m)
 		}
 	}
 	return "(no question)"
@@ -248,7 +248,7 @@ func (s *Session) resume(ctx context.Context, number string) error {
 func (s *Session) recall(state *ledger.State) {
 	for i := len(state.History) - 1; i >= 0; i-- {
 		if m := state.History[i]; m.Role == run.RoleUser {
-			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(asked(m), 500))
+			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(questionText(m), 500))
 			break
 		}
 	}

@@ -25,11 +25,11 @@ func (s *Session) listTools(_ context.Context, pattern string) error {
 	count, all := 0, 0
 	for _, server := range s.tools.Servers() {
 		for _, t := range server.Tools {
-			if all++; !fits(t, pattern) {
+			if all++; !matches(t, pattern) {
 				continue
 			}
 			count++
-			s.item(t.Name(), server.Name, t.Definition().Description)
+			s.listItem(t.Name(), server.Name, t.Definition().Description)
 		}
 	}
 	switch {
@@ -41,9 +41,9 @@ func (s *Session) listTools(_ context.Context, pattern string) error {
 	return nil
 }
 
-// fits reports whether a pattern is in the name of a tool, or with * and ? is the whole name, or
+// matches reports whether a pattern is in the name of a tool, or with * and ? is the whole name, or
 // is the name of its server.
-func fits(t *adapter.Tool, pattern string) bool {
+func matches(t *adapter.Tool, pattern string) bool {
 	pattern = strings.ToLower(pattern)
 	if strings.ToLower(t.Server()) == pattern {
 		return true
@@ -118,7 +118,7 @@ func (s *Session) findTool(argument string) (*adapter.Tool, error) {
 func (s *Session) toolNames(context.Context, string) (c screen.Completion) {
 	for _, server := range s.tools.Servers() {
 		for _, t := range server.Tools {
-			c.Items = add(c.Items, t.Name(), server.Name+": "+t.Definition().Description, false)
+			c.Items = addItem(c.Items, t.Name(), server.Name+": "+t.Definition().Description, false)
 		}
 	}
 	slices.SortFunc(c.Items, func(a, b screen.Item) int { return cmp.Compare(a.Text, b.Text) })

@@ -19,10 +19,10 @@ type Trace struct {
 	err  error // the first failure to write
 }
 
-// traced is a line of the file. Event is one of server, question, model_call,
+// traceLine is a line of the file. Event is one of server, question, model_call,
 // approval, tool_start, progress, tool_end, view_call, sampling, elicitation, server_lost,
 // answer and error.
-type traced struct {
+type traceLine struct {
 	Event string    `json:"event"`
 	Time  time.Time `json:"time"`
 	Turn  int       `json:"turn,omitempty"` // of the conversation, from 1
@@ -65,7 +65,7 @@ func OpenTrace(path string) (*Trace, error) {
 	return &Trace{file: f}, nil
 }
 
-func (t *Trace) write(r traced) {
+func (t *Trace) write(r traceLine) {
 	if t == nil {
 		return
 	}
@@ -102,16 +102,16 @@ func (t *Trace) event(turn int, e agent.Event) {
 	if t == nil {
 		return
 	}
-	if r, ok := recordOf(e); ok {
+	if r, ok := traceOf(e); ok {
 		r.Turn = turn
 		t.write(r)
 	}
 }
 
-func recordOf(e agent.Event) (traced, bool) {
+func traceOf(e agent.Event) (traceLine, bool) {
 	switch e := e.(type) {
 	case *agent.ModelEnd:
-		r := traced{
+		r := traceLine{
 			Event: "model_call", Model: e.Model, Text: e.Text, Stop: e.StopReason,
 			Input: int(e.Usage.Input), Output: int(e.Usage.Output), Duration: ms(e.Duration),
 		}
@@ -120,30 +120,30 @@ func recordOf(e agent.Event) (traced, bool) {
 		}
 		return r, true
 	case *agent.ApprovalDecided:
-		r := callRecord("approval", &e.Call)
+		r := callLine("approval", &e.Call)
 		r.Action, r.Text, r.Duration = "deny", e.Decision.Reason, ms(e.Duration)
 		if e.Decision.Allow {
 			r.Action = "allow"
 		}
 		return r, true
 	case *agent.ToolStart:
-		return callRecord("tool_start", &e.Call), true
+		return callLine("tool_start", &e.Call), true
 	case *agent.ToolProgress:
-		r := callRecord("progress", &e.Call)
+		r := callLine("progress", &e.Call)
 		r.Arguments = nil
 		r.Progress, r.Total, r.Message = &e.Progress.Progress, e.Progress.Total, e.Progress.Message
 		return r, true
 	case *agent.ToolEnd:
-		r := callRecord("tool_end", &e.Call)
+		r := callLine("tool_end", &e.Call)
 		r.Arguments = nil
 		r.Text, r.IsError, r.Media, r.Duration = e.Result.Text, e.Result.IsError, len(e.Result.Media), ms(e.Duration)
 		r.Error = errorText(e.Result.Err)
 		return r, true
 	case *agent.ReplyEnd: // of a question that the run keeps
 		if e.Question.Elicit == nil {
-			return traced{}, false
+			return traceLine{}, false
 		}
-		r := traced{Event: "elicitation", Server: e.Question.Server, Tool: e.Question.Tool, ID: e.Question.Call}
+		r := traceLine{Event: "elicitation", Server: e.Question.Server, Tool: e.Question.Tool, ID: e.Question.Call}
 		r.Message, r.Error, r.Duration = e.Question.Elicit.Message, errorText(e.Err), ms(e.Duration)
 		if e.Reply != nil {
 			if result, err := e.Question.Elicited(*e.Reply); err == nil {
@@ -152,31 +152,31 @@ func recordOf(e agent.Event) (traced, bool) {
 		}
 		return r, true
 	case *agent.ElicitationEnd:
-		r := askedRecord("elicitation", e.Server, e.Call)
+		r := requestLine("elicitation", e.Server, e.Call)
 		r.Message, r.Error, r.Duration = e.Params.Message, errorText(e.Err), ms(e.Duration)
 		if e.Result != nil {
 			r.Action, r.Content = e.Result.Action, e.Result.Content
 		}
 		return r, true
 	case *agent.SamplingEnd:
-		r := askedRecord("sampling", e.Server, e.Call)
+		r := requestLine("sampling", e.Server, e.Call)
 		r.Message, r.Error, r.Duration = screen.MessagesText(e.Params.Messages), errorText(e.Err), ms(e.Duration)
 		if e.Result != nil {
 			r.Model, r.Stop, r.Text = e.Result.Model, e.Result.StopReason, screen.ContentText(e.Result.Content)
 		}
 		return r, true
 	case *agent.ServerLost:
-		return traced{Event: "server_lost", Server: e.Server, Error: errorText(e.Err)}, true
+		return traceLine{Event: "server_lost", Server: e.Server, Error: errorText(e.Err)}, true
 	case *agent.Output:
-		return traced{Event: "answer", Text: e.Text, Stop: string(e.StopReason)}, true
+		return traceLine{Event: "answer", Text: e.Text, Stop: string(e.StopReason)}, true
 	}
-	return traced{}, false
+	return traceLine{}, false
 }
 
-// callRecord begins the record of a tool call. Arguments that are not JSON are
+// callLine begins the record of a tool call. Arguments that are not JSON are
 // kept as a string.
-func callRecord(event string, c *agent.Call) traced {
-	r := traced{Event: event, Server: c.Server, Tool: c.Tool, ID: c.ID, Arguments: c.Arguments}
+func callLine(event string, c *agent.Call) traceLine {
+	r := traceLine{Event: event, Server: c.Server, Tool: c.Tool, ID: c.ID, Arguments: c.Arguments}
 	if r.Tool == "" {
 		r.Tool = c.Name
 	}
@@ -186,12 +186,12 @@ func callRecord(event string, c *agent.Call) traced {
 	return r
 }
 
-// askedRecord begins the record of a server's request, with its call if known.
-func askedRecord(event, server string, c *agent.Call) traced {
+// requestLine begins the record of a server's request, with its call if known.
+func requestLine(event, server string, c *agent.Call) traceLine {
 	if c == nil {
-		return traced{Event: event, Server: server}
+		return traceLine{Event: event, Server: server}
 	}
-	r := callRecord(event, c)
+	r := callLine(event, c)
 	r.Server, r.Arguments = server, nil
 	return r
 }

@@ -19,8 +19,8 @@ func (s *Session) usage(ctx context.Context, _ string) error {
 			turn, sum = state.Spent.Since(state.Before), state.Spent
 		}
 	}
-	s.Screen.List(screen.Plain, "the last turn:    %s", spent(turn, s.turnCut))
-	s.Screen.List(screen.Plain, "the conversation: %s", spent(sum, s.totalCut))
+	s.Screen.List(screen.Plain, "the last turn:    %s", formatSpent(turn, s.turnCut))
+	s.Screen.List(screen.Plain, "the conversation: %s", formatSpent(sum, s.totalCut))
 	if _, known := cost.PriceOf(s.Prices, s.Model.Name()); !known && s.Model.url() != "" {
 		s.Screen.List(screen.Faint, "the price of %s is not known; -prices names a file with prices", s.Model.Name())
 	}
@@ -32,8 +32,8 @@ func (s *Session) forgetUsage(before run.Spent) {
 	s.turnSpent, s.totalSpent, s.turnCut, s.totalCut, s.window = run.Spent{}, before, 0, 0, nil
 }
 
-// spent says what was used. Cut counts calls of the model that did not end, so that their tokens are not known.
-func spent(u run.Spent, cut int) string {
+// formatSpent says what was used. Cut counts calls of the model that did not end, so that their tokens are not known.
+func formatSpent(u run.Spent, cut int) string {
 	text := fmt.Sprintf("%s, %d tokens in, %d out", screen.Plural(u.Turns, "model call"), u.Input, u.Output)
 	var parts []string
 	if u.Cached > 0 {

@@ -46,7 +46,7 @@ func (s *Session) viewCalls(c *views.Call) {
 
 // viewCalled shows what came of it.
 func (s *Session) viewCalled(c *views.Call) {
-	r := traced{Event: "view_call", Server: c.Server, Tool: c.Tool, Error: errorText(c.Err), Duration: ms(c.Took)}
+	r := traceLine{Event: "view_call", Server: c.Server, Tool: c.Tool, Error: errorText(c.Err), Duration: ms(c.Took)}
 	if json.Valid(c.Arguments) {
 		r.Arguments = c.Arguments
 	}
@@ -62,14 +62,14 @@ func (s *Session) viewCalled(c *views.Call) {
 	s.Screen.Note(style, "%s %s %s: %s", mark, c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(text, screen.MaxResult))
 }
 
-// tell adds to a question what views want the model to know.
-func (s *Session) tell(m *run.Message) {
+// attachViewContext adds to a question what views want the model to know.
+func (s *Session) attachViewContext(m *run.Message) {
 	if s.views == nil {
 		return
 	}
 	for _, words := range s.views.Told() {
-		text := "\n\n" + viewframe.From(words.Server) + fenced("", screen.Typed(words.Text))
+		text := "\n\n" + viewframe.From(words.Server) + fenced("", screen.CleanInput(words.Text))
 		m.Parts = append(m.Parts, run.Part{Type: run.PartText, Text: text})
-		s.Screen.Note(screen.Faint, "attached: what a view of %s says, %s", words.Server, size(int64(len(words.Text))))
+		s.Screen.Note(screen.Faint, "attached: what a view of %s says, %s", words.Server, formatSize(int64(len(words.Text))))
 	}
 }

@@ -65,7 +65,7 @@ func (t *Terminal) Choose(ctx context.Context, q *screen.Choice) (byte, error) {
 
 func (t *Terminal) choose(ctx context.Context, q *screen.Choice) (byte, error) {
 	t.present(q)
-	d := &choice{paint: t.paint, question: q, done: make(chan struct{})}
+	d := &choiceDialog{paint: t.paint, question: q, done: make(chan struct{})}
 	if err := t.ask(ctx, d, d.done); err != nil {
 		return 0, err
 	}
@@ -96,8 +96,8 @@ func (t *Terminal) present(q *screen.Choice) {
 	}
 }
 
-// choice is a question with a few answers, each with a key.
-type choice struct {
+// choiceDialog is a question with a few answers, each with a key.
+type choiceDialog struct {
 	paint    screen.Paint
 	question *screen.Choice
 	key      byte
@@ -105,11 +105,11 @@ type choice struct {
 	done     chan struct{}
 }
 
-func (c *choice) init(int, int) tea.Cmd { return nil }
-func (c *choice) clear() bool           { return false }
-func (c *choice) answered() bool        { return c.key != 0 }
+func (c *choiceDialog) init(int, int) tea.Cmd { return nil }
+func (c *choiceDialog) clear() bool           { return false }
+func (c *choiceDialog) answered() bool        { return c.key != 0 }
 
-func (c *choice) update(msg tea.Msg) tea.Cmd {
+func (c *choiceDialog) update(msg tea.Msg) tea.Cmd {
 	k, ok := msg.(tea.KeyPressMsg)
 	if !ok || c.key != 0 {
 		return nil
@@ -123,7 +123,7 @@ func (c *choice) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-func (c *choice) view(width int, ready bool) (string, *tea.Cursor) {
+func (c *choiceDialog) view(width int, ready bool) (string, *tea.Cursor) {
 	question := c.paint.Text(screen.Warn, hosttext.Line(c.question.Question, maxPrompt))
 	if !ready {
 		return question + " …", nil
@@ -149,12 +149,12 @@ func (t *Terminal) Await(ctx context.Context, what string) error {
 		return err
 	}
 	defer unlock()
-	d := &waiting{paint: t.paint, what: what, since: time.Now(), done: make(chan struct{})}
+	d := &waitDialog{paint: t.paint, what: what, since: time.Now(), done: make(chan struct{})}
 	return t.ask(ctx, d, d.done)
 }
 
-// waiting waits for the person, with a clock.
-type waiting struct {
+// waitDialog waits for the person, with a clock.
+type waitDialog struct {
 	paint screen.Paint
 	what  string
 	since time.Time
@@ -162,11 +162,11 @@ type waiting struct {
 	done  chan struct{}
 }
 
-func (w *waiting) init(int, int) tea.Cmd { return nil }
-func (w *waiting) clear() bool           { return false }
-func (w *waiting) answered() bool        { return w.over }
+func (w *waitDialog) init(int, int) tea.Cmd { return nil }
+func (w *waitDialog) clear() bool           { return false }
+func (w *waitDialog) answered() bool        { return w.over }
 
-func (w *waiting) update(msg tea.Msg) tea.Cmd {
+func (w *waitDialog) update(msg tea.Msg) tea.Cmd {
 	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "enter" && !w.over {
 		w.over = true
 		close(w.done)
@@ -174,8 +174,8 @@ func (w *waiting) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-func (w *waiting) view(width int, _ bool) (string, *tea.Cursor) {
-	text := fmt.Sprintf("waiting for %s (%s; Enter = done, Ctrl-C = stop)", hosttext.Line(w.what, 100), seconds(time.Since(w.since)))
+func (w *waitDialog) view(width int, _ bool) (string, *tea.Cursor) {
+	text := fmt.Sprintf("waiting for %s (%s; Enter = done, Ctrl-C = stop)", hosttext.Line(w.what, 100), formatSeconds(time.Since(w.since)))
 	text = ansi.Wordwrap(text, max(20, width-1), "")
 	last := text[strings.LastIndexByte(text, '\n')+1:]
 	return w.paint.Text(screen.Warn, text), tea.NewCursor(ansi.StringWidth(last), strings.Count(text, "\n"))

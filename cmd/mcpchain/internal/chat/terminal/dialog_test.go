@@ -12,10 +12,10 @@ import (
 func TestNamesInQuestions(t *testing.T) {
 	const name = "x\x1b[8m\u202e"
 	for what, d := range map[string]dialog{
-		"choice":  &choice{question: finalChoice(&screen.Form{Server: name}, true)},
-		"text":    newWriting(screen.Paint{}, &screen.Draft{Prompt: name}),
-		"secret":  newSecret(screen.Paint{}, name),
-		"waiting": &waiting{what: name},
+		"choice":  &choiceDialog{question: finalChoice(&screen.Form{Server: name}, true)},
+		"text":    newTextDialog(screen.Paint{}, &screen.Draft{Prompt: name}),
+		"secret":  newSecretDialog(screen.Paint{}, name),
+		"waiting": &waitDialog{what: name},
 	} {
 		d.init(80, 24)
 		for _, ready := range []bool{false, true} {

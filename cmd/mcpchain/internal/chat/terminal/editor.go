@@ -27,7 +27,7 @@ type editor struct {
 	history        *history
 	search         search
 	menu           menu
-	externalEditor own
+	externalEditor externalEditor
 	width          int
 	ready          *bool // a text can be entered
 }
@@ -114,7 +114,7 @@ func (e *editor) continueLine() bool {
 
 func (e *editor) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case writtenMsg:
+	case editedMsg:
 		e.set(strings.TrimRight(msg.text, "\n"))
 		return nil
 	case completedMsg:
@@ -195,7 +195,7 @@ func (e *editor) completed(msg completedMsg) {
 		e.choose(e.menu.items[0])
 	case n > 1:
 		part := msg.before[msg.completion.From:]
-		if all := common(e.menu.items); len(all) > len(part) && strings.HasPrefix(all, part) {
+		if all := commonPrefix(e.menu.items); len(all) > len(part) && strings.HasPrefix(all, part) {
 			e.area.InsertString(all[len(part):])
 			e.menu.narrow(e.textBeforeCursor())
 		}

@@ -16,7 +16,7 @@ import (
 // A note that is printed beside it must not take away why nothing was written.
 func TestEditorThatDoesNotStart(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
-	cmd := m.update(writtenMsg{err: errors.New("executable file not found")})
+	cmd := m.update(editedMsg{err: errors.New("executable file not found")})
 	if cmd == nil {
 		t.Fatal("nothing is printed")
 	}
@@ -29,7 +29,7 @@ func TestEditorThatDoesNotStart(t *testing.T) {
 func TestTextUnderTheList(t *testing.T) {
 	for name, replace := range map[string]tea.Msg{
 		"the history": tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl},
-		"an editor":   writtenMsg{text: "hi\n"},
+		"an editor":   editedMsg{text: "hi\n"},
 	} {
 		e := newEditor(screen.Paint{}, "", func() screen.Completer {
 			return func(context.Context, string) screen.Completion {
@@ -73,7 +73,7 @@ func TestEscWithCtrlC(t *testing.T) {
 // Ctrl-C behind Esc does not wait for the moment that Esc begins at a question.
 func TestEscWithCtrlCAtAQuestion(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
-	m.update(askMsg{&waiting{done: make(chan struct{})}})
+	m.update(askMsg{&waitDialog{done: make(chan struct{})}})
 	cmd := m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
 	if all, ok := cmd().(tea.BatchMsg); !ok || len(all) != 2 {
 		t.Errorf("got %T, want two commands at once", cmd())
@@ -88,7 +88,7 @@ func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
 	if m.editor.search.text != "@" {
 		t.Errorf("AltGr with q: got a search %v for %q", m.editor.search.on, m.editor.search.text)
 	}
-	d := newForm(&screen.Form{Server: "s", Fields: []*forms.Field{{Name: "mail", Kind: forms.KindString}}, Values: map[string]any{}}, nil)
+	d := newFormDialog(&screen.Form{Server: "s", Fields: []*forms.Field{{Name: "mail", Kind: forms.KindString}}, Values: map[string]any{}}, nil)
 	m.update(askMsg{d})
 	m.quiet.past = true
 	m.update(tea.KeyPressMsg{Code: tea.KeyLeft, Mod: tea.ModCtrl | tea.ModAlt})

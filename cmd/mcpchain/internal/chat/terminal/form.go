@@ -35,7 +35,7 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 	for _, mistake := range f.Mistakes {
 		t.Note(screen.Warn, "  %v", mistake)
 	}
-	var d *form
+	var d *formDialog
 	for {
 		if len(f.Fields) > 0 {
 			d = d.reopened(f)
@@ -70,8 +70,8 @@ func finalChoice(f *screen.Form, complete bool) *screen.Choice {
 	}
 }
 
-// form asks for the fields of a form. The values are stored in the form when all are valid.
-type form struct {
+// formDialog asks for the fields of a form. The values are stored in the form when all are valid.
+type formDialog struct {
 	huh    *huh.Form
 	form   *screen.Form
 	inputs []*input
@@ -91,20 +91,20 @@ type input struct {
 
 // reopened returns the form for another attempt, with all that was typed. A form that was left with Esc continues
 // where it was; a completed one starts at the first field. d is nil for the first attempt.
-func (d *form) reopened(f *screen.Form) *form {
+func (d *formDialog) reopened(f *screen.Form) *formDialog {
 	switch {
 	case d == nil:
-		return newForm(f, nil)
+		return newFormDialog(f, nil)
 	case !d.left:
-		return newForm(f, d.inputs)
+		return newFormDialog(f, d.inputs)
 	}
 	d.left, d.over, d.done = false, false, make(chan struct{})
 	return d
 }
 
-// newForm returns a form with the values of before, nil for the first attempt.
-func newForm(f *screen.Form, before []*input) *form {
-	d := &form{form: f, done: make(chan struct{})}
+// newFormDialog returns a form with the values of before, nil for the first attempt.
+func newFormDialog(f *screen.Form, before []*input) *formDialog {
+	d := &formDialog{form: f, done: make(chan struct{})}
 	var groups []*huh.Group
 	for fields := range slices.Chunk(f.Fields, fieldsAtOnce) {
 		var shown []huh.Field
@@ -150,7 +150,7 @@ func (in *input) setInitial(f *screen.Form) {
 			in.text = noChoice
 		}
 	default:
-		in.text = screen.Display(in.field, value)
+		in.text = screen.FormatValue(in.field, value)
 	}
 }
 
@@ -210,7 +210,7 @@ func (in *input) value() (any, error) {
 	case strings.TrimSpace(in.text) == "" && !in.field.Required:
 		return nil, nil // Parse would take the default, which the person has cleared
 	}
-	return in.field.Parse(screen.Typed(in.text))
+	return in.field.Parse(screen.CleanInput(in.text))
 }
 
 // validate checks a field and shows a mistake beside it. about is the text beside a valid field.
@@ -229,17 +229,17 @@ func (in *input) check() error {
 	if err == nil {
 		return nil
 	}
-	return errors.New(screen.Wrong(in.field, err))
+	return errors.New(screen.FieldProblem(in.field, err))
 }
 
-func (d *form) init(width, height int) tea.Cmd {
+func (d *formDialog) init(width, height int) tea.Cmd {
 	return tea.Batch(d.huh.Init(), d.update(tea.WindowSizeMsg{Width: width, Height: height}))
 }
 
-func (d *form) answered() bool { return d.over }
+func (d *formDialog) answered() bool { return d.over }
 
 // clear empties the text of the field that has the keyboard.
-func (d *form) clear() bool {
+func (d *formDialog) clear() bool {
 	for _, in := range d.inputs {
 		if f, ok := d.huh.GetFocusedField().(*huh.Input); ok && in.text != "" && f.GetValue() == in.text && len(optionsOf(in.field)) == 0 {
 			in.text = ""
@@ -250,7 +250,7 @@ func (d *form) clear() bool {
 	return false
 }
 
-func (d *form) update(msg tea.Msg) tea.Cmd {
+func (d *formDialog) update(msg tea.Msg) tea.Cmd {
 	if d.over {
 		return nil
 	}
@@ -272,7 +272,7 @@ func (d *form) update(msg tea.Msg) tea.Cmd {
 
 // forward passes a message to the library. In the library a key leaves a field by a later message; here
 // it leaves at once, so that the next key goes to the next field.
-func (d *form) forward(msg tea.Msg) tea.Cmd {
+func (d *formDialog) forward(msg tea.Msg) tea.Cmd {
 	field := d.huh.GetFocusedField()
 	filter, ok := field.(interface{ GetFiltering() bool })
 	filtering := ok && filter.GetFiltering()
@@ -295,7 +295,7 @@ func (d *form) forward(msg tea.Msg) tea.Cmd {
 }
 
 // storeValues stores the values in the form.
-func (d *form) storeValues() {
+func (d *formDialog) storeValues() {
 	for _, in := range d.inputs {
 		delete(d.form.Values, in.field.Name)
 		if value, err := in.value(); err == nil && value != nil {
@@ -304,12 +304,12 @@ func (d *form) storeValues() {
 	}
 }
 
-func (d *form) end() {
+func (d *formDialog) end() {
 	d.over = true
 	close(d.done)
 }
 
-func (d *form) view(_ int, ready bool) (string, *tea.Cursor) {
+func (d *formDialog) view(_ int, ready bool) (string, *tea.Cursor) {
 	if !ready {
 		return strings.TrimRight(d.huh.View(), "\n ") + "\n…", nil
 	}

@@ -7,10 +7,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// height keeps frames from becoming shorter at once. The renderer loses its place if the
+// frameHeight keeps frames from becoming shorter at once. The renderer loses its place if the
 // cursor stands in a row that the next frame does not have; so a shorter frame is first
 // drawn with blank rows below it, and these go when it was written.
-type height struct {
+type frameHeight struct {
 	written func() int64 // frames
 
 	mu      sync.Mutex // guards the fields below
@@ -25,8 +25,8 @@ type height struct {
 
 type settleMsg struct{}
 
-// of is the rows to draw for so many that are needed.
-func (h *height) of(needed int) int {
+// grow is the rows to draw for so many that are needed.
+func (h *frameHeight) grow(needed int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.rows = max(h.rows, needed)
@@ -34,7 +34,7 @@ func (h *height) of(needed int) int {
 }
 
 // settle has the blank rows go later, if there are any.
-func (h *height) settle(needed int) tea.Cmd {
+func (h *frameHeight) settle(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if needed < h.needed {
@@ -45,26 +45,26 @@ func (h *height) settle(needed int) tea.Cmd {
 		return nil
 	}
 	h.settles = true
-	return later()
+	return settleLater()
 }
 
 // settled takes the end of a wait. The blank rows go one wait after the frame was written: a
 // frame that was being written at the time of the change counts for nothing.
-func (h *height) settled(needed int) tea.Cmd {
+func (h *frameHeight) settled(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	written := h.written()
 	if !h.drawn {
 		h.drawn = written != h.since
-		return later()
+		return settleLater()
 	}
 	h.before, h.cut = h.rows, written
 	h.settles, h.rows, h.needed = false, needed, needed
 	return nil
 }
 
-// taken is how many rows the terminal may have of the frame, and how many of them will go.
-func (h *height) taken() (rows, blank int) {
+// occupied is how many rows the terminal may have of the frame, and how many of them will go.
+func (h *frameHeight) occupied() (rows, blank int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	rows = max(h.rows, h.needed)
@@ -74,13 +74,13 @@ func (h *height) taken() (rows, blank int) {
 	return rows, rows - h.needed
 }
 
-func later() tea.Cmd {
+func settleLater() tea.Cmd {
 	return tea.Tick(20*time.Millisecond, func(time.Time) tea.Msg { return settleMsg{} })
 }
 
 const (
 	maxBlank = 2                      // rows that may stay blank below what is printed
-	settling = 500 * time.Millisecond // the longest wait for more of them to go
+	maxSettle = 500 * time.Millisecond // the longest wait for more of them to go
 )
 
 // room is how many rows can be printed at once. What is printed goes above the frame: instead of the blank rows that
@@ -89,9 +89,9 @@ const (
 func (t *Terminal) room() int {
 	t.send(passMsg{}) // when it is taken, all before it is done
 	rows := 0
-	for begin := time.Now(); time.Since(begin) < settling; {
+	for begin := time.Now(); time.Since(begin) < maxSettle; {
 		blank := 0
-		if rows, blank = t.frame.taken(); blank <= maxBlank {
+		if rows, blank = t.frame.occupied(); blank <= maxBlank {
 			break
 		}
 		select {

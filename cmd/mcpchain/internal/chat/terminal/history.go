@@ -51,7 +51,7 @@ func readEntries(path string) (entries []string) {
 	for lines.Scan() {
 		var text string
 		if json.Unmarshal(lines.Bytes(), &text) == nil && text != "" {
-			entries = append(entries, screen.Typed(text))
+			entries = append(entries, screen.CleanInput(text))
 		}
 	}
 	return entries

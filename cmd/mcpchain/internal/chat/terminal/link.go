@@ -17,8 +17,8 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 	t.endAnswerLocked()
 	text = "  " + hosttext.Line(text, maxPrompt)
 	shown := t.paint.Text(screen.Person, hosttext.Line(address, maxAddress))
-	if t.paint.Colours() && linksByName(os.Getenv("TERM")) {
-		shown = linked(shown, address)
+	if t.paint.Colours() && supportsLinks(os.Getenv("TERM")) {
+		shown = hyperlink(shown, address)
 	}
 	if ansi.StringWidth(text)+1+ansi.StringWidth(shown) < t.columns() {
 		t.printLocked([]string{t.paint.Text(style, text) + " " + shown})
@@ -28,17 +28,17 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 	t.printLocked([]string{"    " + shown})
 }
 
-// linked is a text with a link to an address (OSC 8); nothing in the address ends the sequence.
-func linked(shown, address string) string {
+// hyperlink is a text with a link to an address (OSC 8); nothing in the address ends the sequence.
+func hyperlink(shown, address string) string {
 	return ansi.SetHyperlink(hosttext.Line(address, maxAddress)) + shown + ansi.ResetHyperlink()
 }
 
 // maxAddress bounds a shown address, in characters.
 const maxAddress = 2000
 
-// linksByName reports whether a terminal of that name takes a link (OSC 8): it is not known that it
+// supportsLinks reports whether a terminal of that name takes a link (OSC 8): it is not known that it
 // prints one.
-func linksByName(term string) bool {
+func supportsLinks(term string) bool {
 	return term != "linux" && !strings.HasPrefix(term, "vt") && !strings.HasPrefix(term, "screen")
 }
 

@@ -13,7 +13,7 @@ func TestLinked(t *testing.T) {
 		"http://a/\x07\x1b]0;owned\x07\u202e": "http://a/\\x07\\x1b]0;owned\\x07\\u202e\x07",
 		strings.Repeat("a", 3000):             strings.Repeat("a", maxAddress-1) + "…\x07",
 	} {
-		if got := linked("x", address); got != begin+want+end {
+		if got := hyperlink("x", address); got != begin+want+end {
 			t.Errorf("got %q, want %q", got, begin+want+end)
 		}
 	}
@@ -22,7 +22,7 @@ func TestLinked(t *testing.T) {
 // Terminals that print what they do not know get no link.
 func TestLinksByName(t *testing.T) {
 	for name, want := range map[string]bool{"xterm-256color": true, "xterm-kitty": true, "linux": false, "vt100": false, "screen.xterm": false} {
-		if got := linksByName(name); got != want {
+		if got := supportsLinks(name); got != want {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}

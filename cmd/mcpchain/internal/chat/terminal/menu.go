@@ -126,8 +126,8 @@ func (m *menu) move(by int) {
 	}
 }
 
-// common is what all items begin with, in bytes of the first one.
-func common(items []screen.Item) string {
+// commonPrefix is what all items begin with, in bytes of the first one.
+func commonPrefix(items []screen.Item) string {
 	prefix := items[0].Text
 	for _, item := range items[1:] {
 		for !strings.HasPrefix(item.Text, prefix) {

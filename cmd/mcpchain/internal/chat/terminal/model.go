@@ -48,12 +48,12 @@ type model struct {
 	status status
 	dialog dialog // nil: the person edits
 	quiet  quiet
-	answer answer // of the terminal, so far
+	capabilities capabilities // of the terminal, so far
 }
 
 func newModel(t *Terminal, o Options) *model {
 	m := &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t.paint, o.History, t.completer, t.requests)}
-	m.editor.externalEditor = own{t.ctx, o.In, o.Out}
+	m.editor.externalEditor = externalEditor{t.ctx, o.In, o.Out}
 	return m
 }
 
@@ -115,7 +115,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 	case quietMsg:
 		m.quiet.over(msg)
-	case writtenMsg:
+	case editedMsg:
 		if msg.err != nil {
 			text := hosttext.Line(fmt.Sprintf("nothing was written: %v; $EDITOR names the editor", msg.err), 200)
 			return tea.Println(strings.Join(m.terminal.noteLines(screen.Fail, text), "\n"))
@@ -126,7 +126,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		return m.typed(msg)
 	case uv.CellSizeEvent, uv.PrimaryDeviceAttributesEvent:
-		m.answered(msg)
+		m.noteCapabilities(msg)
 	default:
 		if m.dialog != nil {
 			return m.toDialog(msg)
@@ -175,7 +175,7 @@ func (m *model) typed(msg tea.Msg) tea.Cmd {
 		if k, ok := msg.(tea.KeyPressMsg); ok && (k.String() == "enter" || k.String() == "ctrl+d") {
 			return m.quiet.begin()
 		}
-		if _, hidden := m.dialog.(*secret); hidden {
+		if _, hidden := m.dialog.(*secretDialog); hidden {
 			return m.quiet.begin() // it must not stand in the editor
 		}
 		return tea.Batch(m.editor.update(msg), m.quiet.begin())
@@ -221,7 +221,7 @@ func (m *model) toDialog(msg tea.Msg) tea.Cmd {
 // View implements [tea.Model].
 func (m *model) View() tea.View {
 	lines, cursor := m.lines()
-	for rows := m.terminal.frame.of(len(lines)); len(lines) < rows; {
+	for rows := m.terminal.frame.grow(len(lines)); len(lines) < rows; {
 		lines = append(lines, "")
 	}
 	v := tea.NewView(strings.Join(lines, "\n"))

@@ -20,10 +20,10 @@ const (
 	tabStop  = 8
 )
 
-// fit puts stand-ins for tabs into a line. It avoids lines that fill their last row: the renderer
+// fitLine puts stand-ins for tabs into a line. It avoids lines that fill their last row: the renderer
 // counts a row too many for them, and then clears the rest of the row, with which a terminal clears
 // the last column.
-func fit(line string, width int) string {
+func fitLine(line string, width int) string {
 	if strings.Contains(line, "\t") {
 		var b strings.Builder
 		column := 0

@@ -22,7 +22,7 @@ func TestTabs(t *testing.T) {
 		strings.Repeat("x", 80):         {81, strings.Repeat("x", 80) + " "},
 		strings.Repeat("x", 40):         {41, strings.Repeat("x", 40) + " "},
 	} {
-		fitted := fit(line, 40)
+		fitted := fitLine(line, 40)
 		if got := ansi.StringWidth(fitted); got != want.columns {
 			t.Errorf("%q: got %d columns, want %d", line, got, want.columns)
 		}

@@ -15,28 +15,28 @@ import (
 // killAfter is how long the person's editor has to end by itself, if the program ends.
 const killAfter = 2 * time.Second
 
-// own is the person's own editor. It has the terminal, and nothing else is drawn meanwhile.
-type own struct {
+// externalEditor is the person's own editor. It has the terminal, and nothing else is drawn meanwhile.
+type externalEditor struct {
 	ctx     context.Context // its end ends the editor
 	in, out *os.File
 }
 
-// writtenMsg is what the person wrote there.
-type writtenMsg struct {
+// editedMsg is what the person wrote there.
+type editedMsg struct {
 	text string
 	err  error
 }
 
 // edit opens $VISUAL or $EDITOR with a text.
-func (o own) edit(text string) tea.Cmd {
-	path, err := draft(text)
+func (o externalEditor) edit(text string) tea.Cmd {
+	path, err := writeDraft(text)
 	if err != nil {
-		return func() tea.Msg { return writtenMsg{err: err} }
+		return func() tea.Msg { return editedMsg{err: err} }
 	}
 	command := o.command(path)
 	if command.Err != nil { // an editor that is not found ends at once, and bubbletea may not draw again after one that does
 		_ = os.RemoveAll(filepath.Dir(path))
-		return func() tea.Msg { return writtenMsg{err: command.Err} }
+		return func() tea.Msg { return editedMsg{err: command.Err} }
 	}
 	return tea.ExecProcess(command, func(err error) tea.Msg {
 		defer os.RemoveAll(filepath.Dir(path))
@@ -44,15 +44,15 @@ func (o own) edit(text string) tea.Cmd {
 		case o.ctx.Err() != nil:
 			return passMsg{} // what was typed stays
 		case err != nil:
-			return writtenMsg{err: err}
+			return editedMsg{err: err}
 		}
 		written, err := os.ReadFile(path)
-		return writtenMsg{string(written), err}
+		return editedMsg{string(written), err}
 	})
 }
 
 // command starts the editor. An output that is not a file would be a pipe for it.
-func (o own) command(path string) *exec.Cmd {
+func (o externalEditor) command(path string) *exec.Cmd {
 	name := os.Getenv("VISUAL")
 	if name == "" {
 		name = os.Getenv("EDITOR")
@@ -68,8 +68,8 @@ func (o own) command(path string) *exec.Cmd {
 	return c
 }
 
-// draft writes a text into a file, in a folder of its own.
-func draft(text string) (path string, err error) {
+// writeDraft writes a text into a file, in a folder of its own.
+func writeDraft(text string) (path string, err error) {
 	dir, err := os.MkdirTemp("", "chatbot")
 	if err != nil {
 		return "", err

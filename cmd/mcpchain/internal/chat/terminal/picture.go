@@ -27,13 +27,13 @@ const (
 // canvas is what the terminal shows of pictures. It is asked at the first picture.
 type canvas struct {
 	once     sync.Once
-	answers  chan answer // has room for one
+	answers  chan capabilities // has room for one
 	protocol picture.Protocol
 	cell     picture.Cell
 }
 
-// answer is what a terminal says of itself.
-type answer struct {
+// capabilities is what a terminal says of itself.
+type capabilities struct {
 	cell  picture.Cell
 	sixel bool
 }
@@ -41,15 +41,15 @@ type answer struct {
 // sixelAttribute says in the answer to a request that a terminal shows Sixel.
 const sixelAttribute = 4
 
-// answered takes a part of the terminal's answer. The attributes come last.
-func (m *model) answered(msg tea.Msg) {
+// noteCapabilities takes a part of the terminal's answer. The attributes come last.
+func (m *model) noteCapabilities(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case uv.CellSizeEvent:
-		m.answer.cell = picture.Cell{Width: msg.Width, Height: msg.Height}
+		m.capabilities.cell = picture.Cell{Width: msg.Width, Height: msg.Height}
 	case uv.PrimaryDeviceAttributesEvent:
-		m.answer.sixel = slices.Contains(msg, sixelAttribute)
+		m.capabilities.sixel = slices.Contains(msg, sixelAttribute)
 		select {
-		case m.terminal.canvas.answers <- m.answer:
+		case m.terminal.canvas.answers <- m.capabilities:
 		default: // it was not asked
 		}
 	}
@@ -59,7 +59,7 @@ func (m *model) answered(msg tea.Msg) {
 // what it shows.
 func (t *Terminal) askCanvas() {
 	t.canvas.once.Do(func() {
-		protocol, known := picture.Known(os.Getenv)
+		protocol, known := picture.Detect(os.Getenv)
 		t.send(tea.Raw(ansi.WindowOp(16) + ansi.RequestPrimaryDeviceAttributes)())
 		select {
 		case a := <-t.canvas.answers:

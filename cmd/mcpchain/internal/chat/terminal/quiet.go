@@ -6,8 +6,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// moment is how long nothing must be typed before a question takes keys.
-const moment = 300 * time.Millisecond
+// quietTime is how long nothing must be typed before a question takes keys.
+const quietTime = 300 * time.Millisecond
 
 // quiet waits for a moment without keys.
 type quiet struct {
@@ -22,7 +22,7 @@ func (q *quiet) begin() tea.Cmd {
 	q.past = false
 	q.count++
 	n := q.count
-	return tea.Tick(moment, func(time.Time) tea.Msg { return quietMsg(n) })
+	return tea.Tick(quietTime, func(time.Time) tea.Msg { return quietMsg(n) })
 }
 
 func (q *quiet) over(m quietMsg) {

@@ -56,7 +56,7 @@ func (s *search) key(h *history, k tea.KeyPressMsg) (show *string, taken bool) {
 		s.text = s.text[:len(s.text)-size]
 		return found(s.find(h, len(h.entries)))
 	case k.Text != "":
-		s.text += screen.Typed(k.Text)
+		s.text += screen.CleanInput(k.Text)
 		return found(s.find(h, s.at+1))
 	}
 	s.on = false

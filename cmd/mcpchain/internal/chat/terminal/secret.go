@@ -17,18 +17,18 @@ func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	d := newSecret(t.paint, prompt)
+	d := newSecretDialog(t.paint, prompt)
 	if err := t.ask(ctx, d, d.done); err != nil {
 		return "", err
 	}
-	return screen.Typed(d.input.Value()), nil
+	return screen.CleanInput(d.input.Value()), nil
 }
 
 // maxSecret bounds a secret in characters.
 const maxSecret = 16 << 10
 
-// secret is a line that is not shown.
-type secret struct {
+// secretDialog is a line that is not shown.
+type secretDialog struct {
 	paint  screen.Paint
 	prompt string
 	input  textinput.Model
@@ -36,27 +36,27 @@ type secret struct {
 	done   chan struct{}
 }
 
-func newSecret(paint screen.Paint, prompt string) *secret {
+func newSecretDialog(paint screen.Paint, prompt string) *secretDialog {
 	input := textinput.New()
 	input.EchoMode, input.Prompt, input.CharLimit = textinput.EchoPassword, "› ", maxSecret
 	input.SetVirtualCursor(false)
-	return &secret{paint: paint, prompt: prompt, input: input, done: make(chan struct{})}
+	return &secretDialog{paint: paint, prompt: prompt, input: input, done: make(chan struct{})}
 }
 
-func (s *secret) init(width, _ int) tea.Cmd {
+func (s *secretDialog) init(width, _ int) tea.Cmd {
 	s.input.SetWidth(max(12, width-4))
 	return s.input.Focus()
 }
 
-func (s *secret) answered() bool { return s.over }
+func (s *secretDialog) answered() bool { return s.over }
 
-func (s *secret) clear() bool {
+func (s *secretDialog) clear() bool {
 	full := s.input.Value() != ""
 	s.input.Reset()
 	return full
 }
 
-func (s *secret) update(msg tea.Msg) tea.Cmd {
+func (s *secretDialog) update(msg tea.Msg) tea.Cmd {
 	if size, ok := msg.(tea.WindowSizeMsg); ok {
 		s.input.SetWidth(max(12, size.Width-4))
 		return nil
@@ -71,7 +71,7 @@ func (s *secret) update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-func (s *secret) view(_ int, ready bool) (string, *tea.Cursor) {
+func (s *secretDialog) view(_ int, ready bool) (string, *tea.Cursor) {
 	prompt := s.paint.Text(screen.Warn, hosttext.Line(s.prompt, maxPrompt))
 	if !ready {
 		return prompt + " …", nil

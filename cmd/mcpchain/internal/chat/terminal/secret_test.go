@@ -10,7 +10,7 @@ import (
 
 // What is typed before a question takes it stays in the editor, but for a secret.
 func TestTypedBeforeTheQuestion(t *testing.T) {
-	for want, d := range map[string]dialog{"": newSecret(screen.Paint{}, "Key:"), "x": newWriting(screen.Paint{}, &screen.Draft{Prompt: "Reason:"})} {
+	for want, d := range map[string]dialog{"": newSecretDialog(screen.Paint{}, "Key:"), "x": newTextDialog(screen.Paint{}, &screen.Draft{Prompt: "Reason:"})} {
 		m := newModel(&Terminal{output: &output{}}, Options{})
 		m.Init() // the editor has the keys
 		m.update(askMsg{d})

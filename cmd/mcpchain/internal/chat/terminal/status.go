@@ -74,9 +74,9 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 		return nil
 	}
 	for _, c := range s.calls {
-		line := fmt.Sprintf("  ⋯ %s %s", c.what, seconds(now.Sub(c.since)))
+		line := fmt.Sprintf("  ⋯ %s %s", c.what, formatSeconds(now.Sub(c.since)))
 		if c.done >= 0 {
-			line += " " + bar(c.done)
+			line += " " + progressBar(c.done)
 		}
 		lines = append(lines, strings.TrimRight(line+" "+c.message, " "))
 	}
@@ -89,12 +89,12 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 	case len(s.calls) > 1:
 		doing = "running " + screen.Plural(len(s.calls), "tool")
 	}
-	parts := []string{doing, seconds(now.Sub(s.since))}
+	parts := []string{doing, formatSeconds(now.Sub(s.since))}
 	if s.turn.Turns > 0 {
-		parts = append(parts, spent(&s.turn))
+		parts = append(parts, formatSpent(&s.turn))
 	}
 	if s.total.Turns != s.turn.Turns {
-		parts = append(parts, "in all "+spent(&s.total))
+		parts = append(parts, "in all "+formatSpent(&s.total))
 	}
 	if s.window > 0 && s.context > 0 {
 		parts = append(parts, fmt.Sprintf("%d %% of the context", s.context*100/s.window))
@@ -102,21 +102,21 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 	return append(lines, "● "+strings.Join(append(parts, "Ctrl-C stops"), " · "))
 }
 
-// barCells is the width of a bar.
-const barCells = 20
+// barWidth is the width of a bar.
+const barWidth = 20
 
-func bar(done float64) string {
-	full := int(done * barCells)
-	return strings.Repeat("█", full) + strings.Repeat("░", barCells-full)
+func progressBar(done float64) string {
+	full := int(done * barWidth)
+	return strings.Repeat("█", full) + strings.Repeat("░", barWidth-full)
 }
 
-// spent is what was used: tokens, and their cost if it is known.
-func spent(u *run.Spent) string {
-	return strings.TrimSpace("↑" + tokens(u.Input) + " ↓" + tokens(u.Output) + " " + screen.Cost(u.Cost))
+// formatSpent is what was used: tokens, and their cost if it is known.
+func formatSpent(u *run.Spent) string {
+	return strings.TrimSpace("↑" + formatTokens(u.Input) + " ↓" + formatTokens(u.Output) + " " + screen.Cost(u.Cost))
 }
 
-// tokens is a count in few characters.
-func tokens(n int64) string {
+// formatTokens is a count in few characters.
+func formatTokens(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)
@@ -126,8 +126,8 @@ func tokens(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
 }
 
-// seconds is a duration as a clock shows it.
-func seconds(d time.Duration) string {
+// formatSeconds is a duration as a clock shows it.
+func formatSeconds(d time.Duration) string {
 	s := int(d.Seconds())
 	if s < 60 {
 		return fmt.Sprintf("%d s", s)

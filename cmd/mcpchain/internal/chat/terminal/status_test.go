@@ -43,7 +43,7 @@ func TestStatus(t *testing.T) {
 	if s.end(); s.view(at(70), false) != nil {
 		t.Error("a turn that is over has a status")
 	}
-	if got := seconds(252 * time.Second); got != "4:12" {
+	if got := formatSeconds(252 * time.Second); got != "4:12" {
 		t.Errorf("got %s", got)
 	}
 }

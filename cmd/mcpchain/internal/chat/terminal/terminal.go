@@ -58,7 +58,7 @@ type Terminal struct {
 	width    atomic.Int64
 	height   atomic.Int64
 	complete atomic.Pointer[screen.Completer]
-	frame    height
+	frame    frameHeight
 	canvas   canvas
 	requests *requests
 	done     chan struct{} // closed at the end of the program
@@ -80,10 +80,10 @@ type entry struct {
 // conversation can still be shown.
 func Open(ctx context.Context, o Options) *Terminal {
 	t := &Terminal{
-		ctx: ctx, paint: screen.PaintOf(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{}),
+		ctx: ctx, paint: screen.NewPaint(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{}),
 		requests: newRequests(),
 	}
-	t.canvas.answers = make(chan answer, 1)
+	t.canvas.answers = make(chan capabilities, 1)
 	t.output = &output{File: o.Out, drawn: make(chan struct{}), busy: make(chan struct{}, 1)}
 	t.frame.written = t.output.frames.Load
 	if width, height, err := term.GetSize(int(o.Out.Fd())); err == nil { // the library tells it some time after the first frame
@@ -228,11 +228,11 @@ func (t *Terminal) Show(e agent.Event) {
 		}
 		t.endAnswerLocked()
 	default:
-		if style, text := screen.Side(e, screen.HasAll); text != "" {
+		if style, text := screen.EventNote(e, screen.ShowHint); text != "" {
 			t.endAnswerLocked()
 			t.noteLocked(style, text)
 		}
-		for _, line := range screen.Edited(e) {
+		for _, line := range screen.ResultDiff(e) {
 			t.noteLocked(line.Style, line.Text)
 		}
 	}
@@ -302,7 +302,7 @@ func (t *Terminal) printLocked(lines []string) {
 		portion := t.room()
 		n, rows := 0, 0
 		for ; n < len(lines) && (n == 0 || rows < portion); n++ {
-			lines[n] = fit(lines[n], width)
+			lines[n] = fitLine(lines[n], width)
 			rows += 1 + ansi.StringWidth(lines[n])/width
 		}
 		t.send(tea.Println(strings.Join(lines[:n], "\n"))())

@@ -19,51 +19,51 @@ func (t *Terminal) Write(ctx context.Context, draft *screen.Draft) (string, erro
 		return "", err
 	}
 	defer unlock()
-	w := newWriting(t.paint, draft)
+	w := newTextDialog(t.paint, draft)
 	if err := t.ask(ctx, w, w.done); err != nil {
 		return "", err
 	}
 	if w.left {
 		err = screen.ErrLeft
 	}
-	return screen.Typed(w.area.Value()), err
+	return screen.CleanInput(w.area.Value()), err
 }
 
-// maxWrong bounds what is said of a text that does not fit, in characters.
-const maxWrong = 400
+// maxProblem bounds what is said of a text that does not fit, in characters.
+const maxProblem = 400
 
-// writing is a text of several lines.
-type writing struct {
+// textDialog is a text of several lines.
+type textDialog struct {
 	paint screen.Paint
 	draft *screen.Draft
 	area  textarea.Model
-	wrong string // with the text that was sent last
+	problem string // with the text that was sent last
 	left  bool   // the person went back with Esc
 	over  bool
 	done  chan struct{}
 }
 
-func newWriting(paint screen.Paint, draft *screen.Draft) *writing {
+func newTextDialog(paint screen.Paint, draft *screen.Draft) *textDialog {
 	area := newArea()
 	area.SetPromptFunc(2, func(textarea.PromptInfo) string { return "› " })
 	area.SetValue(draft.Text)
-	return &writing{paint: paint, draft: draft, area: area, done: make(chan struct{})}
+	return &textDialog{paint: paint, draft: draft, area: area, done: make(chan struct{})}
 }
 
-func (w *writing) init(width, _ int) tea.Cmd {
+func (w *textDialog) init(width, _ int) tea.Cmd {
 	w.area.SetWidth(max(12, width))
 	return w.area.Focus()
 }
 
-func (w *writing) answered() bool { return w.over }
+func (w *textDialog) answered() bool { return w.over }
 
-func (w *writing) clear() bool {
+func (w *textDialog) clear() bool {
 	full := w.area.Value() != ""
 	w.area.Reset()
 	return full
 }
 
-func (w *writing) update(msg tea.Msg) tea.Cmd {
+func (w *textDialog) update(msg tea.Msg) tea.Cmd {
 	if w.over {
 		return nil
 	}
@@ -88,23 +88,23 @@ func (w *writing) update(msg tea.Msg) tea.Cmd {
 }
 
 // send ends it if the text fits. Otherwise the text stays.
-func (w *writing) send() {
-	w.wrong = ""
+func (w *textDialog) send() {
+	w.problem = ""
 	if w.draft.Check != nil {
-		if err := w.draft.Check(screen.Typed(w.area.Value())); err != nil {
-			w.wrong = "✗ " + hosttext.Line(err.Error(), maxWrong)
+		if err := w.draft.Check(screen.CleanInput(w.area.Value())); err != nil {
+			w.problem = "✗ " + hosttext.Line(err.Error(), maxProblem)
 			return
 		}
 	}
 	w.end()
 }
 
-func (w *writing) end() {
+func (w *textDialog) end() {
 	w.over = true
 	close(w.done)
 }
 
-func (w *writing) view(width int, ready bool) (string, *tea.Cursor) {
+func (w *textDialog) view(width int, ready bool) (string, *tea.Cursor) {
 	prompt := w.paint.Text(screen.Warn, hosttext.Line(w.draft.Prompt, maxPrompt))
 	if !ready {
 		return prompt + " …", nil
@@ -120,8 +120,8 @@ func (w *writing) view(width int, ready bool) (string, *tea.Cursor) {
 		at.Y += 1 + strings.Count(prompt, "\n")
 	}
 	view := prompt + "\n" + w.area.View()
-	if w.wrong != "" {
-		view += "\n" + w.paint.Text(screen.Warn, ansi.Wordwrap(w.wrong, width, ""))
+	if w.problem != "" {
+		view += "\n" + w.paint.Text(screen.Warn, ansi.Wordwrap(w.problem, width, ""))
 	}
 	return view, at
 }

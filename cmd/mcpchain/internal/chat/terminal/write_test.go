@@ -14,7 +14,7 @@ import (
 // a question to go back to.
 func TestWritingThatDoesNotFit(t *testing.T) {
 	for _, back := range []bool{true, false} {
-		w := newWriting(screen.Paint{}, &screen.Draft{Prompt: "The arguments:", Text: "ab", Back: back, Check: func(text string) error {
+		w := newTextDialog(screen.Paint{}, &screen.Draft{Prompt: "The arguments:", Text: "ab", Back: back, Check: func(text string) error {
 			if text != "abc" {
 				return errors.New("want abc\x1b[8m")
 			}
@@ -47,7 +47,7 @@ func TestAnswersThatFit(t *testing.T) {
 	answers := []screen.Answer{{Key: 'y', Label: "yes: it"}, {Key: 'e', Label: "edit: it", Quiet: true}, {Key: '?', Label: "?"}}
 	const long, short = "Sure?  [y]es  [e]dit  [?]", "Sure?  [y]es  [e]  [?]"
 	for width, want := range map[int]string{80: long, len(long) + 1: long, len(long): short, len(short) + 1: short} {
-		c := &choice{question: &screen.Choice{Question: "Sure?", Answers: answers}}
+		c := &choiceDialog{question: &screen.Choice{Question: "Sure?", Answers: answers}}
 		if got, _ := c.view(width, true); got != want {
 			t.Errorf("%d columns: got %q, want %q", width, got, want)
 		}

@@ -82,7 +82,7 @@ func (t *site) open(w http.ResponseWriter, r *http.Request, v *view) {
 	}
 	defer n.end()
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	if oneLine(w, line{Opened: shown}) == nil {
+	if writeLine(w, line{Opened: shown}) == nil {
 		n.tell(r.Context(), w)
 	}
 }
@@ -91,7 +91,7 @@ func (t *site) open(w http.ResponseWriter, r *http.Request, v *view) {
 func (t *site) begin(ctx context.Context, v *view, q *request) (*session, *opened, error) {
 	load, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
-	tool := t.service.present(v.tool)
+	tool := t.service.current(v.tool)
 	document, err := apps.Load(load, tool.Client(), tool.ViewURI())
 	if err != nil {
 		return nil, nil, err
@@ -180,11 +180,11 @@ func (n *session) tell(ctx context.Context, w http.ResponseWriter) {
 			if !open {
 				return
 			}
-			err = oneLine(w, line{Message: raw})
+			err = writeLine(w, line{Message: raw})
 		case height := <-n.wants.height:
-			err = oneLine(w, line{Height: height})
+			err = writeLine(w, line{Height: height})
 		case <-n.wants.close:
-			err = oneLine(w, line{Close: true})
+			err = writeLine(w, line{Close: true})
 		case <-ctx.Done():
 			return
 		}

@@ -93,11 +93,11 @@ func (t *site) close() {
 
 func (t *site) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{token}/{$}", t.of(func(w http.ResponseWriter, _ *http.Request, _ *view) { t.file(w, "page.html") }))
-	mux.HandleFunc("GET /{token}/{file}", t.of(func(w http.ResponseWriter, r *http.Request, _ *view) { t.file(w, r.PathValue("file")) }))
-	mux.HandleFunc("POST /{token}/open", t.of(t.open))
-	mux.HandleFunc("POST /{token}/messages/{session}", t.of(t.says))
-	mux.HandleFunc("POST /{token}/close/{session}", t.of(t.end))
+	mux.HandleFunc("GET /{token}/{$}", t.withView(func(w http.ResponseWriter, _ *http.Request, _ *view) { t.file(w, "page.html") }))
+	mux.HandleFunc("GET /{token}/{file}", t.withView(func(w http.ResponseWriter, r *http.Request, _ *view) { t.file(w, r.PathValue("file")) }))
+	mux.HandleFunc("POST /{token}/open", t.withView(t.open))
+	mux.HandleFunc("POST /{token}/messages/{session}", t.withView(t.receive))
+	mux.HandleFunc("POST /{token}/close/{session}", t.withView(t.end))
 	return mux
 }
 
@@ -134,10 +134,10 @@ func isJSON(r *http.Request) bool {
 	return err == nil && kind == "application/json"
 }
 
-// of finds the view of the token.
-func (t *site) of(serve func(http.ResponseWriter, *http.Request, *view)) http.HandlerFunc {
+// withView finds the view of the token.
+func (t *site) withView(serve func(http.ResponseWriter, *http.Request, *view)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v := t.service.of(r.PathValue("token"))
+		v := t.service.find(r.PathValue("token"))
 		if v == nil {
 			http.Error(w, "There is no view here: its program has ended, or has forgotten it.", http.StatusNotFound)
 			return
@@ -169,8 +169,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-// says takes messages of the view.
-func (t *site) says(w http.ResponseWriter, r *http.Request, v *view) {
+// receive takes messages of the view.
+func (t *site) receive(w http.ResponseWriter, r *http.Request, v *view) {
 	n := t.service.session(v, r.PathValue("session"))
 	var q struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -199,8 +199,8 @@ func (t *site) end(w http.ResponseWriter, r *http.Request, v *view) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// oneLine is JSON that a page reads as a line.
-func oneLine(w http.ResponseWriter, value any) error {
+// writeLine is JSON that a page reads as a line.
+func writeLine(w http.ResponseWriter, value any) error {
 	c := http.NewResponseController(w)
 	if err := c.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
 		return err

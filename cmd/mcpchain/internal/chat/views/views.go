@@ -182,15 +182,15 @@ func (s *Service) Close() {
 	}
 }
 
-// of is the view with a token, nil if there is none.
-func (s *Service) of(token string) *view {
+// find is the view with a token, nil if there is none.
+func (s *Service) find(token string) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.views[token]
 }
 
-// present is a tool as its server has it at present: it may have been connected again.
-func (s *Service) present(tool *adapter.Tool) *adapter.Tool {
+// current is a tool as its server has it at present: it may have been connected again.
+func (s *Service) current(tool *adapter.Tool) *adapter.Tool {
 	for _, server := range s.opts.Tools.Servers() {
 		for _, now := range server.Tools {
 			if server.Name == tool.Server() && now.Definition().Name == tool.Definition().Name && now.ViewURI() != "" {

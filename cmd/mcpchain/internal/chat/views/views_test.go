@@ -470,13 +470,13 @@ func TestBounds(t *testing.T) {
 		t.Errorf("got %s for one page too many", res.Status)
 	}
 	large := offer(t, s, `{"a":"`+strings.Repeat("x", maxKept)+`"}`)
-	if s.of(strings.Split(first, "/")[3]) != nil || s.of(strings.Split(large, "/")[3]) == nil {
+	if s.find(strings.Split(first, "/")[3]) != nil || s.find(strings.Split(large, "/")[3]) == nil {
 		t.Error("want the newest view alone")
 	}
 	for range maxViews + 2 {
 		offer(t, s, "{}")
 	}
-	if len(s.views) != maxViews || len(s.order) != maxViews || s.of(strings.Split(large, "/")[3]) != nil {
+	if len(s.views) != maxViews || len(s.order) != maxViews || s.find(strings.Split(large, "/")[3]) != nil {
 		t.Errorf("got %d views, want %d", len(s.views), maxViews)
 	}
 }

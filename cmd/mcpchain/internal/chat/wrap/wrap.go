@@ -9,11 +9,11 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Hanging is the indent of a note's lines after the first.
-const Hanging = "  "
+// hangingIndent is the indent of a note's lines after the first.
+const hangingIndent = "  "
 
-// tab is how far the stops of tabs are apart, in columns.
-const tab = 4
+// tabStop is how far the stops of tabs are apart, in columns.
+const tabStop = 4
 
 // Wrapper breaks lines between words, as the text arrives. A continued line has
 // the indent of its first line.
@@ -41,21 +41,21 @@ func (w *Wrapper) Add(text string) string {
 	for _, r := range text {
 		switch {
 		case r == '\n':
-			w.place(&out)
+			w.placeWord(&out)
 			out.WriteByte('\n')
 			w.column, w.start, w.indent, w.gap, w.midway = 0, 0, "", "", false
 		case r == ' ' || r == '\t':
-			w.place(&out)
+			w.placeWord(&out)
 			w.midway = false
 			n := 1
 			if r == '\t' {
-				n = tab - (w.column+len(w.gap))%tab
+				n = tabStop - (w.column+len(w.gap))%tabStop
 			}
 			w.gap += strings.Repeat(" ", min(n, max(w.width/2-len(w.gap), 0)))
 		default:
 			w.word.WriteRune(r)
 			if w.word.Len() >= 4*w.width { // show a very long word in pieces
-				w.place(&out)
+				w.placeWord(&out)
 				w.midway = true
 			}
 		}
@@ -66,11 +66,11 @@ func (w *Wrapper) Add(text string) string {
 // Flush returns the held back word.
 func (w *Wrapper) Flush() string {
 	var out strings.Builder
-	w.place(&out)
+	w.placeWord(&out)
 	return out.String()
 }
 
-func (w *Wrapper) place(out *strings.Builder) {
+func (w *Wrapper) placeWord(out *strings.Builder) {
 	if w.word.Len() == 0 {
 		return
 	}
@@ -91,7 +91,7 @@ func (w *Wrapper) place(out *strings.Builder) {
 	w.column += len(w.gap)
 	w.gap = ""
 	if w.hang != "" {
-		w.split(out, word)
+		w.breakWord(out, word)
 		return
 	}
 	out.WriteString(word)
@@ -100,9 +100,9 @@ func (w *Wrapper) place(out *strings.Builder) {
 	}
 }
 
-// split writes a word, and breaks a word longer than a line: if the terminal
+// breakWord writes a word, and breaks a word longer than a line: if the terminal
 // broke it, the rest would lose its indent.
-func (w *Wrapper) split(out *strings.Builder, word string) {
+func (w *Wrapper) breakWord(out *strings.Builder, word string) {
 	for _, r := range word {
 		width := ansi.StringWidth(string(r))
 		if w.column+width >= w.width && w.column > len(w.indent) {
@@ -114,9 +114,9 @@ func (w *Wrapper) split(out *strings.Builder, word string) {
 	}
 }
 
-// Text breaks the lines of a whole text, with a hanging indent.
-func Text(text string, width int) string {
-	w := Wrapper{width: width, hang: Hanging}
+// fold breaks the lines of a whole text, with a hanging indent.
+func fold(text string, width int) string {
+	w := Wrapper{width: width, hang: hangingIndent}
 	return w.Add(text) + w.Flush()
 }
 
@@ -125,11 +125,11 @@ func Text(text string, width int) string {
 func Note(text string, width int) []string {
 	lines := strings.Split(hosttext.Exact(text), "\n")
 	for i, line := range lines {
-		if i > 0 && line != "" && !strings.HasPrefix(line, Hanging) {
-			lines[i] = Hanging + line
+		if i > 0 && line != "" && !strings.HasPrefix(line, hangingIndent) {
+			lines[i] = hangingIndent + line
 		}
 	}
-	lines = strings.Split(Text(strings.Join(lines, "\n"), width), "\n")
+	lines = strings.Split(fold(strings.Join(lines, "\n"), width), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}

@@ -22,10 +22,10 @@ func TestWrap(t *testing.T) {
 		"a column":    {"a\tb", "a   b"},
 		"much space":  {strings.Repeat(" ", 50) + "x", "     x"},
 	} {
-		if got := Text(tt.text, 11); got != tt.want {
+		if got := fold(tt.text, 11); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
-		if got := Text(tt.text, 0); got != tt.text {
+		if got := fold(tt.text, 0); got != tt.text {
 			t.Errorf("%s without a width: got %q, want %q", name, got, tt.text)
 		}
 	}
