@@ -1,4 +1,4 @@
-// Package diff says line by line what an edit changes.
+// Package diff shows line by line what the edit of a tool call changes.
 package diff
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// Kind is what becomes of a line.
+// Kind is the kind of a line of a diff.
 type Kind int
 
 // The kinds of lines.
@@ -17,16 +17,16 @@ const (
 	Same Kind = iota
 	Removed
 	Added
-	Heading // it is about lines
+	Heading // not a line of either text, such as the header of a hunk
 )
 
-// Line is a line of an edit.
+// Line is a line of a diff.
 type Line struct {
 	Kind Kind
 	Text string
 }
 
-// contextLines is how many unchanged lines are shown before and after a change.
+// contextLines is the number of unchanged lines that are shown before and after a change.
 const contextLines = 3
 
 // Lines compares two texts. Unchanged lines far from a change are left out.
@@ -34,7 +34,7 @@ func Lines(before, after string) []Line {
 	a, b := split(before), split(after)
 	var lines []Line
 	at := 0
-	for _, d := range lcs.DiffLines(a, b) { // which bounds its effort: of large texts that differ much it finds less
+	for _, d := range lcs.DiffLines(a, b) { // bounds its effort: the diff of very different large texts is not minimal
 		lines = append(lines, linesOf(Same, a[at:d.Start])...)
 		lines = append(lines, linesOf(Removed, a[d.Start:d.End])...)
 		lines = append(lines, linesOf(Added, b[d.ReplStart:d.ReplEnd])...)
@@ -74,7 +74,7 @@ func linesOf(kind Kind, texts []string) (lines []Line) {
 
 var marks = strings.NewReplacer(" ", "·", "\t", "→\t")
 
-// markBlanks marks the blanks of lines that change in nothing else.
+// markBlanks makes the blanks of changes visible that change nothing else.
 func markBlanks(lines []Line) []Line {
 	for from := 0; from < len(lines); from++ {
 		to := from
@@ -105,7 +105,7 @@ func withoutBlanks(text string) string {
 	}, text)
 }
 
-// elide leaves out what is far from a change.
+// elide replaces unchanged lines that are far from a change by an ellipsis.
 func elide(lines []Line) (shown []Line) {
 	omitted := false
 	for i, line := range lines {
@@ -124,7 +124,7 @@ func elide(lines []Line) (shown []Line) {
 	return shown
 }
 
-// Marked is a line with its mark, as unified diffs have it.
+// Marked returns the line with the mark that it has in a unified diff.
 func (l Line) Marked() string {
 	switch l.Kind {
 	case Removed:

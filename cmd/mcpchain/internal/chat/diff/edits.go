@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// textPairs are the names by which tools take the text before an edit and the text after it.
+// textPairs are the names by which tools take the old and the new text of an edit.
 var textPairs = [][2]string{
 	{"oldText", "newText"}, {"old_text", "new_text"}, {"old_string", "new_string"},
 	{"oldString", "newString"}, {"old_str", "new_str"}, {"old", "new"},
 }
 
-// editLists are names of several edits.
+// editLists are the names by which tools take several edits.
 var editLists = []string{"edits", "changes", "replacements"}
 
-// patches are names of a unified diff.
+// patches are the names by which tools take a unified diff.
 var patches = []string{"diff", "patch"}
 
-// maxEdits bounds the edits of one call.
+// maxEdits is the most edits of a call that are shown as a diff.
 const maxEdits = 100
 
-// Edits reads the arguments of a tool call. It returns what they change, nil if that is not
-// known, and the members of the arguments that say something else.
+// Edits returns the diff of the edit in the arguments of a tool call, nil if they have none, and an object with the
+// other members of the arguments.
 func Edits(arguments []byte) (lines []Line, others json.RawMessage) {
 	all, ok := decodeObject(arguments)
 	if !ok {
@@ -48,7 +48,7 @@ func Edits(arguments []byte) (lines []Line, others json.RawMessage) {
 	return nil, arguments
 }
 
-// editsOf are the changes of several edits, nil if one of them is none.
+// editsOf returns the diffs of several edits, nil if one of them is not an edit.
 func editsOf(edits []json.RawMessage) (lines []Line) {
 	if len(edits) > maxEdits {
 		return nil
@@ -74,8 +74,7 @@ func editsOf(edits []json.RawMessage) (lines []Line) {
 	return lines
 }
 
-// replacement are the changes of an edit with a text before and a text after, and its other
-// members.
+// replacement returns the diff of an edit with an old and a new text, nil for other objects, and the other members.
 func replacement(all []member) (lines []Line, rest []member) {
 	for _, pair := range textPairs {
 		var texts [2]*string
@@ -96,14 +95,14 @@ func replacement(all []member) (lines []Line, rest []member) {
 	return nil, all
 }
 
-// member is a member of an object.
+// member is a member of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// decodeObject are the members of an object in their order, false if a name is there twice: the
-// reader of the object could take either.
+// decodeObject returns the members of an object in their order. It reports false for other JSON, and for an object with
+// a duplicate name, as its reader could use either value.
 func decodeObject(raw []byte) (all []member, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -121,7 +120,7 @@ func decodeObject(raw []byte) (all []member, ok bool) {
 	return all, true
 }
 
-// encodeObject writes members as an object.
+// encodeObject returns an object with the members.
 func encodeObject(all []member) json.RawMessage {
 	b := []byte{'{'}
 	for i, m := range all {
@@ -130,7 +129,7 @@ func encodeObject(all []member) json.RawMessage {
 		}
 		name, err := json.Marshal(m.name)
 		if err != nil {
-			continue // a string has JSON
+			continue // cannot happen: a string has JSON
 		}
 		b = append(append(append(b, name...), ':'), m.value...)
 	}

@@ -7,21 +7,22 @@ import (
 
 var hunkHeader = regexp.MustCompile(`^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
 
-// Unified reads a text with a diff in the unified format. It is nil if the text has none.
+// Unified returns the lines of a text that has a diff in the unified format, nil for other texts. The lines around the
+// diff are headings.
 func Unified(text string) (lines []Line) {
-	within, found := false, false
+	inHunk, found := false, false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if hunkHeader.MatchString(line) {
-			within, found = true, true
+			inHunk, found = true, true
 			lines = append(lines, Line{Heading, line})
 			continue
 		}
 		kind := Heading
-		if within {
+		if inHunk {
 			switch {
 			case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "```"):
-				within = false
+				inHunk = false
 			case strings.HasPrefix(line, "-"):
 				kind, line = Removed, line[1:]
 			case strings.HasPrefix(line, "+"):

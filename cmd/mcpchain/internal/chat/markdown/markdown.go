@@ -1,7 +1,7 @@
-// Package markdown draws a model's Markdown for a terminal, as it arrives.
+// Package markdown renders the Markdown of a model for a terminal while it arrives.
 //
-// The text is untrusted. What is drawn has no control characters but line breaks,
-// tabs in code, and sequences for colours (SGR).
+// The text is not trusted: the rendered lines have no control characters except tabs in code and SGR sequences, which
+// set colours.
 package markdown
 
 import (
@@ -18,30 +18,29 @@ const (
 
 	// A rest of fewer bytes is drawn whenever it is asked for. A longer one is drawn again when it has grown by this
 	// part of it: to draw it takes as long as it is long, and an answer has thousands of pieces.
-	smallRest = 1 << 10
-	redrawShare   = 32
+	smallRest   = 1 << 10
+	redrawShare = 32
 )
 
-// Stream draws a text in pieces: what is complete once, and the rest so far as often
-// as it is wanted. It is for one goroutine at a time.
+// Stream renders a text that arrives in pieces: each complete block once, and the unfinished one on demand. It must not
+// be used concurrently.
 type Stream struct {
 	page  page
 	line  string // unfinished
-	block string // complete lines that are not drawn
-	fence string // that ends the code; "" outside of code
+	block string // complete lines that are not rendered yet
+	fence string // ends the code; "" outside of code
 	list  bool   // the block is a list
 	blank bool   // the last line was blank
-	begun bool   // something was drawn
+	begun bool   // something was rendered
 
-	rest  []string // as it was drawn last; nil if it is another block
-	drawn int      // bytes of it
+	rest  []string // the unfinished block as it was rendered last, or nil
+	drawn int      // size of its source in bytes
 }
 
-// New returns a stream for lines of at most so many columns. Code is not wrapped.
+// New returns a stream for lines of at most width columns. Lines of code may be longer.
 func New(width int) *Stream { return &Stream{page: page{width: max(width, 20)}} }
 
-// Add takes a piece of the text. It returns what is complete, as whole lines without
-// their line breaks.
+// Add takes a piece of the text, and returns the lines of the blocks that it completes.
 func (s *Stream) Add(text string) (out []string) {
 	s.line += hosttext.Prose(text)
 	for {
@@ -54,7 +53,7 @@ func (s *Stream) Add(text string) (out []string) {
 	}
 }
 
-// Rest draws what is not complete. The end of a long rest may be missing until more has come.
+// Rest returns the lines of the unfinished block so far. The end of a long block may be missing until more text has come.
 func (s *Stream) Rest() []string {
 	if s.fence != "" {
 		return []string{code(s.line)}
@@ -66,7 +65,7 @@ func (s *Stream) Rest() []string {
 	return slices.Clone(s.rest)
 }
 
-// End draws the rest, and ends the text.
+// End returns the lines of the last block, and resets the stream.
 func (s *Stream) End() (out []string) {
 	if s.line != "" {
 		out = s.addLine(s.line)
@@ -82,7 +81,7 @@ var (
 	heading   = regexp.MustCompile(`^ {0,3}#{1,6}(\s|$)`)
 )
 
-// addLine takes a whole line, and returns the lines that it completes.
+// addLine takes a line of source, and returns the rendered lines of the blocks that it completes.
 func (s *Stream) addLine(line string) (out []string) {
 	if s.fence != "" {
 		if mark := strings.TrimSpace(line); strings.HasPrefix(mark, s.fence) && strings.Trim(mark, s.fence[:1]) == "" {
@@ -117,7 +116,7 @@ func (s *Stream) addLine(line string) (out []string) {
 	return out
 }
 
-// flush draws the block.
+// flush renders the block.
 func (s *Stream) flush() []string {
 	block := s.block
 	s.block, s.list, s.blank, s.rest = "", false, false, nil
@@ -129,7 +128,7 @@ func (s *Stream) flush() []string {
 	return out
 }
 
-// separated puts a blank line before a block that is not the first.
+// separated splits a rendered block into lines, with a blank line before every block but the first.
 func (s *Stream) separated(block string) []string {
 	lines := strings.Split(block, "\n")
 	if s.begun && block != "" {
@@ -138,7 +137,7 @@ func (s *Stream) separated(block string) []string {
 	return lines
 }
 
-// code is a line of code: verbatim, with its tabs.
+// code renders a line of code, which keeps its tabs.
 func code(line string) string { return hosttext.Prose(line) }
 
 func faint(line string) string { return "\x1b[2m" + line + "\x1b[22m" }

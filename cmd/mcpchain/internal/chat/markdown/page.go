@@ -17,10 +17,10 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// page draws blocks. HTML is text like any other: a model writes <name> and means it.
+// page renders blocks of Markdown. It does not interpret HTML: a model that writes <name> means that text.
 type page struct{ width int }
 
-// draw draws a block, without code fences. Blank lines around it are left out.
+// draw renders a block that has no code fences, without blank lines around it.
 func (p page) draw(source string) string {
 	if strings.TrimSpace(source) == "" {
 		return ""
@@ -38,13 +38,12 @@ func (p page) draw(source string) string {
 
 var tableLine = regexp.MustCompile(`(?m)^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-*:?\s*)+$`)
 
-// widthOf is the width of a page. A table fills it, so that of a table is what its cells
-// need.
+// widthOf returns the width to render a block with. A table fills that width, so for a table it is what the cells need.
 func (p page) widthOf(source string) int {
 	if !tableLine.MatchString(source) {
 		return p.width
 	}
-	widest := 0 // of lines that are not rows
+	widest := 0 // line that is not a row
 	var columns []int
 	for line := range strings.SplitSeq(source, "\n") {
 		cells := cellsOf(line)
@@ -59,14 +58,14 @@ func (p page) widthOf(source string) int {
 			columns[i] = max(columns[i], term.StringWidth(strings.TrimSpace(cell)))
 		}
 	}
-	table := len(columns) - 1 // what stands between columns
+	table := len(columns) - 1 // separators
 	for _, width := range columns {
 		table += 1 + width + 1
 	}
 	return min(p.width, max(widest, table))
 }
 
-// cellsOf parts a row of a table. A bar behind a backslash belongs to its cell.
+// cellsOf splits a row of a table. An escaped bar is part of its cell.
 func cellsOf(line string) []string {
 	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
 	return strings.Split(strings.ReplaceAll(line, `\|`, "/"), "|")
@@ -74,7 +73,7 @@ func cellsOf(line string) []string {
 
 var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z0-9]+);`)
 
-// escapeEntities writes out entities that stand for characters that are not seen.
+// escapeEntities escapes the entities of invisible characters, so that they are shown as written.
 func escapeEntities(source string) string {
 	return entity.ReplaceAllStringFunc(source, func(e string) string {
 		if plain := html.UnescapeString(e); hosttext.Exact(plain) != plain || strings.ContainsAny(plain, "\n\t") {
@@ -84,7 +83,7 @@ func escapeEntities(source string) string {
 	})
 }
 
-// keepColours keeps text, line breaks and colours. Other sequences are left out.
+// keepColours removes all escape sequences except SGR, and control characters except line breaks.
 func keepColours(drawn string) string {
 	var b strings.Builder
 	p := term.GetParser()
@@ -108,7 +107,7 @@ func keepColours(drawn string) string {
 	return b.String()
 }
 
-// trimBlanks leaves out blank lines at both ends, and blanks at the ends of lines.
+// trimBlanks removes blank lines at both ends, and blanks at the ends of lines.
 func trimBlanks(drawn string) string {
 	lines := strings.Split(drawn, "\n")
 	for i, line := range lines {
@@ -126,7 +125,7 @@ func trimBlanks(drawn string) string {
 	return strings.Join(lines, "\n")
 }
 
-// style uses the terminal's own colours, so that it fits light and dark ones.
+// style returns a style with the terminal's own colours, which fit light and dark terminals.
 func style() ansi.StyleConfig {
 	yes, blue, cyan, grey := true, "4", "6", "8"
 	one, two := uint(1), uint(2)

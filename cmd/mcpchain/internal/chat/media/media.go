@@ -1,4 +1,4 @@
-// Package media keeps pictures and sounds of servers as files in a folder.
+// Package media keeps pictures, sounds and other files of servers in a folder.
 package media
 
 import (
@@ -18,21 +18,21 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// Bounds of what is kept. If there is no room, the oldest files go.
+// Bounds of a folder. The oldest files are removed to make room.
 const (
-	MaxFile   = 20 << 20  // bytes
-	maxFiles  = 200       // in the folder
-	maxFolder = 500 << 20 // bytes
+	MaxFile   = 20 << 20 // bytes of a file
+	maxFiles  = 200
+	maxFolder = 500 << 20 // bytes of all files
 )
 
-// Folder keeps files that only the person can read.
+// Folder keeps files that only the current user can read.
 type Folder struct{ path string }
 
-// NewFolder is the folder at a path. It need not be there.
+// NewFolder returns the folder at a path. It is created when a file is saved.
 func NewFolder(path string) *Folder { return &Folder{path} }
 
-// Save keeps data in a file, whose name begins with the time and says what it is from. The
-// extension is by the data alone: a peer's word for it decides nothing.
+// Save writes data to a new file, whose name has the time and a slug of from. The extension depends on the data only,
+// not on what a peer says about it.
 func (f *Folder) Save(from string, data []byte) (path string, err error) {
 	if len(data) == 0 || len(data) > MaxFile {
 		return "", fmt.Errorf("keep a file of %d bytes: want 1 to %d", len(data), MaxFile)
@@ -58,10 +58,10 @@ func (f *Folder) Save(from string, data []byte) (path string, err error) {
 	return path, private.WriteFile(path, data)
 }
 
-// savedName is a name that Save gives.
+// savedName matches the names of saved files.
 var savedName = regexp.MustCompile(`^\d{8}-\d{6}-[0-9a-f]{6}[a-z0-9-]*\.[a-z0-9]+$`)
 
-// makeRoom removes the oldest files that would be too many, or too large.
+// makeRoom removes the oldest files until there is room for one of this size.
 func (f *Folder) makeRoom(size int64) error {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
@@ -72,7 +72,7 @@ func (f *Folder) makeRoom(size int64) error {
 	for i, e := range entries {
 		info, err := e.Info()
 		if err != nil {
-			continue // it has gone
+			continue // removed meanwhile
 		}
 		if size += info.Size(); size > maxFolder || i >= maxFiles-1 {
 			if err := private.Remove(filepath.Join(f.path, e.Name())); err != nil && !os.IsNotExist(err) {
@@ -85,7 +85,7 @@ func (f *Folder) makeRoom(size int64) error {
 
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-// slug is a text as a part of a file's name.
+// slug returns a text as a part of a file name: lower-case letters, digits and hyphens, after a hyphen.
 func slug(text string) string {
 	text = strings.Trim(notSlug.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	if text = text[:min(len(text), 60)]; text != "" {
@@ -94,14 +94,14 @@ func slug(text string) string {
 	return ""
 }
 
-// extensions are the kinds of files that no program runs when they are opened.
+// extensions are those of types that no program executes when a file is opened.
 var extensions = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/bmp": ".bmp",
 	"audio/wave": ".wav", "audio/mpeg": ".mp3", "audio/aiff": ".aiff", "audio/basic": ".au", "audio/midi": ".mid",
 	"application/ogg": ".ogg", "video/mp4": ".mp4", "video/webm": ".webm", "application/pdf": ".pdf",
 }
 
-// Extension is the extension of a file with the data.
+// Extension returns the file extension for data, .bin if its type is not known.
 func Extension(data []byte) string {
 	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
 	switch {

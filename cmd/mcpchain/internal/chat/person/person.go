@@ -16,15 +16,15 @@ import (
 // Person answers questions: may a tool run, may a server use the model, which
 // values go into a form.
 type Person struct {
-	screen  screen.Screen
-	yes     bool                       // allow tool calls and sampling
-	answers map[string]answers.Answers // by server
-	failures   *Failures
+	screen   screen.Screen
+	yes      bool                       // allow tool calls and sampling
+	answers  map[string]answers.Answers // by server
+	failures *Failures
 
-	mu    sync.Mutex        // guards the fields below
+	mu    sync.Mutex         // guards the fields below
 	tools map[toolKey]string // tools that always run, with the allowed fingerprint
-	lends map[string]bool   // servers that may always use the model
-	asked   map[fieldKey]bool  // prepared answers that a form asked for, or that were told as wrong
+	lends map[string]bool    // servers that may always use the model
+	asked map[fieldKey]bool  // prepared answers that a form asked for, or that were told as wrong
 }
 
 // New returns the person at a screen. Yes allows all tool calls and all use of the

@@ -3,7 +3,7 @@ package picture
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
+	"errors"
 	"image"
 	"image/color"
 	"image/png"
@@ -14,7 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi/sixel"
 )
 
-// mean is the mean colour of a part of a picture.
+// mean returns the mean colour of a part of a picture.
 func mean(picture image.Image, part image.Rectangle) color.Color {
 	var r, g, b, a, n uint64
 	for y := part.Min.Y; y < part.Max.Y; y++ {
@@ -26,8 +26,8 @@ func mean(picture image.Image, part image.Rectangle) color.Color {
 	return color.RGBA64{uint16(r / n), uint16(g / n), uint16(b / n), uint16(a / n)}
 }
 
-// Draw returns a sequence that draws a picture at the cursor, in at most so many columns and
-// rows, and how many rows it takes. The place of the cursor afterwards differs by protocol.
+// Draw returns an escape sequence that draws a picture at the cursor within columns and rows, and the height in rows.
+// Where it leaves the cursor depends on the protocol.
 func (p Protocol) Draw(picture image.Image, cell Cell, columns, rows int) (sequence string, height int, err error) {
 	cell = cell.orDefault()
 	columns, rows = cell.fit(picture.Bounds().Size(), columns, rows)
@@ -51,5 +51,5 @@ func (p Protocol) Draw(picture image.Image, cell Cell, columns, rows int) (seque
 		err = (&sixel.Encoder{}).Encode(&b, picture)
 		return ansi.SixelGraphics(0, 1, 0, b.Bytes()), rows, err
 	}
-	return "", 0, fmt.Errorf("this terminal shows no pictures")
+	return "", 0, errors.New("this terminal shows no pictures")
 }

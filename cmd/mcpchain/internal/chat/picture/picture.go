@@ -1,7 +1,6 @@
 // Package picture draws pictures on terminals that can show them.
 //
-// A terminal gets nothing of a peer's file: the picture is decoded, made smaller and encoded
-// again.
+// Nothing of a peer's file reaches the terminal: the picture is decoded, scaled down and encoded again.
 package picture
 
 import (
@@ -15,19 +14,19 @@ import (
 	"strings"
 )
 
-// Protocol is how a terminal takes pictures.
+// Protocol is a protocol by which terminals take pictures.
 type Protocol int
 
 // The protocols.
 const (
 	None   Protocol = iota
-	Kitty           // of kitty and Ghostty
-	ITerm2          // of iTerm2 and WezTerm
-	Sixel           // of many others
+	Kitty           // kitty and Ghostty
+	ITerm2          // iTerm2 and WezTerm
+	Sixel           // many others
 )
 
-// Detect is the protocol of a terminal that its environment names, false if the terminal has to
-// be asked. A multiplexer hides the terminal behind it.
+// Detect returns the protocol of a terminal that the environment names. It reports false if the terminal has to be
+// asked, as within a multiplexer, which hides the terminal behind it.
 func Detect(getenv func(string) string) (Protocol, bool) {
 	if getenv("TMUX") != "" || getenv("STY") != "" {
 		return None, false
@@ -48,7 +47,7 @@ const (
 	maxPixels = 16 << 20
 )
 
-// Decode reads a PNG, JPEG or GIF, with its first picture.
+// Decode decodes a PNG, a JPEG, or the first picture of a GIF.
 func Decode(data []byte) (image.Image, error) {
 	size, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
@@ -64,8 +63,7 @@ func Decode(data []byte) (image.Image, error) {
 // Cell is the size of a terminal's cell in pixels.
 type Cell struct{ Width, Height int }
 
-// orDefault returns the cell within what terminals have. An unknown one is assumed to be small, so
-// that no picture is larger than its cells.
+// orDefault returns c, or a small default if c is not a plausible size: a picture must not be larger than its cells.
 func (c Cell) orDefault() Cell {
 	if c.Width < 2 || c.Height < 4 || c.Width > 200 || c.Height > 400 {
 		return Cell{6, 12}
@@ -73,15 +71,14 @@ func (c Cell) orDefault() Cell {
 	return c
 }
 
-// fit returns how many columns and rows a picture takes, at most so many.
+// fit returns the columns and rows that a picture of a size takes within the given ones. It is not enlarged.
 func (c Cell) fit(size image.Point, columns, rows int) (int, int) {
 	share := min(1, float64(columns*c.Width)/float64(size.X), float64(rows*c.Height)/float64(size.Y))
 	cells := func(pixels, cell int) int { return max(1, int(math.Ceil(share*float64(pixels)/float64(cell)-1e-9))) }
 	return min(columns, cells(size.X, c.Width)), min(rows, cells(size.Y, c.Height))
 }
 
-// shrink returns the picture with at most so many pixels on each side, each the mean of the
-// pixels that it stands for.
+// shrink scales a picture down to fit within width and height. Each pixel is the mean of those that it replaces.
 func shrink(picture image.Image, width, height int) image.Image {
 	b := picture.Bounds()
 	share := min(1, float64(width)/float64(b.Dx()), float64(height)/float64(b.Dy()))

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 )
 
-// Line is a text with a style.
+// Line is a line of text with its style.
 type Line struct {
 	Style Style
 	Text  string
@@ -15,12 +15,12 @@ type Line struct {
 
 // Bounds of a shown diff.
 const (
-	maxChanges      = 100 // lines
-	maxChangesShort = 30  // lines, of a result
+	maxDiffLines       = 100 // of a question
+	maxResultDiffLines = 30
 )
 
-// DiffLines are the lines of a diff, each indented, at most so many characters.
-func DiffLines(lines []diff.Line) []Line { return diffLines(lines, maxChanges) }
+// DiffLines returns the lines of a diff to show in a question. A long diff is cut, with a note.
+func DiffLines(lines []diff.Line) []Line { return diffLines(lines, maxDiffLines) }
 
 func diffLines(lines []diff.Line, most int) (shown []Line) {
 	length := 0
@@ -42,14 +42,14 @@ func moreLines(n int) string {
 	return fmt.Sprintf("%d more lines are", n)
 }
 
-// ResultDiff are the lines of a tool's result that is a diff, nil for others.
+// ResultDiff returns the lines of a tool's result that is a unified diff, nil for other results and events.
 func ResultDiff(e agent.Event) []Line {
 	end, ok := e.(*agent.ToolEnd)
 	if !ok || end.Result == nil || end.Result.IsError || len(end.Result.Text) > maxDiff {
 		return nil
 	}
-	return diffLines(diff.Unified(end.Result.Text), maxChangesShort)
+	return diffLines(diff.Unified(end.Result.Text), maxResultDiffLines)
 }
 
-// maxDiff bounds a result that is read as a diff, in bytes.
+// maxDiff bounds a result that is parsed as a diff, in bytes.
 const maxDiff = 256 << 10

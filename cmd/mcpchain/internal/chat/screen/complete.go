@@ -5,38 +5,38 @@ import (
 	"strings"
 )
 
-// Completion is how the end of a text may go on.
+// Completion has the ways to complete the text before the cursor.
 type Completion struct {
-	From  int // where the part begins that an item replaces, in bytes
+	From  int // offset in bytes of the part that an item replaces
 	Items []Item
 }
 
-// Item is one way to go on. Its text is safe to be shown and typed.
+// Item is one completion.
 type Item struct {
-	Text  string
+	Text  string // without control characters
 	About string // shown beside it
-	Open  bool   // something follows it without a blank
+	Open  bool   // no space is added, because more text follows
 }
 
-// Completer completes a text that ends at the cursor. It returns when its context ends.
+// Completer completes the text before the cursor. It returns when its context ends.
 type Completer func(ctx context.Context, before string) Completion
 
-// Completing is a [Screen] with an editor that completes what is typed.
+// Completing is implemented by a [Screen] whose editor completes what is typed.
 type Completing interface {
 	CompleteBy(Completer)
 }
 
-// Narrow returns the items that fit a part of a text: first those that begin with it.
-func (c Completion) Narrow(part string) (fit []Item) {
+// Narrow returns the items that contain part in any case: first those that begin with it.
+func (c Completion) Narrow(part string) (found []Item) {
 	part = strings.ToLower(part)
 	var within []Item
 	for _, item := range c.Items {
 		switch text := strings.ToLower(item.Text); {
 		case strings.HasPrefix(text, part):
-			fit = append(fit, item)
+			found = append(found, item)
 		case strings.Contains(text, part):
 			within = append(within, item)
 		}
 	}
-	return append(fit, within...)
+	return append(found, within...)
 }

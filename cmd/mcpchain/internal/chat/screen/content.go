@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// MessagesText shows a server's messages for the model.
+// MessagesText returns a server's messages to the model as text.
 func MessagesText(messages []mcp.SamplingMessage) string {
 	var parts []string
 	for _, m := range messages {
@@ -16,7 +16,7 @@ func MessagesText(messages []mcp.SamplingMessage) string {
 	return strings.Join(parts, "\n")
 }
 
-// ContentText shows content blocks: text unchanged, other blocks by their kind.
+// ContentText returns content blocks as text. Blocks that are not text are described in brackets.
 func ContentText(blocks []mcp.Content) string {
 	var parts []string
 	for _, c := range blocks {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Cost shows amounts by currency, in millionths, with two digits that count; "" for none.
+// Cost formats amounts in millionths by currency, such as "0.12 USD". It returns "" for no amounts.
 func Cost(amounts map[string]int64) string {
 	var parts []string
 	for _, currency := range slices.Sorted(maps.Keys(amounts)) {

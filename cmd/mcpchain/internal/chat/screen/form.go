@@ -10,11 +10,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
-// maxOptions bounds the shown options of a field.
+// maxOptions is the most options of a field that are listed.
 const maxOptions = 20
 
-// FieldPrompt describes a field: its title, description, options, and the value of
-// an empty line.
+// FieldPrompt describes a field for a plain terminal: its title, description and options, and in brackets the value
+// that an empty line stands for.
 func (f *Form) FieldPrompt(field *forms.Field) string {
 	var b strings.Builder
 	b.WriteString(hosttext.Line(field.Title, 80))
@@ -42,7 +42,7 @@ func (f *Form) FieldPrompt(field *forms.Field) string {
 	return b.String() + ":"
 }
 
-// Value is the value of a field so far, or else its default; nil without either.
+// Value returns the value of a field so far, or else its default, which may be nil.
 func (f *Form) Value(field *forms.Field) any {
 	if value := f.Values[field.Name]; value != nil {
 		return value
@@ -50,7 +50,7 @@ func (f *Form) Value(field *forms.Field) any {
 	return field.Default
 }
 
-// Summary lists the answers, one on each line.
+// Summary lists the values of the form, one on each line.
 func (f *Form) Summary() string {
 	var lines []string
 	for _, field := range f.Fields {
@@ -61,8 +61,8 @@ func (f *Form) Summary() string {
 	return strings.Join(lines, "\n")
 }
 
-// FieldProblem says what a field wants if an answer does not fit. The server's description says it
-// better than a pattern.
+// FieldProblem says what a field takes, after a value was refused with err. The server's description of a field is
+// clearer than a pattern.
 func FieldProblem(field *forms.Field, err error) string {
 	if field.Pattern != "" && field.Description != "" {
 		return "want " + hosttext.Line(field.Description, 200)
@@ -74,7 +74,7 @@ func FieldProblem(field *forms.Field, err error) string {
 	return hosttext.Line(text, 200)
 }
 
-// FormatValue shows a value in the person's words.
+// FormatValue formats the value of a field for a person.
 func FormatValue(field *forms.Field, value any) string {
 	switch v := value.(type) {
 	case bool:

@@ -10,15 +10,15 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Paint is the colours of a terminal. The zero value has none.
+// Paint styles text for a terminal. The zero value uses no colours.
 type Paint struct{ colours bool }
 
-// NewPaint finds out what a terminal can show; NO_COLOR turns colours off.
+// NewPaint returns the paint for a terminal. It uses no colours if the terminal has none or NO_COLOR is set.
 func NewPaint(w io.Writer) Paint {
 	return Paint{colours: colorprofile.Detect(w, os.Environ()) > colorprofile.ASCII}
 }
 
-// Colours reports whether there are any.
+// Colours reports whether p uses colours.
 func (p Paint) Colours() bool { return p.colours }
 
 var styles = map[Style]ansi.Style{
@@ -33,7 +33,7 @@ var styles = map[Style]ansi.Style{
 	Added:   ansi.NewStyle().ForegroundColor(ansi.Green),
 }
 
-// Text styles a safe text on one line.
+// Text styles a line, which must not have control characters.
 func (p Paint) Text(style Style, text string) string {
 	if s, ok := styles[style]; ok && p.colours && text != "" {
 		return s.Styled(text)
@@ -41,8 +41,8 @@ func (p Paint) Text(style Style, text string) string {
 	return text
 }
 
-// Answers lists answers with their keys, the quiet ones by their keys alone if it is to be short.
-func (p Paint) Answers(answers []Answer, between string, short bool) string {
+// Answers lists answers with their keys, such as [y]es. If short is set, quiet answers are shown by their keys only.
+func (p Paint) Answers(answers []Answer, separator string, short bool) string {
 	var labels []string
 	for _, a := range answers {
 		label := p.Text(Person, fmt.Sprintf("[%c]", a.Key))
@@ -51,5 +51,5 @@ func (p Paint) Answers(answers []Answer, between string, short bool) string {
 		}
 		labels = append(labels, label)
 	}
-	return strings.Join(labels, between)
+	return strings.Join(labels, separator)
 }

@@ -1,5 +1,4 @@
-// Package screen is what the chatbot shows a person and asks of a person,
-// whatever draws it.
+// Package screen defines what the chatbot shows to a person and asks a person, independent of what draws it.
 package screen
 
 import (
@@ -19,24 +18,23 @@ type Style int
 // The styles of notes.
 const (
 	Plain  Style = iota
-	Person       // what the person said
-	Model        // what the model said
-	Tool         // of a server
-	Faint        // on the side
+	Person       // said by the person
+	Model        // said by the model
+	Tool         // said by a server
+	Faint        // less important
 	Warn
 	Fail
-	Removed // of a diff
-	Added
+	Removed // line of a diff
+	Added   // line of a diff
 )
 
-// Screen shows the conversation and asks the person. Its methods may be called
-// concurrently. Texts of servers and models need no care: a screen escapes what
-// could control a terminal.
+// Screen shows the conversation and asks the person. Its methods may be called concurrently. Callers pass the texts
+// of servers and models as they are: a screen escapes what could control a terminal.
 type Screen interface {
 	// Attended reports whether there is a person to ask.
 	Attended() bool
 
-	// Note shows lines on the side.
+	// Note shows a note of one or more lines, which is not part of an answer.
 	Note(style Style, format string, args ...any)
 
 	// List shows a line of a command's result.
@@ -48,8 +46,8 @@ type Screen interface {
 	// Progress shows a line that the next one replaces.
 	Progress(format string, args ...any)
 
-	// Question waits for what the person says. The error is io.EOF at the end of the
-	// conversation, *LongLineError for a line that was skipped, or the context's.
+	// Question waits for the next question of the person. The error is io.EOF at the end of the conversation, a
+	// *LongLineError for a line that was skipped, or the cause of the context's end.
 	Question(ctx context.Context) (string, error)
 
 	// Begin and End enclose a turn, and Show shows its events.
@@ -57,92 +55,89 @@ type Screen interface {
 	Show(e agent.Event)
 	End()
 
-	// Choose has the person choose an answer. What was typed before does not count.
+	// Choose has the person choose an answer. Keys that were typed before the question do not count.
 	Choose(ctx context.Context, q *Choice) (key byte, err error)
 
-	// Await waits until the person says that something is done elsewhere, or its context ends.
+	// Await waits until the person says that something outside of the program is done, or its context ends.
 	Await(ctx context.Context, what string) error
 
-	// Write has the person write a text, which may be empty. What was typed before does
-	// not count. The error is ErrLeft, beside the text so far, if the person goes back.
+	// Write has the person write a text, which may be empty. Keys that were typed before do not count. If the person
+	// goes back, Write returns the text so far and ErrLeft.
 	Write(ctx context.Context, d *Draft) (string, error)
 
-	// Secret has the person write one line that is not shown, and is kept nowhere.
+	// Secret has the person write one line that is neither shown nor kept.
 	Secret(ctx context.Context, prompt string) (string, error)
 
-	// Fill has the person fill in a form. Values are the person's if the action is
-	// to accept.
+	// Fill has the person fill in a form, and returns "accept", "decline" or "cancel". If it is accepted, its
+	// Values are those of the person.
 	Fill(ctx context.Context, f *Form) (action string, err error)
 }
 
-// Failing is a [Screen] that takes the error of a turn beside the note about it.
+// Failing is implemented by a [Screen] that takes the error of a turn in addition to the note about it.
 type Failing interface {
 	Failed(err error)
 }
 
-// Sized is a [Screen] that knows how large it is.
+// Sized is implemented by a [Screen] that may know its size.
 type Sized interface {
-	// Size is 0, 0 if it is not known.
+	// Size returns the size in cells; a part of it that is not known is 0.
 	Size() (columns, rows int)
 }
 
-// Windowed is a [Screen] that shows how much of a model's context is used.
+// Windowed is implemented by a [Screen] that shows how much of a model's context window is used.
 type Windowed interface {
-	// Window is how many tokens the model takes; 0 is unknown.
+	// Window sets the size of the window; 0 means that it is not known.
 	Window(tokens int64)
 }
 
-// Drawing is a [Screen] that draws pictures if its terminal can.
+// Drawing is implemented by a [Screen] that draws pictures if its terminal can.
 type Drawing interface {
 	Draw(picture image.Image)
 }
 
-// Linking is a [Screen] on which a person can follow a link, and be asked at any time: also while the
-// person writes a question.
+// Linking is implemented by a [Screen] on which a person can follow links, and can be asked while writing a question.
 type Linking interface {
-	// Link shows a line that ends with an address of the program, in one piece.
+	// Link shows a line that ends with an address of the program. The address is not broken into lines.
 	Link(style Style, text, address string)
 
-	// Suggest puts a text into the line of the next question. It is false if the line is not empty.
+	// Suggest puts a text into the empty line of the next question. It reports false if the line is not empty.
 	Suggest(text string) bool
 }
 
 // Choice is a question with a few answers.
 type Choice struct {
 	Heading  string   // the program's words
-	Text     string   // of a server or a model, as lines that are indented
-	Changes  []Line   // what an edit changes
-	Link     string   // a safe address, shown in one piece
-	Warnings []string // about the address
+	Text     string   // of a server or a model; its lines are indented
+	Changes  []Line   // the diff of an edit
+	Link     string   // an address without control characters, which is not broken into lines
+	Warnings []string // about Link
 	Question string
 	Answers  []Answer
 }
 
-// Answer is one that a person may choose.
+// Answer is one of the answers of a [Choice].
 type Answer struct {
 	Key   byte
-	Label string // begins with the key
-
-	// Quiet answers are shown without their label if the row is too short.
-	Quiet bool
+	Label string // begins with the key; an explanation follows a colon
+	Quiet bool   // in a narrow window only the key is shown
 }
 
-// Word is the label up to a colon. The rest explains it.
+// Word returns the label without its explanation.
 func (a Answer) Word() string {
 	word, _, _ := strings.Cut(a.Label, ":")
 	return word
 }
 
-// Draft is a text that the person writes, or changes.
+// Draft is a text for the person to write or change.
 type Draft struct {
 	Prompt string
-	Text   string                  // what there is before
-	Check  func(text string) error // says what is wrong, and the person continues; nil takes every text
-	Back   bool                    // the person can go back to the question before
+	Text   string                  // the initial text
+	Check  func(text string) error // refuses a text, which the person then corrects; nil accepts every text
+	Back   bool                    // the person can go back to the previous question
 }
 
-// ErrLeft says that the person went back.
-var ErrLeft = errors.New("went back to the question before")
+// ErrLeft means that the person went back to the previous question.
+var ErrLeft = errors.New("went back to the previous question")
 
 // Form is a form that the person fills in for a server.
 type Form struct {
@@ -150,12 +145,11 @@ type Form struct {
 	Heading  string // says who asks, and for what
 	Message  string // the server's words
 	Fields   []*forms.Field
-	Values   map[string]any // by the names of fields; the person changes them
-	Mistakes []error        // in the values that were prepared
+	Values   map[string]any // by the names of fields, changed by the person
+	Mistakes []error        // in prepared values, shown above the fields
 }
 
-// MaxShown bounds the text of a question, in characters. A longer text is cut,
-// with a note.
+// MaxShown bounds the text of a question, in characters. Callers cut a longer text, with a note.
 const MaxShown = 4000
 
 // LongLineError says that a line of input was skipped.

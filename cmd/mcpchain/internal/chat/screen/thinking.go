@@ -8,10 +8,10 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 )
 
-// Thinking folds the reasoning of a model into a line. The zero value is ready.
+// Thinking sums up the reasoning of a model in one line. The zero value is ready to use.
 type Thinking struct{ from time.Time }
 
-// Event takes part of an event, and returns a line if reasoning is over.
+// Event handles an event of the agent. It returns a line when reasoning has ended, otherwise "".
 func (t *Thinking) Event(e agent.Event) (line string) {
 	switch e := e.(type) {
 	case *agent.ModelStart:
@@ -34,7 +34,7 @@ func (t *Thinking) Event(e agent.Event) (line string) {
 	return line
 }
 
-// reasoningNote is what a person reads of reasoning.
+// reasoningNote says how long the model thought. A zero from means that this is not known.
 func reasoningNote(from, to time.Time) string {
 	if from.IsZero() {
 		return "thought about it (/reasoning shows it)"

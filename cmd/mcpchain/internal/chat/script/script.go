@@ -56,13 +56,13 @@ type Screen struct {
 	screen.Screen
 	out io.Writer
 
-	mu     sync.Mutex // guards the fields below
-	begun  time.Time
-	pending   bool // there is something to write
-	turn   Turn
-	text   strings.Builder // of commands
-	denied map[string]bool // calls, by their ids
-	err    error           // the first failure to write
+	mu      sync.Mutex // guards the fields below
+	begun   time.Time
+	pending bool // there is something to write
+	turn    Turn
+	text    strings.Builder // of commands
+	denied  map[string]bool // calls, by their ids
+	err     error           // the first failure to write
 }
 
 // New writes the turns that s shows.

@@ -16,8 +16,8 @@ import (
 // content is what a project's file says, with the environment files that it names. It is read
 // once, so that what the person has allowed is what is used.
 type content struct {
-	file  []byte
-	envFiles map[string][]byte // the environment files, by the paths that they are read by
+	file       []byte
+	envFiles   map[string][]byte // the environment files, by the paths that they are read by
 	unreadable map[string]error  // why the remaining ones could not be read
 }
 

@@ -21,8 +21,8 @@ import (
 
 // health is what is known of servers that are not there.
 type health struct {
-	mu   sync.Mutex       // guards the map
-	down map[string]error // why, by the names of servers
+	mu         sync.Mutex       // guards the map
+	down       map[string]error // why, by the names of servers
 	connecting map[string]bool  // servers that the person has connected to at the moment
 }
 

@@ -13,8 +13,8 @@ import (
 const (
 	maxInstructions    = 2000 // of one server
 	maxAllInstructions = 10_000
-	maxQuotedLine          = 300 // of a line that is shown to the person
-	maxQuotedLines       = 8   // of one server
+	maxQuotedLine      = 300 // of a line that is shown to the person
+	maxQuotedLines     = 8   // of one server
 )
 
 // systemPrompt tells the model its task and the servers' instructions, unless

@@ -33,7 +33,7 @@ type Config struct {
 	Screen     screen.Screen
 	Interrupts *Interrupts
 	Person     *person.Person
-	Failures      *person.Failures
+	Failures   *person.Failures
 	Trace      *Trace // nil: none
 	Model      *Model
 	Models     *models.File // models for /model; nil: only those of the endpoint

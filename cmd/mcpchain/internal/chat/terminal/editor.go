@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"io"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -11,25 +10,22 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// errEnd means that the person ended the conversation.
-var errEnd = io.EOF
-
 // busyPrompt is the prompt while no text can be entered.
 const busyPrompt = "···"
 
-// maxRows bounds the rows of the editor. A longer text scrolls.
+// maxRows bounds the rows of a text area. A longer text scrolls.
 const maxRows = 10
 
 // editor edits the text that the person types.
 type editor struct {
-	area           textarea.Model
-	paint          screen.Paint
-	history        *history
-	search         search
-	menu           menu
-	externalEditor externalEditor
-	width          int
-	ready          *bool // a text can be entered
+	area     textarea.Model
+	paint    screen.Paint
+	history  *history
+	search   search
+	menu     menu
+	external externalEditor
+	width    int
+	ready    *bool // a text can be entered; the prompt function of the area reads it
 }
 
 // newArea returns a text area that does not handle Enter.
@@ -72,7 +68,7 @@ func (e *editor) resize(width int) {
 
 func (e *editor) text() string { return e.area.Value() }
 
-// set replaces the text. It closes the list of completions, which belongs to the old text.
+// set replaces the text, and closes the list of completions for the old text.
 func (e *editor) set(text string) {
 	e.menu.close()
 	e.area.SetValue(text)
@@ -121,7 +117,7 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 		e.completed(msg)
 		return nil
 	case tea.KeyPressMsg:
-		if cmd, taken := e.handleKey(msg); taken {
+		if cmd, handled := e.handleKey(msg); handled {
 			return cmd
 		}
 		switch msg.String() {
@@ -136,7 +132,7 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 				return nil
 			}
 		case "ctrl+g":
-			return e.externalEditor.edit(e.area.Value())
+			return e.external.edit(e.area.Value())
 		}
 	}
 	var cmd tea.Cmd
@@ -150,11 +146,11 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 // handleKey handles a key of the search or of the list of completions. It returns false for other keys.
 func (e *editor) handleKey(k tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	if e.search.on {
-		show, taken := e.search.key(e.history, k)
-		if show != nil {
-			e.set(*show)
+		text, handled := e.search.handleKey(e.history, k)
+		if text != nil {
+			e.set(*text)
 		}
-		return nil, taken
+		return nil, handled
 	}
 	switch name := k.String(); {
 	case name == "ctrl+r":
@@ -184,7 +180,7 @@ func (e *editor) takesEnter() bool {
 	return e.search.on || e.menu.open && len(e.menu.items) > 0
 }
 
-// completed handles completions: it inserts a single one, and lists several.
+// completed handles the answer to a request for completions: a single one is inserted, several are listed.
 func (e *editor) completed(msg completedMsg) {
 	if msg.asked != e.menu.asked || msg.before != e.textBeforeCursor() {
 		return

@@ -73,7 +73,7 @@ func TestEscWithCtrlC(t *testing.T) {
 // Ctrl-C behind Esc does not wait for the moment that Esc begins at a question.
 func TestEscWithCtrlCAtAQuestion(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
-	m.update(askMsg{&waitDialog{done: make(chan struct{})}})
+	m.update(askMsg{&waitDialog{completion: newCompletion()}})
 	cmd := m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
 	if all, ok := cmd().(tea.BatchMsg); !ok || len(all) != 2 {
 		t.Errorf("got %T, want two commands at once", cmd())

@@ -16,11 +16,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// fieldsAtOnce is how many fields of a form are shown together.
-const fieldsAtOnce = 3
-
-// maxChoices bounds the rows of a field with options. The others are reached by scrolling.
-const maxChoices = 8
+const (
+	fieldsAtOnce = 3 // fields of a form that are shown together
+	maxOptions   = 8 // rows of a field with options; the others are reached by scrolling
+)
 
 // Fill implements [screen.Screen].
 func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err error) {
@@ -39,11 +38,11 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 	for {
 		if len(f.Fields) > 0 {
 			d = d.reopened(f)
-			if err := t.ask(ctx, d, d.done); err != nil {
+			if err := t.askLocked(ctx, d); err != nil {
 				return "", err
 			}
 		}
-		key, err := t.choose(ctx, finalChoice(f, d == nil || !d.left))
+		key, err := t.chooseLocked(ctx, finalChoice(f, d == nil || !d.left))
 		switch {
 		case err != nil:
 			return "", err
@@ -57,7 +56,7 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 	}
 }
 
-// finalChoice returns the question at the end of a form.
+// finalChoice returns the question that follows the fields. A form that was left is not complete.
 func finalChoice(f *screen.Form, complete bool) *screen.Choice {
 	if !complete {
 		return &screen.Choice{Question: "Leave the form?", Answers: []screen.Answer{
@@ -70,14 +69,14 @@ func finalChoice(f *screen.Form, complete bool) *screen.Choice {
 	}
 }
 
-// formDialog asks for the fields of a form. The values are stored in the form when all are valid.
+// formDialog asks for the fields of a form. The values are stored in the form when all of them are valid.
 type formDialog struct {
+	completion
+
 	huh    *huh.Form
 	form   *screen.Form
 	inputs []*input
 	left   bool // the person left it with Esc
-	over   bool
-	done   chan struct{}
 }
 
 // input is a field on the screen.
@@ -89,8 +88,8 @@ type input struct {
 	describe func(string) // sets the text beside the field
 }
 
-// reopened returns the form for another attempt, with all that was typed. A form that was left with Esc continues
-// where it was; a completed one starts at the first field. d is nil for the first attempt.
+// reopened returns a dialog for another attempt, which keeps what was typed. A form that was left with Esc continues
+// where it was; a completed one begins at its first field. d is nil for the first attempt.
 func (d *formDialog) reopened(f *screen.Form) *formDialog {
 	switch {
 	case d == nil:
@@ -98,13 +97,13 @@ func (d *formDialog) reopened(f *screen.Form) *formDialog {
 	case !d.left:
 		return newFormDialog(f, d.inputs)
 	}
-	d.left, d.over, d.done = false, false, make(chan struct{})
+	d.left, d.completion = false, newCompletion()
 	return d
 }
 
-// newFormDialog returns a form with the values of before, nil for the first attempt.
+// newFormDialog returns a dialog with what was typed into the fields of before, which is nil for the first attempt.
 func newFormDialog(f *screen.Form, before []*input) *formDialog {
-	d := &formDialog{form: f, done: make(chan struct{})}
+	d := &formDialog{form: f, completion: newCompletion()}
 	var groups []*huh.Group
 	for fields := range slices.Chunk(f.Fields, fieldsAtOnce) {
 		var shown []huh.Field
@@ -130,8 +129,8 @@ func newFormDialog(f *screen.Form, before []*input) *formDialog {
 // noChoice is the value of the option that leaves a field empty.
 const noChoice = "\x00nothing"
 
-// setInitial sets the previous value, or the default. Invisible characters of a default are escaped,
-// and sent as they are shown.
+// setInitial sets the previous value, or the default. Invisible characters of a default are escaped: what is shown is
+// sent.
 func (in *input) setInitial(f *screen.Form) {
 	value := f.Value(in.field)
 	switch v := value.(type) {
@@ -154,7 +153,7 @@ func (in *input) setInitial(f *screen.Form) {
 	}
 }
 
-// makeField returns the field for the screen.
+// makeField returns the widget of a field.
 func (in *input) makeField() huh.Field {
 	title, about := hosttext.Line(in.field.Title, 80), hosttext.Line(in.field.Description, 200)
 	if !in.field.Required {
@@ -167,13 +166,13 @@ func (in *input) makeField() huh.Field {
 		list := huh.NewMultiSelect[string]()
 		in.describe = func(text string) { list.Description(text) }
 		return list.Title(title).Description(about).
-			Options(options...).Height(min(len(options), maxChoices) + 2).Value(&in.choices).
+			Options(options...).Height(min(len(options), maxOptions) + 2).Value(&in.choices).
 			Validate(func([]string) error { return in.validate(about) })
 	case len(options) > 0:
 		list := huh.NewSelect[string]()
 		in.describe = func(text string) { list.Description(text) }
 		return list.Title(title).Description(about).
-			Options(options...).Height(min(len(options), maxChoices) + 2).Value(&in.text).
+			Options(options...).Height(min(len(options), maxOptions) + 2).Value(&in.text).
 			Validate(func(string) error { return in.validate(about) })
 	}
 	text := huh.NewInput()
@@ -196,7 +195,7 @@ func optionsOf(field *forms.Field) (options []huh.Option[string]) {
 	return options
 }
 
-// value returns the field's value, nil if it is empty.
+// value returns the value of a field, nil if it is empty.
 func (in *input) value() (any, error) {
 	switch {
 	case in.field.Kind == forms.KindChoices && len(in.choices) == 0 && !in.field.Required, in.text == noChoice && !in.field.Required:
@@ -213,7 +212,7 @@ func (in *input) value() (any, error) {
 	return in.field.Parse(screen.CleanInput(in.text))
 }
 
-// validate checks a field and shows a mistake beside it. about is the text beside a valid field.
+// validate checks a field, and shows a mistake beside it. about is the text beside a valid field.
 func (in *input) validate(about string) error {
 	err := in.check()
 	if err != nil {
@@ -236,8 +235,6 @@ func (d *formDialog) init(width, height int) tea.Cmd {
 	return tea.Batch(d.huh.Init(), d.update(tea.WindowSizeMsg{Width: width, Height: height}))
 }
 
-func (d *formDialog) answered() bool { return d.over }
-
 // clear empties the text of the field that has the keyboard.
 func (d *formDialog) clear() bool {
 	for _, in := range d.inputs {
@@ -256,7 +253,7 @@ func (d *formDialog) update(msg tea.Msg) tea.Cmd {
 	}
 	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "esc" {
 		d.left = true
-		d.end()
+		d.finish()
 		return nil
 	}
 	if size, ok := msg.(tea.WindowSizeMsg); ok {
@@ -265,13 +262,13 @@ func (d *formDialog) update(msg tea.Msg) tea.Cmd {
 	cmd := d.forward(msg)
 	if d.huh.State == huh.StateCompleted {
 		d.storeValues()
-		d.end()
+		d.finish()
 	}
 	return cmd
 }
 
-// forward passes a message to the library. In the library a key leaves a field by a later message; here
-// it leaves at once, so that the next key goes to the next field.
+// forward passes a message to the library. There a key leaves a field only by a later message, and a fast next key
+// would reach the old field; so forward leaves the field at once.
 func (d *formDialog) forward(msg tea.Msg) tea.Cmd {
 	field := d.huh.GetFocusedField()
 	filter, ok := field.(interface{ GetFiltering() bool })
@@ -304,14 +301,10 @@ func (d *formDialog) storeValues() {
 	}
 }
 
-func (d *formDialog) end() {
-	d.over = true
-	close(d.done)
-}
-
 func (d *formDialog) view(_ int, ready bool) (string, *tea.Cursor) {
+	view := strings.TrimRight(d.huh.View(), "\n ") + "\n"
 	if !ready {
-		return strings.TrimRight(d.huh.View(), "\n ") + "\n…", nil
+		return view + "…", nil
 	}
-	return strings.TrimRight(d.huh.View(), "\n ") + "\n" + "Enter continues · Shift-Tab back · Esc leaves the form", tea.NewCursor(0, 0)
+	return view + "Enter continues · Shift-Tab back · Esc leaves the form", tea.NewCursor(0, 0)
 }

@@ -7,25 +7,26 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// frameHeight keeps frames from becoming shorter at once. The renderer loses its place if the
-// cursor stands in a row that the next frame does not have; so a shorter frame is first
-// drawn with blank rows below it, and these go when it was written.
+// frameHeight keeps the frame from shrinking at once. The renderer loses its place if the cursor is in a row that the
+// next frame does not have. So a shorter frame is first drawn with blank rows below it, which are removed after it was
+// written.
 type frameHeight struct {
-	written func() int64 // frames
+	written func() int64 // counts the frames that were written
 
-	mu      sync.Mutex // guards the fields below
-	rows    int        // of the frame
-	needed  int        // at the last change
-	settles bool
-	drawn   bool  // the frame was written since it needs fewer rows
-	since   int64 // frames that were written when it became shorter
-	before  int   // rows before the blank ones went
-	cut     int64 // frames that were written by then
+	mu       sync.Mutex // guards the fields below
+	rows     int        // of the frame, with blank ones
+	needed   int        // rows at the last change
+	settling bool       // a settleMsg is under way
+	drawn    bool       // the frame was written since it needs fewer rows
+	shrunkAt int64      // frames that were written when it became shorter
+	before   int        // rows before the blank ones were removed
+	cutAt    int64      // frames that were written by then
 }
 
+// settleMsg asks whether the blank rows can be removed.
 type settleMsg struct{}
 
-// grow is the rows to draw for so many that are needed.
+// grow returns the rows to draw for a frame that needs so many.
 func (h *frameHeight) grow(needed int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -33,42 +34,42 @@ func (h *frameHeight) grow(needed int) int {
 	return h.rows
 }
 
-// settle has the blank rows go later, if there are any.
+// settle has blank rows removed later, if there are any.
 func (h *frameHeight) settle(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if needed < h.needed {
-		h.since, h.drawn = h.written(), false
+		h.shrunkAt, h.drawn = h.written(), false
 	}
 	h.needed = needed
-	if needed >= h.rows || h.settles {
+	if needed >= h.rows || h.settling {
 		return nil
 	}
-	h.settles = true
+	h.settling = true
 	return settleLater()
 }
 
-// settled takes the end of a wait. The blank rows go one wait after the frame was written: a
-// frame that was being written at the time of the change counts for nothing.
+// settled handles a settleMsg. The blank rows are removed at the second one after the frame was written: the frame that
+// was being written at the time of the change does not count.
 func (h *frameHeight) settled(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	written := h.written()
 	if !h.drawn {
-		h.drawn = written != h.since
+		h.drawn = written != h.shrunkAt
 		return settleLater()
 	}
-	h.before, h.cut = h.rows, written
-	h.settles, h.rows, h.needed = false, needed, needed
+	h.before, h.cutAt = h.rows, written
+	h.settling, h.rows, h.needed = false, needed, needed
 	return nil
 }
 
-// occupied is how many rows the terminal may have of the frame, and how many of them will go.
+// occupied returns how many rows the frame may have on the terminal, and how many of them are blank ones to be removed.
 func (h *frameHeight) occupied() (rows, blank int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	rows = max(h.rows, h.needed)
-	if h.written() == h.cut {
+	if h.written() == h.cutAt {
 		rows = max(rows, h.before)
 	}
 	return rows, rows - h.needed
@@ -79,15 +80,14 @@ func settleLater() tea.Cmd {
 }
 
 const (
-	maxBlank = 2                      // rows that may stay blank below what is printed
-	maxSettle = 500 * time.Millisecond // the longest wait for more of them to go
+	maxBlank  = 2                      // blank rows that may stay below what is printed
+	maxSettle = 500 * time.Millisecond // longest wait for the others to be removed
 )
 
-// room is how many rows can be printed at once. What is printed goes above the frame: instead of the blank rows that
-// a shorter frame leaves, if these went before. Together with the frame it has to fit on the screen, or the renderer
-// loses lines.
+// room returns how many rows can be printed at once. They are printed above the frame and have to fit on the screen
+// together with it, or the renderer loses lines. So room first waits until most blank rows have been removed.
 func (t *Terminal) room() int {
-	t.send(passMsg{}) // when it is taken, all before it is done
+	t.send(syncMsg{})
 	rows := 0
 	for begin := time.Now(); time.Since(begin) < maxSettle; {
 		blank := 0

@@ -13,24 +13,22 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// Bounds of what is remembered.
 const (
 	maxEntries = 1000
-	maxEntry   = 16 << 10 // bytes of one; longer ones are not kept on disk
-
-	lockWait = time.Second // for another program that writes; then an entry is not kept on disk
+	maxEntry   = 16 << 10    // bytes; a longer entry is not written to the file
+	lockWait   = time.Second // after which an entry is not written to the file
 )
 
-// history is what was entered before, also on disk. A file that cannot be used costs
-// only the memory of it.
+// history has the questions that were entered before, also in earlier programs. If its file cannot be used, it lasts
+// until the end of the program.
 type history struct {
-	path    string
+	path    string // of the file; "": none
 	entries []string
-	at      int    // the entry shown; len(entries) is the draft
-	draft   string // what was being written
+	at      int    // index of the shown entry; len(entries) is the draft
+	draft   string // what the person was writing
 }
 
-// openHistory reads the file, one JSON string on each line. Without a path nothing is kept.
+// openHistory reads a file that has one JSON string on each line.
 func openHistory(path string) *history {
 	h := &history{path: path, entries: readEntries(path)}
 	if len(h.entries) > maxEntries {
@@ -59,14 +57,14 @@ func readEntries(path string) (entries []string) {
 
 func newest(entries []string) []string { return entries[max(0, len(entries)-maxEntries):] }
 
-// lock keeps other programs of the person from the file.
+// lock keeps the other programs of the person from writing to the file.
 func (h *history) lock() (unlock func() error, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
 	return private.Lock(ctx, h.path+".lock")
 }
 
-// add remembers an entry. One that repeats the last is not added.
+// add adds an entry, unless it is empty or repeats the last one.
 func (h *history) add(text string) {
 	defer h.leave()
 	if text == "" || len(h.entries) > 0 && h.entries[len(h.entries)-1] == text {
@@ -93,7 +91,7 @@ func (h *history) add(text string) {
 	_ = f.Close()
 }
 
-// trim keeps the newest entries of the file only. Another program may have added some since it was read.
+// trim removes old entries from the file, which is read again: another program may have added some.
 func (h *history) trim() {
 	unlock, err := h.lock()
 	if err != nil {
@@ -109,7 +107,7 @@ func (h *history) trim() {
 	_ = private.WriteFile(h.path, b.Bytes())
 }
 
-// leave returns to the draft, which is empty.
+// leave returns to an empty draft.
 func (h *history) leave() { h.at, h.draft = len(h.entries), "" }
 
 // before returns the entry before the one shown.

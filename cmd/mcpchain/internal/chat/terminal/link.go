@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Link implements [screen.Linking]. The address stands on a row of its own if the row is too narrow for both.
+// Link implements [screen.Linking]. The address gets a row of its own if both do not fit on one.
 func (t *Terminal) Link(style screen.Style, text, address string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -28,7 +28,7 @@ func (t *Terminal) Link(style screen.Style, text, address string) {
 	t.printLocked([]string{"    " + shown})
 }
 
-// hyperlink is a text with a link to an address (OSC 8); nothing in the address ends the sequence.
+// hyperlink returns a text with a link to an address (OSC 8). The address is escaped, so that it cannot end the sequence.
 func hyperlink(shown, address string) string {
 	return ansi.SetHyperlink(hosttext.Line(address, maxAddress)) + shown + ansi.ResetHyperlink()
 }
@@ -36,18 +36,17 @@ func hyperlink(shown, address string) string {
 // maxAddress bounds a shown address, in characters.
 const maxAddress = 2000
 
-// supportsLinks reports whether a terminal of that name takes a link (OSC 8): it is not known that it
-// prints one.
+// supportsLinks reports whether a terminal of this name can be sent a link (OSC 8): some print what they do not know.
 func supportsLinks(term string) bool {
 	return term != "linux" && !strings.HasPrefix(term, "vt") && !strings.HasPrefix(term, "screen")
 }
 
 // Suggest implements [screen.Linking].
 func (t *Terminal) Suggest(text string) bool {
-	taken := make(chan bool, 1)
-	t.send(suggestMsg{text, taken})
+	accepted := make(chan bool, 1)
+	t.send(suggestMsg{text, accepted})
 	select {
-	case ok := <-taken:
+	case ok := <-accepted:
 		return ok
 	case <-t.done:
 		return false

@@ -19,28 +19,28 @@ const (
 	maxItem  = 46 // columns of an item's text
 )
 
-// menu is the list of ways in which the text of the editor may go on.
+// menu is the list of completions below the editor.
 type menu struct {
-	complete func() screen.Completer // nil: nothing completes
+	complete func() screen.Completer // returns the current completer, which may be nil
 	requests *requests
 
-	asked  int // requests; a key makes the answer to an earlier one void
-	cancel context.CancelFunc
+	asked  int                // number of the last request; answers to earlier ones are dropped
+	cancel context.CancelFunc // of the last request; nil: none is under way
 
 	open  bool
 	all   screen.Completion
-	items []screen.Item // that fit what is typed
-	at    int           // the marked one
+	items []screen.Item // those that match what is typed
+	at    int           // index of the marked item
 }
 
-// completedMsg is the answer to a request.
+// completedMsg is the answer to a request for completions.
 type completedMsg struct {
 	asked      int
 	before     string
 	completion screen.Completion
 }
 
-// ask has a text completed.
+// ask requests the completions of a text.
 func (m *menu) ask(before string) tea.Cmd {
 	m.close()
 	complete := m.complete()
@@ -60,12 +60,12 @@ func (m *menu) ask(before string) tea.Cmd {
 	}
 }
 
-// requests are the completions under way. They end with the terminal.
+// requests are the requests for completions that are under way. They end with the terminal.
 type requests struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu     sync.Mutex // guards closed, and that none begins after close
+	mu     sync.Mutex // guards closed, and wg.Add against close
 	closed bool
 	wg     sync.WaitGroup
 }
@@ -76,6 +76,7 @@ func newRequests() *requests {
 	return r
 }
 
+// begin counts a request. It reports false after close.
 func (r *requests) begin() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +86,7 @@ func (r *requests) begin() bool {
 	return !r.closed
 }
 
-// close gives up all requests, and waits for their end.
+// close cancels all requests, and waits for their end.
 func (r *requests) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -94,7 +95,7 @@ func (r *requests) close() {
 	r.wg.Wait()
 }
 
-// close closes the list, and gives up a request.
+// close closes the list, and cancels a request.
 func (m *menu) close() {
 	m.open = false
 	m.asked++
@@ -104,13 +105,13 @@ func (m *menu) close() {
 	}
 }
 
-// show opens the list of an answer.
+// show opens the list with an answer to a request.
 func (m *menu) show(c screen.Completion, before string) {
 	m.all, m.open = c, true
 	m.narrow(before)
 }
 
-// narrow keeps the items that fit what is typed, and closes a list that is left.
+// narrow keeps the items that match what is typed. It closes the list if the cursor is before the completed part.
 func (m *menu) narrow(before string) {
 	if m.all.From > len(before) {
 		m.close()
@@ -119,14 +120,14 @@ func (m *menu) narrow(before string) {
 	m.items, m.at = m.all.Narrow(before[m.all.From:]), 0
 }
 
-// move marks another item.
+// move moves the mark by a number of items, around the ends.
 func (m *menu) move(by int) {
 	if n := len(m.items); n > 0 {
 		m.at = (m.at + by + n) % n
 	}
 }
 
-// commonPrefix is what all items begin with, in bytes of the first one.
+// commonPrefix returns the longest prefix of all items.
 func commonPrefix(items []screen.Item) string {
 	prefix := items[0].Text
 	for _, item := range items[1:] {
@@ -138,7 +139,7 @@ func commonPrefix(items []screen.Item) string {
 	return prefix
 }
 
-// view is the rows of the list.
+// view returns the rows of the list.
 func (m *menu) view(paint screen.Paint, width int) (rows []string) {
 	if !m.open {
 		return nil

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -16,44 +17,44 @@ import (
 
 // The messages of a Terminal to its model.
 type (
-	waitMsg   bool     // the person may enter a question
-	noticeMsg string   // a line that the next one replaces
-	restMsg   []string // the unfinished part of an answer
-	beginMsg  struct{} // of a turn
-	endMsg    struct{}
+	waitMsg   bool     // whether the person may enter a question
+	noticeMsg string   // progress line, replaced by the next one
+	restMsg   []string // lines of the unfinished part of an answer
+	beginMsg  struct{} // a turn begins
+	endMsg    struct{} // a turn ends
 	eventMsg  struct{ event agent.Event }
-	askMsg    struct{ dialog } // opens a question
-	dropMsg   struct{ dialog } // closes it without an answer
-	windowMsg int64            // the model's window in tokens
-	passMsg   struct{}         // changes nothing
-	tickMsg   time.Time
+	askMsg    struct{ dialog } // opens a dialog
+	dropMsg   struct{ dialog } // closes a dialog without an answer
+	windowMsg int64            // size of the model's window in tokens
+	syncMsg   struct{}         // changes nothing; once it was sent, earlier messages have been handled
+	tickMsg   time.Time        // the clock of the status line moves
 )
 
-// suggestMsg puts a text into an empty editor.
+// suggestMsg puts a text into the editor if that is empty.
 type suggestMsg struct {
-	text  string
-	taken chan<- bool // has room
+	text     string
+	accepted chan<- bool // buffered
 }
 
-// model draws the part of the screen below the scrollback.
+// model draws the frame below the scrollback. It is the model of the bubbletea program.
 type model struct {
 	terminal  *Terminal
 	interrupt func()
 	width     int
 	height    int
 
-	editor editor
-	notice string
-	rest   []string
-	status status
-	dialog dialog // nil: the person edits
-	quiet  quiet
-	capabilities capabilities // of the terminal, so far
+	editor       editor
+	notice       string
+	rest         []string
+	status       status
+	dialog       dialog // nil: keys are for the editor
+	quiet        quiet
+	capabilities capabilities // of the terminal, as far as it has answered
 }
 
 func newModel(t *Terminal, o Options) *model {
 	m := &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t.paint, o.History, t.completer, t.requests)}
-	m.editor.externalEditor = externalEditor{t.ctx, o.In, o.Out}
+	m.editor.external = externalEditor{t.ctx, o.In, o.Out}
 	return m
 }
 
@@ -99,7 +100,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		if empty {
 			m.editor.set(msg.text)
 		}
-		msg.taken <- empty
+		msg.accepted <- empty
 	case windowMsg:
 		m.status.window = int64(msg)
 	case tickMsg:
@@ -122,9 +123,9 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 		return m.editor.update(msg)
 	case tea.KeyPressMsg:
-		return m.key(msg)
+		return m.handleKey(msg)
 	case tea.PasteMsg:
-		return m.typed(msg)
+		return m.handleInput(msg)
 	case uv.CellSizeEvent, uv.PrimaryDeviceAttributesEvent:
 		m.noteCapabilities(msg)
 	default:
@@ -138,12 +139,12 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 
 func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tickMsg(t) }) }
 
-// key handles a key that means the same everywhere, and forwards others.
-func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
+// handleKey handles the keys that mean the same in the editor and in dialogs, and forwards other keys.
+func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	if escAndCtrl(k) {
-		leave := m.key(tea.KeyPressMsg{Code: tea.KeyEscape})
+		leave := m.handleKey(tea.KeyPressMsg{Code: tea.KeyEscape})
 		k.Mod = tea.ModCtrl
-		return tea.Batch(leave, m.key(k))
+		return tea.Batch(leave, m.handleKey(k))
 	}
 	switch k.String() {
 	case "ctrl+c":
@@ -156,18 +157,18 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+l":
 		return tea.ClearScreen
 	}
-	return m.typed(k)
+	return m.handleInput(k)
 }
 
-// escAndCtrl reports whether a key may be two keys, Esc and a letter with Ctrl: most terminals send the
-// same bytes for a letter with Ctrl and Alt, which no command here uses.
+// escAndCtrl reports whether a key may be two: Esc, and a letter with Ctrl. Most terminals send the same bytes for a
+// letter with Ctrl and Alt, which is no command here.
 func escAndCtrl(k tea.KeyPressMsg) bool {
 	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == ""
 }
 
-// typed handles a key or a paste. A question gets it only after a moment without keys, so that
-// text for the editor cannot answer the question.
-func (m *model) typed(msg tea.Msg) tea.Cmd {
+// handleInput handles a key or a paste. A dialog gets it only after a moment without keys, so that text for the editor
+// cannot answer a question.
+func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 	if m.dialog != nil && m.quiet.past {
 		return m.toDialog(msg)
 	}
@@ -176,7 +177,7 @@ func (m *model) typed(msg tea.Msg) tea.Cmd {
 			return m.quiet.begin()
 		}
 		if _, hidden := m.dialog.(*secretDialog); hidden {
-			return m.quiet.begin() // it must not stand in the editor
+			return m.quiet.begin() // a secret must not appear in the editor
 		}
 		return tea.Batch(m.editor.update(msg), m.quiet.begin())
 	}
@@ -194,7 +195,7 @@ func (m *model) typed(msg tea.Msg) tea.Cmd {
 		return nil
 	case ok && k.String() == "ctrl+d" && m.editor.text() == "":
 		if *m.editor.ready {
-			m.enter(entry{err: errEnd})
+			m.enter(entry{err: io.EOF})
 		}
 		return nil
 	}
@@ -204,10 +205,10 @@ func (m *model) typed(msg tea.Msg) tea.Cmd {
 func (m *model) enter(e entry) {
 	*m.editor.ready = false
 	select {
-	case <-m.terminal.output.busy: // of an earlier frame
+	case <-m.terminal.output.busy: // from an earlier frame
 	default:
 	}
-	m.terminal.entered <- e // has room: one entry for each wait
+	m.terminal.entered <- e // does not block: there is one entry for each wait
 }
 
 func (m *model) toDialog(msg tea.Msg) tea.Cmd {
@@ -229,7 +230,7 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// lines returns the rows of the frame, and the cursor in them.
+// lines returns the rows of the frame and the cursor.
 func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 	faint := func(line string) {
 		lines = append(lines, m.terminal.paint.Text(screen.Faint, ansi.Truncate(line, max(1, m.width-1), "…")))
@@ -241,9 +242,9 @@ func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 	for _, line := range m.status.view(time.Now(), m.dialog != nil) {
 		faint(line)
 	}
-	lines = append(lines, "") // between the conversation and what is typed
-	below, cursor := m.below()
-	most := max(1, m.height-1) // a row is for what is printed above
+	lines = append(lines, "") // separates the conversation from the input
+	below, cursor := m.input()
+	most := max(1, m.height-1) // one row is for what is printed above
 	if drop := len(lines) + len(below) - most; m.height > 0 && drop > 0 {
 		lines = lines[min(drop, len(lines)):]
 	}
@@ -260,9 +261,8 @@ func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 	return lines, cursor
 }
 
-// below is what the person types: the answer to a question, or a text. While a question
-// does not take keys yet, the editor does.
-func (m *model) below() (lines []string, cursor *tea.Cursor) {
+// input returns the rows of the dialog or the editor. While a dialog does not take keys yet, both are shown.
+func (m *model) input() (lines []string, cursor *tea.Cursor) {
 	if m.dialog != nil {
 		var text string
 		text, cursor = m.dialog.view(m.width, m.quiet.past)

@@ -10,19 +10,17 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The renderer counts columns and takes a tab for none. So a tab is printed as stand-ins
-// for its columns, and becomes a tab again on its way to the terminal: code that is
-// copied from there has its tabs. The stand-ins are for private use, and peers' texts
-// have none, as they are escaped.
+// The renderer counts columns, and counts none for a tab. So each column of a tab is printed as a placeholder, and
+// output turns placeholders back into tabs: code that is copied from the terminal keeps its tabs. Placeholders are
+// private-use characters, which are escaped in peers' texts.
 const (
 	tabBegin = '\ue000' // the first column of a tab
-	tabMore  = '\ue001' // another one
+	tabMore  = '\ue001' // another column of a tab
 	tabStop  = 8
 )
 
-// fitLine puts stand-ins for tabs into a line. It avoids lines that fill their last row: the renderer
-// counts a row too many for them, and then clears the rest of the row, with which a terminal clears
-// the last column.
+// fitLine replaces tabs by placeholders, and appends a space to a line that fills its last row: the renderer would
+// count a row too many, and clear the last column.
 func fitLine(line string, width int) string {
 	if strings.Contains(line, "\t") {
 		var b strings.Builder
@@ -30,7 +28,7 @@ func fitLine(line string, width int) string {
 		for i, piece := range strings.Split(line, "\t") {
 			if i > 0 {
 				n := tabStop - column%width%tabStop
-				if column%width+n >= width { // a terminal's tab stays in its row
+				if column%width+n >= width { // a tab does not wrap to the next row
 					b.WriteString(strings.Repeat(" ", n))
 				} else {
 					b.WriteString(string(tabBegin) + strings.Repeat(string(tabMore), n-1))
@@ -48,16 +46,16 @@ func fitLine(line string, width int) string {
 	return line
 }
 
-// output is the terminal behind the renderer.
+// output is the terminal as the renderer writes to it.
 type output struct {
 	*os.File
-	frames atomic.Int64  // that were written
+	frames atomic.Int64  // frames that were written
 	drawn  chan struct{} // closed after the first frame
-	once   sync.Once
-	busy   chan struct{} // has a value after a frame with the prompt of an editor that waits
+	once   sync.Once     // closes drawn
+	busy   chan struct{} // buffered; has a value after a frame with busyPrompt
 }
 
-// firstFrame is a part of the first frame only.
+// firstFrame is a sequence that only the first frame has: it turns on bracketed paste.
 const firstFrame = "\x1b[?2004h"
 
 // Write writes a frame.

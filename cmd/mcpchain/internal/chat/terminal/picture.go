@@ -19,29 +19,28 @@ const (
 	pictureColumns = 80 // at most
 	pictureRows    = 20
 
-	// pictureWait is how long a terminal has to say whether it shows pictures. Nearly every terminal
-	// answers, and a busy machine may take its time.
+	// pictureWait bounds the wait for the terminal to say whether it shows pictures. Nearly all terminals answer at once.
 	pictureWait = 10 * time.Second
 )
 
-// canvas is what the terminal shows of pictures. It is asked at the first picture.
+// canvas says how the terminal shows pictures. The terminal is asked when there is the first picture.
 type canvas struct {
 	once     sync.Once
-	answers  chan capabilities // has room for one
+	answers  chan capabilities // buffered
 	protocol picture.Protocol
 	cell     picture.Cell
 }
 
-// capabilities is what a terminal says of itself.
+// capabilities are what a terminal says about itself.
 type capabilities struct {
 	cell  picture.Cell
 	sixel bool
 }
 
-// sixelAttribute says in the answer to a request that a terminal shows Sixel.
+// sixelAttribute is the device attribute of terminals that show Sixel pictures.
 const sixelAttribute = 4
 
-// noteCapabilities takes a part of the terminal's answer. The attributes come last.
+// noteCapabilities handles a part of the terminal's answer. The device attributes come last.
 func (m *model) noteCapabilities(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case uv.CellSizeEvent:
@@ -50,13 +49,13 @@ func (m *model) noteCapabilities(msg tea.Msg) {
 		m.capabilities.sixel = slices.Contains(msg, sixelAttribute)
 		select {
 		case m.terminal.canvas.answers <- m.capabilities:
-		default: // it was not asked
+		default: // nobody asked
 		}
 	}
 }
 
-// askCanvas asks the terminal once for the size of a cell and, unless the environment says it, for
-// what it shows.
+// askCanvas asks the terminal once for the size of a cell and, unless the environment names the protocol, for its
+// attributes.
 func (t *Terminal) askCanvas() {
 	t.canvas.once.Do(func() {
 		protocol, known := picture.Detect(os.Getenv)
@@ -85,11 +84,11 @@ func (t *Terminal) Draw(img image.Image) {
 	}
 	sequence, rows, err := t.canvas.protocol.Draw(img, t.canvas.cell, min(pictureColumns, t.columns()-4), rows)
 	if err != nil {
-		return // the person has its file
+		return // its file is saved in any case
 	}
 	t.endAnswerLocked()
-	// The rows are there before the picture, so that nothing scrolls while it is drawn. The row
-	// with the sequence is below it, as the renderer erases what is right of the cursor.
+	// Blank rows are printed first, so that nothing scrolls while the picture is drawn. The sequence is printed in the row
+	// below them, because the renderer erases what is right of the cursor.
 	space := strings.Repeat("\n", rows)
 	t.send(tea.Println(space + ansi.SaveCursor + ansi.CursorUp(rows) + ansi.CursorForward(2) + sequence + ansi.RestoreCursor)())
 }

@@ -6,18 +6,19 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// quietTime is how long nothing must be typed before a question takes keys.
+// quietTime is the time without keys after which a dialog takes keys.
 const quietTime = 300 * time.Millisecond
 
 // quiet waits for a moment without keys.
 type quiet struct {
-	past  bool
-	count int // of the moments that have begun
+	past  bool // the moment is over
+	count int  // of the moments that have begun
 }
 
+// quietMsg is the end of the moment with this number.
 type quietMsg int
 
-// begin begins a new moment.
+// begin starts to wait again.
 func (q *quiet) begin() tea.Cmd {
 	q.past = false
 	q.count++

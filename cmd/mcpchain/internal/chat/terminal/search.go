@@ -10,19 +10,19 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// search looks for an entry of the history, as it is typed.
+// search is an incremental search in the history.
 type search struct {
 	on    bool
-	text  string
-	at    int    // the entry that is shown; len(entries) is none
-	draft string // what the editor had before
+	text  string // searched for
+	at    int    // index of the entry that is shown; len(entries) is none
+	draft string // the text of the editor before the search
 }
 
 func (s *search) begin(h *history, draft string) {
 	*s = search{on: true, at: len(h.entries), draft: draft}
 }
 
-// find returns the newest entry with the text that is older than before.
+// find returns the newest entry before an index that contains the text in any case.
 func (s *search) find(h *history, before int) (string, bool) {
 	for i := min(before, len(h.entries)) - 1; i >= 0; i-- {
 		if strings.Contains(strings.ToLower(h.entries[i]), strings.ToLower(s.text)) {
@@ -33,9 +33,9 @@ func (s *search) find(h *history, before int) (string, bool) {
 	return "", false
 }
 
-// key takes a key of a search. It returns what the editor shows, if that changes, and false
-// for a key that ends the search and is for the editor.
-func (s *search) key(h *history, k tea.KeyPressMsg) (show *string, taken bool) {
+// handleKey handles a key during a search. It returns the text that the editor has to show, nil if it does not change,
+// and false for a key that ends the search and is for the editor.
+func (s *search) handleKey(h *history, k tea.KeyPressMsg) (show *string, handled bool) {
 	found := func(text string, ok bool) (*string, bool) {
 		if !ok {
 			return nil, true
@@ -63,7 +63,7 @@ func (s *search) key(h *history, k tea.KeyPressMsg) (show *string, taken bool) {
 	return nil, false
 }
 
-// view is the row of a search.
+// view returns the row of a search that is on.
 func (s *search) view(paint screen.Paint) []string {
 	if !s.on {
 		return nil

@@ -10,61 +10,57 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
+// maxSecret bounds a secret in characters.
+const maxSecret = 16 << 10
+
 // Secret implements [screen.Screen].
 func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
-	unlock, err := t.lock(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
 	d := newSecretDialog(t.paint, prompt)
-	if err := t.ask(ctx, d, d.done); err != nil {
+	if err := t.ask(ctx, d); err != nil {
 		return "", err
 	}
 	return screen.CleanInput(d.input.Value()), nil
 }
 
-// maxSecret bounds a secret in characters.
-const maxSecret = 16 << 10
-
-// secretDialog is a line that is not shown.
+// secretDialog asks for one line without showing it.
 type secretDialog struct {
+	completion
+
 	paint  screen.Paint
 	prompt string
 	input  textinput.Model
-	over   bool
-	done   chan struct{}
 }
 
 func newSecretDialog(paint screen.Paint, prompt string) *secretDialog {
 	input := textinput.New()
 	input.EchoMode, input.Prompt, input.CharLimit = textinput.EchoPassword, "› ", maxSecret
 	input.SetVirtualCursor(false)
-	return &secretDialog{paint: paint, prompt: prompt, input: input, done: make(chan struct{})}
+	return &secretDialog{paint: paint, prompt: prompt, input: input, completion: newCompletion()}
 }
 
 func (s *secretDialog) init(width, _ int) tea.Cmd {
-	s.input.SetWidth(max(12, width-4))
+	s.resize(width)
 	return s.input.Focus()
 }
 
-func (s *secretDialog) answered() bool { return s.over }
+func (s *secretDialog) resize(width int) { s.input.SetWidth(max(12, width-4)) }
 
 func (s *secretDialog) clear() bool {
-	full := s.input.Value() != ""
+	hasText := s.input.Value() != ""
 	s.input.Reset()
-	return full
+	return hasText
 }
 
 func (s *secretDialog) update(msg tea.Msg) tea.Cmd {
-	if size, ok := msg.(tea.WindowSizeMsg); ok {
-		s.input.SetWidth(max(12, size.Width-4))
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.resize(msg.Width)
 		return nil
-	}
-	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "enter" && !s.over {
-		s.over = true
-		close(s.done)
-		return nil
+	case tea.KeyPressMsg:
+		if msg.String() == "enter" && !s.over {
+			s.finish()
+			return nil
+		}
 	}
 	var cmd tea.Cmd
 	s.input, cmd = s.input.Update(msg)
@@ -76,9 +72,9 @@ func (s *secretDialog) view(_ int, ready bool) (string, *tea.Cursor) {
 	if !ready {
 		return prompt + " …", nil
 	}
-	at := s.input.Cursor()
-	if at != nil {
-		at.Y++
+	cursor := s.input.Cursor()
+	if cursor != nil {
+		cursor.Y++
 	}
-	return prompt + "  " + s.paint.Text(screen.Faint, "it is not shown, and not kept") + "\n" + s.input.View(), at
+	return prompt + "  " + s.paint.Text(screen.Faint, "it is not shown, and not kept") + "\n" + s.input.View(), cursor
 }

@@ -14,7 +14,7 @@ func TestTypedBeforeTheQuestion(t *testing.T) {
 		m := newModel(&Terminal{output: &output{}}, Options{})
 		m.Init() // the editor has the keys
 		m.update(askMsg{d})
-		m.typed(tea.KeyPressMsg{Code: 'x', Text: "x"})
+		m.handleInput(tea.KeyPressMsg{Code: 'x', Text: "x"})
 		if got := m.editor.text(); got != want {
 			t.Errorf("%T: the editor has %q, want %q", d, got, want)
 		}

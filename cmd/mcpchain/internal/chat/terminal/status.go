@@ -12,24 +12,24 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// status is what is under way.
+// status is the state of the turn, for the status line.
 type status struct {
-	busy   bool
-	since  time.Time // the turn began
+	busy   bool // a turn is under way
+	since  time.Time
 	doing  string
 	calls  []*call
-	window int64 // tokens that the model takes; 0: unknown
+	window int64 // size of the model's window in tokens; 0: unknown
 
 	turn, total run.Spent
 	context     int64 // tokens of the last model call
 }
 
-// call is a tool call under way.
+// call is a tool call that is under way.
 type call struct {
 	id, what string
 	since    time.Time
-	done     float64 // the share of it, below 0 if unknown
-	message  string
+	done     float64 // share from 0 to 1; below 0: unknown
+	message  string  // of the server
 }
 
 func (s *status) begin(now time.Time) {
@@ -38,7 +38,7 @@ func (s *status) begin(now time.Time) {
 
 func (s *status) end() { s.busy, s.calls = false, nil }
 
-// event takes part of an event of the turn.
+// event handles an event of the turn.
 func (s *status) event(e agent.Event, now time.Time) {
 	switch e := e.(type) {
 	case *agent.ModelStart:
@@ -68,7 +68,7 @@ func (s *status) event(e agent.Event, now time.Time) {
 	}
 }
 
-// view is a line for each call, and one for the turn.
+// view returns a line for each call, and one for the turn.
 func (s *status) view(now time.Time, asking bool) (lines []string) {
 	if !s.busy {
 		return nil
@@ -102,7 +102,7 @@ func (s *status) view(now time.Time, asking bool) (lines []string) {
 	return append(lines, "● "+strings.Join(append(parts, "Ctrl-C stops"), " · "))
 }
 
-// barWidth is the width of a bar.
+// barWidth is the width of a progress bar in columns.
 const barWidth = 20
 
 func progressBar(done float64) string {
@@ -110,12 +110,12 @@ func progressBar(done float64) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", barWidth-full)
 }
 
-// formatSpent is what was used: tokens, and their cost if it is known.
+// formatSpent formats tokens, and their cost if it is known.
 func formatSpent(u *run.Spent) string {
 	return strings.TrimSpace("↑" + formatTokens(u.Input) + " ↓" + formatTokens(u.Output) + " " + screen.Cost(u.Cost))
 }
 
-// formatTokens is a count in few characters.
+// formatTokens formats a count in few characters, such as 1.2k.
 func formatTokens(n int64) string {
 	switch {
 	case n < 1000:
@@ -126,7 +126,7 @@ func formatTokens(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
 }
 
-// formatSeconds is a duration as a clock shows it.
+// formatSeconds formats a duration as 59 s or 1:00.
 func formatSeconds(d time.Duration) string {
 	s := int(d.Seconds())
 	if s < 60 {

@@ -1,8 +1,7 @@
-// Package terminal draws the conversation on a terminal that can move its cursor,
-// and edits what the person types.
+// Package terminal shows the conversation on a terminal that can move its cursor, with an editor for questions.
 //
-// Finished text goes into the terminal's own scrollback. Below it are the unfinished
-// part of an answer, the calls under way, a status line, and the editor or a question.
+// Finished text is printed into the terminal's own scrollback. The frame below it has the unfinished part of an answer,
+// the calls that are under way, a status line, and the editor or a dialog.
 package terminal
 
 import (
@@ -33,17 +32,17 @@ type Options struct {
 	// Interrupt is called for Ctrl-C, unless Ctrl-C clears the line.
 	Interrupt func()
 
-	// History is the file with the history of the editor. Default "": none.
+	// History is the file with the history of the editor; "": the history is not kept.
 	History string
 }
 
 const (
 	prompt         = "you ›"
-	promptWidth    = 6 // columns of the prompt with a space
-	defaultColumns = 80
-	maxNotice      = 200 // characters of a notice
+	promptWidth    = 6   // columns of the prompt with a space
+	defaultColumns = 80  // if the width of the terminal is not known
+	maxNotice      = 200 // characters
 
-	// maxFrameWait bounds the wait for a frame, in case that the terminal draws none.
+	// maxFrameWait bounds the wait for a frame that the renderer may leave out.
 	maxFrameWait = time.Second
 )
 
@@ -54,17 +53,17 @@ type Terminal struct {
 	output   *output
 	paint    screen.Paint
 	entered  chan entry
-	asking   chan struct{} // holds a value while a question is asked
+	asking   chan struct{} // buffered; has a value while the person is asked
 	width    atomic.Int64
 	height   atomic.Int64
 	complete atomic.Pointer[screen.Completer]
 	frame    frameHeight
 	canvas   canvas
 	requests *requests
-	done     chan struct{} // closed at the end of the program
-	err      error         // of the program
+	done     chan struct{} // closed when program has ended
+	err      error         // of program, to be read after done
 
-	mu          sync.Mutex // guards the answer, and the order of what is printed
+	mu          sync.Mutex // guards the fields below, and the order of what is printed
 	thinking    screen.Thinking
 	answer      *markdown.Stream
 	answerShown bool // the answer has lines on the screen
@@ -76,8 +75,8 @@ type entry struct {
 	err  error
 }
 
-// Open starts drawing on the terminal until Close. ctx bounds only the person's external editor, so that the end of a
-// conversation can still be shown.
+// Open starts to draw on the terminal, until Close. The end of ctx ends only an external editor, so that the end of the
+// conversation is still shown.
 func Open(ctx context.Context, o Options) *Terminal {
 	t := &Terminal{
 		ctx: ctx, paint: screen.NewPaint(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{}),
@@ -86,7 +85,7 @@ func Open(ctx context.Context, o Options) *Terminal {
 	t.canvas.answers = make(chan capabilities, 1)
 	t.output = &output{File: o.Out, drawn: make(chan struct{}), busy: make(chan struct{}, 1)}
 	t.frame.written = t.output.frames.Load
-	if width, height, err := term.GetSize(int(o.Out.Fd())); err == nil { // the library tells it some time after the first frame
+	if width, height, err := term.GetSize(int(o.Out.Fd())); err == nil { // the library reports it only after the first frame
 		t.width.Store(int64(width))
 		t.height.Store(int64(height))
 	}
@@ -171,8 +170,8 @@ func (t *Terminal) Question(ctx context.Context) (string, error) {
 	}
 }
 
-// awaitBusyFrame waits for a frame without the prompt. Lines are printed at once and frames are drawn
-// later, so a whole turn could end above a prompt that accepts no input.
+// awaitBusyFrame waits for a frame with busyPrompt. Lines are printed at once but frames are drawn later, so a short
+// turn could end above a prompt that accepts no input.
 func (t *Terminal) awaitBusyFrame() {
 	select {
 	case <-t.output.busy:
@@ -241,14 +240,14 @@ func (t *Terminal) Show(e agent.Event) {
 // sayLocked shows a piece of an answer.
 func (t *Terminal) sayLocked(text string) {
 	if t.answer == nil {
-		t.answer, t.answerShown = markdown.New(max(1, t.columns()-1)), false // see fit
+		t.answer, t.answerShown = markdown.New(max(1, t.columns()-1)), false // see fitLine
 	}
 	lines := t.answer.Add(text)
 	t.send(restMsg(t.withoutColours(t.answer.Rest())))
 	t.answerLocked(lines)
 }
 
-// endAnswerLocked completes the answer under way.
+// endAnswerLocked prints the rest of the answer.
 func (t *Terminal) endAnswerLocked() {
 	if t.answer == nil {
 		return
@@ -270,7 +269,7 @@ func (t *Terminal) answerLocked(lines []string) {
 	t.printLocked(t.withoutColours(lines))
 }
 
-// withoutColours removes the colours from lines, in place, if the terminal has none.
+// withoutColours removes the colours from lines in place, unless the terminal has colours.
 func (t *Terminal) withoutColours(lines []string) []string {
 	if t.paint.Colours() {
 		return lines
@@ -294,7 +293,7 @@ func (t *Terminal) noteLines(style screen.Style, text string) []string {
 	return lines
 }
 
-// printLocked puts lines into the scrollback, in portions that fit on the screen.
+// printLocked prints lines into the scrollback, in portions that fit on the screen.
 func (t *Terminal) printLocked(lines []string) {
 	t.send(noticeMsg(""))
 	width := t.columns()
@@ -310,7 +309,7 @@ func (t *Terminal) printLocked(lines []string) {
 	}
 }
 
-// columns returns the width of the terminal, or a usual width if it is not known.
+// columns returns the width of the terminal, or defaultColumns.
 func (t *Terminal) columns() int {
 	if width := int(t.width.Load()); width > 0 {
 		return width
@@ -318,5 +317,5 @@ func (t *Terminal) columns() int {
 	return defaultColumns
 }
 
-// send sends a message to the model. The messages of one goroutine stay in order.
+// send sends a message to the model. The messages of a goroutine stay in order.
 func (t *Terminal) send(m tea.Msg) { t.program.Send(m) }

@@ -1,5 +1,4 @@
-// Package typist is a person at a plain terminal, for tests: it answers each
-// question with the next line of a script.
+// Package typist simulates a person at a plain terminal in tests: each question is answered by the next line of a script.
 package typist
 
 import (
@@ -13,14 +12,14 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/lines"
 )
 
-// Screen is a console in memory.
+// Screen is a console that writes to memory.
 type Screen struct {
 	*lines.Console
 	buffer *buffer
 }
 
-// buffer takes the output. After a text with a space at its end, as in questions but not before answers, it
-// types the next line; after the last line it closes the input.
+// buffer collects the output. When a text ends with a space, as a question does, it types the next line of the script,
+// or closes the input after the last one.
 type buffer struct {
 	mu     sync.Mutex // guards the fields below
 	text   bytes.Buffer
@@ -42,12 +41,12 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// New returns the screen of a person.
+// New returns the screen of a person who types the lines of the script.
 func New(t *testing.T, script ...string) *Screen {
 	return Wide(t, 0, script...)
 }
 
-// Wide returns a screen with so many columns.
+// Wide is New with a width in columns.
 func Wide(t *testing.T, columns int, script ...string) *Screen {
 	hide := func() (func(), error) { return func() {}, nil } // what is typed is never shown
 	return open(t, lines.Options{Attended: true, Width: func() int { return columns }, Hide: hide}, script)
@@ -71,7 +70,7 @@ func (s *Screen) Check(t *testing.T, want string) {
 	}
 }
 
-// Text is all that was shown.
+// Text returns all that was shown.
 func (s *Screen) Text() string {
 	s.buffer.mu.Lock()
 	defer s.buffer.mu.Unlock()

@@ -1,4 +1,5 @@
-// Package wrap breaks the lines of a text between words.
+// Package wrap breaks the lines of a text between words. Unlike [ansi.Wrap] it takes a text in pieces, keeps the indent
+// of a line, and does not break words at hyphens.
 package wrap
 
 import (
@@ -12,27 +13,25 @@ import (
 // hangingIndent is the indent of a note's lines after the first.
 const hangingIndent = "  "
 
-// tabStop is how far the stops of tabs are apart, in columns.
+// tabStop is the distance of tab stops in columns.
 const tabStop = 4
 
-// Wrapper breaks lines between words, as the text arrives. A continued line has
-// the indent of its first line.
+// Wrapper breaks the lines of a text that arrives in pieces. A continued line has the indent of its first line.
 type Wrapper struct {
 	width  int    // of the screen; 0 leaves lines unchanged
-	hang   string // the least indent of a continued line
-	column int    // column of the next character
-	start  int    // the column of the line's first word
-	indent string
-	gap    string // white space before the word
+	hang   string // the least indent of a continued line, whose long words are broken; "" leaves words whole
+	column int    // of the next character
+	start  int    // column of the line's first word
+	indent string // of the line
+	gap    string // white space before the pending word
 	word   strings.Builder
-	midway bool // a piece of the word is shown: the rest must follow it
+	inWord bool // a part of the word was written, so the rest follows it
 }
 
-// New returns a wrapper for a text that begins in a column of the screen. Width 0 leaves
-// lines unchanged.
+// New returns a wrapper for a text that begins in a column of a screen. A width of 0 leaves lines unchanged.
 func New(width, column int) Wrapper { return Wrapper{width: width, column: column} }
 
-// Add returns the text to show: everything except an unfinished word.
+// Add takes a piece of the text, and returns what can be shown: all but an unfinished word.
 func (w *Wrapper) Add(text string) string {
 	if w.width <= 0 {
 		return text
@@ -43,10 +42,10 @@ func (w *Wrapper) Add(text string) string {
 		case r == '\n':
 			w.placeWord(&out)
 			out.WriteByte('\n')
-			w.column, w.start, w.indent, w.gap, w.midway = 0, 0, "", "", false
+			w.column, w.start, w.indent, w.gap, w.inWord = 0, 0, "", "", false
 		case r == ' ' || r == '\t':
 			w.placeWord(&out)
-			w.midway = false
+			w.inWord = false
 			n := 1
 			if r == '\t' {
 				n = tabStop - (w.column+len(w.gap))%tabStop
@@ -54,22 +53,23 @@ func (w *Wrapper) Add(text string) string {
 			w.gap += strings.Repeat(" ", min(n, max(w.width/2-len(w.gap), 0)))
 		default:
 			w.word.WriteRune(r)
-			if w.word.Len() >= 4*w.width { // show a very long word in pieces
+			if w.word.Len() >= 4*w.width { // a very long word is shown in pieces
 				w.placeWord(&out)
-				w.midway = true
+				w.inWord = true
 			}
 		}
 	}
 	return out.String()
 }
 
-// Flush returns the held back word.
+// Flush returns the unfinished word.
 func (w *Wrapper) Flush() string {
 	var out strings.Builder
 	w.placeWord(&out)
 	return out.String()
 }
 
+// placeWord writes the pending word, on a new line if it does not fit on this one.
 func (w *Wrapper) placeWord(out *strings.Builder) {
 	if w.word.Len() == 0 {
 		return
@@ -83,7 +83,7 @@ func (w *Wrapper) placeWord(out *strings.Builder) {
 		}
 	}
 	width := ansi.StringWidth(word)
-	if !w.midway && w.column > w.start && w.column+len(w.gap)+width >= w.width {
+	if !w.inWord && w.column > w.start && w.column+len(w.gap)+width >= w.width {
 		out.WriteString("\n" + w.indent)
 		w.column, w.start, w.gap = len(w.indent), len(w.indent), ""
 	}
@@ -100,8 +100,7 @@ func (w *Wrapper) placeWord(out *strings.Builder) {
 	}
 }
 
-// breakWord writes a word, and breaks a word longer than a line: if the terminal
-// broke it, the rest would lose its indent.
+// breakWord writes a word in pieces that fit on a line: if the terminal broke it, the rest would have no indent.
 func (w *Wrapper) breakWord(out *strings.Builder, word string) {
 	for _, r := range word {
 		width := ansi.StringWidth(string(r))
@@ -114,14 +113,14 @@ func (w *Wrapper) breakWord(out *strings.Builder, word string) {
 	}
 }
 
-// fold breaks the lines of a whole text, with a hanging indent.
+// fold breaks the lines of a text, with a hanging indent.
 func fold(text string, width int) string {
 	w := Wrapper{width: width, hang: hangingIndent}
 	return w.Add(text) + w.Flush()
 }
 
-// Note lays out a note. All lines except the first are indented: they may contain a
-// server's text, which must not look like a line of the program.
+// Note escapes the text of a note and returns its lines. All but the first are indented: they may contain a server's
+// text, which must not look like a line of the program.
 func Note(text string, width int) []string {
 	lines := strings.Split(hosttext.Exact(text), "\n")
 	for i, line := range lines {

@@ -12,23 +12,22 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Bounds of a tool's shown result or error, in characters. The answer has the
-// important parts of a result, and the trace has all.
+// Bounds of the shown text of a tool's result, in characters. The command /show and a trace have all of it.
 const (
 	MaxResult  = 120
 	MaxFailure = 400
 )
 
-// ShowHint follows a result that is cut, for a person who can ask for all of it.
+// ShowHint tells a person how to see the rest of a result that was cut.
 const ShowHint = " (/show has all)"
 
-// EventNote returns the note about an event, "" for none. More follows a result that is cut.
-func EventNote(e agent.Event, more string) (Style, string) {
+// EventNote returns the note that is shown for an event, "" if there is none. hint follows a result that was cut.
+func EventNote(e agent.Event, hint string) (Style, string) {
 	switch e := e.(type) {
 	case *agent.ToolStart:
 		return Tool, fmt.Sprintf("→ %s %s %s", e.Server, CallName(&e.Call), formatArguments(e.Arguments))
 	case *agent.ToolEnd:
-		return resultNote(e, more)
+		return resultNote(e, hint)
 	case *agent.SamplingEnd:
 		if e.Err != nil {
 			return Warn, fmt.Sprintf("  %s got no answer of the model: %v", e.Server, e.Err)
@@ -56,7 +55,7 @@ func EventNote(e agent.Event, more string) (Style, string) {
 	return Plain, ""
 }
 
-// formatArguments shows the arguments of a call on one line, and the number of lines of an edit.
+// formatArguments returns the arguments of a call on one line. An edit is summed up by its numbers of lines.
 func formatArguments(text string) string {
 	edits, others := diff.Edits([]byte(text))
 	if edits == nil {
@@ -74,15 +73,15 @@ func formatArguments(text string) string {
 	return fmt.Sprintf("%s −%d +%d lines", hosttext.Line(string(others), 200), removed, added)
 }
 
-// resultNote says in one line what became of a tool call. The person sees more of some errors than the model.
-func resultNote(e *agent.ToolEnd, more string) (Style, string) {
+// resultNote returns the outcome of a tool call on one line. The person sees more of some errors than the model.
+func resultNote(e *agent.ToolEnd, hint string) (Style, string) {
 	style, mark, most := Tool, "←", MaxResult
 	if e.Result.IsError {
 		style, mark, most = Warn, "✗", MaxFailure
 	}
 	text := hosttext.Line(e.Result.Text, most)
 	if strings.HasSuffix(text, "…") && !strings.HasSuffix(e.Result.Text, "…") {
-		text += more
+		text += hint
 	}
 	switch {
 	case ResultDiff(e) != nil:
@@ -95,7 +94,7 @@ func resultNote(e *agent.ToolEnd, more string) (Style, string) {
 	return style, strings.TrimRight(fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text), " ")
 }
 
-// Explain is an error for a person: if a call took too long, how long, and what gives it longer.
+// Explain returns an error for a person. That of a call which took too long names the flag that allows more time.
 func Explain(err error) error {
 	switch late, ok := errors.AsType[*mcpclient.TimeoutError](err); {
 	case !ok:
@@ -107,19 +106,7 @@ func Explain(err error) error {
 	}
 }
 
-// Indent is a line of a peer's text with the indent that the program's lines do not have.
-func Indent(line string) string { return "  " + strings.ReplaceAll(line, "\t", "    ") }
-
-// Plural writes a count in English.
-func Plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// CallName is the server's name of the tool, or the model's if there is no such
-// tool.
+// CallName returns the server's name of the called tool, or the model's name if there is no such tool.
 func CallName(c *agent.Call) string {
 	if c.Tool == "" {
 		return hosttext.Line(c.Name, 100)
@@ -127,7 +114,7 @@ func CallName(c *agent.Call) string {
 	return hosttext.Line(c.Tool, 100)
 }
 
-// Progress says how far a call is.
+// Progress returns how far a call is, and the server's message about it.
 func Progress(e *agent.ToolProgress) string {
 	s := fmt.Sprint(e.Progress.Progress)
 	if e.Progress.Total != nil {

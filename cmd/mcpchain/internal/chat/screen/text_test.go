@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-func TestTyped(t *testing.T) {
+func TestCleanInput(t *testing.T) {
 	for typed, want := range map[string]string{
 		"Anna\x1b[D\x1b[Dx":          "Annax",
 		"\x1b[A\x1bOPhi":             "hi",
@@ -22,7 +22,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-func FuzzTyped(f *testing.F) {
+func FuzzCleanInput(f *testing.F) {
 	f.Add("a\x1b[31mb\x9b\u009d\x1b]8;;x\x07")
 	f.Fuzz(func(t *testing.T, typed string) {
 		got := CleanInput(typed)
