@@ -54,7 +54,7 @@ func (t *Terminal) present(q *screen.Choice) {
 	}
 }
 
-// choiceDialog asks for one of a few answers, each of which has a key.
+// choiceDialog asks for one of a few answers by its key.
 type choiceDialog struct {
 	completion
 

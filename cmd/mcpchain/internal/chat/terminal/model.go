@@ -161,7 +161,7 @@ func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 }
 
 // escAndCtrl reports whether a key may be two: Esc, and a letter with Ctrl. Most terminals send the same bytes for a
-// letter with Ctrl and Alt, which is no command here.
+// letter with Ctrl and Alt, a key that does nothing here.
 func escAndCtrl(k tea.KeyPressMsg) bool {
 	return k.Mod == tea.ModCtrl|tea.ModAlt && 'a' <= k.Code && k.Code <= 'z' && k.Text == ""
 }
