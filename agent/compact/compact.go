@@ -1,13 +1,13 @@
 // Package compact keeps the history of a run within the window of its model.
 //
-// A [Compactor] is a function of the history: it says which messages replace the oldest ones, and changes nothing
-// itself. Package agent asks it before each call of the model and records the answer, so that a run continues in the
-// same way after a crash.
+// A [Compactor] is a pure function of the history: it returns the messages that replace the oldest
+// ones. Package agent calls it before each model call and records the result, so that a run
+// continues in the same way after a crash.
 //
-// [Trim] needs no model. Of the results of older tool calls it drops images and sounds, and
-// cuts long texts to their head and tail; the handle by which the model reads on in a
-// result stays. If that is not enough, it leaves out the oldest turns. [Summarize] puts a
-// summary instead of the turns that Trim leaves out.
+// [Trim] needs no model. It removes images and audio from the results of older tool calls, and
+// shortens their texts to beginning and end; the handle with which the model can read the rest
+// stays. If that is not enough, it leaves out the oldest turns. [Summarize] replaces those turns by
+// a summary.
 //
 //	a, err := agent.New(model, &agent.Options{
 //		Compact: compact.Trim(&compact.Options{Window: 32_000}),
@@ -15,16 +15,17 @@
 //
 // The guide docs/agent.md of the repository has a chapter on long histories.
 //
-// What a compactor never does, whatever the history:
+// The compactors of this package guarantee:
 //
-//   - It parts no call from its result, and leaves out no call without a result.
-//   - It changes no system message, and no message of the user or the model: it leaves a turn
-//     out as a whole, with its reasoning and the signatures in it, or not at all. It keeps
-//     the first message of the user, which has the task, unless that alone is too long; the last one; and the last turn.
-//   - It keeps the order.
-//   - It does nothing before the history has grown to [Options.Start] of the window. Then it
-//     makes room down to [Options.Target], so the beginning of the history, which
-//     providers cache, stays the same for many turns. What it has trimmed once stays as it is.
+//   - A call and its result stay together, and a call without a result is never left out.
+//   - System messages, and messages of the user and the model, are never changed. A turn is kept or
+//     left out as a whole, including reasoning and its signatures. The first message of the user,
+//     which has the task, is kept unless it alone is too long; so are the last one and the last
+//     turn.
+//   - The order of messages stays the same.
+//   - Nothing happens before the history reaches [Options.Start] of the window. It is then shortened
+//     to [Options.Target], so that its beginning, which providers cache, stays the same for many
+//     turns. What was trimmed once does not change again.
 package compact
 
 import (
@@ -33,60 +34,56 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Compactor returns what makes a history shorter, nil if it is short enough. The history is
-// at the beginning of a turn. The compactor does not change it, and may be called
-// concurrently. With an error the history stays as it is: what is returned then has the
-// Usage at most.
+// Compactor returns what shortens a history, nil if it is short enough. The history is at the
+// beginning of a turn. A compactor does not modify it, and may be called concurrently. With an
+// error the history stays as it is; the result then has at most the Usage.
 type Compactor func(ctx context.Context, messages []run.Message, b Budget) (*Result, error)
 
-// Result replaces the oldest messages of a history with others.
+// Result replaces the oldest messages of a history.
 type Result struct {
-	Replaced int // how many
+	Replaced int // number of messages
 	Messages []run.Message
-	Usage    run.Spent // of the model that has summarised them
+	Usage    run.Spent // of the model that summarised them
 }
 
-// Budget says what is known about the size of a history. The zero value is valid.
+// Budget describes the size of a history. The zero value is valid.
 type Budget struct {
 	// Window is the model's window in tokens, for input and output together. Default:
 	// [Options.Window].
 	Window int64
 
-	// Tokens is what the provider counted in the last call of the model: the input, and
-	// the output without the reasoning that does not go back to the host. It is for the first
-	// Messages of the history, the reply included. By it the tokens of other messages are estimated, and what comes with
-	// every call: the system prompt and the tools. A compaction makes the count void.
-	// Default: what the function [Estimate] returns.
+	// Tokens is what the provider counted in the last model call: its input, and its output
+	// without reasoning that is not sent back. It covers the first Messages of the history, the
+	// reply included, and what every call sends: the system prompt and tools. Other messages
+	// are estimated in relation to it. A compaction invalidates the count. Default: the result
+	// of [Estimate].
 	Tokens   int64
 	Messages int
 
-	// Estimate is what the function [Estimate] returns for all messages, from a caller who keeps
-	// it while the history grows. A compactor then need not read a history that is short enough.
-	// Package agent sets it if the provider has not counted. Default: unknown.
+	// Estimate is the result of [Estimate] for all messages, from a caller that keeps it while
+	// the history grows, so that the compactor need not read a short history. Package agent
+	// sets it if the provider did not count. Default: unknown.
 	Estimate int64
 }
 
-// Options configure a compactor. Nil and the zero value are valid. A value that is out of
-// its range means the default.
+// Options configure a compactor. Nil and the zero value are valid. A value that is out of range
+// means the default.
 type Options struct {
-	// Window is the model's window in tokens if [Budget.Window] is unknown. Default
-	// 128,000.
+	// Window is the model's window in tokens if [Budget.Window] is unknown. Default 128,000.
 	Window int64
 
-	// Start is the part of the window at which the history is made shorter. Default 0.7.
+	// Start is the fraction of the window at which the history is shortened. Default 0.7.
 	Start float64
 
-	// Target is the part of the window that the history then may take. Default 0.4, at
-	// most Start.
+	// Target is the fraction of the window to which it is shortened. Default 0.4, at most
+	// Start.
 	Target float64
 
-	// Keep is how many turns at the end stay as they are, a turn being a message of the
-	// model with the results of its calls. If they alone are over Start, fewer do. Default
-	// 4.
+	// Keep is how many turns at the end are kept as they are; a turn is a message of the model
+	// with the results of its calls. If they alone exceed Start, fewer are kept. Default 4.
 	Keep int
 
-	// Result bounds the text of a result in older turns, in bytes. Default 1,024, at
-	// least 256.
+	// Result bounds the text of a result in older turns, in bytes. Default 1,024, at least 256.
 	Result int
 }
 
@@ -124,8 +121,8 @@ func (o *Options) withDefaults() Options {
 	return c
 }
 
-// Trim drops the media of older results and cuts their texts, and leaves out the oldest
-// turns if that is not enough. It never returns an error.
+// Trim returns a compactor that removes the media of older results and shortens their texts,
+// and if that is not enough leaves out the oldest turns. It never returns an error.
 func Trim(o *Options) Compactor {
 	opts := o.withDefaults()
 	return func(_ context.Context, messages []run.Message, b Budget) (*Result, error) {
@@ -138,7 +135,7 @@ func Trim(o *Options) Compactor {
 	}
 }
 
-// note stands for what Trim leaves out.
+// note replaces what Trim leaves out.
 var note = run.Message{Role: run.RoleUser, Parts: []run.Part{{
 	Type: run.PartSummary, Text: "[Older messages were left out here to save room.]",
 }}}

@@ -6,27 +6,27 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// unit is a stretch of the history that stays or goes as a whole: one message, or a
-// message of the model with the results of its calls.
+// unit is a part of the history that is kept or removed as a whole: one message, or a message
+// of the model with the results of its calls.
 type unit struct {
 	from, to int
 	turn     bool
 	summary  bool
-	fixed    bool  // it never goes
-	tokens   int64 // estimated
+	fixed    bool  // it is never removed
+	tokens   int64 // an estimate
 }
 
-// plan is how a history becomes shorter.
+// plan says how to shorten a history.
 type plan struct {
 	Options
 	messages      []run.Message
 	scale         scale
-	start, target int64 // tokens
+	start, target int64 // in tokens
 	units         []unit
 	last          int  // unit of the user's last message
-	absorb        bool // a summary goes with what is left out
+	absorb        bool // earlier summaries are removed together with what is left out
 
-	// What make decides:
+	// The result of make:
 	trimmed map[int]run.Message // by index
 	gone    []bool              // by unit
 }
@@ -48,7 +48,7 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 	}
 	rest := Estimate(messages[told:])
 	if b.Tokens+rest <= p.start {
-		return nil // the estimate of the whole cannot be more
+		return nil // the estimate of the whole cannot be larger
 	}
 	before := Estimate(messages[:told])
 	p.scale = newScale(b.Tokens, before)
@@ -59,7 +59,8 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 	return p
 }
 
-// split parts a history into units. last is the one with the user's last message, -1 for none.
+// split splits a history into units. last is the one with the user's last message, -1 if there
+// is none.
 func split(messages []run.Message) (units []unit, last int) {
 	units = make([]unit, 0, len(messages))
 	first, last := -1, -1 // units of the user's messages
@@ -81,7 +82,7 @@ func split(messages []run.Message) (units []unit, last int) {
 				first = last
 			}
 		default:
-			u.fixed = true // system, and roles of a later version
+			u.fixed = true // system, and roles of later versions
 		}
 		u.tokens = Estimate(messages[u.from:u.to])
 		units = append(units, u)
@@ -97,7 +98,8 @@ func isSummary(m *run.Message) bool {
 	return m.Role == run.RoleUser && len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type != run.PartSummary })
 }
 
-// hasOpenCalls reports whether a turn has a call without a result, and leaves in open which.
+// hasOpenCalls reports whether a turn has a call without a result. It leaves those calls in
+// open.
 func hasOpenCalls(turn []run.Message, open map[string]bool) bool {
 	clear(open)
 	for i := range turn {
@@ -113,8 +115,7 @@ func hasOpenCalls(turn []run.Message, open map[string]bool) bool {
 	return len(open) > 0
 }
 
-// make decides what is trimmed and what goes. inPlace are the tokens of what is put instead of what
-// goes.
+// make decides what to trim and what to remove. inPlace is the tokens of what replaces it.
 func (p *plan) make(inPlace int64) {
 	for keep := p.Keep; ; keep /= 2 {
 		if p.try(keep, inPlace) <= p.start {
@@ -131,8 +132,8 @@ func (p *plan) make(inPlace int64) {
 	}
 }
 
-// try trims all but the last turns, then leaves out the oldest units until the target is
-// reached, and returns the tokens of the rest. The last turn is never left out.
+// try trims all but the last keep turns, then removes the oldest units until the target is
+// reached, and returns the tokens of the rest. It never removes the last turn.
 func (p *plan) try(keep int, inPlace int64) int64 {
 	var sum int64
 	p.trimmed, p.gone = map[int]run.Message{}, make([]bool, len(p.units))
@@ -150,7 +151,7 @@ func (p *plan) try(keep int, inPlace int64) int64 {
 		if p.scale.tokens(sum) <= p.target {
 			break
 		}
-		// Behind the last turn there are messages of the user that the model has not answered.
+		// After the last turn there are messages of the user that the model has not answered.
 		if stays := i >= old && (keep > 0 || u.turn); stays || u.fixed || u.summary && !p.absorb {
 			continue
 		}
@@ -163,7 +164,7 @@ func (p *plan) try(keep int, inPlace int64) int64 {
 	return p.scale.tokens(sum)
 }
 
-// older returns the number of units before the last turns.
+// older returns the number of units before the last keep turns.
 func (p *plan) older(keep int) int {
 	n := len(p.units)
 	for i := n - 1; i >= 0 && keep > 0; i-- {
@@ -177,7 +178,7 @@ func (p *plan) older(keep int) int {
 	return n
 }
 
-// trim trims the results of a turn and returns the estimated tokens that this saves.
+// trim trims the results of a turn and returns the estimated tokens saved.
 func (p *plan) trim(u unit) (saved int64) {
 	for i := u.from; i < u.to; i++ {
 		if m, ok := trimMessage(&p.messages[i], p.Result); ok {
@@ -188,8 +189,8 @@ func (p *plan) trim(u unit) (saved int64) {
 	return saved
 }
 
-// compacted carries the plan out. inPlace makes the message for each gap, if any, unless a
-// summary stands before it.
+// compacted carries out the plan. inPlace returns the message for each gap, if any, unless a
+// summary precedes it.
 func (p *plan) compacted(inPlace func() (run.Message, bool)) *Result {
 	end := p.end()
 	if end == 0 {
@@ -218,7 +219,7 @@ func (p *plan) compacted(inPlace func() (run.Message, bool)) *Result {
 	return &Result{Replaced: end, Messages: slices.Clip(out)}
 }
 
-// end is the end of the history that changes.
+// end returns the end of the part of the history that changes.
 func (p *plan) end() (end int) {
 	for i, u := range p.units {
 		if p.gone[i] {

@@ -2,8 +2,8 @@ package compact
 
 import "github.com/mcpchain/mcpchain/agent/run"
 
-// Tokens, as an estimate: hosts count 85 to some thousand for an image, and about ten for a
-// second of sound (8 to 192 KiB).
+// Estimates in tokens: hosts count 85 to several thousand for an image, and about ten for a
+// second of audio (8 to 192 KiB).
 const (
 	tokenBytes      = 4
 	messageTokens   = 4
@@ -11,15 +11,15 @@ const (
 	audioTokenBytes = 256
 )
 
-// tokensOf estimates the tokens of a message. Reasoning counts only as data that goes back to the
-// host: the history that goes to the model does not have it otherwise.
+// tokensOf estimates the tokens of a message. Reasoning counts only if it is sent back to the
+// host.
 func tokensOf(m *run.Message) int64 {
 	tokens, bytes := int64(messageTokens), m.ReturnedSize()
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		tokens += mediaTokens(p)
 		for j := range p.Media {
-			if p.Media[j].Data != nil { // the model does not get what is kept elsewhere
+			if p.Media[j].Data != nil { // media that is stored elsewhere is not sent
 				tokens += mediaTokens(&p.Media[j])
 			}
 		}
@@ -40,8 +40,9 @@ func mediaTokens(p *run.Part) int64 {
 	return int64(len(p.Data) / tokenBytes)
 }
 
-// Estimate is about how many tokens the messages have: one for 4 bytes, 4 for each message, 2,000 for
-// an image, one for 256 bytes of sound. Reasoning counts only if it goes back to the host of the model.
+// Estimate returns the approximate tokens of messages: one for 4 bytes, 4 for each message,
+// 2,000 for an image, one for 256 bytes of audio. Reasoning counts only if it is sent back to
+// the model's host.
 func Estimate(messages []run.Message) int64 {
 	var sum int64
 	for i := range messages {
@@ -50,14 +51,14 @@ func Estimate(messages []run.Message) int64 {
 	return sum
 }
 
-// scale turns estimates into the provider's tokens. What the provider counts beyond the
-// estimate comes with every call; if it counts less, its tokens are longer.
+// scale converts estimates to the provider's tokens. If the provider counts more than the
+// estimate, the difference comes with every call; if it counts less, its tokens are longer.
 type scale struct {
-	beside    int64 // tokens of what comes with every call
-	told, est int64 // the provider's tokens for so many estimated ones
+	beside    int64 // tokens that come with every call
+	told, est int64 // the provider's count, and the estimate of the same messages
 }
 
-// newScale holds a report against the estimate of the same messages.
+// newScale compares a count with the estimate of the same messages.
 func newScale(told, est int64) scale {
 	if told <= 0 || est <= 0 || told >= est {
 		return scale{beside: max(told-est, 0), told: 1, est: 1}
@@ -65,7 +66,7 @@ func newScale(told, est int64) scale {
 	return scale{told: told, est: est}
 }
 
-// tokens are the provider's tokens for estimated ones.
+// tokens converts an estimate.
 func (s scale) tokens(est int64) int64 {
 	return s.beside + int64(float64(est)*(float64(s.told)/float64(s.est)))
 }

@@ -9,21 +9,22 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Summarizer returns a summary of messages, and what it has used. Among the messages are
-// earlier summaries, which are replaced too. It may be called concurrently, does not change the messages, and
-// returns what it has used beside an error, too.
+// Summarizer returns a summary of messages and its own usage, also with an error. The messages
+// may include earlier summaries, which the new one replaces. It may be called concurrently, and
+// does not modify the messages.
 type Summarizer func(ctx context.Context, messages []run.Message) (string, run.Spent, error)
 
 const (
-	summaryTokens = 1500     // that a summary is expected to take
+	summaryTokens = 1500     // expected length of a summary
 	maxSummary    = 16 << 10 // bytes
 )
 
-// summaryHead begins a summary, so that the model knows it for one.
+// summaryHead begins a summary, so that the model recognizes it.
 const summaryHead = "[Summary of older messages]\n"
 
-// Summarize trims results as [Trim] does. If that is not enough, it replaces the oldest turns, and an earlier
-// summary, with a summary. A summary has at most 16 KiB; a longer one is cut.
+// Summarize returns a compactor that shortens results as [Trim] does, and if that is not enough
+// replaces the oldest turns and earlier summaries by a summary. A summary longer than 16 KiB is
+// cut.
 func Summarize(s Summarizer, o *Options) Compactor {
 	opts := o.withDefaults()
 	return func(ctx context.Context, messages []run.Message, b Budget) (*Result, error) {
@@ -35,7 +36,7 @@ func Summarize(s Summarizer, o *Options) Compactor {
 		p.make(summaryTokens)
 		old := p.old()
 		if old == nil {
-			clear(p.gone) // an earlier summary alone
+			clear(p.gone) // only an earlier summary
 			return p.compacted(nil), nil
 		}
 		text, used, err := s(ctx, old)
@@ -55,7 +56,7 @@ func summaryOf(text string) run.Message {
 	return run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: summaryHead + shorten(text, maxSummary)}}}
 }
 
-// once is for the first gap: a summary is of all that is left out.
+// once returns a message for the first gap only, because a summary covers everything left out.
 func once(m run.Message) func() (run.Message, bool) {
 	done := false
 	return func() (run.Message, bool) {
@@ -65,8 +66,8 @@ func once(m run.Message) func() (run.Message, bool) {
 	}
 }
 
-// old is what is summarized: what is left out, and the messages of the user among it. It is
-// nil if only summaries would be.
+// old returns what to summarize: what is left out, and the user's messages between it. It
+// returns nil if those are only summaries.
 func (p *plan) old() []run.Message {
 	last := -1
 	for i, gone := range p.gone {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// trimMessage trims the results of a message. It makes a copy where it changes something.
+// trimMessage trims the results of a message. It copies what it changes.
 func trimMessage(m *run.Message, limit int) (out run.Message, changed bool) {
 	for i := range m.Parts {
 		if !isLong(&m.Parts[i], limit) {
@@ -25,15 +25,15 @@ func trimMessage(m *run.Message, limit int) (out run.Message, changed bool) {
 	return out, changed
 }
 
-// isLong reports whether there is something to trim about a part.
+// isLong reports whether a part can be trimmed.
 func isLong(p *run.Part, limit int) bool {
 	return p.Type == run.PartResult && (len(p.Text) > limit || slices.ContainsFunc(p.Media, hasData))
 }
 
 func hasData(m run.Part) bool { return m.Data != nil }
 
-// trimResult drops the media of a result, and cuts its text to so many bytes, the words
-// about the media included.
+// trimResult removes the media of a result, and shortens its text to limit bytes, including the
+// note about the media.
 func trimResult(p *run.Part, limit int) {
 	kept := slices.DeleteFunc(slices.Clone(p.Media), hasData)
 	dropped := len(p.Media) - len(kept)
@@ -45,20 +45,20 @@ func trimResult(p *run.Part, limit int) {
 	p.Text = shorten(p.Text, limit-len(about)) + about
 }
 
-// cutMark is what package adapter writes where it has cut a result.
+// cutMark matches the note where package adapter or agent has shortened a result.
 var cutMark = regexp.MustCompile(`\n\[… (\d+) of (\d+) bytes were cut here(?:; call (\S+) with \{"handle":"([^"\\]+)","offset":(\d+)\} to read them(; the whole is [^\n]*?)?)? …\]\n`)
 
 // cutText is a text with a gap.
 type cutText struct {
 	head, tail string
-	total      int    // bytes of the whole
+	total      int    // bytes of the full text
 	reader     string // the tool that reads the whole, "" if there is none
 	handle     string
-	about      string // what is said of the whole
+	about      string // description of the full text
 }
 
-// parse finds the gap of a text that was cut before. A text that only looks like it, for
-// its numbers do not fit, has its gap in the middle and nothing missing.
+// parse finds the gap of a text that was shortened before. If its numbers do not fit, the note
+// is not ours: the gap is then in the middle, and nothing is missing.
 func parse(text string) cutText {
 	for _, m := range cutMark.FindAllStringSubmatchIndex(text, -1) {
 		c := cutText{head: text[:m[0]], tail: text[m[1]:]}
@@ -79,7 +79,7 @@ func parse(text string) cutText {
 	return cutText{head: text, tail: text, total: len(text)}
 }
 
-// mark says what is missing after a head of so many bytes.
+// mark returns the note of what is missing after a head of that many bytes.
 func (c *cutText) mark(head, missing int) string {
 	if c.handle == "" {
 		return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, c.total)
@@ -88,15 +88,15 @@ func (c *cutText) mark(head, missing int) string {
 		missing, c.total, c.reader, c.handle, head, c.about)
 }
 
-// shorten keeps the head and the tail of a text over limit bytes, three to one, and the
-// handle for the rest.
+// shorten keeps the first three quarters and the last quarter of limit bytes of a longer text,
+// with the handle for the rest.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
 	c := parse(text)
 	if len(c.mark(c.total, c.total)) > limit {
-		c = cutText{head: text, tail: text, total: len(text)} // a mark that a server has forged
+		c = cutText{head: text, tail: text, total: len(text)} // a server has forged the mark
 	}
 	room := max(limit-len(c.mark(c.total, c.total)), 0)
 	head := c.head[:excerpt.Before(c.head, room*3/4)]

@@ -11,15 +11,16 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// The search attributes, for [ClientOptions].SearchAttributes. All are keywords.
+// The search attributes for [ClientOptions].SearchAttributes. All are keywords.
 const (
 	TenantAttribute = "McpchainTenant"
 	AgentAttribute  = "McpchainAgent"
 	StatusAttribute = "McpchainStatus"
 )
 
-// AddSearchAttributes registers the search attributes in a namespace, unless they are. It is for a server of
-// one's own: Temporal Cloud and servers with other rights want their operator to do that.
+// AddSearchAttributes registers the search attributes that a namespace lacks. It is for servers
+// of your own: on Temporal Cloud, and where the program lacks the right, an operator registers
+// them.
 func AddSearchAttributes(ctx context.Context, service client.Client, namespace string) error {
 	operator := service.OperatorService()
 	have, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
@@ -37,7 +38,7 @@ func AddSearchAttributes(ctx context.Context, service client.Client, namespace s
 	}
 	_, err = operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing})
 	if _, raced := errors.AsType[*serviceerror.AlreadyExists](err); raced {
-		return nil // by another process
+		return nil // another process has
 	}
 	if err != nil {
 		return fmt.Errorf("add search attributes: %w", err)

@@ -25,8 +25,9 @@ type ClientOptions struct {
 	// Queue is the task queue of the workers. Default [DefaultQueue].
 	Queue string
 
-	// SearchAttributes gives workflows [TenantAttribute], [AgentAttribute] and
-	// [StatusAttribute], which must be registered at Temporal as keywords. Default: none.
+	// SearchAttributes sets [TenantAttribute], [AgentAttribute] and [StatusAttribute] of
+	// workflows. They must be registered as keywords, see [AddSearchAttributes]. Default: not
+	// set.
 	SearchAttributes bool
 
 	// ContinueAfter is the number of steps after which a workflow continues as new, so that its
@@ -34,14 +35,15 @@ type ClientOptions struct {
 	ContinueAfter int
 }
 
-// Client starts runs at Temporal, and deals with them. It holds no state.
+// Client starts runs at Temporal, replies to their questions, waits for their results and
+// cancels them. It has no state and may be used concurrently.
 type Client struct {
 	service client.Client
 	store   record.Store
 	opts    ClientOptions
 }
 
-// NewClient returns a client for the runs of a store, which workers share.
+// NewClient returns a client for the runs of a store, which the workers share.
 func NewClient(service client.Client, store record.Store, o *ClientOptions) *Client {
 	c := &Client{service: service, store: store}
 	if o != nil {
@@ -54,8 +56,8 @@ func NewClient(service client.Client, store record.Store, o *ClientOptions) *Cli
 	return c
 }
 
-// WorkflowID is the id of the workflow of a run: the run's, after its tenant. Different runs
-// have different ids.
+// WorkflowID returns the id of the workflow of a run: the tenant followed by the run's id.
+// Different runs have different ids.
 func WorkflowID(key run.Key) string {
 	if key.Tenant == "" {
 		return url.PathEscape(key.ID)
@@ -63,7 +65,7 @@ func WorkflowID(key run.Key) string {
 	return url.PathEscape(key.Tenant) + "/" + url.PathEscape(key.ID)
 }
 
-// maxWorkflowID is the length of ids that Temporal takes by default.
+// maxWorkflowID is the longest id that Temporal accepts by default.
 const maxWorkflowID = 1000
 
 func checkWorkflowID(id string) error {
@@ -73,9 +75,10 @@ func checkWorkflowID(id string) error {
 	return nil
 }
 
-// Start begins a run in the agent's store, which is the client's, or gives the input to the run
-// that [agent.In] names, and has workers drive it. The agent needs no tools here: workers have them.
-// If the error comes with a key the run is kept, and Resume has workers drive it.
+// Start begins a run in the agent's store, which must be the client's, or adds the input to the
+// run named by [agent.In], and lets workers drive it. The agent needs no tools here: the
+// workers have them. If there is both a key and an error the run is stored, and Resume starts
+// it.
 func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts ...agent.RunOption) (run.Key, error) {
 	key, err := a.Begin(ctx, in, opts...)
 	if err != nil {
@@ -87,8 +90,8 @@ func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts
 	return key, nil
 }
 
-// Resume has workers drive a run of the store, whoever began it. It may be called for a run that
-// they drive already, which takes a look at its answers then. For all runs that are due:
+// Resume lets workers drive a run of the store, no matter who began it. If they already do, they
+// look for replies. For all due runs:
 //
 //	for head, err := range store.List(ctx, record.Query{AllTenants: true, DueAt: time.Now()}) {
 //		…
@@ -105,11 +108,11 @@ func (c *Client) Resume(ctx context.Context, key run.Key) error {
 	return nil
 }
 
-// taskTimeout bounds what a workflow does at a time, without its activities: a worker that does not
-// come to it may be dead.
+// taskTimeout bounds the work of a workflow between activities. A worker that does not respond
+// in that time may be dead.
 const taskTimeout = 3 * time.Second
 
-// drive starts the workflow of a run, or wakes it: so none ends while it is wanted.
+// drive starts the workflow of a run or signals it, so that none ends while it is wanted.
 func (c *Client) drive(ctx context.Context, t target) error {
 	o := client.StartWorkflowOptions{ID: WorkflowID(t.key()), TaskQueue: c.opts.Queue, WorkflowTaskTimeout: taskTimeout}
 	if err := checkWorkflowID(o.ID); err != nil {
@@ -122,7 +125,7 @@ func (c *Client) drive(ctx context.Context, t target) error {
 	return err
 }
 
-// attributes are the search attributes of a workflow that begins.
+// attributes returns the search attributes of a new workflow.
 func (c *Client) attributes(t target) temporalsdk.SearchAttributes {
 	if !c.opts.SearchAttributes {
 		return temporalsdk.SearchAttributes{}
@@ -134,12 +137,12 @@ func (c *Client) attributes(t target) temporalsdk.SearchAttributes {
 	)
 }
 
-// priority has Temporal be fair to the tenant of a workflow.
+// priority makes Temporal schedule fairly between tenants.
 func priority(t target) temporalsdk.Priority {
 	return temporalsdk.Priority{FairnessKey: fairnessKey(t.Tenant)}
 }
 
-// fairnessKey is a tenant's, in the 64 bytes that Temporal takes.
+// fairnessKey returns the key of a tenant, in the 64 bytes that Temporal accepts.
 func fairnessKey(tenant string) string {
 	if len(tenant) <= 64 {
 		return tenant
@@ -148,9 +151,9 @@ func fairnessKey(tenant string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Reply answers questions of a run, which then continues. Answers are checked by their questions; the
-// errors are those of [record.Submit]. The first answer to a question counts, and an equal one changes
-// nothing, also after the run is over.
+// Reply replies to questions of a run, which then continues. Replies are checked against their
+// questions; the errors are those of [record.Submit]. The first reply to a question counts; an
+// equal one changes nothing, even after the run has ended.
 func (c *Client) Reply(ctx context.Context, key run.Key, answers ...run.Reply) error {
 	if len(answers) == 0 {
 		return nil
@@ -170,7 +173,7 @@ func (c *Client) Reply(ctx context.Context, key run.Key, answers ...run.Reply) e
 	return nil
 }
 
-// resumeDue has workers drive a run that has an answer.
+// resumeDue lets workers drive a run that has a reply.
 func (c *Client) resumeDue(ctx context.Context, key run.Key) error {
 	log, err := record.LoadCurrent(ctx, c.store, key)
 	if err != nil || !log.Head.Due(time.Now()) {
@@ -190,7 +193,7 @@ func (c *Client) update(ctx context.Context, key run.Key, id string, answers []r
 	return h.Get(ctx, nil)
 }
 
-// updateID is the same for equal answers: an update that was lost on its way is sent again.
+// updateID returns the same id for equal replies, so that a lost update can be sent again.
 func updateID(answers []run.Reply) (string, error) {
 	same := make([]run.Reply, len(answers))
 	for i, a := range answers {
@@ -202,8 +205,8 @@ func updateID(answers []run.Reply) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// Result waits until a run is over, and returns its result from the store: its Status says what
-// came of it. The error is of the wait, never of the run.
+// Result waits until a run has ended, and returns its result from the store. Its Status says
+// how it ended; the error is only about the wait.
 func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error) {
 	err := c.service.GetWorkflow(ctx, WorkflowID(key), "").Get(ctx, nil)
 	if over := (*temporalsdk.WorkflowExecutionError)(nil); err != nil && !errors.As(err, &over) {
@@ -220,7 +223,7 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 	return result, nil
 }
 
-// State asks the workflow of a run what it knows.
+// State queries the workflow of a run.
 func (c *Client) State(ctx context.Context, key run.Key) (State, error) {
 	var s State
 	value, err := c.service.QueryWorkflow(ctx, WorkflowID(key), "", stateQuery)
@@ -233,8 +236,8 @@ func (c *Client) State(ctx context.Context, key run.Key) (State, error) {
 	return s, nil
 }
 
-// Cancel asks for the end of a run: its tool calls are cancelled, and it ends as cancelled. Result
-// waits for that. A run that is over stays as it is.
+// Cancel requests the cancellation of a run and its tool calls. Result waits for it. A run that
+// has ended stays as it is.
 func (c *Client) Cancel(ctx context.Context, key run.Key) error {
 	err := c.service.CancelWorkflow(ctx, WorkflowID(key), "")
 	if gone := (*serviceerror.NotFound)(nil); errors.As(err, &gone) { // no workflow drives the run

@@ -17,8 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Scheduled is the action of a schedule of Temporal that begins a run of its own each time. The id of the
-// run is the key's and the time that the schedule names, such as "report-2030-01-02T03:00:00Z":
+// Scheduled returns the action of a Temporal schedule that begins a new run each time. The id of
+// the run is that of the key and the scheduled time, as in "report-2030-01-02T03:00:00Z":
 //
 //	action, err := c.Scheduled(helper, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write the report."))
 //	…
@@ -28,9 +28,9 @@ import (
 //		Action: action,
 //	})
 //
-// The schedule has the input, and so have the histories of its workflows. A worker begins the run, and it is
-// like others from then on. The tenant is its fairness key. The error says that the id of its workflow would be
-// longer than the 1000 bytes that Temporal takes.
+// The schedule and the histories of its workflows contain the input. A worker begins the run. The
+// tenant is its fairness key. It is an error if the id of the workflow would exceed the 1,000 bytes
+// that Temporal accepts.
 func (c *Client) Scheduled(a *agent.Agent, key run.Key, in agent.Input) (*client.ScheduleWorkflowAction, error) {
 	t, id := target{Tenant: key.Tenant, Agent: a.Name()}, WorkflowID(key)
 	if err := checkWorkflowID(id + timeOfSchedule); err != nil {
@@ -43,10 +43,10 @@ func (c *Client) Scheduled(a *agent.Agent, key run.Key, in agent.Input) (*client
 	}, nil
 }
 
-// timeOfSchedule is as long as what a schedule puts behind the id of a workflow.
+// timeOfSchedule is an example of what a schedule appends to the id of a workflow.
 const timeOfSchedule = "-2030-01-02T03:00:00Z"
 
-// runOf is the id of the run whose workflow has an id.
+// runOf returns the id of the run that belongs to a workflow's id.
 func runOf(workflow, tenant string) (string, error) {
 	prefix := ""
 	if tenant != "" {
@@ -60,8 +60,9 @@ func runOf(workflow, tenant string) (string, error) {
 	return id, nil
 }
 
-// begin has a worker begin the run of a schedule, which has the id of the workflow. A workflow that is
-// cancelled meanwhile begins the run all the same: run ends it then, and no sweep finds it later.
+// begin lets a worker begin the run of a schedule, which has the id of the workflow. A workflow
+// that is cancelled meanwhile begins it all the same; run then cancels it, so that it is not
+// left due.
 func (d *driver) begin(ctx workflow.Context) error {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -81,7 +82,7 @@ func (a *activities) begin(ctx context.Context, t target, in agent.Input) (id st
 		return "", err
 	}
 	_, err = helper.Begin(ctx, in, agent.In(id), agent.ForTenant(t.Tenant), agent.Once())
-	if errors.Is(err, record.ErrExists) { // an attempt before has begun it
+	if errors.Is(err, record.ErrExists) { // an earlier attempt has begun it
 		return id, nil
 	}
 	return id, refusal(err)

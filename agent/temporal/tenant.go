@@ -7,20 +7,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// TenantLimits bound the steps of each tenant in one worker. Zero: no limit. A step
-// beyond them waits at Temporal, and takes no place in the worker meanwhile.
+// TenantLimits bound the steps of each tenant in one worker. Zero means no limit. A step beyond
+// them waits at Temporal without occupying the worker.
 type TenantLimits struct {
-	Steps     int     // at the same time
-	PerSecond float64 // on average
-	Burst     int     // begun at once within PerSecond. Default 1
+	Steps     int     // concurrent steps
+	PerSecond float64 // steps per second, on average
+	Burst     int     // steps above PerSecond that may start together; default 1
 }
 
-// tenants counts the steps of tenants. It remembers those only that have steps, or had some
-// within the time of their limit.
+// tenants counts the steps of tenants. It keeps only tenants that have steps now or had some
+// recently.
 type tenants struct {
 	limits TenantLimits
 
-	mu  sync.Mutex // guards the fields below
+	mu  sync.Mutex // guards the following fields
 	all map[string]*tenant
 }
 
@@ -34,7 +34,7 @@ func newTenants(l TenantLimits) *tenants {
 	return &tenants{limits: l, all: map[string]*tenant{}}
 }
 
-// enter reports whether a step of a tenant may begin. leave must be called at its end.
+// enter reports whether a step of a tenant may start. leave must be called when it ends.
 func (t *tenants) enter(name string) (leave func(), ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +58,7 @@ func (t *tenants) enter(name string) (leave func(), ok bool) {
 	}, true
 }
 
-// forget drops tenants without steps, each time that their number has doubled.
+// forget removes tenants without steps, whenever the number of tenants has doubled.
 func (t *tenants) forget() {
 	if n := len(t.all); n < 64 || n&(n-1) != 0 {
 		return

@@ -18,40 +18,41 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// DefaultQueue is the task queue of workers and clients that name none.
+// DefaultQueue is the default task queue of workers and clients.
 const DefaultQueue = "mcpchain"
 
 // WorkerOptions configure a [Worker]. Nil and the zero value are valid.
 type WorkerOptions struct {
-	// Queue is the task queue. Workers of a queue have the same agents. Default [DefaultQueue].
+	// Queue is the task queue. All workers of a queue must have the same agents. Default
+	// [DefaultQueue].
 	Queue string
 
-	// Steps bounds the steps that are taken at the same time. Default 100.
+	// Steps bounds the concurrent steps. Default 100.
 	Steps int
 
-	// Tenant bounds the steps of each tenant in this worker. Among the workers of a queue
-	// Temporal is fair to tenants by itself: each workflow has its tenant as fairness key.
+	// Tenant bounds the steps of each tenant in this worker. Temporal itself is fair to tenants
+	// among the workers of a queue: each workflow has its tenant as fairness key.
 	Tenant TenantLimits
 
-	// Grace is how long steps may go on after the worker is told to stop. Default 20 s.
+	// Grace is how long steps may continue after the worker is told to stop. Default 20 s.
 	Grace time.Duration
 
-	// StepTimeout bounds a step: a call of the model and the tool calls of its reply. A step that takes
-	// longer is repeated. Default 25 h, longer than a tool call may take by default.
+	// StepTimeout bounds a step: a model call and the tool calls of its reply. A longer step is
+	// repeated. Default 25 h, which exceeds the default limit of a tool call.
 	StepTimeout time.Duration
 
-	// OnEvent gets the events of the steps of this worker, on several goroutines. All events of a run,
-	// whoever took its steps, come from [agent.Agent.Replay]. Default: none.
+	// OnEvent is called with the events of this worker's steps, concurrently.
+	// [agent.Agent.Replay] has all events of a run, from all workers. Default: none.
 	OnEvent func(key run.Key, e agent.Event)
 
-	// Context makes the context of the tool calls of a run, for example with the identity of
+	// Context returns the context for the tool calls of a run, for example with the identity of
 	// its tenant for [adapter.ContextHeaders]. Default: the context of the worker.
 	Context func(ctx context.Context, key run.Key) context.Context
 
-	// Logger gets what fails. Default [slog.Default].
+	// Logger logs failures. Default [slog.Default].
 	Logger *slog.Logger
 
-	// SDK has further options of Temporal's worker. The fields above go before it.
+	// SDK has further options of Temporal's worker. The fields above take precedence.
 	SDK worker.Options
 }
 
@@ -77,12 +78,12 @@ type Worker struct {
 	failed chan error
 }
 
-// longestPulse is between signs of life of a step. A cancelled run learns of it at the next one.
+// longestPulse is the time between heartbeats of a step, by which it learns that its run is
+// cancelled.
 const longestPulse = 5 * time.Second
 
-// NewWorker returns a worker for the runs of the agents, which have different names and a store
-// that all workers share. Their LeaseTTL is the time after which the step of a dead worker is
-// repeated.
+// NewWorker returns a worker for the runs of the agents, which must have different names and a
+// store that all workers share. The step of a dead worker is repeated after their LeaseTTL.
 func NewWorker(service client.Client, agents []*agent.Agent, o *WorkerOptions) (*Worker, error) {
 	opts, err := o.withDefaults()
 	if err != nil {
@@ -115,13 +116,14 @@ func NewWorker(service client.Client, agents []*agent.Agent, o *WorkerOptions) (
 	return w, nil
 }
 
-// longestSticky is how long a workflow waits for the worker that has it in memory: it may be dead.
+// longestSticky is how long a workflow waits for the worker that has it in memory, which may be
+// dead.
 const longestSticky = time.Second
 
-// stopReserve is the time in which a step that has to stop returns.
+// stopReserve is the time in which a step returns after it is told to stop.
 const stopReserve = 10 * time.Second
 
-// parts makes what a worker registers.
+// parts returns what a worker registers.
 func parts(agents []*agent.Agent, o *WorkerOptions) (*workflows, *activities, error) {
 	a := &activities{
 		agents: map[string]*agent.Agent{}, tenants: newTenants(o.Tenant), pulse: longestPulse, grace: o.Grace,
@@ -140,8 +142,8 @@ func parts(agents []*agent.Agent, o *WorkerOptions) (*workflows, *activities, er
 		return nil, nil, errors.New("there are no agents")
 	}
 	retry := &temporalsdk.RetryPolicy{BackoffCoefficient: 2, InitialInterval: 20 * time.Millisecond, MaximumInterval: 30 * time.Second}
-	// Temporal's timers are up to a second late, and two come before a step is repeated. By then the lease
-	// of the dead worker is to have expired, and no later.
+	// Temporal's timers are up to a second late, and two of them precede the repetition of a
+	// step. The lease of the dead worker should expire by then, but not later.
 	return &workflows{
 		step: workflow.ActivityOptions{
 			StartToCloseTimeout: o.StepTimeout, HeartbeatTimeout: lease * 2 / 5, WaitForCancellation: true, RetryPolicy: retry,
@@ -150,8 +152,9 @@ func parts(agents []*agent.Agent, o *WorkerOptions) (*workflows, *activities, er
 	}, a, nil
 }
 
-// Register has a worker of the host's drive the runs of agents, see [NewWorker]; of the
-// options those count that are not the worker's own. A worker.WorkflowReplayer takes the workflow alone.
+// Register registers the workflow and activities of agents with a worker of your own, see
+// [NewWorker]. It ignores the options of the worker itself: Queue, Steps, Grace and SDK. A
+// worker.WorkflowReplayer gets only the workflow.
 func Register(r worker.WorkflowRegistry, agents []*agent.Agent, o *WorkerOptions) error {
 	opts, err := o.withDefaults()
 	if err != nil {
@@ -175,9 +178,9 @@ func register(r worker.WorkflowRegistry, w *workflows, a *activities) {
 	}
 }
 
-// Run takes steps until the context ends. It then returns when the steps under way have ended
-// or are left to other workers, after [WorkerOptions.Grace] at most and some seconds, with the context's error; or it
-// returns the error for which the worker cannot go on.
+// Run takes steps until the context ends. Then it waits until current steps have ended or other
+// workers can take them, which takes [WorkerOptions.Grace] and some seconds at most, and
+// returns the context's error. If the worker fails it returns that error.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.worker.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

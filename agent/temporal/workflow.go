@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Names, as histories have them.
+// Names that histories of workflows contain.
 const (
 	runWorkflow    = "mcpchain.Run"
 	stepActivity   = "mcpchain.Step"
@@ -24,7 +24,7 @@ const (
 	stateQuery     = "state"
 )
 
-// target is a run with its agent.
+// target is a run and its agent.
 type target struct {
 	Tenant string `json:"tenant,omitzero"`
 	ID     string `json:"id"`
@@ -33,43 +33,44 @@ type target struct {
 
 func (t target) key() run.Key { return run.Key{Tenant: t.Tenant, ID: t.ID} }
 
-// job is what a workflow is started with.
+// job is the input of a workflow.
 type job struct {
 	Target     target      `json:"target"`
-	Attributes bool        `json:"attributes,omitzero"` // are kept up to date
-	After      int         `json:"after"`               // so many steps the workflow continues as new
-	Steps      int         `json:"steps,omitzero"`      // before it did so
-	Taken      []string    `json:"taken,omitempty"`     // the last questions with an answer
-	Begin      agent.Input `json:"begin,omitempty"`     // of a schedule: begins the run
+	Attributes bool        `json:"attributes,omitzero"` // keep the search attributes up to date
+	After      int         `json:"after"`               // continue as new after this many steps
+	Steps      int         `json:"steps,omitzero"`      // taken so far
+	Taken      []string    `json:"taken,omitempty"`     // the last questions with a reply
+	Begin      agent.Input `json:"begin,omitempty"`     // of a schedule: begin the run with it
 }
 
-// progress is what a step came to.
+// progress is the result of a step.
 type progress struct {
 	Status run.Status `json:"status"`
 	Asks   []string   `json:"asks,omitempty"` // ids of the open questions
 	Wake   time.Time  `json:"wake,omitzero"`
 }
 
-// State is what a workflow knows of its run. It has no secrets and nothing that a model or a
-// person said; the store has the rest.
+// State is what a workflow knows about its run. It contains no secrets and no text of a model
+// or person; those are in the store.
 type State struct {
 	Agent     string     `json:"agent"`
 	Status    run.Status `json:"status"`
 	Questions []string   `json:"asks,omitempty"` // ids of the open questions
-	Wake      time.Time  `json:"wake,omitzero"`  // when a waiting run continues without an answer
+	Wake      time.Time  `json:"wake,omitzero"`  // when a waiting run continues without a reply
 	Steps     int        `json:"steps"`
 }
 
-// Outcome is the result of a workflow. The store has the run's.
+// Outcome is the result of a workflow. The result of the run is in the store.
 type Outcome struct {
 	Status run.Status `json:"status"`
 }
 
-// RunFailed is the type of the application error of a workflow whose run has failed. The store
-// has the reason.
+// RunFailed is the type of the application error of a workflow whose run has failed. The reason
+// is in the store.
 const RunFailed = "RunFailed"
 
-// workflows makes workflows. Its settings may differ between the workers of a workflow.
+// workflows has the code of workflows. Its settings may differ between the workers of one
+// workflow.
 type workflows struct {
 	step, quick workflow.ActivityOptions
 }
@@ -80,11 +81,11 @@ type driver struct {
 	job      job
 	state    State
 	stepping bool
-	news     int // answers that the store has taken
+	news     int // number of replies that the store has accepted
 	wake     workflow.ReceiveChannel
 }
 
-// run drives a run until it is over.
+// run drives a run until it has ended.
 func (w *workflows) run(ctx workflow.Context, j job) (Outcome, error) {
 	d := &driver{workflows: w, job: j, wake: workflow.GetSignalChannel(ctx, wakeSignal)}
 	d.state = State{Agent: j.Target.Agent, Status: run.StatusRunning, Steps: j.Steps}
@@ -115,14 +116,14 @@ func (w *workflows) run(ctx workflow.Context, j job) (Outcome, error) {
 		case err != nil:
 			return Outcome{}, err
 		case d.state.Status == run.StatusWaiting:
-			_ = d.wait(ctx, news) // its error is the context's
+			_ = d.wait(ctx, news) // its error is that of the context
 		case d.state.Status.Ended() && d.over(ctx, news):
 			return d.outcome()
 		}
 	}
 }
 
-// serve answers updates and queries.
+// serve handles updates and queries.
 func (d *driver) serve(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, stateQuery, func() (State, error) { return d.state, nil }); err != nil {
 		return err
@@ -144,7 +145,7 @@ func (d *driver) advance(ctx workflow.Context) error {
 	return d.become(ctx, p.Status)
 }
 
-// become takes a status of the run.
+// become sets the status of the run.
 func (d *driver) become(ctx workflow.Context, s run.Status) error {
 	if d.state.Status == s {
 		return nil
@@ -156,11 +157,11 @@ func (d *driver) become(ctx workflow.Context, s run.Status) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, temporalsdk.NewSearchAttributeKeyKeyword(StatusAttribute).ValueSet(string(s)))
 }
 
-// leastWait is between the steps of a run that does not go on although its time has come: clocks
-// differ.
+// leastWait is the wait before another step of a run that is due but did not continue, because
+// clocks differ.
 const leastWait = time.Second
 
-// wait returns when there is more news, the run's time has come, or the context has ended.
+// wait waits for more news, the run's wake-up time, or the end of the context.
 func (d *driver) wait(ctx workflow.Context, news int) error {
 	ready := func() bool { return d.news > news || d.wake.Len() > 0 }
 	if d.state.Wake.IsZero() {
@@ -170,32 +171,32 @@ func (d *driver) wait(ctx workflow.Context, news int) error {
 	return err
 }
 
-// over reports whether nothing has come that the last step may not have seen.
+// over reports whether there is nothing that the last step may have missed.
 func (d *driver) over(ctx workflow.Context, news int) bool {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	return d.settled(ctx) == nil && d.news == news && d.wake.Len() == 0
 }
 
-// settled returns when no update is under way.
+// settled waits until no update is being handled.
 func (d *driver) settled(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 }
 
-// drain takes signals: the next step sees what they tell of.
+// drain takes all signals: the next step sees what they announce.
 func (d *driver) drain() {
 	for d.wake.ReceiveAsync(nil) {
 	}
 }
 
-// successor is the job of the next execution.
+// successor returns the input of the next execution.
 func (d *driver) successor() job {
 	j := d.job
 	j.Steps = d.state.Steps
 	return j
 }
 
-// cancel ends the run as cancelled, unless it ended before.
+// cancel cancels the run unless it has ended.
 func (d *driver) cancel(ctx workflow.Context) (Outcome, error) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -211,7 +212,7 @@ func (d *driver) cancel(ctx workflow.Context) (Outcome, error) {
 	return d.outcome()
 }
 
-// outcome is how the workflow ends with its run.
+// outcome returns the result of the workflow.
 func (d *driver) outcome() (Outcome, error) {
 	switch d.state.Status {
 	case run.StatusFailed:
@@ -222,7 +223,7 @@ func (d *driver) outcome() (Outcome, error) {
 	return Outcome{d.state.Status}, nil
 }
 
-// took notes that questions have answers.
+// took records that questions have replies.
 func (d *driver) took(answers []run.Reply) {
 	d.news++
 	for _, a := range answers {

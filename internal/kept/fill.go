@@ -13,8 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// reference stands for a result in the arguments of a call: for its text, or with a pointer for a value of its JSON. The other
-// members say what it stands for. They are written when it is first looked up, and compared after that.
+// reference is an object in the arguments of a call that stands for the text of a result, or
+// with a pointer for a value in its JSON. The other members describe that value. They are set
+// when it is first looked up, and verified afterwards.
 type reference struct {
 	Handle  string  `json:"$result"`
 	Pointer *string `json:"pointer,omitempty"`
@@ -24,27 +25,28 @@ type reference struct {
 	SHA256  string  `json:"sha256,omitempty"`
 }
 
-// The bounds of what is put into the arguments of one call.
+// Bounds of references in the arguments of one call.
 const (
 	maxReferences = 100
 	maxFilled     = 32 << 20 // bytes
-	maxDepth      = 100      // of a reference
+	maxDepth      = 100      // nesting of a reference
 )
 
 var handle = regexp.MustCompile(`^r[0-9a-f]{16}$`)
 
-// Refers reports whether arguments may have a reference.
+// Refers reports whether arguments may contain a reference.
 func Refers(arguments string) bool { return strings.Contains(arguments, `"$result"`) }
 
-// filling puts results into arguments.
+// filling replaces references by results.
 type filling struct {
 	data func(handle string) ([]byte, error)
-	n    int // references
+	n    int // number of references
 	size int // bytes of their values
 }
 
-// Fill replaces references with results. shown are the arguments with what each reference stands for, sent those
-// with the values. data returns the whole of a result. What only looks like a reference stays as it is.
+// Fill replaces references by results. In shown each reference has the description of its
+// value, in sent it is the value. data returns the full text of a result. Objects that only
+// resemble a reference stay as they are.
 func Fill(arguments []byte, data func(handle string) ([]byte, error)) (shown, sent []byte, err error) {
 	if !jsontext.Value(arguments).IsValid(lenient...) {
 		return nil, nil, errors.New("arguments with a reference have to be one JSON object")
@@ -90,7 +92,7 @@ func (f *filling) value(v []byte, depth int) (shown, sent []byte, err error) {
 	return append(shown, last), append(sent, last), nil
 }
 
-// referenceIn reads an object as a reference; nil if it is not one.
+// referenceIn decodes an object as a reference, nil if it is not one.
 func referenceIn(v []byte) *reference {
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.DisallowUnknownFields()
@@ -137,7 +139,7 @@ func (f *filling) resolve(r *reference) (shown, sent []byte, err error) {
 	return bytes.TrimSpace(out.Bytes()), sent, nil
 }
 
-// describeValue is the shape of any value.
+// describeValue describes the shape of any value.
 func describeValue(value []byte) string {
 	if value[0] == '{' {
 		return shapeOf(value)

@@ -1,4 +1,4 @@
-// Package kept reads in results that are too long for a model.
+// Package kept lets a model read results that are too long for it, and pass them on.
 package kept
 
 import (
@@ -12,14 +12,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Reader is the name of the tool by which a model reads kept results, and Description is what the model is told of it.
+// Reader is the name of the tool by which a model reads stored results, and Description its
+// description.
 const (
 	Reader      = "read_result"
 	Description = "Reads in a result of a tool that was shortened: from a byte or a line, the matches of a pattern, or a value of JSON."
 )
 
-// Shorten shortens a result to limit bytes. Between head and tail it says by which call the rest is read: reader is the name of
-// the tool for the model. With a kind and a shape it also says what the whole is.
+// Shorten shortens a result to limit bytes. Between beginning and end it says how to read the
+// rest, by the tool that the model knows as reader. kind and shape describe the full result, if
+// they are not empty.
 func Shorten(text string, limit int, reader, handle, kind, shape string) string {
 	whole := ""
 	if kind != "" {
@@ -37,10 +39,10 @@ const (
 	Text = "text"
 )
 
-// lenient reads JSON of others as it is.
+// lenient accepts JSON of others as it is.
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-// Describe says what a result is: its kind, and the shape of its top level in a few words, of at most 300 bytes.
+// Describe returns the kind of a result, and the shape of its top level in at most 300 bytes.
 func Describe(data []byte) (kind, shape string) {
 	first := bytes.TrimLeft(data, " \t\r\n")
 	if len(first) == 0 || first[0] != '{' && first[0] != '[' || !jsontext.Value(data).IsValid(lenient...) {
@@ -54,7 +56,7 @@ const (
 	maxMembers = 12
 )
 
-// shapeOf writes the top level of valid JSON: {"items":[900 objects],"next":string}.
+// shapeOf describes the top level of valid JSON, as in {"items":[900 objects],"next":string}.
 func shapeOf(data []byte) string {
 	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
 	if d.PeekKind() == '[' {
@@ -85,7 +87,7 @@ func shapeOf(data []byte) string {
 	return "{" + b.String() + "}"
 }
 
-// valueShape reads the next value, and says what it is.
+// valueShape reads the next value and describes it.
 func valueShape(d *jsontext.Decoder) string {
 	switch d.PeekKind() {
 	case '"':
@@ -113,7 +115,7 @@ func valueShape(d *jsontext.Decoder) string {
 				return ""
 			}
 		}
-		_, _ = d.ReadToken() // the end, as there is one
+		_, _ = d.ReadToken() // the end, which is there
 		return fmt.Sprintf("[%d %s]", n, of)
 	}
 	return skipped(d, "null")

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Value returns the value that a JSON pointer (RFC 6901) names, as it stands in the data.
+// Value returns the value at a JSON pointer (RFC 6901), as it is in the data.
 func Value(data []byte, pointer string) ([]byte, error) {
 	if pointer == "" {
 		return bytes.TrimSpace(data), nil
@@ -35,7 +35,7 @@ func Value(data []byte, pointer string) ([]byte, error) {
 
 var errNotJSON = fmt.Errorf("the result is not JSON")
 
-// descend reads up to the value with that name or index in the next value.
+// descend reads to the value with that name or index in the next value.
 func descend(d *jsontext.Decoder, name string) error {
 	switch d.PeekKind() {
 	case '{':
@@ -76,7 +76,8 @@ func descend(d *jsontext.Decoder, name string) error {
 	return fmt.Errorf("is neither an object nor a list")
 }
 
-// pick leaves the named members of an object, or of each object of a list. A name may be a pointer into the object.
+// pick keeps the named members of an object, or of each object in a list. A name may be a
+// pointer into the object.
 func pick(value []byte, fields []string) ([]byte, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(value), lenient...)
 	switch d.PeekKind() {
@@ -115,7 +116,7 @@ func members(object []byte, fields []string) ([]byte, error) {
 		}
 		value, err := Value(object, pointer)
 		if err != nil {
-			continue // an item need not have all members
+			continue // items need not have all members
 		}
 		if len(out) > 1 {
 			out = append(out, ',')
@@ -129,7 +130,8 @@ func members(object []byte, fields []string) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// places are the pointers of the objects or lists in which offsets lie, which rise. Of data that is not JSON there are none.
+// places returns the pointers of the objects or lists that contain the offsets, which are in
+// ascending order, or nothing if the data is not JSON.
 func places(data []byte, offsets []int) []string {
 	d := jsontext.NewDecoder(bytes.NewReader(data), lenient...)
 	var found []string
@@ -139,7 +141,7 @@ func places(data []byte, offsets []int) []string {
 		}
 		for len(found) < len(offsets) && d.InputOffset() > int64(offsets[len(found)]) {
 			at := d.StackPointer()
-			if _, n := d.StackIndex(d.StackDepth()); n > 0 && at != "" { // a member, and not the begin of what it is in
+			if _, n := d.StackIndex(d.StackDepth()); n > 0 && at != "" { // within a member, not at the start of its container
 				at = at.Parent()
 			}
 			found = append(found, string(at))

@@ -9,7 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Query says what is read in a result. Pointer and Fields choose a part of JSON; what else is given is of that part.
+// Query says what to read in a result. Pointer and Fields select a part of JSON, to which the
+// other fields apply.
 type Query struct {
 	Handle  string   `json:"handle" jsonschema:"The handle that the shortened result names."`
 	Offset  int      `json:"offset,omitempty" minimum:"0" jsonschema:"The byte to begin with."`
@@ -22,7 +23,7 @@ type Query struct {
 	Fields  []string `json:"fields,omitempty" jsonschema:"Only these members of the object, or of each object of the list."`
 }
 
-// The bounds of a query.
+// Bounds of a query.
 const (
 	defaultLimit   = 4000
 	defaultLines   = 100
@@ -33,7 +34,8 @@ const (
 	noticeSize     = 160
 )
 
-// Read reads in a result, at most so many bytes with what it says about them. An error is for the model.
+// Read returns what the query selects, with a note, in at most most bytes. Errors are written
+// for the model.
 func Read(data []byte, q Query, most int) (string, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -67,7 +69,7 @@ func Read(data []byte, q Query, most int) (string, error) {
 	return span(text, from, excerpt.Before(text, from+limit)), nil
 }
 
-// span is a piece of a text under a line that says which.
+// span returns a piece of a text below a line that says which piece it is.
 func span(text string, from, to int) string {
 	if from == 0 && to == len(text) {
 		return text
@@ -103,13 +105,13 @@ func lines(text string, q Query, limit int) (string, error) {
 		}
 		to, last = next, last+1
 	}
-	if last < first { // one line that is too long
+	if last < first { // a single line that is too long
 		return span(text, from, excerpt.Before(text, from+limit)), nil
 	}
 	return fmt.Sprintf("[lines %d to %d of %d]\n%s", first, last, all, text[from:to]), nil
 }
 
-// search shows matches.
+// search returns the matches of a pattern.
 func search(text, base string, q Query, limit int) (string, error) {
 	if len(q.Pattern) > maxPattern {
 		return "", fmt.Errorf("the pattern has %d bytes, and may have %d", len(q.Pattern), maxPattern)
