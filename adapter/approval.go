@@ -67,7 +67,7 @@ func (e *editError) Unwrap() error { return e.argumentError }
 
 // approvals asks the host for decisions and remembers them.
 type approvals struct {
-	asking turns
+	asking turns // one question per user at a time
 	store  approval.Store
 	user   func(context.Context) string // nil: all calls belong to one user
 	log    *slog.Logger
@@ -105,7 +105,7 @@ func (a *approvals) recall(ctx context.Context, q *question) (d approval.Decisio
 			return err
 		})
 		if err != nil {
-			a.warn("a decision cannot be recalled", q, err)
+			a.warn("could not recall a decision", q, err)
 			return approval.Decision{}, false
 		}
 		if found {
@@ -116,13 +116,14 @@ func (a *approvals) recall(ctx context.Context, q *question) (d approval.Decisio
 	return approval.Decision{}, false
 }
 
+// remember stores a decision that holds for later calls. A decision with arguments is for one call.
 func (a *approvals) remember(ctx context.Context, d approval.Decision, q *question) {
 	if d.Remember <= approval.ScopeCall || d.Remember > approval.ScopeServer || d.Arguments != nil || q.anonymous {
 		return
 	}
 	err := guarded(a.log, "Options.Decisions", func() error { return a.store.Remember(ctx, q.key(d.Remember), d) })
 	if err != nil {
-		a.warn("a decision is not remembered", q, err)
+		a.warn("could not remember a decision", q, err)
 	}
 }
 

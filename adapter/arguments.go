@@ -34,14 +34,7 @@ func (t *Tool) arguments(input string) (json.RawMessage, error) {
 	if t.fill != nil {
 		return t.check(json.RawMessage(input))
 	}
-	args, err := t.input.Arguments(input, t.wrapped)
-	if err == nil && t.held != nil {
-		err = t.held(args)
-	}
-	if err != nil {
-		return nil, t.argumentError(err)
-	}
-	return t.withoutKey(args), nil
+	return t.checked(t.input.Arguments(input, t.wrapped))
 }
 
 // check is like arguments for input that a host has written or edited, which is sent unchanged
@@ -63,7 +56,7 @@ func (t *Tool) check(arguments json.RawMessage) (json.RawMessage, error) {
 // maxFilled bounds arguments after references were replaced by values, in bytes.
 const maxFilled = 40 << 20
 
-// checked completes a check of arguments.
+// checked completes a check by the schema with the host's validator.
 func (t *Tool) checked(args json.RawMessage, err error) (json.RawMessage, error) {
 	if err == nil && t.held != nil {
 		err = t.held(args)

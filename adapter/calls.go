@@ -76,7 +76,7 @@ type noLease struct{}
 
 func (noLease) release(*Caller) {}
 
-// held is [calls.hold] for a source that may have no servers.
+// held is hold, also for functions.
 func (c *calls) held(ctx context.Context, t *Tool) (*Tool, lease, error) {
 	if c.hold != nil {
 		return c.hold(ctx, t)

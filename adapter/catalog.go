@@ -25,7 +25,7 @@ type Catalog struct {
 
 	indexed sync.Once // guards the following fields, for Search
 	words   *search.Index
-	servers []*Tool // of the indexed tools
+	found   []*Tool // by document of the index
 }
 
 // newCatalog returns the catalog of a source.

@@ -73,7 +73,7 @@ func (s *server) open(ctx context.Context) (l listing, err error) {
 		}
 	} else if level := s.level.Load(); level != nil {
 		if err := setLogLevel(ctx, s.client, *level); err != nil {
-			s.opts.Logger.Warn("a server was not told the log level", "server", s.label, "error", err)
+			s.opts.Logger.Warn("could not set the log level of a server", "server", s.label, "error", err)
 		}
 	}
 	if !s.start(func() { s.watch.run(s.life, s.client) }) {
@@ -159,7 +159,7 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 			return l, err
 		}
 		if defs = append(defs, def); len(defs) > s.opts.maxTools {
-			return l, fmt.Errorf("lists more than %d tools (Options.MaxTools)", s.opts.maxTools)
+			return l, fmt.Errorf("lists more than %d tools", s.opts.maxTools)
 		}
 	}
 	s.keepList(defs)

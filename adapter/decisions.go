@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
+// keyOf returns the key of a decision about a call.
 func keyOf(scope approval.Scope, user string, t *Tool, arguments json.RawMessage) approval.Key {
 	k := approval.Key{Scope: scope, User: user, Server: t.policy.label, Origin: t.policy.origin, Place: t.policy.place}
 	if scope == approval.ScopeServer {
@@ -82,7 +82,7 @@ func withoutUser(raw string) string {
 // maxRemembered bounds the decisions in memory.
 const maxRemembered = 10_000
 
-var errTooManyDecisions = errors.New("10000 decisions are remembered already: this one is not")
+var errTooManyDecisions = fmt.Errorf("%d decisions are already remembered", maxRemembered)
 
 // decisions is the default store, in memory.
 type decisions struct {

@@ -194,7 +194,7 @@ func TestDecisionsThatCannotBeKept(t *testing.T) {
 			t.Error(r.Err)
 		}
 	}
-	if asked != 2 || !strings.Contains(log.String(), "cannot be recalled") || !strings.Contains(log.String(), "is not remembered") {
+	if asked != 2 || !strings.Contains(log.String(), "could not recall") || !strings.Contains(log.String(), "could not remember") {
 		t.Errorf("got %d questions and the log %s, want every call asked about, and why", asked, log.String())
 	}
 	if err := ts.Forget(t.Context(), ""); err == nil {

@@ -6,68 +6,71 @@
 //		{Name: "files", Transport: &mcpclient.Command{Path: "files-server"}},
 //		{Name: "web", Transport: &mcpclient.HTTP{URL: "https://example.com/mcp"}},
 //	}, nil)
+//	if err != nil {
+//		return err
+//	}
 //	defer ts.Close()
 //
-// A model that calls tools natively gets the definitions of a [Catalog], which runs the calls of
-// its reply concurrently and returns the answers in the order of the calls:
+// A model that calls tools natively gets a [Catalog], which runs its calls in parallel and returns the answers in the
+// order of the calls:
 //
 //	catalog := ts.Catalog(profile.Plain)
 //	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
+//	if err != nil {
+//		return err
+//	}
 //	answers, err := catalog.Dispatch(ctx, resp.Choices[0].ToolCalls)
 //
-// Profiles other than [profile.Plain] rewrite the schemas for providers that accept only a part of
-// JSON Schema. Package langchain has the tools for langchaingo's own agents. Functions of the
-// program are tools, too ([Func]), and [Merge] combines several sources.
+// Profiles other than [profile.Plain] rewrite the schemas for providers that refuse the server's. Package langchain has
+// the tools for langchaingo's own agents. Functions of the program are tools as well ([Func]), and [Merge] makes one
+// source of several.
 //
-// The guide is docs/adapter.md of the repository, and examples/quickstart is a program.
+// The guide is docs/adapter.md of the repository, and examples/quickstart is a complete program.
 //
 // # Changes
 //
-// A toolset follows its servers: its tools change when a server announces a change, and by
-// [Toolset.Add], [Toolset.Remove] and [Toolset.Refresh]. [Options.OnChange] reports each change. A
-// [Catalog] and a [Tool] are immutable: if the server changes a tool after the model was offered
-// it, the call is not sent, see [ErrStale].
+// A toolset follows its servers: [Toolset.Add], [Toolset.Remove], [Toolset.Refresh] and the announcements of servers
+// change what is offered, and [Options.OnChange] reports each change. A [Catalog] and a [Tool] never change. If a server
+// changes a tool, calls of the old one are not sent, see [ErrStale].
 //
 // # Calls that outlive their process
 //
-// [Catalog.Find] returns the tool of a call that was stored, and [Tool.Prepare] or [Tool.Restore]
-// the call. [Prepared.Continue] and [Prepared.Resume] continue one that waits for input or has
-// become a task. [Result.Unsent] and [Result.Interrupted] tell whether a failed call ran, and
-// [Prepared.WithKey] lets the server recognize a repeated call.
+// A program can store a call and continue with it later. [Catalog.Find] finds the tool again, and [Tool.Prepare] and
+// [Tool.Restore] make the call again. [Prepared.Continue] continues a call that waits for input, and [Prepared.Resume] one
+// that has become a task. [Result.Unsent] and [Result.Interrupted] tell whether a failed call may have run. A server
+// recognizes a repeated call by its key, see [Prepared.WithKey].
 //
 // # What reaches the server
 //
-// Models write arguments carelessly, and some agents of langchaingo wrap them in a parameter of
-// their own. Input is therefore parsed leniently, repaired where the tool's schema allows only one
-// meaning, and then checked against the schema as the server wrote it. Only valid arguments are
-// sent; see [Catalog.Prepare].
+// Models write arguments carelessly, and some of langchaingo's agents wrap them in a parameter of their own. So input is
+// parsed leniently, repaired where the schema leaves no doubt, and then checked against the schema of the server. Only
+// arguments that pass are sent; see [Catalog.Prepare].
 //
-// Before a call is sent it passes the host's interceptors ([Options.Intercept]), and then the
-// approval ([Options.Approve]), which sees exactly what will be sent. Tools that have changed since
-// they were pinned are not offered ([Server.Pins]).
+// Before a call is sent, it goes through the host's interceptors ([Options.Intercept]) and then its approval
+// ([Options.Approve]), which sees exactly what will be sent. Tools that changed since they were pinned are not offered
+// ([Server.Pins]).
 //
 // # What reaches the model
 //
-// A failed tool, invalid arguments and an unknown name become text for the model, so that it can
-// correct itself; see [Result]. What the model cannot correct is a Go error: a lost connection, the
-// end of the context.
+// The model reads a tool's failure, misfitting arguments and an unknown name as text, so that it can do better; see
+// [Result]. Only what the model cannot repair is a Go error: a lost connection, or the end of the context.
 //
 // # Bounds
 //
-//	tools of one server                     1,000
-//	text of one result                      64 KiB   Policy.MaxResult
-//	media of one result                     8 MiB
-//	results kept for paging                 none     Options.Spill
-//	concurrent calls of one Dispatch        8        Options.Parallelism
-//	tool lists and events per server        1/s      Options.RefreshInterval
-//	wait for a server's change subscription 1 s
-//	arguments of one call                   4 MiB
-//	remembered decisions                    10,000
-//	subschemas of one definition            10,000
-//	patterns of one definition              250,000 instructions, 10,000 for one pattern
+//	tools of one server                         1,000
+//	subschemas of one definition                10,000
+//	patterns of one definition                  250,000 instructions; one pattern 10,000
+//	arguments of one call                       4 MiB
+//	calls of one Dispatch at the same time      8        Options.Parallelism
+//	text of one result                          64 KiB   Policy.MaxResult
+//	media of one result                         8 MiB
+//	results kept for paging                     none     Options.Spill
+//	remembered decisions                        10,000
+//	lists of tools, and events of each kind     1 per second and server   Options.RefreshInterval
+//	wait until a server agrees to announce      1 s
 //
 // # Concurrency
 //
-// A Toolset and its Tools may be used concurrently. Returned slices belong to the caller; what
-// their elements point to is shared and must not be modified.
+// A Toolset and its Tools may be used by any number of goroutines. Returned slices belong to the caller. Their elements
+// are shared and must not be changed.
 package adapter

@@ -19,35 +19,33 @@ import (
 
 // FuncOptions configure a function tool. Nil and the zero value are valid.
 type FuncOptions struct {
-	// Server takes the place of a server's label, in approvals for instance. Default: local.
+	// Server is the label that takes the place of a server's, for instance in approvals. Default: local.
 	Server string
 
-	// ReadOnly says that the function changes nothing, and Idempotent that repeating a call
-	// changes nothing more. ReadOnly functions need no approval. Functions with either may be
-	// called again after a failure, see [Tool.Repeatable].
+	// ReadOnly says that the function changes nothing, and Idempotent that a second call with the same arguments changes
+	// nothing more. A ReadOnly function runs without approval, and calls of either kind may be repeated, see
+	// [Tool.Repeatable].
 	ReadOnly, Idempotent bool
 
 	// HonoursKeys says that the function runs at most once for each key, see [KeyFrom].
 	HonoursKeys bool
 
-	// Trusted exempts the function from approval.
+	// Trusted lets the function run without approval.
 	Trusted bool
 
-	// Listed offers the function from the start even if the model searches for its tools
-	// (agent.Options.Discover).
+	// Listed offers the tool from the start, even if the model searches for tools (agent.Options.Discover).
 	Listed bool
 
-	// Serves describes what the function provides by name, such as skills. A search for one of
-	// them finds the function, see [Tool.Serving].
+	// Serves names what the function provides, such as skills, and says what each is for. A search finds the function by
+	// these, see [Tool.Serving].
 	Serves map[string]string
 
-	// Options has the settings that a function shares with toolsets: Approve, Decisions, User,
-	// Intercept, Parallelism, Logger, and MaxResult and CallTimeout of Policy. Other fields are
-	// ignored.
+	// Options has the settings that a function shares with toolsets: Approve, Decisions, User, Intercept, Parallelism,
+	// Logger, and Policy's MaxResult and CallTimeout. Other fields are ignored.
 	Options *Options
 }
 
-// FuncTool is a function of this program as a source of one tool.
+// FuncTool is a source with one tool: a function of this program.
 type FuncTool struct {
 	tool     *Tool
 	catalogs map[profile.Profile]func() *Catalog
@@ -55,25 +53,22 @@ type FuncTool struct {
 
 var _ Source = (*FuncTool)(nil)
 
-// Func returns a tool that calls f. Its input schema is derived from In, a struct or a map with
-// strings as keys. Properties are named as in encoding/json, and required unless the json tag has
-// omitempty or omitzero or the field is a pointer. Further tags:
+// Func makes a tool of a function. The input schema follows from In, a struct or a map with string keys. The properties
+// are the fields that encoding/json reads. A field is required unless it is a pointer or its json tag says omitempty or
+// omitzero. These tags add to the schema:
 //
 //	jsonschema:"The city's name"  the description
 //	enum:"red,green,blue"         the values of a string, or of each item of a list
 //	minimum:"1" maximum:"10"      the bounds of a number
 //
-// f is called only with arguments that fit the schema. If it returns a string, that is the text
-// for the model; an [*mcp.CallToolResult] is the result itself; any other value is encoded as
-// JSON, which is also the structured content. An error or a panic becomes the text of a failed
-// tool, unless the context has ended.
+// The function gets only arguments that fit the schema. If it returns a string, that is the text for the model. An
+// [*mcp.CallToolResult] is the result itself. Any other value is written as JSON, as text and as structured content. The
+// model reads an error or a panic as the failure of the tool; the end of the context fails the call.
 //
-// f runs on the caller's goroutine, and calls may overlap. It must return when its context ends,
-// for example at the call's timeout: that of [mcpclient.WithTimeout], or else Policy.CallTimeout,
-// which has no default here.
+// The function runs on the goroutine of the call, and calls may overlap. It must return when its context ends. A call has
+// the timeout of [mcpclient.WithTimeout], or else of Policy.CallTimeout; by default it has none.
 //
-// Func panics if In has no schema or name is empty. [NewFuncTool] takes a schema and a title of
-// your own.
+// Func panics if In has no schema, or if name is empty. [NewFuncTool] takes a definition with a schema of your own.
 func Func[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *FuncOptions) *FuncTool {
 	def := &mcp.Tool{Name: name, Description: description}
 	input, err := toolschema.OfType(reflect.TypeFor[In]())
@@ -103,21 +98,20 @@ func Func[In, Out any](name, description string, f func(context.Context, In) (Ou
 }
 
 // argumentOf decodes the argument of a function.
-func argumentOf[In any](flat flat, arguments json.RawMessage) (In, error) {
-	var in In
+func argumentOf[In any](flat flat, arguments json.RawMessage) (in In, err error) {
 	if flat.read(arguments, reflect.ValueOf(&in).Elem()) {
 		return in, nil
 	}
-	var whole In
-	err := json.Unmarshal(arguments, &whole)
-	return whole, err
+	in = *new(In) // read may have filled a part
+	err = json.Unmarshal(arguments, &in)
+	return in, err
 }
 
-// NewFuncTool returns a tool from a definition and the function that runs it, for tools whose
-// types are known only at run time. Arguments are checked against the input schema; otherwise
-// it is like [Func]. def must not change afterwards.
+// NewFuncTool makes a tool of a definition and a function that runs it, for tools whose types are known only at run time.
+// The function gets arguments that fit the input schema of the definition; otherwise NewFuncTool is like [Func]. def must
+// not change afterwards.
 func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp.CallToolResult, error), opts *FuncOptions) (*FuncTool, error) {
-	if def.Name == "" {
+	if def == nil || def.Name == "" {
 		return nil, errors.New("a function has no name")
 	}
 	var o FuncOptions
@@ -130,17 +124,20 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 		current: func(t *Tool) (*Tool, error) { return t, nil },
 		fit:     func(text string, t *Tool) string { return shorten(text, t.policy.MaxResult) },
 	}
-	tool, err := newTool(newPolicy(common, o.server()), nil, o.define(def), new(schema.Cache))
+	tool, err := newTool(newPolicy(common, o.server()), nil, o.withHints(def), new(schema.Cache))
 	if err != nil {
 		return nil, fmt.Errorf("function %q: %w", cut(def.Name, 200), err)
 	}
-	tool.calls, tool.local, tool.honoursKeys, tool.listed = c, run, o.HonoursKeys, o.Listed
+	tool.calls = c
+	tool.local = run
+	tool.honoursKeys = o.HonoursKeys
+	tool.listed = o.Listed
 	tool.serves = served(o.Serves)
 	tool = tool.named(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, false)[0])
 	return sourceOf(tool, common), nil
 }
 
-// sourceOf returns the source of one tool.
+// sourceOf makes a source with one tool.
 func sourceOf(tool *Tool, o *Options) *FuncTool {
 	f := &FuncTool{tool: tool, catalogs: map[profile.Profile]func() *Catalog{}}
 	for _, p := range profile.All() {
@@ -151,7 +148,7 @@ func sourceOf(tool *Tool, o *Options) *FuncTool {
 	return f
 }
 
-// server returns the stand-in for the server of a function.
+// server takes the place of a server of the function.
 func (o *FuncOptions) server() *Server {
 	s := &Server{Name: cmp.Or(o.Server, "local"), Policy: Policy{Trust: TrustHints}}
 	if o.Trusted {
@@ -160,36 +157,35 @@ func (o *FuncOptions) server() *Server {
 	return s
 }
 
-// define returns a definition with the hints of the options.
-func (o *FuncOptions) define(def *mcp.Tool) *mcp.Tool {
+// withHints returns a copy of a definition with the hints of ReadOnly and Idempotent.
+func (o *FuncOptions) withHints(def *mcp.Tool) *mcp.Tool {
 	out := *def
 	if o.ReadOnly || o.Idempotent {
 		var hints mcp.ToolAnnotations
 		if def.Annotations != nil {
 			hints = *def.Annotations
 		}
-		if yes := true; o.ReadOnly {
-			hints.ReadOnlyHint = &yes
+		if o.ReadOnly {
+			hints.ReadOnlyHint = new(true)
 		}
-		if yes := true; o.Idempotent {
-			hints.IdempotentHint = &yes
+		if o.Idempotent {
+			hints.IdempotentHint = new(true)
 		}
 		out.Annotations = &hints
 	}
 	return &out
 }
 
-// Catalog returns the catalog for a provider, always the same one. It panics if the profile is
-// unknown.
+// Catalog returns the tool as it is offered for a profile, always the same value. It panics if the profile is unknown.
 func (f *FuncTool) Catalog(p profile.Profile) *Catalog {
 	build, ok := f.catalogs[cmp.Or(p, profile.Plain)]
 	if !ok {
-		panic(fmt.Sprintf("adapter: there is no profile %q", p))
+		panic(fmt.Sprintf("adapter: unknown profile %q", p))
 	}
 	return build()
 }
 
-// Tool returns the function as a tool for langchaingo's agents.
+// Tool returns the one tool of the source.
 func (f *FuncTool) Tool() *Tool { return f.tool }
 
 // runLocal runs a tool of this process. It ignores all options but the timeout.
@@ -218,7 +214,7 @@ func (t *Tool) runLocal(ctx context.Context, args json.RawMessage, opts []mcpcli
 	return res, nil
 }
 
-// textResult returns a result with one text, in a single allocation.
+// textResult returns a result with one text. It allocates once.
 func textResult(text string) *mcp.CallToolResult {
 	r := &struct {
 		result  mcp.CallToolResult
@@ -230,7 +226,7 @@ func textResult(text string) *mcp.CallToolResult {
 	return &r.result
 }
 
-// resultOf converts what a function returned to a result.
+// resultOf turns the value that a function returned into a result.
 func resultOf(out any) (*mcp.CallToolResult, error) {
 	switch out := out.(type) {
 	case string:

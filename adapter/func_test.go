@@ -167,7 +167,7 @@ func TestFuncThatIsNoTool(t *testing.T) {
 	panics("adapter: a function has no name", func() {
 		Func("", "", func(context.Context, struct{}) (int, error) { return 0, nil }, nil)
 	})
-	panics(`there is no profile "x"`, func() {
+	panics(`unknown profile "x"`, func() {
 		Func("f", "", func(context.Context, struct{}) (int, error) { return 0, nil }, nil).Catalog("x")
 	})
 }

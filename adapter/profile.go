@@ -32,7 +32,8 @@ func define(all []*Tool, p profile.Profile) *definitions {
 		d.tools[i] = llms.Tool{Type: "function", Function: function}
 		d.wrapped[i] = written.Wrapped
 		for _, c := range written.Changes {
-			d.changes = append(d.changes, profile.Change{Tool: tool.name, Path: c.Path, Keyword: c.Keyword, Effect: c.Effect.String(), Note: c.Note})
+			c.Tool = tool.name
+			d.changes = append(d.changes, c)
 		}
 	}
 	return d

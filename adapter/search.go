@@ -24,19 +24,18 @@ const groupsKey = "io.modelcontextprotocol/groups"
 func (c *Catalog) Search(query string, limit int) []*Tool {
 	c.indexed.Do(func() {
 		docs := docsOf(c.tools)
-		c.servers = make([]*Tool, len(c.tools), len(docs))
-		copy(c.servers, c.tools)
+		c.found = slices.Clone(c.tools)
 		for _, t := range c.tools {
 			if t.serves != nil {
 				docs = append(docs, t.serves.docs...)
-				c.servers = append(c.servers, slices.Repeat([]*Tool{t}, len(t.serves.docs))...)
+				c.found = append(c.found, slices.Repeat([]*Tool{t}, len(t.serves.docs))...)
 			}
 		}
 		c.words = search.New(docs)
 	})
 	var out []*Tool
-	for _, n := range c.words.Search(query, len(c.servers)) {
-		if t := c.servers[n]; len(out) < limit && (t.serves == nil || !slices.Contains(out, t)) {
+	for _, n := range c.words.Search(query, len(c.found)) {
+		if t := c.found[n]; len(out) < limit && (t.serves == nil || !slices.Contains(out, t)) {
 			out = append(out, t)
 		}
 	}

@@ -45,7 +45,7 @@ func newToolset(o *Options) *Toolset {
 func (t *Toolset) Catalog(p profile.Profile) *Catalog {
 	build, ok := t.roster.present.Load().catalogs[cmp.Or(p, profile.Plain)]
 	if !ok {
-		panic(fmt.Sprintf("adapter: there is no profile %q", p))
+		panic(fmt.Sprintf("adapter: unknown profile %q", p))
 	}
 	return build()
 }

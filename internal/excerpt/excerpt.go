@@ -1,4 +1,4 @@
-// Package excerpt shows what a peer sent, within a bound.
+// Package excerpt shortens text of peers to a bound.
 package excerpt
 
 import (
@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Max is the length of an excerpt in bytes.
+// Max is the length of an excerpt, in bytes.
 const Max = 1 << 10
 
-// Cut limits text of a peer to Max.
+// Cut limits text to Max bytes, see [CutAt].
 func Cut(s string) string { return CutAt(s, Max) }
 
-// CutAt limits text of a peer to n bytes, the mark of the cut not included.
+// CutAt limits text to n bytes, and adds an ellipsis if it cut something.
 func CutAt(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -20,7 +20,7 @@ func CutAt(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// Quote shows bytes of a peer as a Go string literal of the first Max.
+// Quote returns the first Max bytes of b as a Go string literal.
 func Quote(b []byte) string {
 	return strconv.Quote(Cut(string(b[:min(len(b), Max+1)])))
 }

@@ -19,6 +19,16 @@ func TestCut(t *testing.T) {
 	}
 }
 
+func TestShortenIsBounded(t *testing.T) {
+	text := strings.Repeat("ä", 1000)
+	for limit := range len(text) {
+		got := Shorten(text, limit, nil)
+		if len(got) > limit || strings.ToValidUTF8(got, "") != got {
+			t.Fatalf("limit %d: got %d bytes, %q", limit, len(got), got)
+		}
+	}
+}
+
 func TestQuote(t *testing.T) {
 	if got, want := Quote([]byte("a\n\xff")), `"a\n\xff"`; got != want {
 		t.Errorf("got %s, want %s", got, want)

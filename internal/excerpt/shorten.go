@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Shorten keeps the head and the tail of a text over limit bytes, three to one, with the words of notice in between, a
-// function of the start and the size of the cut. Without one they say how much is missing. The result is within limit, if
-// the words are.
+// Shorten cuts text to limit bytes. It keeps three quarters of the room for the head and one quarter for the tail, and puts
+// notice(from, missing) between them: the offset and the size of the cut. A nil notice says how many bytes are missing. If
+// limit has no room for the notice, Shorten keeps only a head.
 func Shorten(text string, limit int, notice func(from, missing int) string) string {
 	if len(text) <= limit {
 		return text
@@ -17,13 +17,16 @@ func Shorten(text string, limit int, notice func(from, missing int) string) stri
 			return fmt.Sprintf("\n[… %d of %d bytes were cut here …]\n", missing, len(text))
 		}
 	}
-	room := max(limit-len(notice(len(text), len(text))), 0)
+	room := limit - len(notice(len(text), len(text)))
+	if room < 0 {
+		return text[:Before(text, limit)]
+	}
 	head := text[:Before(text, room*3/4)]
 	tail := text[After(text, len(text)-(room-len(head))):]
 	return head + notice(len(head), len(text)-len(head)-len(tail)) + tail
 }
 
-// Before is the last start of a rune at or before i.
+// Before returns the offset of the last rune of text that starts at or before i.
 func Before(text string, i int) int {
 	i = min(max(i, 0), len(text))
 	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {
@@ -32,7 +35,7 @@ func Before(text string, i int) int {
 	return i
 }
 
-// After is the first start of a rune at or after i.
+// After returns the offset of the first rune of text that starts at or after i.
 func After(text string, i int) int {
 	i = min(max(i, 0), len(text))
 	for i < len(text) && !utf8.RuneStart(text[i]) {

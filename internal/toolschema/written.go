@@ -19,7 +19,7 @@ type Written struct {
 	Strict     bool           // within the subset of [profile.OpenAIStrict]
 	Wrapped    bool           // all arguments are in the property Schema.Wrapper
 	TurnBack   bool           // [Schema.Arguments] may have to undo the rewriting in the model's arguments
-	Changes    []rewrite.Change
+	Changes    []profile.Change
 }
 
 // For rewrites the schema for a provider. A schema that needs no changes stays the same, byte for byte. room bounds the
@@ -51,12 +51,12 @@ func (w *Written) noteCompletion(root map[string]any, target profile.Profile) {
 		_, there := root[key]
 		switch {
 		case there && target == profile.Plain && isNull(root, key):
-			w.Changes = append(w.Changes, rewrite.Change{Keyword: key, Note: "null was removed"})
+			w.Changes = append(w.Changes, profile.Change{Keyword: key, Effect: profile.Same, Note: "null was removed"})
 		case !there && key != "required":
-			c := rewrite.Change{Keyword: key, Note: "the missing keyword is added"}
+			c := profile.Change{Keyword: key, Effect: profile.Same, Note: "the missing keyword is added"}
 			references := target != profile.Gemini && target != profile.GoogleAI // these have no references
 			if key == "type" && references && tree.RefersToRoot(root) {
-				c.Effect = rewrite.Narrower
+				c.Effect = profile.Narrower
 			}
 			w.Changes = append(w.Changes, c)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -53,7 +54,7 @@ func (a *names) write(out map[string]any, at string, r *Report) {
 		value, ok := out[key]
 		if renamed, changed := a.value(value); ok && changed {
 			out[key] = renamed
-			r.Note(at, key, Same, "the properties have the names of their descriptions")
+			r.Note(at, key, profile.Same, "the properties have the names of their descriptions")
 		}
 	}
 	if says, ok := out["propertyNames"]; ok {
@@ -71,7 +72,7 @@ func (a *names) members(named map[string]any, at string, r *Report) map[string]a
 		}
 		alias, odd := a.byName[name]
 		if odd {
-			r.Note(tree.Join(at, name), "", Same, "the property is called "+strconv.Quote(alias))
+			r.Note(tree.Join(at, name), "", profile.Same, "the property is called "+strconv.Quote(alias))
 			name = alias
 		}
 		out[name] = says
@@ -145,19 +146,19 @@ func (a *names) value(v any) (renamed any, changed bool) {
 // propertyNames allows the aliases of the allowed names, and refuses the aliases of other described properties.
 func (a *names) propertyNames(out map[string]any, says any, described map[string]bool, at string, r *Report) {
 	var allowed, refused []any
-	effect := Same
+	effect := profile.Same
 	for _, name := range a.odd {
 		alias := a.byName[name]
 		fits, known := a.doc.Named(says, name)
 		switch {
 		case a.doc.Left == 0:
 			delete(out, "propertyNames")
-			r.Note(at, "propertyNames", Wider, "left to validation: there are too many names")
+			r.Note(at, "propertyNames", profile.Wider, "left to validation: there are too many names")
 			return
 		case a.doc.Aliased(says, name, alias):
 			allowed = append(allowed, alias)
 			if !known {
-				effect = Wider
+				effect = profile.Wider
 			}
 		case known && !fits && described[name]:
 			refused = append(refused, alias)

@@ -105,7 +105,7 @@ func TestChangesAreBounded(t *testing.T) {
 	out := For(profile.Gemini, tree.Object(root), nil)
 	wider := 0
 	for _, c := range out.Changes {
-		if c.Effect == Wider && c.Keyword == "multipleOf" {
+		if c.Effect == profile.Wider && c.Keyword == "multipleOf" {
 			wider++
 		}
 	}

@@ -25,9 +25,9 @@ import (
 // Result is a rewritten schema. It shares nothing that is changed with the original.
 type Result struct {
 	Root    map[string]any
-	Changes []Change // without those that matter to nobody; see Report.Silent
-	Changed bool     // Root differs from the original
-	Strict  bool     // Root is within the subset of [profile.OpenAIStrict]
+	Changes []profile.Change // without those that matter to nobody; see Report.Silent
+	Changed bool             // Root differs from the original
+	Strict  bool             // Root is within the subset of [profile.OpenAIStrict]
 }
 
 // For rewrites a schema whose root is an object. The schema must have been compiled, so that its keywords have values of
@@ -51,7 +51,7 @@ func For(target profile.Profile, root map[string]any, room *Room) Result {
 		}
 		why := r.Changes[len(r.Changes)-1]
 		result = For(profile.OpenAI, root, room)
-		result.Changes = append([]Change{why}, result.Changes...)
+		result.Changes = append([]profile.Change{why}, result.Changes...)
 		return result
 	default:
 		result.Root = writeStandard(target, root, r)
@@ -69,7 +69,7 @@ func writeStandard(target profile.Profile, root map[string]any, r *Report) map[s
 	wraps := name != "" && tree.HasAny(source, refusedRoots[target])
 	if wraps {
 		r.Reset()
-		r.Note("", "", Same, wrapNote(name))
+		r.Note("", "", profile.Same, wrapNote(name))
 		source = wrapRoot(root, name)
 	}
 	doc := modernize(source, modernOptions{addItems: target == profile.OpenAI, plainNames: target == profile.Anthropic}, r)
@@ -98,9 +98,9 @@ var refusedRoots = map[profile.Profile][]string{
 // objectRoot gives a root the type object, and properties. referred says that a reference leads to the root.
 func objectRoot(out map[string]any, referred bool, r *Report) {
 	if len(tree.Types(out)) > 1 {
-		effect := Same
+		effect := profile.Same
 		if referred {
-			effect = Narrower
+			effect = profile.Narrower
 		}
 		r.Note("", "type", effect, "arguments are always an object")
 	}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -13,8 +14,8 @@ const maxCompared = 16
 // exclusive lists for each alternative of a oneOf the properties that it must not have, so that a value matches only one
 // alternative of an anyOf. It assumes that objects are written without further properties. It returns false if a value
 // could still match two alternatives.
-func exclusive(doc *tree.Document, branches []map[string]any) (lacks [][]string, effect Effect, ok bool) {
-	lacks = make([][]string, len(branches))
+func exclusive(doc *tree.Document, branches []map[string]any) (lacks [][]string, effect profile.Effect, ok bool) {
+	lacks, effect = make([][]string, len(branches)), profile.Same
 	for i, a := range branches {
 		for j, b := range branches[i+1:] {
 			j += i + 1
@@ -23,11 +24,11 @@ func exclusive(doc *tree.Document, branches []map[string]any) (lacks [][]string,
 			}
 			more, less := difference(b, a), difference(a, b)
 			if !tree.IsObject(a) || !tree.IsObject(b) || len(more)*len(less) == 0 || !doc.Spend(mergeCost(a)+mergeCost(b)+len(lacks[i])+len(lacks[j])) {
-				return nil, Wider, false
+				return nil, profile.Wider, false
 			}
 			lacks[i], lacks[j] = append(lacks[i], more[0]), append(lacks[j], less[0])
 			if len(more)*len(less) > 1 || !reflect.DeepEqual(besideRequired(a), besideRequired(b)) {
-				effect = Narrower
+				effect = profile.Narrower
 			}
 		}
 	}

@@ -51,19 +51,19 @@ func writeGemini(target profile.Profile, root map[string]any, r *Report, room *R
 func geminiRoot(out map[string]any, name string, target profile.Profile, r *Report) map[string]any {
 	switch {
 	case out == nil:
-		r.Note("", "", Wider, "left to validation, because it allows no arguments")
+		r.Note("", "", profile.Wider, "left to validation, because it allows no arguments")
 		out = map[string]any{"type": "object"}
 	case out["type"] != "object" && name != "":
-		r.Note("", "", Same, wrapNote(name))
+		r.Note("", "", profile.Same, wrapNote(name))
 		return wrapped(name, out)
 	case out["properties"] != nil:
 		return out
 	}
 	if _, ok := out["minProperties"]; ok {
 		delete(out, "minProperties")
-		r.Note("", "minProperties", Wider, "left to validation, because no properties are described")
+		r.Note("", "minProperties", profile.Wider, "left to validation, because no properties are described")
 	}
-	r.Note("", "properties", Same, "a placeholder, because an object without properties is refused")
+	r.Note("", "properties", profile.Same, "a placeholder, because an object without properties is refused")
 	placeholder := map[string]any{"type": "boolean", "description": "Leave it out: there are no parameters."}
 	if target == profile.Gemini {
 		placeholder["nullable"] = true
@@ -105,7 +105,7 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 	}
 	switch {
 	case tree.Never(v):
-		g.Note(at, "", Same, "left out, because it allows no value")
+		g.Note(at, "", profile.Same, "left out, because it allows no value")
 		return nil
 	case !ok:
 		return g.anything(at, nil)
@@ -143,14 +143,14 @@ func (g *gemini) resolved(s map[string]any, at string, via []hop) (map[string]an
 			case !found, g.levels == 0 && times > 0:
 				return nil, via, false
 			case g.levels > 0 && times >= g.levels:
-				g.Note(at, "$ref", Narrower, "left out: a recursive schema is written "+strconv.Itoa(g.levels)+" levels deep")
+				g.Note(at, "$ref", profile.Narrower, "left out: a recursive schema is written "+strconv.Itoa(g.levels)+" levels deep")
 				return tree.Nothing, via, true
 			}
-			g.Note(at, "$ref", Same, "the reference is replaced by what it refers to")
+			g.Note(at, "$ref", profile.Same, "the reference is replaced by what it refers to")
 			via = append(slices.Clip(via), hop{ref, g.places[tree.Address(tree.Object(target))], at})
 			s, parts = tree.Without(s, "$ref"), []any{target}
 		case len(parts) > 0:
-			g.Note(at, "allOf", Same, "the parts are merged")
+			g.Note(at, "allOf", profile.Same, "the parts are merged")
 			s = tree.Without(s, "allOf")
 		default:
 			return s, via, true
@@ -185,7 +185,7 @@ func (g *gemini) mergeNoting(a, b map[string]any, at string) map[string]any {
 		if contradicts(key) {
 			return tree.Nothing
 		}
-		g.Note(at, key, Wider, "one of two demands is left to validation")
+		g.Note(at, key, profile.Wider, "one of two demands is left to validation")
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"slices"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -15,7 +16,7 @@ type forms struct {
 
 // asText writes a string that holds the value as JSON text. what names the value for the model.
 func (f *forms) asText(at, what string, s map[string]any) map[string]any {
-	f.Note(at, "", Wider, what+" is asked for as JSON text")
+	f.Note(at, "", profile.Wider, what+" is asked for as JSON text")
 	out := map[string]any{"type": "string"}
 	if about := tree.Text(s["description"]); about != "" && f.write(len(about)) {
 		out["description"] = about
@@ -36,10 +37,10 @@ func (f *forms) anything(at string, s map[string]any) map[string]any {
 	first := map[string]any{"type": "string"}
 	tree.CopyKeys(first, s, "description")
 	if room := f.write(256 + size(first)); f.googleAI || !room {
-		f.Note(at, "", Narrower, "for a value without a type, only strings are offered")
+		f.Note(at, "", profile.Narrower, "for a value without a type, only strings are offered")
 		return first
 	}
-	f.Note(at, "", Narrower, "for a value without a type, no objects are offered")
+	f.Note(at, "", profile.Narrower, "for a value without a type, no objects are offered")
 	out := map[string]any{"anyOf": append([]any{first}, append(scalarForms()[1:], map[string]any{
 		"type": "array", "items": map[string]any{"anyOf": scalarForms()},
 	})...)}
@@ -104,7 +105,7 @@ func (f *forms) withoutEntries(written map[string]any, at string) map[string]any
 	if len(left) == len(all) {
 		return written
 	}
-	f.Note(at, "type", Narrower, "objects are not offered beside lists")
+	f.Note(at, "type", profile.Narrower, "objects are not offered beside lists")
 	return anyOf(left)
 }
 
@@ -135,7 +136,7 @@ func (f *forms) onlyStrings(s map[string]any, at string) map[string]any {
 	if len(left) == len(values) {
 		return s
 	}
-	f.Note(at, sourceKeyword(s, "enum"), Narrower, "values that are not strings are not offered beside strings")
+	f.Note(at, sourceKeyword(s, "enum"), profile.Narrower, "values that are not strings are not offered beside strings")
 	s = tree.Without(s, "const")
 	s["enum"] = left
 	return s
@@ -144,7 +145,7 @@ func (f *forms) onlyStrings(s map[string]any, at string) map[string]any {
 // enumeration writes values as strings, because Gemini enumerates only strings.
 func (f *forms) enumeration(values []any, s map[string]any, at string) map[string]any {
 	if len(values) == 0 {
-		f.Note(at, "", Same, "left out, because it allows no value")
+		f.Note(at, "", profile.Same, "left out, because it allows no value")
 		return nil
 	}
 	var spelled, kinds []any
@@ -169,13 +170,13 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	case f.googleAI && kind != "": // the description lists the values
 		out["type"] = kind
 	case odd:
-		f.Note(at, "enum", Same, "the values are written as strings")
+		f.Note(at, "enum", profile.Same, "the values are written as strings")
 	}
 	switch {
 	case empty && len(spelled) > 0:
-		f.Note(at, "enum", Narrower, "the empty value is not offered")
+		f.Note(at, "enum", profile.Narrower, "the empty value is not offered")
 	case empty:
-		f.Note(at, "enum", Same, "the empty string is written as a maximum length of 0")
+		f.Note(at, "enum", profile.Same, "the empty string is written as a maximum length of 0")
 		out = map[string]any{"type": "string", "maxLength": number(0)}
 		tree.CopyKeys(out, s, "title", "description")
 	case len(spelled) == 0:
@@ -202,7 +203,7 @@ func scalarKind(kinds []any) string {
 func (f *forms) tellUnwritable(out, s map[string]any, at string, keywords ...string) {
 	for _, key := range keywords {
 		if value, ok := s[key]; ok && (key != "uniqueItems" || value == true) {
-			effect := Wider
+			effect := profile.Wider
 			if key == "uniqueItems" {
 				effect = looseness(s, key)
 			}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -43,7 +44,7 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	}
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames"} {
 		if rest, ok := s[key]; ok && rest != false {
-			g.Note(at, key, Narrower, "only the properties that are described are offered")
+			g.Note(at, key, profile.Narrower, "only the properties that are described are offered")
 		}
 	}
 	out["properties"] = properties
@@ -60,11 +61,11 @@ func (g *gemini) allows(s map[string]any, name string, required bool, at string)
 	case known && fits:
 		return true
 	case known:
-		g.Note(at, "propertyNames", Same, "the property "+quote(name)+" is left out, because its name does not fit")
+		g.Note(at, "propertyNames", profile.Same, "the property "+quote(name)+" is left out, because its name does not fit")
 	case !required:
-		g.Note(at, "propertyNames", Narrower, "the property "+quote(name)+" is left out, because its name may not fit")
+		g.Note(at, "propertyNames", profile.Narrower, "the property "+quote(name)+" is left out, because its name may not fit")
 	default:
-		g.Note(at, "propertyNames", Wider, "whether the name "+quote(name)+" fits is left to validation")
+		g.Note(at, "propertyNames", profile.Wider, "whether the name "+quote(name)+" fits is left to validation")
 		return true
 	}
 	return false
@@ -81,7 +82,7 @@ func (g *gemini) property(s map[string]any, name, at string) (says any, path str
 		switch {
 		case !matches:
 		case described:
-			g.Note(at, "patternProperties", Same, "merged into the property "+quote(name))
+			g.Note(at, "patternProperties", profile.Same, "merged into the property "+quote(name))
 			says = allOf(says, patterns[pattern])
 		default:
 			says, path, described = patterns[pattern], tree.Join(at, "patternProperties", pattern), true
@@ -116,7 +117,7 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 	name := any(map[string]any{"type": "string"})
 	for pattern, says := range patterns { // the only one
 		if value != false {
-			g.Note(at, "additionalProperties", Narrower, "only names that fit the pattern are offered")
+			g.Note(at, "additionalProperties", profile.Narrower, "only names that fit the pattern are offered")
 		}
 		name, value, path = map[string]any{"type": "string", "pattern": pattern}, says, tree.Join(at, "patternProperties", pattern)
 	}
@@ -147,9 +148,9 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 		}
 	}
 	if least, _ := limitOf(s["minProperties"]); least > 1 {
-		g.Note(at, "minProperties", Wider, "left to validation, because a name may occur twice")
+		g.Note(at, "minProperties", profile.Wider, "left to validation, because a name may occur twice")
 	}
-	g.Note(at, "", Same, "the object is asked for as a list of names and values")
+	g.Note(at, "", profile.Same, "the object is asked for as a list of names and values")
 	return out
 }
 
@@ -168,15 +169,15 @@ func (g *gemini) anyValue() map[string]any {
 // empty writes an object that must not have properties.
 func (g *gemini) empty(s map[string]any, at string) map[string]any {
 	if least, _ := limitOf(s["minProperties"]); least > 0 {
-		g.Note(at, "minProperties", Same, "left out, because it allows no value")
+		g.Note(at, "minProperties", profile.Same, "left out, because it allows no value")
 		return nil
 	}
 	if g.googleAI {
 		return g.asText(at, "the object", s)
 	}
-	effect := Same
+	effect := profile.Same
 	if others, _ := tree.Rest(s); others != false {
-		effect = Narrower
+		effect = profile.Narrower
 	}
 	out := map[string]any{"type": "string", "format": "enum", "enum": []any{"{}"}}
 	tree.CopyKeys(out, s, "title", "description")

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -29,7 +30,7 @@ func (f *forms) forwarded(out, s map[string]any, at string) map[string]any {
 			facts = append(facts, "one of: "+strings.Join(tree.Strings(out[key]), ", "))
 			for _, other := range scalarKeywords {
 				if _, ok := s[other]; ok && googleTreatments[other] == told {
-					f.Note(at, other, Wider, "applied to the enumerated values")
+					f.Note(at, other, profile.Wider, "applied to the enumerated values")
 				}
 			}
 		case key == "format" && out[key] == "enum", key != "format" && treatment == drop:
@@ -39,7 +40,7 @@ func (f *forms) forwarded(out, s map[string]any, at string) map[string]any {
 			facts = append(facts, key+": "+tree.Show(out[key]))
 		}
 		if treatment == told {
-			f.Note(at, sourceKeyword(s, key), Wider, "told in the description")
+			f.Note(at, sourceKeyword(s, key), profile.Wider, "told in the description")
 		}
 		delete(out, key)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -57,7 +58,7 @@ func (l *llama) schema(v any, at string) any {
 
 func (l *llama) drop(out map[string]any, keyword, at, why string) {
 	delete(out, keyword)
-	l.Note(at, keyword, Wider, why+"; the description has it")
+	l.Note(at, keyword, profile.Wider, why+"; the description has it")
 }
 
 // manyTimes matches a repetition of four digits or more.
@@ -86,14 +87,14 @@ func (l *llama) tuple(out map[string]any, at string) {
 	if tree.Never(rest) {
 		delete(out, "items")
 		out["maxItems"] = json.Number(strconv.Itoa(len(first)))
-		effect := Narrower
+		effect := profile.Narrower
 		if least != nil && least.IsInt() && least.Num().Int64() >= int64(len(first)) {
-			effect = Same
+			effect = profile.Same
 		}
 		l.Note(at, "items", effect, "the list has exactly the prefix items")
 		return
 	}
 	delete(out, "prefixItems")
 	out["items"] = map[string]any{"anyOf": append(append([]any{}, first...), rest)}
-	l.Note(at, "prefixItems", Wider, "each item may match any of them")
+	l.Note(at, "prefixItems", profile.Wider, "each item may match any of them")
 }

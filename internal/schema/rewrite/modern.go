@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -98,7 +99,7 @@ func (m *modernizer) dropBesideRef(s map[string]any, at string) map[string]any {
 		case key == "$ref", key == "definitions", key == "$defs", slices.Contains(tree.Remarks, key), strings.HasPrefix(key, "x-"):
 		default:
 			delete(out, key)
-			m.Note(at, key, Same, "left out, because its draft ignores it beside $ref")
+			m.Note(at, key, profile.Same, "left out, because its draft ignores it beside $ref")
 		}
 	}
 	return out
@@ -189,7 +190,7 @@ func (m *modernizer) expandBool(v any, at string) any {
 	if !ok {
 		return v
 	}
-	m.Note(at, "", Same, "the schema "+strconv.FormatBool(allowed)+" is written as an object")
+	m.Note(at, "", profile.Same, "the schema "+strconv.FormatBool(allowed)+" is written as an object")
 	if allowed {
 		return map[string]any{}
 	}
@@ -207,10 +208,10 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 	if values, ok := out["enum"].([]any); ok && len(values) == 0 {
 		delete(out, "enum")
 		out["not"] = map[string]any{}
-		m.Note(at, "enum", Same, "an empty enum is written as not")
+		m.Note(at, "enum", profile.Same, "an empty enum is written as not")
 	}
 	if tuple, ok := out["items"].([]any); ok {
-		m.Note(at, "items", Same, "the list of items is written as prefixItems")
+		m.Note(at, "items", profile.Same, "the list of items is written as prefixItems")
 		out["prefixItems"] = tuple
 		delete(out, "items")
 		if rest, ok := out["additionalItems"]; ok {
@@ -228,13 +229,13 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 			out[bound.exclusive] = limit
 			delete(out, bound.inclusive)
 		}
-		m.Note(at, bound.exclusive, Same, "the boolean is written as a number")
+		m.Note(at, bound.exclusive, profile.Same, "the boolean is written as a number")
 	}
 	m.splitDependencies(out, at)
 	for _, key := range []string{"required", "properties"} {
 		if v, ok := out[key]; ok && v == nil {
 			delete(out, key)
-			m.Note(at, key, Same, "null was removed")
+			m.Note(at, key, profile.Same, "null was removed")
 		}
 	}
 }
@@ -259,7 +260,7 @@ func (m *modernizer) splitDependencies(out map[string]any, at string) {
 			out[keyword], _ = mergeValues(keyword, tree.Object(out[keyword]), dependencies)
 		}
 	}
-	m.Note(at, "dependencies", Same, "written as dependentRequired and dependentSchemas")
+	m.Note(at, "dependencies", profile.Same, "written as dependentRequired and dependentSchemas")
 }
 
 // needsItems reports whether a subschema is an array that must get items.
@@ -276,12 +277,12 @@ func (m *modernizer) writeItems(s map[string]any, at string) {
 	unevaluated, ok := s["unevaluatedItems"]
 	if !ok {
 		s["items"] = map[string]any{}
-		m.Note(at, "items", Same, "items of any kind are allowed explicitly")
+		m.Note(at, "items", profile.Same, "items of any kind are allowed explicitly")
 		return
 	}
-	effect := Same
+	effect := profile.Same
 	if tree.HasAny(s, itemApplicators) {
-		effect = Narrower
+		effect = profile.Narrower
 	}
 	s["items"] = unevaluated
 	delete(s, "unevaluatedItems")

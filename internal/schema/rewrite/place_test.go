@@ -35,8 +35,8 @@ func TestPlacesOfChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes := For(tt.target, decode(t, tt.in), nil).Changes
-			if !slices.ContainsFunc(changes, func(c Change) bool {
-				return c.Path == tt.path && c.Keyword == tt.keyword && c.Effect == Wider
+			if !slices.ContainsFunc(changes, func(c profile.Change) bool {
+				return c.Path == tt.path && c.Keyword == tt.keyword && c.Effect == profile.Wider
 			}) {
 				t.Errorf("got %v, want one of %s at %s", changes, tt.keyword, tt.path)
 			}
@@ -58,11 +58,11 @@ func TestContainsInAnAlternative(t *testing.T) {
 // What is written in each alternative is told of once.
 func TestChangesAreDistinct(t *testing.T) {
 	in := `{"properties":{"v":{"type":"object","properties":{"a":{"type":["string","null"]}},"anyOf":[{"required":["a"]},{"required":["b"]}]}}}`
-	count := map[Change]int{}
+	count := map[profile.Change]int{}
 	for _, c := range For(profile.Gemini, decode(t, in), nil).Changes {
 		count[c]++
 	}
-	nullable := Change{Path: "/properties/v/properties/a", Keyword: "type", Effect: Same, Note: "null is written as nullable"}
+	nullable := profile.Change{Path: "/properties/v/properties/a", Keyword: "type", Effect: profile.Same, Note: "null is written as nullable"}
 	if count[nullable] != 1 {
 		t.Errorf("got %v, want %v once", count, nullable)
 	}

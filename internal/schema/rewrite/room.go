@@ -3,6 +3,7 @@ package rewrite
 import (
 	"cmp"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -45,7 +46,7 @@ func (r *Room) budget() *budget {
 func (r *Room) spend(before, left budget, to *Report) {
 	r.written += before.bytes - left.bytes
 	if left.over() && before.bytes < maxWritten {
-		to.Note("", "", Wider, "the schemas of one server are too large together")
+		to.Note("", "", profile.Wider, "the schemas of one server are too large together")
 	}
 }
 

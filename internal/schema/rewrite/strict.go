@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -49,14 +50,14 @@ func writeStrict(root map[string]any, r *Report, room *Room) (map[string]any, bo
 		if there {
 			out["$defs"] = defs
 		}
-		r.Changes = slices.Insert(r.Changes, 0, Change{Effect: Same, Note: wrapNote(name)})
+		r.Changes = slices.Insert(r.Changes, 0, profile.Change{Effect: profile.Same, Note: wrapNote(name)})
 	}
 	return out, true
 }
 
 // fail records why a schema cannot be strict, and returns false.
 func (s *strict) fail(at, keyword, why string) bool {
-	s.Note(at, keyword, Same, "not strict: "+why)
+	s.Note(at, keyword, profile.Same, "not strict: "+why)
 	return false
 }
 
@@ -129,7 +130,7 @@ func (s *strict) alternatives(in map[string]any, at string) (branches []any, key
 		}
 		branches = append(branches, merged)
 	}
-	s.Note(at, key, Same, "the keywords beside the alternatives are copied into each")
+	s.Note(at, key, profile.Same, "the keywords beside the alternatives are copied into each")
 	return branches, key, true
 }
 
@@ -172,7 +173,7 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 		}
 		_, name, _ := strings.Cut(ref[2:], "/")
 		if plain := "#/$defs/" + name; ref != plain {
-			s.Note(at, "$ref", Same, "definitions are called $defs")
+			s.Note(at, "$ref", profile.Same, "definitions are called $defs")
 			ref = plain
 		}
 	}
@@ -186,7 +187,7 @@ func (s *strict) reference(ref string, in, out map[string]any, at string) bool {
 		return true
 	}
 	out["anyOf"] = []any{map[string]any{"$ref": ref}}
-	s.Note(at, "$ref", Same, "the reference is moved into anyOf, beside its description")
+	s.Note(at, "$ref", profile.Same, "the reference is moved into anyOf, beside its description")
 	return true
 }
 
@@ -227,10 +228,10 @@ func (s *strict) oneOf(branches []any, at string) [][]string {
 	referred := slices.ContainsFunc(branches, func(b any) bool { return tree.Object(b)["$ref"] != nil })
 	switch {
 	case !ok, changed && referred: // a target cannot be written in two ways
-		s.Note(at, "oneOf", Wider, "written as anyOf")
+		s.Note(at, "oneOf", profile.Wider, "written as anyOf")
 		return none
 	case !changed:
-		s.Note(at, "oneOf", Same, "written as anyOf")
+		s.Note(at, "oneOf", profile.Same, "written as anyOf")
 	default:
 		s.Note(at, "oneOf", effect, "written as anyOf, each alternative without what others allow")
 	}

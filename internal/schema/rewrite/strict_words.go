@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -59,13 +60,13 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 		case treatment == keep, key == "format" && slices.Contains(strictFormats, tree.Text(in[key])):
 			out[key] = in[key]
 		case key == "format":
-			s.Note(at, key, Same, "the format is told in the description")
+			s.Note(at, key, profile.Same, "the format is told in the description")
 		case treatment == forget, strings.HasPrefix(key, "x-"):
 			s.Silent = true
 		case treatment == drop:
-			s.Note(at, key, Same, "the annotation was removed")
+			s.Note(at, key, profile.Same, "the annotation was removed")
 		case key == "default":
-			s.Note(at, key, Same, "the default is told in the description")
+			s.Note(at, key, profile.Same, "the default is told in the description")
 		case treatment == told:
 			s.Note(at, key, looseness(in, key), "told in the description")
 		case !known:
@@ -76,16 +77,16 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 }
 
 // looseness returns the effect of removing a keyword.
-func looseness(in map[string]any, key string) Effect {
+func looseness(in map[string]any, key string) profile.Effect {
 	n, _ := limitOf(in[key])
 	least, _ := limitOf(in["minItems"])
 	switch {
 	case key == "uniqueItems" && least <= 1, // repeated items are taken out before validation
 		key == "minProperties" && n <= len(tree.Strings(in["required"])),
 		key == "maxProperties" && n >= len(tree.Object(in["properties"])):
-		return Same
+		return profile.Same
 	}
-	return Wider
+	return profile.Wider
 }
 
 // maxPatternLength bounds the lengths that are written as patterns, because a provider's grammar grows with them.
@@ -102,12 +103,12 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	case hasMost && most < least:
 		return s.fail(at, "maxLength", "no string is long enough")
 	case len(all) > 0 && !slices.Contains(all, "string"), tree.Constants(in) != nil:
-		s.Note(at, "minLength", Same, "left out, because it says nothing more")
+		s.Note(at, "minLength", profile.Same, "left out, because it says nothing more")
 		return true
 	}
 	_, patterned := out["pattern"]
 	if least == 1 && out["format"] != nil { // no strict format allows the empty string
-		s.Note(at, "minLength", Same, "the format says it")
+		s.Note(at, "minLength", profile.Same, "the format says it")
 		least, hasLeast = 0, false
 	}
 	for _, bound := range []struct {
@@ -117,9 +118,9 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 		switch {
 		case bound.limit == 0 && (bound.keyword == "minLength" || !hasMost):
 		case patterned:
-			s.Note(at, bound.keyword, Wider, "told in the description, because there is a pattern")
+			s.Note(at, bound.keyword, profile.Wider, "told in the description, because there is a pattern")
 		case bound.limit > maxPatternLength:
-			s.Note(at, bound.keyword, Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
+			s.Note(at, bound.keyword, profile.Wider, "told in the description, because it is over "+strconv.Itoa(maxPatternLength))
 		}
 	}
 	hasLeast, hasMost = hasLeast && least > 0 && least <= maxPatternLength, hasMost && most <= maxPatternLength
@@ -128,7 +129,7 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 	}
 	if out["format"] != nil {
 		delete(out, "format")
-		s.Note(at, "format", Same, "the format is told in the description, because a pattern says the length")
+		s.Note(at, "format", profile.Same, "the format is told in the description, because a pattern says the length")
 	}
 	upper, key := "", "minLength"
 	if hasMost {
@@ -139,7 +140,7 @@ func (s *strict) lengths(in, out map[string]any, at string) bool {
 		quantifier = "+"
 	}
 	out["pattern"] = `^[\s\S]` + quantifier + "$"
-	s.Note(at, key, Same, "written as a pattern")
+	s.Note(at, key, profile.Same, "written as a pattern")
 	return true
 }
 

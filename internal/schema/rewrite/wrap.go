@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -92,14 +93,14 @@ func followRoot(root map[string]any, r *Report) map[string]any {
 		found, _ := doc.Resolve(ref)
 		target := tree.Object(found)
 		if tree.Same(target, root) {
-			r.Note("", "$ref", Same, "a reference to itself was removed from the root")
+			r.Note("", "$ref", profile.Same, "a reference to itself was removed from the root")
 			return tree.Without(out, "$ref")
 		}
 		alone := tree.HasOnly(out, "$ref", "$defs", "definitions", "type") && len(tree.Types(out)) < 2 || ignoresBesideRefs(root)
 		if !alone || target == nil || uncopyable(target) || tree.HasAny(target, []string{"$defs", "definitions"}) {
 			return root
 		}
-		r.Note("", "$ref", Same, "the reference is replaced by what it refers to")
+		r.Note("", "$ref", profile.Same, "the reference is replaced by what it refers to")
 		out = tree.Without(target, "$anchor", "$id", "id")
 		tree.CopyKeys(out, root, "$schema", "$id", "id", "$defs", "definitions", "description", "title")
 	}

@@ -254,7 +254,7 @@ func fillProfile(tools *adapter.Toolset, p profile.Profile, byTool map[string]*t
 	}
 	for _, c := range catalog.Changes() {
 		r := reports[c.Tool]
-		r.Changes = append(r.Changes, change{Path: c.Path, Keyword: c.Keyword, Effect: c.Effect, Note: c.Note})
+		r.Changes = append(r.Changes, change{Path: c.Path, Keyword: c.Keyword, Effect: string(c.Effect), Note: c.Note})
 	}
 	return nil
 }
