@@ -10,9 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// refusedToAsk are texts of servers that may not send a request in the modern
-// era: of mcp-go 1.2, of go-sdk 1.8, and our own refusal, which other servers
-// pass on.
+// refusedToAsk are texts of servers that may not send requests in the modern era: of mcp-go
+// 1.2, of go-sdk 1.8, and the client's own refusal, which other servers pass on.
 var refusedToAsk = []string{
 	"server-initiated request",
 	"cannot be sent while serving a request on protocol version",
@@ -23,8 +22,7 @@ var refusedToAsk = []string{
 // noRequests is the refusal of a modern server's request.
 const noRequests = "this revision has no requests of the server"
 
-// failedToAsk reports whether a tool failed because its server may not send
-// requests.
+// failedToAsk reports whether a tool failed because its server may not send requests.
 func (p *peer) failedToAsk(text string) bool {
 	if p.current().answers() {
 		return false
@@ -37,10 +35,10 @@ func (p *peer) failedToAsk(text string) bool {
 	return false
 }
 
-// advised adds advice to the error of a call: use another revision, so that the
-// tool can ask, or call it as a task. A server that wants a task answers
-// "MissingRequiredClientCapability" (code -32021) and names the extension, or
-// in revision 2025-11-25 "Method not found", which may have other reasons.
+// advised adds advice to the error of a call: use another revision, so that the tool can ask,
+// or call it as a task. A server that requires a task answers "MissingRequiredClientCapability"
+// (code -32021) and names the extension, or in revision 2025-11-25 "Method not found", which
+// may have other reasons.
 func (p *peer) advised(r *request, o *callOptions, err error) error {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	if !ok {
@@ -58,8 +56,8 @@ func (p *peer) advised(r *request, o *callOptions, err error) error {
 	return err
 }
 
-// taskAdvice tells how to call a tool as a task, or why it cannot be a task,
-// also for the tool of WithTask.
+// taskAdvice says how to call a tool as a task, or why it cannot be a task, also for the tool
+// of WithTask.
 func (p *peer) taskAdvice(r *request, given *mcp.Tool) string {
 	tool := given
 	if tool == nil {

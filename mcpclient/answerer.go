@@ -13,24 +13,24 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// answerer answers what the server asks, by the handlers of the host.
+// answerer answers the server's requests with the host's handlers.
 type answerer struct {
 	peer        *peer
 	log         *slog.Logger
 	sampling    mcp.SamplingHandler
 	elicitation mcp.ElicitationHandler
 	handlers    map[string]Handler
-	middleware  Handler // Options.ServerMiddleware; nil for none
+	middleware  Handler // Options.ServerMiddleware, or nil
 	validator   Validator
 	visits      *urlElicitations
 	slots       lifecycle.Slots
 	session     any             // of an Origin
-	request     func() *Request // a new one of the client
+	request     func() *Request // returns a new Request of the client
 
 	roots atomic.Pointer[[]mcp.Root] // nil without Options.Roots
 }
 
-// handleFunc answers a question of the server. from has its ID or Key, and its Call.
+// handleFunc answers a request of the server. from has its ID or Key, and its Call.
 type handleFunc func(ctx context.Context, method string, params json.RawMessage, from mcp.Origin) (json.RawMessage, error)
 
 // handle is the [handleFunc] of both eras. A panic of a handler becomes an error.
@@ -60,7 +60,7 @@ func (a *answerer) handle(ctx context.Context, method string, params json.RawMes
 	return a.throughServer(ctx, q)
 }
 
-// answerBy has the handler for a method answer.
+// answerBy lets the handler of a method answer.
 func (a *answerer) answerBy(ctx context.Context, q *Request) (json.RawMessage, error) {
 	method, params := q.Method, q.Params
 	if h := a.handlers[method]; h != nil {
@@ -81,14 +81,14 @@ func (a *answerer) answerBy(ctx context.Context, q *Request) (json.RawMessage, e
 	return nil, refuse(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
 }
 
-// asked makes a server's question for handlers and middleware.
+// asked converts a server's request for handlers and middleware.
 func (a *answerer) asked(method string, params, meta json.RawMessage, call *mcp.CallInfo) (*Request, error) {
 	q := a.request()
 	q.Method, q.Params = method, params
 	if call != nil {
 		q.Call = call.ID
 	}
-	if len(meta) > 0 && meta[0] == '{' { // handlers get other values raw in Origin.Meta
+	if len(meta) > 0 && meta[0] == '{' { // other values are in Origin.Meta only
 		var err error
 		if q.Meta, err = jsonrpc.Object(meta, jsonrpc.MaxElements); err != nil {
 			return nil, refuse(mcp.CodeInvalidParams, "_meta: %v", err)
@@ -97,13 +97,12 @@ func (a *answerer) asked(method string, params, meta json.RawMessage, call *mcp.
 	return q, nil
 }
 
-// throughServer answers a question of the server through
-// Options.ServerMiddleware.
+// throughServer answers a request of the server through Options.ServerMiddleware.
 func (a *answerer) throughServer(ctx context.Context, q *Request) (json.RawMessage, error) {
 	method := q.Method // middleware cannot change it
 	var got json.RawMessage
 	q.do = func(ctx context.Context, q *Request) (_ json.RawMessage, err error) {
-		defer caught(a.log, method, errPanicked, &err) // middleware sees an error
+		defer caught(a.log, method, errPanicked, &err) // middleware gets an error
 		same := *q
 		same.Method = method
 		got, err = a.answerBy(ctx, &same)

@@ -17,21 +17,21 @@ const (
 	maxCacheEntries = 1024
 )
 
-// WithoutCache has this call ask the server, whatever is cached. The answer
-// replaces what was cached.
+// WithoutCache makes this call ask the server even if the result is cached. The new result
+// replaces the cached one.
 func WithoutCache() CallOption {
 	return func(o *callOptions) { o.noCache = true }
 }
 
-// cache keeps results for as long as their server said. It belongs to one
-// client, so that nothing private is shared. The zero value is ready.
+// cache keeps results for as long as their server allows. It belongs to one client, so that
+// private results are not shared. The zero value is ready.
 type cache struct {
 	mu      sync.Mutex
 	entries map[cacheKey]*cached
 	bytes   int
-	uses    int    // entries given out or kept so far
-	owner   string // for whom they are kept
-	changes int    // invalidations so far: a result from before one is not kept
+	uses    int    // entries returned or stored so far
+	owner   string // the user whose results these are
+	changes int    // invalidations so far: a result from before one is not stored
 }
 
 type cacheKey struct {
@@ -43,20 +43,20 @@ type cached struct {
 	target  string // the URI that was read
 	result  json.RawMessage
 	expires time.Time
-	used    int // the value of uses when it was used last
-	size    int // about what it takes
+	used    int // value of uses at the last use
+	size    int // approximate, in bytes
 }
 
-// cacheUser is what the cache needs of its client.
+// cacheUser is the part of a client that the cache needs.
 type cacheUser interface {
 	current() era
 	Err() error
 	cacheOwner(ctx context.Context) (owner string, known bool)
 }
 
-// withCache gets a result from the cache if it can, and keeps one that came of the
-// request as it is, without input rounds. Entries of _meta may say anything, and a
-// request that answers a round is never cached.
+// withCache returns a cached result if there is one, and stores the result of a request without
+// input rounds. Requests with entries of _meta that the caller set, and requests that answer a
+// round, are never cached.
 func withCache(next sender, kept *cache, limit int, c cacheUser) sender {
 	if limit <= 0 {
 		return next
@@ -78,14 +78,14 @@ func withCache(next sender, kept *cache, limit int, c cacheUser) sender {
 		if err != nil || got.repeats > 0 {
 			return got, err
 		}
-		if now, known := c.cacheOwner(ctx); known && now == owner { // which the token may have changed
+		if now, known := c.cacheOwner(ctx); known && now == owner { // the token may have changed it
 			kept.put(r, got.result, generation, limit)
 		}
 		return got, nil
 	}
 }
 
-// cacheOwner is the user whose results may be kept. known is false if the source of
+// cacheOwner returns the user whose results may be cached. known is false if the source of
 // tokens does not say.
 func (p *peer) cacheOwner(ctx context.Context) (owner string, known bool) {
 	x := p.link.Load().exchange
@@ -96,7 +96,7 @@ func (p *peer) cacheOwner(ctx context.Context) (owner string, known bool) {
 	return owner, err == nil
 }
 
-// belongsToLocked forgets what is kept for another user than owner.
+// belongsToLocked removes the results of other users.
 func (k *cache) belongsToLocked(owner string) {
 	if k.owner == owner {
 		return
@@ -108,8 +108,8 @@ func (k *cache) belongsToLocked(owner string) {
 	}
 }
 
-// get returns a copy of a result that is fresh, and forgets what is kept for another user
-// than owner. generation is for [cache.put].
+// get returns a copy of a fresh result, and removes results of users other than owner.
+// generation is for [cache.put].
 func (k *cache) get(r *request, owner string) (result json.RawMessage, generation int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -128,8 +128,8 @@ func (k *cache) get(r *request, owner string) (result json.RawMessage, generatio
 	return bytes.Clone(e.result), k.changes
 }
 
-// put keeps a result, unless something changed since generation. limit bounds
-// the cache in bytes; what was used the longest ago has to go.
+// put stores a result, unless something was invalidated since generation. limit bounds the
+// cache in bytes; the least recently used results are removed.
 func (k *cache) put(r *request, result json.RawMessage, generation, limit int) {
 	var ttl json.RawMessage
 	err := jsonrpc.Members(result, func(key, value []byte) {
@@ -160,7 +160,7 @@ func (k *cache) put(r *request, result json.RawMessage, generation, limit int) {
 		k.entries = map[cacheKey]*cached{}
 	}
 	k.uses++
-	e.used, e.result = k.uses, bytes.Clone(result) // without the message around it
+	e.used, e.result = k.uses, bytes.Clone(result) // without the surrounding message
 	k.entries[key] = e
 	k.bytes += e.size
 }
@@ -186,14 +186,14 @@ func (k *cache) dropLocked(key cacheKey) {
 	}
 }
 
-// forget drops a result that could not be read.
+// forget removes a result that could not be decoded.
 func (k *cache) forget(r *request) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.dropLocked(cacheKey{r.method, string(r.params)})
 }
 
-// drop forgets the results that match, and those that are on their way.
+// drop removes the matching results, including those of requests in progress.
 func (k *cache) drop(match func(cacheKey, *cached) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -211,8 +211,8 @@ func (k *cache) dropMethods(methods ...string) {
 	k.drop(func(key cacheKey, _ *cached) bool { return slices.Contains(methods, key.method) })
 }
 
-// invalidate forgets what a change is about. A resource that changed may be
-// part of another one.
+// invalidate removes the results that a change affects. A changed resource may be part of
+// another one.
 func (k *cache) invalidate(change mcp.Change) {
 	switch change.Kind {
 	case mcp.ToolsChanged:
@@ -225,7 +225,7 @@ func (k *cache) invalidate(change mcp.Change) {
 		k.drop(func(key cacheKey, e *cached) bool {
 			return key.method == "resources/read" && strings.HasPrefix(change.URI, e.target)
 		})
-	case mcp.TaskUpdated: // nothing is kept of tasks
+	case mcp.TaskUpdated: // tasks are not cached
 	default:
 		k.dropMethods("resources/read")
 	}

@@ -13,43 +13,43 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// request is one request before the connection has its say.
+// request is a request before it is encoded for a connection.
 type request struct {
 	method  string
 	target  string       // the tool, prompt or resource that the request names
 	params  []byte       // a JSON object without _meta, or nil
-	answers []byte       // members that answer an input round, each with a comma after it
-	call    mcp.CallInfo // the call that it belongs to; without a Method that of the request itself, without an ID not known yet
-	task    bool         // the result may be a task, or it is about one
+	answers []byte       // members that answer an input round, each followed by a comma
+	call    mcp.CallInfo // the call that it belongs to; without a Method the request itself, without an ID not known yet
+	task    bool         // the result may be a task, or the request is about one
 	resent  bool         // it was sent again in a new session or on a new connection
-	renamed bool         // it was sent again although the server refused its revision
+	renamed bool         // it was sent again after the server refused its revision
 	crossed bool         // it was sent again in another era
 
-	in      era     // to be asked in; nil: that in use
-	spoken  *eraBox // that it was sent in
-	refusal int     // the status of HTTP of the error that it was answered with, 0 for one that says nothing
+	in      era     // the era to use; nil: the current one
+	spoken  *eraBox // the era in which it was sent
+	refusal int     // HTTP status of the server's error, 0 if it says nothing
 
-	session *sessionRef // of its cursor; nil without a cursor, and for that of a page from the cache
-	header  http.Header // that repeat arguments of a tool call
+	session *sessionRef // of its cursor; nil without a cursor, or if its page came from the cache
+	header  http.Header // headers that repeat arguments of a tool call
 	words   [2]string   // method and target, as the values of headers; "" before they are
 }
 
-// response is what a stage of the pipeline makes of a request.
+// response is the outcome of a request in a stage of the pipeline.
 type response struct {
 	result  json.RawMessage
-	session sessionRef // that it came in; zero for one from the cache
-	repeats int        // how often the server had the request made again
+	session sessionRef // of the response; zero if it came from the cache
+	repeats int        // how often the server requested a repetition
 }
 
-// sender sends a request and returns what came of it. The stages of a pipeline are
-// senders that use the next one.
+// sender sends a request and returns the response. The stages of a pipeline are senders that
+// call the next one.
 type sender func(ctx context.Context, r *request, o *callOptions) (response, error)
 
-// pipelines are the paths of a request.
+// pipelines are the sequences of stages that requests pass.
 type pipelines struct {
 	calls  sender
-	reads  sender // for what may come from the cache
-	direct sender // for what a renewal of the session sends, and for who waits for one itself
+	reads  sender // may answer from the cache
+	direct sender // for the renewal of a session, and for callers that wait for one themselves
 	listen sender // for subscriptions/listen
 }
 
@@ -59,7 +59,7 @@ type caller struct {
 	pipelines
 	client  *Client // for middleware
 	opts    *Options
-	sending Handler // through Options.Middleware; nil for none
+	sending Handler // through Options.Middleware, or nil
 	wire    *roundTripper
 	levels  *logLevels
 	cache   *cache
@@ -67,7 +67,7 @@ type caller struct {
 	log     *slog.Logger
 }
 
-// call sends a request by a pipeline and decodes the result. result is nil, a
+// call sends a request through a pipeline and decodes the result. result is nil, a
 // *json.RawMessage or a pointer to decode into.
 func (c *caller) call(ctx context.Context, by sender, r *request, result any, opts []CallOption) (err error) {
 	defer func() { err = c.scrubbed(err) }()
@@ -116,7 +116,7 @@ func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 	return &o, nil
 }
 
-// invocation makes a request for middleware.
+// invocation converts a request for middleware.
 func (c *caller) invocation(r *request, o *callOptions) *Request {
 	c.wire.number(r)
 	q := &Request{Client: c.client, Method: r.method, Name: r.target, Call: r.call.ID, Params: r.whole(), Meta: map[string]json.RawMessage{}, invocation: new(invocation)}
@@ -153,7 +153,7 @@ func (c *caller) throughNotify(ctx context.Context, l *link, method string, para
 	return err
 }
 
-// retries is the policy of Options.Limits.Retries for safe requests.
+// retries returns the policy of Options.Limits.Retries for requests that are safe to repeat.
 func (c *caller) retries(safe func(method string, err error) bool) retries {
 	return retries{max: c.opts.Limits.Retries, safe: safe, sleep: c.life.Sleep, log: c.log}
 }

@@ -29,8 +29,8 @@ type declared struct {
 	Extensions map[string]json.RawMessage `json:"extensions"`
 }
 
-// offered is the client's capabilities: of the installed handlers with the additions of Options.Protocol.Capabilities,
-// or only the latter.
+// offered returns the client's capabilities: those of the installed handlers with the additions
+// of Options.Protocol.Capabilities, or with ExactCapabilities only the latter.
 func (o *Options) offered() (offers, error) {
 	out := o.offers()
 	if o.Protocol.Capabilities == nil {
@@ -71,14 +71,14 @@ func (o *Options) offered() (offers, error) {
 		out.sampling = &mcp.SamplingCapability{Tools: d.Sampling.Tools != nil, Context: d.Sampling.Context != nil}
 	}
 	if out.elicitation != nil && d.Elicitation != nil {
-		form := d.Elicitation.Form != nil || d.Elicitation.URL == nil // {} is form too
+		form := d.Elicitation.Form != nil || d.Elicitation.URL == nil // {} means form
 		out.elicitation = &mcp.ElicitationCapability{Form: form, URL: d.Elicitation.URL != nil}
 	}
 	return out, err
 }
 
-// checkExtension returns an error for an invalid name of an extension. The prefix is mandatory (2026-07-28 versioning,
-// "Extension Negotiation"), unlike in keys of _meta.
+// checkExtension returns an error for an invalid name of an extension. Unlike in keys of _meta,
+// the prefix is mandatory (2026-07-28 versioning, "Extension Negotiation").
 func checkExtension(name string) error {
 	prefixed, err := metakey.Check(name)
 	if err == nil && !prefixed {
@@ -90,7 +90,8 @@ func checkExtension(name string) error {
 	return nil
 }
 
-// agree returns an error for a declared capability without a handler, and for a handler without its capability.
+// agree returns an error for a declared capability without a handler, and for a handler without
+// its capability.
 func agree(capability string, declared bool, handler string, installed bool) error {
 	switch {
 	case declared && !installed:
@@ -101,8 +102,8 @@ func agree(capability string, declared bool, handler string, installed bool) err
 	return nil
 }
 
-// appendTo appends the declared capabilities, a JSON object. roots is the derived declaration of roots; extensions are
-// the names of our extensions. They have no settings.
+// appendTo appends the declared capabilities as a JSON object. roots is the derived declaration
+// of roots; extensions are the names of the client's own extensions, which have no settings.
 func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	if f.exact != nil {
 		return append(b, f.exact...)
@@ -132,16 +133,16 @@ func (f *offers) appendTo(b []byte, roots string, extensions ...string) []byte {
 	return jsonrpc.CloseObject(b)
 }
 
-// merged adds missing members of more to an object, at every depth.
+// merged adds the members of more that an object lacks, at every depth.
 func merged(object, more []byte) []byte {
 	add := map[string][]byte{}
 	var names []string
-	_ = jsonrpc.Members(more, func(key, value []byte) { // our own JSON
+	_ = jsonrpc.Members(more, func(key, value []byte) { // written by the client
 		names = append(names, string(key))
 		add[string(key)] = value
 	})
 	out := []byte{'{'}
-	_ = jsonrpc.Members(object, func(key, value []byte) { // parsed before
+	_ = jsonrpc.Members(object, func(key, value []byte) { // validated before
 		name := string(key)
 		switch extra, both := add[name]; {
 		case both && value[0] == '{' && extra[0] == '{':

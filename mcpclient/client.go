@@ -43,12 +43,12 @@ type Client struct {
 // silent is the logger of a client without Options.Logger.
 var silent = slog.New(slog.DiscardHandler)
 
-// Server tells what is known of the server, nothing before Connect has learnt it.
-// What it points to is shared and must not be changed.
+// Server returns what is known about the server. It is zero until Connect has learnt it. What
+// it points to is shared and must not be modified.
 func (c *Client) Server() mcp.Server { return c.knownServer() }
 
-// Transport is the recipe of the connection in use: that of Connect, or one
-// with HTTP.SSE set that a [HTTP] fell back to.
+// Transport returns the transport in use: that of Connect, or one with HTTP.SSE set to which an
+// [HTTP] fell back.
 func (c *Client) Transport() Transport {
 	if l := c.link.Load(); l != nil {
 		return l.transport
@@ -56,15 +56,15 @@ func (c *Client) Transport() Transport {
 	return c.connector.negotiator.transport // a hook of the first connection asks
 }
 
-// SeparatesCalls reports whether a question of the server tells the call that it belongs to. A server of
-// the legacy era over a shared connection, such as standard input and output, does not say it.
+// SeparatesCalls reports whether a server's request says which call it belongs to. A legacy
+// server on a shared connection, such as stdio, does not.
 func (c *Client) SeparatesCalls() bool {
 	l := c.link.Load()
 	return !c.current().answers() || l != nil && l.exchange != nil
 }
 
-// Ping returns nil if the server answers: to ping in the legacy era, to server/discover in the
-// modern one, which has no ping. An error that the server answers with is an error.
+// Ping returns nil if the server responds: to ping in the legacy era, to server/discover in the
+// modern one, which has no ping. An error from the server is an error.
 func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
 	if err := c.caller.call(ctx, c.caller.calls, &request{method: c.current().pingMethod()}, nil, opts); err != nil {
 		return fmt.Errorf("ping: %w", err)
@@ -72,17 +72,16 @@ func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
 	return nil
 }
 
-// Call sends any request and returns its result as received. params is nil, a
-// [json.RawMessage] or a value that marshals to a JSON object. Entries of its
-// _meta are sent like entries of [WithMeta], which win, and are refused for the same
-// reasons.
+// Call sends any request and returns its result unchanged. params is nil, a [json.RawMessage]
+// or a value that marshals to a JSON object. Entries of its _meta are sent like entries of
+// [WithMeta], which take precedence, and are refused for the same reasons.
 func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
 	r, meta, err := customRequest(method, params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	way := c.caller.calls
-	if method == "skills/get" { // its result says how long it holds, like a list
+	if method == "skills/get" { // its result may be cached, like a list
 		way = c.caller.reads
 	}
 	var raw json.RawMessage
@@ -92,8 +91,8 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 	return raw, nil
 }
 
-// Notify sends any notification. params is nil, a [json.RawMessage] or a value
-// that marshals to a JSON object.
+// Notify sends any notification. params is nil, a [json.RawMessage] or a value that marshals to
+// a JSON object.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	encoded, err := jsonrpc.EncodeParams(params)
 	if err == nil {
@@ -111,7 +110,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// notify sends a notification, again where it belongs to the next session.
+// notify sends a notification, and sends it again if it belongs to the next session.
 func (c *Client) notify(ctx context.Context, method string, params []byte) error {
 	for renewed := 0; ; renewed++ {
 		err := c.caller.notifyOn(ctx, c.link.Load(), method, params)
@@ -121,29 +120,27 @@ func (c *Client) notify(ctx context.Context, method string, params []byte) error
 	}
 }
 
-// ClearCache forgets all cached results. Call it when the server sees another
-// identity than before: a private result is for the one who asked.
+// ClearCache removes all cached results. Call it when the client's identity at the server
+// changes, because results may be private to an identity.
 func (c *Client) ClearCache() { c.cache.clear() }
 
-// SessionID is the id of the session, "" if there is none. A server may set it
-// over Streamable HTTP in the legacy era; it changes with each new session.
-// Treat it as a secret.
+// SessionID returns the id of the session, or "". A server may set it over Streamable HTTP in
+// the legacy era; each new session has another. Treat it as a secret.
 func (c *Client) SessionID() string {
-	if l := c.link.Load(); l != nil && l.exchange != nil { // nil for a hook of the first connection
+	if l := c.link.Load(); l != nil && l.exchange != nil { // nil in a hook of the first connection
 		return l.sessionID()
 	}
 	return ""
 }
 
-// Validator is [Schemas.Validator].
+// Validator returns [Schemas.Validator].
 func (c *Client) Validator() Validator { return c.opts.Schemas.Validator }
 
-// SetLogLevel asks for log messages at level and above from here on, instead of
-// [Options.LogLevel]; "" asks for none. A modern server is asked on every later
-// request, and nothing is sent for that alone. A legacy one is told at once, and in
-// every later session; it cannot be asked to be silent, so that "" asks it for
-// [mcp.LogEmergency] only, if it was told another level. The error is a
-// [*CapabilityError] where the server does not log.
+// SetLogLevel asks for log messages at this level and above from now on, instead of
+// [Options.LogLevel]; "" asks for none. A modern server is told with every later request. A
+// legacy one is told at once, and in every later session; as it cannot be told to be silent, ""
+// asks it for [mcp.LogEmergency] if it was told another level before. The error is a
+// [*CapabilityError] if the server has no logging.
 func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
@@ -151,10 +148,9 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	return c.levels.ask(ctx, c.caller.calls, level)
 }
 
-// SetRoots replaces the roots and notifies a legacy server, unless
-// [Protocol.ExactCapabilities] omits roots.listChanged; a modern server asks
-// again when it needs the roots. The client's [Options.Roots] must have been
-// set, empty or not.
+// SetRoots replaces the roots and notifies a legacy server, unless [Protocol.ExactCapabilities]
+// omits roots.listChanged. A modern server asks again when it needs the roots. It requires that
+// [Options.Roots] was set, even if empty.
 func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 	switch {
 	case c.opts.Handlers[rootsMethod] != nil:
@@ -174,12 +170,11 @@ func (c *Client) SetRoots(ctx context.Context, roots []mcp.Root) error {
 	return c.Notify(ctx, "notifications/roots/list_changed", nil)
 }
 
-// Complete asks the server to propose values for an argument of a prompt or a
-// resource template. It returns at most the first 100 values, and sets HasMore
-// if there are more.
+// Complete asks the server for values of an argument of a prompt or resource template. It
+// returns at most the first 100 values, and sets HasMore if there are more.
 //
-// Do not send a request for every keystroke: wait until the person pauses, and
-// cancel the context of an outdated call.
+// Do not send a request for every keystroke: wait for a pause, and cancel the context of an
+// outdated call.
 func (c *Client) Complete(ctx context.Context, p *mcp.CompleteParams, opts ...CallOption) (*mcp.Completion, error) {
 	if p == nil {
 		return nil, errors.New("complete: no params (nil)")

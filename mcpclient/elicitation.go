@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// elicit answers an elicitation.
+// elicit answers an elicitation request.
 func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	if a.peer.offers.elicitation == nil {
 		return nil, uninstalled("elicitation is not available", "Options.Elicitation")
@@ -59,18 +59,18 @@ func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMes
 	return jsonrpc.Marshal(result)
 }
 
-// misfit is an answer that the host's validator refuses. Its text is for the person who gave
-// the answer.
+// misfit is the error of an answer that the host's validator refuses. Its text is written for
+// the person.
 type misfit struct{ err error }
 
 func (e *misfit) Error() string { return "elicitation answer: " + e.err.Error() }
 
-// RPCError is what the server gets.
+// RPCError returns the error for the server.
 func (e *misfit) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the answer does not fit the form"}
 }
 
-// formCheck is what the host's validator thinks of the answers to a form.
+// formCheck returns the host's validator for the answers to a form.
 func (a *answerer) formCheck(params *mcp.ElicitParams) (func(map[string]any) error, error) {
 	if a.validator == nil || params.Mode != mcp.ElicitForm {
 		return func(map[string]any) error { return nil }, nil

@@ -17,17 +17,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// URLElicitationError says that a call needs a person to visit URLs first, and
-// that this has not happened: no handler takes URLs, the person did not agree,
-// or the server still asked after they did. It wraps the server's [*mcp.RPCError].
-// Only servers of revision 2025-11-25 ask this way.
+// URLElicitationError is the error of a call that needs a person to visit URLs first, if that
+// has not happened: no handler accepts URLs, the person refused, or the server still asked
+// afterwards. It wraps the server's [*mcp.RPCError]. Only servers of revision 2025-11-25 ask in
+// this way.
 type URLElicitationError struct {
-	// Elicitations are what the server asked for, without what was malformed.
+	// Elicitations are the server's requests, without malformed ones.
 	Elicitations []*mcp.ElicitParams
 
-	// Action is the person's answer, ElicitDecline or ElicitCancel, to the first
-	// URL that was not accepted. It is ElicitAccept if the server asked again, and
-	// empty if no person was asked.
+	// Action is the person's answer, ElicitDecline or ElicitCancel, to the first URL that was
+	// not accepted. It is ElicitAccept if the server asked again, and empty if no person was
+	// asked.
 	Action string
 
 	rpc *mcp.RPCError
@@ -49,10 +49,10 @@ func (e *URLElicitationError) Error() string {
 // Unwrap returns the server's error.
 func (e *URLElicitationError) Unwrap() error { return e.rpc }
 
-// ElicitationDone is closed when the server says that what the person was to do
-// at the URL of this elicitation is done. It is nil, and so never closed, where
-// a server cannot say so: for forms, and in other revisions than 2025-11-25.
-// Servers need not say it: let the person continue by hand, too.
+// ElicitationDone returns a channel that is closed when the server says that the interaction at
+// the URL of this elicitation is complete. It is nil, and so never closed, for forms and in
+// revisions other than 2025-11-25, where a server cannot say so. Servers need not say it: let
+// the person continue by hand as well.
 func ElicitationDone(ctx context.Context) <-chan struct{} {
 	done, _ := ctx.Value(doneKey{}).(<-chan struct{})
 	return done
@@ -61,27 +61,27 @@ func ElicitationDone(ctx context.Context) <-chan struct{} {
 type doneKey struct{}
 
 const (
-	maxVisits       = 256     // URLs whose completion may still be told
+	maxVisits       = 256     // URLs whose completion is awaited
 	maxElicitID     = 1 << 10 // bytes
 	defaultDoneWait = 5 * time.Minute
 )
 
-// urlElicitations has a person visit URLs, and remembers by their ids which ones the
-// server may say are done.
+// urlElicitations asks a person to visit URLs, and remembers the ids for which the server may
+// report completion.
 type urlElicitations struct {
 	peer   *peer
 	life   *lifecycle.Lifecycle
 	log    *slog.Logger
 	gather func(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error)
-	limit  int           // of URLs in one error
-	wait   time.Duration // for the server's word that a visit is done
+	limit  int           // URLs in one error
+	wait   time.Duration // for the completion of a visit
 
 	mu   sync.Mutex
 	done map[string]chan struct{}
-	ids  []string // the oldest first
+	ids  []string // oldest first
 }
 
-// expect returns what is closed when the elicitation is done. Beyond the bound
+// expect returns a channel that is closed when the elicitation is complete. Beyond the bound
 // the oldest is forgotten.
 func (v *urlElicitations) expect(id string) <-chan struct{} {
 	v.mu.Lock()
@@ -101,8 +101,8 @@ func (v *urlElicitations) expect(id string) <-chan struct{} {
 	return done
 }
 
-// complete closes what waits for the elicitation: "clients MUST ignore
-// notifications referencing unknown or already-completed IDs".
+// complete closes the channel of the elicitation: "clients MUST ignore notifications
+// referencing unknown or already-completed IDs".
 func (v *urlElicitations) complete(params json.RawMessage) {
 	var p struct {
 		ID string `json:"elicitationId"`
@@ -119,14 +119,14 @@ func (v *urlElicitations) complete(params json.RawMessage) {
 	}
 }
 
-// urlVisitor has a person visit URLs.
+// urlVisitor asks a person to visit URLs.
 type urlVisitor interface {
 	needsVisits(err error) *URLElicitationError
 	visitAll(ctx context.Context, r *request, needed *URLElicitationError) error
 }
 
-// withURLVisits sends a request once more after a person visited the URLs for which
-// the server's error asks.
+// withURLVisits sends a request once more after a person has visited the URLs of the server's
+// error.
 func withURLVisits(next sender, c urlVisitor) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		got, err := next(ctx, r, o)
@@ -146,8 +146,8 @@ func withURLVisits(next sender, c urlVisitor) sender {
 	}
 }
 
-// needsVisits is the error of a call that a person must visit URLs for; nil if err is
-// another one.
+// needsVisits returns the error of a call for which a person must visit URLs, nil for other
+// errors.
 func (v *urlElicitations) needsVisits(err error) *URLElicitationError {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	if !ok || rpc.Code != mcp.CodeURLElicitationNeeded || !v.peer.current().has(urlElicitationErrors) {
@@ -156,8 +156,8 @@ func (v *urlElicitations) needsVisits(err error) *URLElicitationError {
 	return &URLElicitationError{Elicitations: v.elicitationsOf(rpc), rpc: rpc}
 }
 
-// visitAll has a person visit the URLs. It returns nil if the person agreed to all of
-// them, so that the call may be made once more.
+// visitAll asks a person to visit the URLs. It returns nil if the person accepted all of them,
+// so that the call may be repeated.
 func (v *urlElicitations) visitAll(ctx context.Context, r *request, needed *URLElicitationError) error {
 	if len(needed.Elicitations) == 0 || v.peer.offers.elicitation == nil || !v.peer.offers.elicitation.URL {
 		return needed
@@ -177,8 +177,8 @@ func (v *urlElicitations) visitAll(ctx context.Context, r *request, needed *URLE
 	return v.awaitVisits(ctx, waits)
 }
 
-// elicitationsOf reads the elicitations of the error -32042. What is malformed
-// is skipped, and what is more than [Limits.ServerRequests].
+// elicitationsOf decodes the elicitations of an error -32042. It skips malformed ones and those
+// beyond [Limits.ServerRequests].
 func (v *urlElicitations) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.ElicitParams) {
 	var data struct {
 		Elicitations []json.RawMessage `json:"elicitations"`
@@ -203,7 +203,7 @@ func (v *urlElicitations) elicitationsOf(rpc *mcp.RPCError) (valid []*mcp.Elicit
 	return valid
 }
 
-// visit has the handler ask the person about one URL.
+// visit lets the handler ask the person about one URL.
 func (v *urlElicitations) visit(ctx context.Context, r *request, p *mcp.ElicitParams) (action string, err error) {
 	params, err := jsonrpc.EncodeParams(p)
 	if err != nil {
@@ -221,7 +221,7 @@ func (v *urlElicitations) visit(ctx context.Context, r *request, p *mcp.ElicitPa
 	return result.Action, nil
 }
 
-// awaitVisits waits until the server says that all is done, or not any longer.
+// awaitVisits waits until the server reports that all visits are complete, or the wait is over.
 func (v *urlElicitations) awaitVisits(ctx context.Context, waits []<-chan struct{}) error {
 	defer idle.From(ctx).Hold()()
 	late := time.NewTimer(v.wait)

@@ -22,82 +22,81 @@ var (
 func isModern(revision string) bool { return slices.Contains(modernRevisions[:], revision) }
 func isLegacy(revision string) bool { return slices.Contains(legacyRevisions[:], revision) }
 
-// Revisions lists the revisions that a client speaks, the newest first: what
-// [Protocol.Revision] may be.
+// Revisions returns the revisions that a client speaks, the newest first. They are the values
+// of [Protocol.Revision].
 func Revisions() []string { return append(modernRevisions[:], legacyRevisions[:]...) }
 
-// versionHeader says the revision in the header of a request.
+// versionHeader is the HTTP header with the revision.
 const versionHeader = "Mcp-Protocol-Version"
 
-// era is all that differs between the legacy era (a handshake, then requests in
-// both directions) and the modern one (every request stands alone, and what the
-// server asks comes as the result of a request).
+// era is what differs between the legacy era (a handshake, then requests in both directions)
+// and the modern one (independent requests, and the server's questions as results).
 type era interface {
 	name() string // the revision
 
-	// encode appends the message of a request. Without entries of _meta that the
-	// caller asked for it takes about room bytes.
+	// encode appends the message of a request. Without entries of _meta that the caller set it
+	// takes about room bytes.
 	encode(b []byte, id int64, r *request, o *callOptions) []byte
 	room(r *request) int
 
-	// header is what stands in the HTTP header of a request or of a notification, or of
-	// what is neither when r is nil. It is shared: not to be changed.
+	// header returns the HTTP header of a request or notification, or with nil that of other
+	// exchanges. It is shared: do not modify it.
 	header(r *request) http.Header
 
-	// inputRequired reads what the server wants before it gives a result; nil if this
-	// is the result. quote shows what the server wrote, in errors.
+	// inputRequired decodes what the server needs before it can return a result; it returns nil
+	// for a result. quote quotes the server's text in errors.
 	inputRequired(r *request, result json.RawMessage, quote func([]byte) string) (*inputRound, error)
 
-	// cancels reports whether a notice tells the server of a cancelled request.
+	// cancels reports whether the server is notified of a cancelled request.
 	cancels(r *request, overHTTP bool) bool
 
-	// taskable reports why a tool cannot be called as a task, by what each side declares.
-	// undeclared has what the server does not declare count as declared.
+	// taskable returns an error if a tool cannot be called as a task, according to what both
+	// sides declare. With undeclared, what the server does not declare counts as declared.
 	taskable(tool *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error
 
-	// taskRequest makes r one whose result may be a task.
+	// taskRequest returns r as a request whose result may be a task.
 	taskRequest(r *request, ttl time.Duration) *request
 
-	// created reads the task that a result is, if it is one.
+	// created decodes a result that is a task.
 	created(result json.RawMessage) (state mcp.TaskState, isTask bool, err error)
 
-	// polled reads the result of tasks/get, once for all that is in it.
+	// polled decodes the result of tasks/get.
 	polled(result json.RawMessage) (polledTask, error)
 
 	pingMethod() string
 	mirrors() bool       // over HTTP, headers repeat arguments of tool calls
-	answers() bool       // the server sends requests, which are answered
+	answers() bool       // the server sends requests
 	severalBlocks() bool // a sampling result may have several blocks
 	has(feature) bool
 }
 
-// feature is something that some revisions have and others do not.
+// feature is something that only some revisions have.
 type feature int
 
 const (
-	standaloneStreams    feature = iota // over HTTP the server sends all but responses on a separate stream
+	standaloneStreams    feature = iota // over HTTP the server sends everything but responses on a separate stream
 	listenStreams                       // a subscription is a stream of its own
-	completionCapability                // a server declares completions
-	completionContext                   // the other arguments go with a completion
+	completionCapability                // servers declare completions
+	completionContext                   // a completion request has the other arguments
 	audioContent                        // a block may be audio
-	cacheHints                          // results say how long they hold
-	coreTasks                           // tasks are part of the core
-	sessionCursors                      // a cursor is of the session that it comes from
-	sessionLevel                        // the log level is set for the session
+	cacheHints                          // results say how long they may be cached
+	coreTasks                           // tasks belong to the core protocol
+	sessionCursors                      // a cursor belongs to its session
+	sessionLevel                        // the log level belongs to the session
 	urlElicitationErrors                // an error may ask a person to visit URLs, which have ids
 )
 
-// offers is what the installed handlers can do, as they said when the client
-// connected. Nil is not offered.
+// offers are the capabilities of the installed handlers, as declared when the client connected.
+// Nil is not offered.
 type offers struct {
 	sampling    *mcp.SamplingCapability
 	elicitation *mcp.ElicitationCapability
 	roots       bool
-	quietRoots  bool // that they change is not notified
+	quietRoots  bool // changes are not announced
 	tasks       bool // the extension of the modern era
 
-	base  json.RawMessage // declared beside all that; nil for none
-	exact json.RawMessage // declared instead of all that; nil for none
+	base  json.RawMessage // declared in addition, or nil
+	exact json.RawMessage // declared instead, or nil
 }
 
 func (o *Options) offers() offers {
@@ -120,7 +119,7 @@ func (f *offers) check() error {
 	return nil
 }
 
-// cancelledParams is the params of notifications/cancelled.
+// cancelledParams returns the params of notifications/cancelled.
 func cancelledParams(id int64, reason string) ([]byte, error) {
 	return jsonrpc.Marshal(struct {
 		RequestID int64  `json:"requestId"`
@@ -142,12 +141,10 @@ func (w *roundTripper) tellCancelled(l *link, flight *inFlight, reason string) {
 	l.postAsync(asyncPost{session: flight.session(l).session, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
 }
 
-// envelope is about what a request takes around its method and its params, in
-// bytes.
+// envelope is the approximate size of a request without its method and params, in bytes.
 const envelope = 80
 
-// appendMeta appends the entries of _meta that a caller asked for, each with a
-// comma after it.
+// appendMeta appends the entries of _meta that a caller set, each followed by a comma.
 func appendMeta(b []byte, id int64, o *callOptions) []byte {
 	if o.token {
 		b = jsonrpc.AppendString(b, "progressToken")

@@ -5,19 +5,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
-// EraCache remembers the revisions of servers for [Protocol.EraCache], so that
-// the next client begins with the right era. It sends no server/discover to a
-// legacy server: some take long to refuse it, others die of it. If a server has
-// changed, the client probes again.
+// EraCache remembers the revisions of servers for [Protocol.EraCache], so that the next client
+// starts with the right era. A legacy server then gets no server/discover: some take long to
+// refuse it, others crash. If a server has changed, the client probes again.
 //
-// The zero value is ready, and may be shared by any number of clients. Its JSON
-// may be kept for the next run of a program; reading skips unusable entries. It
-// names no server: the key is a digest of the server's URL, or of its command
-// line and directory. Any [Transport] with a method Identity() string takes
-// part.
+// The zero value is ready, and clients may share it. It can be stored as JSON; decoding skips
+// unusable entries. It contains no names of servers: the key is a digest of the server's URL,
+// or of its command line and directory. It works with any [Transport] that has a method
+// Identity() string.
 //
-// An entry holds for 24 h, then the client probes again: the server may have
-// learned the modern era. Beyond 1,024 entries the oldest are dropped.
+// An entry expires after 24 h, because the server may have been updated to the modern era.
+// Beyond 1,024 entries the oldest are removed.
 type EraCache struct{ entries eracache.Cache }
 
 // find returns the revision of a server, "" if unknown.
@@ -35,23 +33,23 @@ func (c *EraCache) keep(t Transport, revision string) {
 	}
 }
 
-// Remember keeps the revision of a server that a host has found out by other means: its tools work
-// in no newer one, for instance.
+// Remember sets the revision of a server, if a host has found out by other means, for example
+// that its tools do not work in a newer one.
 func (c *EraCache) Remember(t Transport, revision string) {
 	if isLegacy(revision) || isModern(revision) {
 		c.keep(t, revision)
 	}
 }
 
-// MarshalJSON writes the entries, for [EraCache.UnmarshalJSON].
+// MarshalJSON implements [json.Marshaler].
 func (c *EraCache) MarshalJSON() ([]byte, error) { return c.entries.MarshalJSON() }
 
-// UnmarshalJSON replaces the entries by the result of [EraCache.MarshalJSON].
+// UnmarshalJSON replaces the entries. It implements [json.Unmarshaler].
 func (c *EraCache) UnmarshalJSON(data []byte) error {
 	return c.entries.Read(data, func(revision string) bool { return isLegacy(revision) || isModern(revision) })
 }
 
-// identity is what tells a transport's server from others, "" if unknown.
+// identity returns what distinguishes the server of a transport from others, "" if unknown.
 func identity(t Transport) string {
 	if server, ok := t.(wire.Identifier); ok {
 		return server.Identity()

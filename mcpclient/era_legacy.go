@@ -8,14 +8,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// legacyEra is 2024-11-05 to 2025-11-25: initialize, then requests in both
-// directions for as long as the session lasts.
+// legacyEra is the era of revisions 2024-11-05 to 2025-11-25: initialize, then requests in both
+// directions within a session.
 type legacyEra struct {
-	revision string      // the requested revision, then the negotiated one
-	version  http.Header // of requests after the handshake; nil for none
+	revision string      // the requested revision, later the negotiated one
+	version  http.Header // of requests after the handshake, or nil
 }
 
-// settledLegacy has the era for each result of a handshake.
+// settledLegacy has the era for each negotiated revision.
 var settledLegacy = func() map[string]*eraBox {
 	all := make(map[string]*eraBox, len(legacyRevisions))
 	for _, r := range legacyRevisions {
@@ -63,9 +63,9 @@ func (e *legacyEra) inputRequired(*request, json.RawMessage, func([]byte) string
 	return nil, nil
 }
 
-// cancels is true on every transport: "disconnection SHOULD NOT be interpreted as the
-// client cancelling its request". "For task-augmented requests, requestors MUST use
-// tasks/cancel instead of notifications/cancelled."
+// cancels is true on every transport: "disconnection SHOULD NOT be interpreted as the client
+// cancelling its request". "For task-augmented requests, requestors MUST use tasks/cancel
+// instead of notifications/cancelled."
 func (e *legacyEra) cancels(r *request, _ bool) bool { return !r.task || r.method != "tools/call" }
 
 func (e *legacyEra) pingMethod() string { return "ping" }

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// taskable refuses tasks that the client must not ask for: "clients MUST NOT
-// attempt to use task augmentation" without the capability and the tool's word.
+// taskable refuses tasks that the client must not request: "clients MUST NOT attempt to use
+// task augmentation" unless the server declares it and the tool allows it.
 func (e *legacyEra) taskable(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabilities, undeclared bool) error {
 	tasks := server.Tasks
 	if !e.has(coreTasks) || !undeclared && (tasks == nil || tasks.Requests.Tools.Call == nil) {
@@ -30,7 +30,7 @@ func (e *legacyEra) taskable(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabi
 	return nil
 }
 
-// taskRequest asks for a task.
+// taskRequest requests a task.
 func (e *legacyEra) taskRequest(r *request, ttl time.Duration) *request {
 	task := []byte("{}")
 	if ttl > 0 {
@@ -63,8 +63,8 @@ func (e *legacyEra) polled(raw json.RawMessage) (polledTask, error) {
 
 const relatedTask = metakey.Prefix + "related-task"
 
-// aboutTask adds the task of the question to an answer, as "all requests,
-// responses and notifications related to a task MUST" do.
+// aboutTask adds the task of a server's request to the answer, as "all requests, responses and
+// notifications related to a task MUST" do.
 func aboutTask(answer, question json.RawMessage) json.RawMessage {
 	task := jsonrpc.Lookup(question, "_meta", relatedTask)
 	var a struct {

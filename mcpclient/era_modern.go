@@ -12,16 +12,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// modernEra is 2026-07-28: no handshake and no session. Every request carries
-// our name and capabilities. A server that needs input answers input_required
-// and sends no requests.
+// modernEra is the era of revision 2026-07-28: no handshake and no session. Every request has
+// the client's name and capabilities. A server that needs input returns input_required and
+// sends no requests.
 type modernEra struct{ *modernWords }
 
-// modernWords are the common parts of a client's requests.
+// modernWords are the constant parts of a client's requests.
 type modernWords struct {
 	revision     string
-	version      []string // the revision, in headers
-	meta         string   // the constant entries of _meta without the capabilities, each with a comma after it
+	version      []string // the revision, for headers
+	meta         string   // the constant entries of _meta except capabilities, each followed by a comma
 	capabilities string   // that entry
 	forTasks     string   // the same for requests whose result may be a task
 }
@@ -70,7 +70,7 @@ func (e modernEra) header(r *request) http.Header {
 	if r == nil {
 		return h
 	}
-	if r.words[0] == "" { // headers that have them may still be read
+	if r.words[0] == "" { // set once: a header of an earlier attempt may still refer to it
 		r.words = [...]string{r.method, paramheader.Value(r.target)}
 	}
 	h["Mcp-Method"] = r.words[:1:1]
@@ -81,7 +81,7 @@ func (e modernEra) header(r *request) http.Header {
 	return h
 }
 
-// inputRequired reads resultType, which decides on the meaning of a result.
+// inputRequired decodes resultType, which determines the meaning of a result.
 func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
 	var resultType, questions, state json.RawMessage
 	err := jsonrpc.Members(raw, func(key, value []byte) {
@@ -127,8 +127,8 @@ func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]b
 	return &inputRound{questions, state}, nil
 }
 
-// cancels is true on shared connections: over HTTP the end of the exchange
-// cancels.
+// cancels reports whether to notify the server: over HTTP the end of the exchange cancels the
+// request.
 func (e modernEra) cancels(_ *request, overHTTP bool) bool { return !overHTTP }
 
 func (e modernEra) pingMethod() string { return "server/discover" }

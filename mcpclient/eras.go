@@ -15,27 +15,27 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// eraPause is how long after a server over HTTP was asked what it speaks it is not asked again.
+// eraPause is the shortest time between two probes of a server over HTTP.
 const eraPause = 5 * time.Second
 
-// errCrossed marks a request that means nothing in another era.
+// errCrossed is the error of a request that has no meaning in another era.
 var errCrossed = errors.New("the request continues what began in the era before: begin again")
 
-// eras ask a server over HTTP again what it speaks when a request fails as if in another era:
-// its operator may have updated it, or rolled it back. "Clients SHOULD cache the result …,
+// eras probes a server over HTTP again when a request fails as it would in another era: its
+// operator may have updated it, or rolled it back. "Clients SHOULD cache the result …,
 // re-probing if the cached assumption later fails" (2026-07-28 versioning).
 type eras struct {
 	*peer
 	renewals *renewal.Group
-	forced   bool // Options.Protocol.Revision decides
+	forced   bool // by Options.Protocol.Revision
 	client   sessionClient
 
 	mu    sync.Mutex
 	asked time.Time
 }
 
-// resend is called for a request that failed with err. If the server speaks another era than
-// that of the request, it reports whether to send the request again.
+// resend is called for a request that failed with err. It reports whether to send the request
+// again, because the server now speaks another era.
 func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _ error) {
 	if r.spoken == nil { // a subscription, which ends with its era
 		r.spoken = e.era.Load()
@@ -57,7 +57,7 @@ func (e *eras) resend(ctx context.Context, r *request, err error) (again bool, _
 	return e.cross(r, err)
 }
 
-// due reports whether to ask a server that was spoken to in an era.
+// due reports whether to probe a server that was addressed in an era.
 func (e *eras) due(spoken *eraBox) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -68,7 +68,7 @@ func (e *eras) due(spoken *eraBox) bool {
 	return true
 }
 
-// doubts reports whether err may be the answer of a server of another era than that in use.
+// doubts reports whether err may come from a server of another era than the current one.
 func (e *eras) doubts(r *request, err error) bool {
 	status, failed := errors.AsType[*transport.HTTPError](err)
 	if failed && !disproves(status) {
@@ -85,15 +85,15 @@ func (e *eras) doubts(r *request, err error) bool {
 	case mcp.CodeUnsupportedRevision:
 		return true
 	case mcp.CodeMethodNotFound:
-		return r.refusal != http.StatusNotFound // which modern servers answer
+		return r.refusal != http.StatusNotFound // which modern servers return
 	case mcp.CodeInvalidRequest, -32000, 0:
 		return true
 	}
 	return r.refusal == http.StatusBadRequest && !results.OnlyModern(rpc)
 }
 
-// cross decides on a request that failed with err, as the server speaks another era than when it
-// was sent.
+// cross decides what to do with a request that failed with err, as the server now speaks
+// another era.
 func (e *eras) cross(r *request, err error) (again bool, _ error) {
 	now := e.current()
 	switch {
@@ -108,7 +108,7 @@ func (e *eras) cross(r *request, err error) (again bool, _ error) {
 	return true, nil
 }
 
-// declined reports whether err shows that the server did not even begin to act on the request.
+// declined reports whether err proves that the server did not act on the request.
 func (r *request) declined(err error) bool {
 	if broken, ok := errors.AsType[*transport.BrokenError](err); ok && broken.Begun {
 		return false
@@ -123,7 +123,7 @@ func (r *request) declined(err error) bool {
 	return r.refusal != 0 || ok && status.Method == http.MethodPost && !wire.Transient(status.Status)
 }
 
-// askAgain finds out what the server speaks now, and has the client speak that.
+// askAgain finds out what the server speaks now, and switches the client to it.
 func (c *connector) askAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
@@ -134,7 +134,7 @@ func (c *connector) askAgain(ctx context.Context) error {
 	return c.adjust(ctx, before)
 }
 
-// adjust fits the client to the era of the server, which was another one before.
+// adjust adapts the client to the new era of the server.
 func (c *connector) adjust(ctx context.Context, before *eraBox) error {
 	if c.era.Load() == before {
 		return nil
@@ -153,8 +153,8 @@ func (c *connector) adjust(ctx context.Context, before *eraBox) error {
 	return c.restore(ctx)
 }
 
-// tellAllChanged tells the observer of notifications that the lists of the server may be others:
-// it did not see the server change them.
+// tellAllChanged tells OnNotification that the server's lists may have changed, since the
+// client did not see the changes.
 func (c *connector) tellAllChanged() {
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		c.noticed(&mcp.Notification{Method: "notifications/" + list + "/list_changed"})

@@ -13,13 +13,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// gatherer has handlers answer the questions of input rounds.
+// gatherer lets handlers answer the questions of input rounds.
 type gatherer struct {
 	*peer
 	life   *lifecycle.Lifecycle
-	slots  lifecycle.Slots // for handlers, also of the server's requests
+	slots  lifecycle.Slots // for handlers, including those of the server's requests
 	handle handleFunc
-	limit  int // of questions at once
+	limit  int // concurrent questions
 }
 
 // reply is the answer to one question of an input round.
@@ -29,9 +29,9 @@ type reply struct {
 	err    error
 }
 
-// gather answers several questions at once and returns the answers by key. The
-// first failure ends it. With [mcp.ErrAnswerLater] there are the answers of the other
-// handlers. Handlers that continue then run on goroutines of the lifecycle.
+// gather answers several questions concurrently and returns the answers by key. The first
+// failure ends it. With [mcp.ErrAnswerLater] it also returns the answers of the other handlers.
+// Handlers that are still running then continue on goroutines of the lifecycle.
 func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -68,12 +68,12 @@ func (g *gatherer) gather(ctx context.Context, questions map[string]mcp.InputReq
 	return answers, later
 }
 
-// servingKey marks the context of a handler that has one of these slots. The context
-// goes with the handler's own calls, also by way of other clients.
+// servingKey marks the context of a handler that holds one of these slots. The context is
+// passed to the handler's own calls, even through other clients.
 type servingKey struct{ slots lifecycle.Slots }
 
-// question has a handler answer one question. It takes no slot if a handler's own call
-// led to it: that one has a slot.
+// question lets a handler answer one question. It takes no slot if it belongs to a handler's
+// own call, which has a slot.
 func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest, call *mcp.CallInfo, replies chan<- reply) error {
 	nested := ctx.Value(servingKey{g.slots}) != nil
 	if !nested && !g.slots.Acquire(ctx, g.life.Closing()) {
@@ -99,10 +99,9 @@ func (g *gatherer) question(ctx context.Context, key string, q mcp.InputRequest,
 	return nil
 }
 
-// abandoned is the error of a call whose question has no answer: "no error
-// encoding exists". What the handler met is not what became of the call: another
-// connection that is closed, a deadline of its own. Only a rejection can be told
-// from the error.
+// abandoned returns the error of a call whose question has no answer: "no error encoding
+// exists". It hides the handler's error, which is not the outcome of the call: another
+// connection that is closed, a deadline of its own. Only a rejection is recognizable.
 func abandoned(method string, err error) error {
 	question := cmp.Or(excerpt.Cut(method), "a question")
 	var r *refusal
@@ -115,7 +114,7 @@ func abandoned(method string, err error) error {
 	return fmt.Errorf("%s of the server: %v", question, err)
 }
 
-// rejected is the error of a handler; only a rejection is told apart.
+// rejected is the error of a handler that rejected the question.
 type rejected struct{ err error }
 
 func (r *rejected) Error() string        { return r.err.Error() }

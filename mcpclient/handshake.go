@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// handshake learns who the server is. In the legacy era it settles on a revision.
+// handshake learns who the server is. In the legacy era it agrees on a revision.
 func (n *negotiator) handshake(ctx context.Context) (*mcp.Server, error) {
 	if e, ok := n.current().(*legacyEra); ok {
 		return n.initialize(ctx, e.revision)
@@ -21,7 +21,7 @@ func (n *negotiator) handshake(ctx context.Context) (*mcp.Server, error) {
 	return n.discover(ctx, n.current())
 }
 
-// initialize introduces the client to a legacy server, and asks for a revision.
+// initialize introduces the client to a legacy server and requests a revision.
 func (n *negotiator) initialize(ctx context.Context, revision string) (*mcp.Server, error) {
 	b := append(append(make([]byte, 0, envelope+len(n.introduction)), `{"protocolVersion":"`...), revision...)
 	b = n.offers.appendTo(append(b, `","capabilities":`...), `{"listChanged":true}`)
@@ -52,12 +52,12 @@ var (
 	// errNotDiscovered marks a malformed result of server/discover.
 	errNotDiscovered = errors.New("not a result of server/discover")
 
-	// errIncomplete marks one that is, of a type that it cannot have.
+	// errIncomplete marks a result whose type is not complete.
 	errIncomplete = errors.New("its resultType is not complete")
 )
 
-// discover asks a modern server who it is. The error is a [*RevisionError] with the
-// server's revisions if this one is not among them.
+// discover asks a modern server who it is. The error is a [*RevisionError] with the server's
+// revisions if e is not among them.
 func (n *negotiator) discover(ctx context.Context, e era) (*mcp.Server, error) {
 	revision := e.name()
 	got, err := n.send(ctx, &request{method: "server/discover", in: e}, new(callOptions))

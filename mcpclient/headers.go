@@ -2,8 +2,8 @@ package mcpclient
 
 import "net/http"
 
-// targetMember is the member of params with the name of a request's target. The
-// Mcp-Name header repeats it; "" if there is none.
+// targetMember returns the member of params with the name of a request's target, which the
+// Mcp-Name header repeats, or "".
 func targetMember(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
@@ -16,7 +16,7 @@ func targetMember(method string) string {
 	return ""
 }
 
-// ownHeader is a header for a connection that may change it.
+// ownHeader returns a header for a connection that may modify it.
 func ownHeader(shared http.Header) http.Header {
 	if shared == nil {
 		return http.Header{}

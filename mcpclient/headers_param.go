@@ -15,11 +15,12 @@ import (
 type headerTools interface {
 	mirrors() bool // the server reads headers
 	paramHeaders(tool string) []paramheader.Param
-	relearn(ctx context.Context, tool string) ([]paramheader.Param, error) // from the server
+	relearn(ctx context.Context, tool string) ([]paramheader.Param, error) // asks the server
 }
 
-// withParamHeaders repeats arguments of a tool call in headers if the tool wants it. If the server finds the headers
-// wrong, the definition of the tool is fetched again and the request is sent once more.
+// withParamHeaders repeats arguments of a tool call in headers if the tool wants that. If the
+// server finds the headers wrong, the definition of the tool is fetched again and the request
+// is sent once more.
 func withParamHeaders(next sender, tools headerTools) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		if r.method != "tools/call" || !tools.mirrors() {
@@ -43,7 +44,7 @@ func withParamHeaders(next sender, tools headerTools) sender {
 	}
 }
 
-// mirrors reports whether arguments of tool calls are repeated in headers.
+// mirrors reports whether headers repeat arguments of tool calls.
 func (p *peer) mirrors() bool {
 	l := p.link.Load()
 	return (l.exchange != nil || l.headed != nil) && p.current().mirrors()
@@ -69,7 +70,7 @@ func (k *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.
 	return nil, errors.New("the server does not list the tool")
 }
 
-// mirror makes the headers that repeat arguments of a tool call.
+// mirror sets the headers that repeat arguments of a tool call.
 func (r *request) mirror(params []paramheader.Param) error {
 	r.header = nil
 	if len(params) == 0 {
