@@ -9,26 +9,27 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
-// connectGrace is how long Connect still waits, when its context has ended, for
-// the end of what it began.
+// connectGrace is how long Connect waits, after its context has ended, for what it started to
+// end.
 const connectGrace = 500 * time.Millisecond
 
-// unreadTime is how long Close waits for a server to read from a pipe, which takes a message at once unless the
-// server has stopped reading.
+// unreadTime is how long Close waits for a server to read from a pipe. A server that reads
+// takes a message at once.
 const unreadTime = 500 * time.Millisecond
 
-// Close ends the connection. Calls under way fail with [ErrClosed] at once. What is
-// queued for the server, such as notices of cancellation, still goes out, for half of
-// [Timeouts.Close] at most, and for 500 ms to a server that does not read its
-// pipe. Then the session ends, and the contexts of handlers.
+// Close ends the connection. Current calls fail with [ErrClosed] at once. Queued messages, such
+// as notices of cancellation, are still sent, within half of [Timeouts.Close], or within 500 ms
+// to a server that does not read its pipe. Then the session ends, and with it the contexts of
+// handlers.
 //
-// Close returns when the goroutines of the client have returned. It does not wait for the host's code, that is for
-// handlers, callbacks and Options.Middleware, so that it may be called from anywhere: [Client.Done] is closed when
-// they have returned too. If a hook of the transport, such as an [http.RoundTripper], keeps a goroutine of the
-// client, Close waits for it up to Timeouts.Close, even if that hook is what calls Close.
+// Close returns when the client's own goroutines have ended. It does not wait for the host's
+// code, that is handlers, callbacks and Options.Middleware, so it may be called from anywhere;
+// [Client.Done] waits for them. If a hook of the transport, such as an [http.RoundTripper],
+// blocks a goroutine of the client, Close waits for it up to Timeouts.Close, even if that hook
+// calls Close.
 //
-// Close may be called more than once. Its error is the transport's, for example that
-// a process could not be stopped.
+// Close may be called more than once. Its error is that of the transport, for example that a
+// process could not be stopped.
 func (c *Client) Close() error {
 	if err := c.life.CloseAndWait(c.connector.goodbye, c.connector.disconnect); err != nil {
 		return fmt.Errorf("close: %w", err)
@@ -36,19 +37,19 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Done is closed last: the connection has ended, by Close or by itself, and no goroutine of the client runs any more,
-// also none that runs a handler or a callback. A handler must not wait for Done: its context ends. [Client.AfterEnd]
-// and [Client.Err] report the end at once.
+// Done returns a channel that is closed last: when the connection has ended, by Close or by
+// itself, and all goroutines of the client have ended, including those of handlers and
+// callbacks. A handler must not wait for it, but for its context. [Client.AfterEnd] and
+// [Client.Err] report the end of the connection at once.
 func (c *Client) Done() <-chan struct{} { return c.life.Done() }
 
-// Err says why the connection has ended: nil before that, [ErrClosed] after
-// Close, and an error that wraps ErrClosed and the cause otherwise.
+// Err returns why the connection has ended: nil before that, [ErrClosed] after Close, and
+// otherwise an error that wraps ErrClosed and the cause.
 func (c *Client) Err() error { return c.life.Reason() }
 
-// AfterEnd runs fn, on a goroutine of its own, as soon as the connection has ended, by
-// Close or by itself, with what [Client.Err] says. It does not wait for handlers, as
-// [Client.Done] does, which waits for fn too. It reports false, and fn is not run, if
-// the connection has ended already.
+// AfterEnd runs fn on a goroutine of its own, with the result of [Client.Err], as soon as the
+// connection has ended, by Close or by itself. It does not wait for handlers; [Client.Done]
+// waits for fn, too. It returns false, and fn is not run, if the connection has ended already.
 func (c *Client) AfterEnd(fn func(err error)) bool {
 	return c.life.StartHost(func() {
 		<-c.life.Context().Done()
@@ -61,14 +62,14 @@ func (c *Client) AfterEnd(fn func(err error)) bool {
 // goodbye fails the calls, sends what is queued, and ends the sessions on the server.
 func (c *connector) goodbye() {
 	start, within := time.Now(), c.opts.Timeouts.Close
-	if l := c.link.Load(); l != nil { // none before the first dial
+	if l := c.link.Load(); l != nil { // nil before the first dial
 		l.endCalls()
-		c.async.Finish(l.sendingTime(within / 2)) // which leaves time for the session
+		c.async.Finish(l.sendingTime(within / 2)) // leaves time to end the session
 	}
 	c.endSession(within - time.Since(start))
 }
 
-// sendingTime is within, or less on a pipe from which the server may not read any more.
+// sendingTime returns within, or less for a pipe that the server may no longer read.
 func (l *link) sendingTime(within time.Duration) time.Duration {
 	if conn, ok := wire.As[wire.Acknowledger](l.conn); ok && !conn.Acknowledged() {
 		return min(within, unreadTime)
@@ -76,8 +77,8 @@ func (l *link) sendingTime(within time.Duration) time.Duration {
 	return within
 }
 
-// endSession ends the sessions on the server, if there are any. It runs hooks of the
-// transport, which may not return.
+// endSession ends the sessions on the server. It runs hooks of the transport, which may not
+// return.
 func (c *connector) endSession(within time.Duration) {
 	l := c.link.Load()
 	if l == nil || l.exchange == nil || !l.exchange.HasSessions() {
@@ -95,7 +96,7 @@ func (c *connector) endSession(within time.Duration) {
 	await.Closed(told, within)
 }
 
-// disconnect closes the connection, and forgets what was cached.
+// disconnect closes the connection and clears the cache.
 func (c *connector) disconnect() (err error) {
 	if l := c.link.Load(); l != nil {
 		l.calls.Close(c.life.Cause())
@@ -105,8 +106,8 @@ func (c *connector) disconnect() (err error) {
 	return err
 }
 
-// discard ends what a Connect that fails has begun. It returns soon after ctx
-// has ended: a process that has not ended by then is killed.
+// discard ends what a failing Connect has started. It returns soon after ctx has ended: a
+// process that has not ended by then is killed.
 func (c *connector) discard(ctx context.Context) {
 	c.life.Close(func() { c.endSession(min(c.opts.Timeouts.Close, connectGrace)) }, c.disconnect)
 	select {

@@ -11,16 +11,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Connect reaches the server, finds out which revision it speaks, and prepares
-// it for use. The context bounds the connecting only. Without a deadline of its own that
-// takes at most 1 min over the input and output of a process, and 10 min elsewhere, where a
-// person may have to log in first. Connect returns within half a second of its end: a process
-// that was started in vain and does not end by itself is killed.
+// Connect connects to the server, determines its revision, and prepares it for use. ctx bounds
+// only the connecting. Without a deadline that takes at most 1 min for the stdio of a process,
+// and 10 min for other transports, where a person may have to log in first. Connect returns
+// within half a second of the end of ctx; a process that it has started and that does not end
+// by itself is killed.
 //
-// A server that answers server/discover is modern. Every other answer is a legacy
-// server's, and so is silence for [Timeouts.Probe]; those get initialize. Failures that
-// say nothing about the server (HTTP statuses 401, 403, 408, 429 and 5xx, a network
-// that fails) are returned, 408, 429 and 503 after a few tries.
+// A server that answers server/discover is modern. After any other answer, or silence for
+// [Timeouts.Probe], the server counts as legacy and gets initialize. Failures that say nothing
+// about the server (HTTP statuses 401, 403, 408, 429 and 5xx, network failures) are returned;
+// 408, 429 and 503 after several attempts.
 func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	c, err := newClient(ctx, t, opts.withDefaults())
 	if err != nil {
@@ -42,7 +42,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 	return c, nil
 }
 
-// newClient makes a client of checked options, whose goroutines get the values of ctx.
+// newClient returns a client with checked options. Its goroutines get the values of ctx.
 func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
 	c := &Client{opts: opts, log: opts.Logger}
 	c.undeclared = opts.Protocol.AllowUndeclared
@@ -67,7 +67,7 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	return c, nil
 }
 
-// assemble makes the parts of a client. Its goroutines get the values of ctx.
+// assemble creates the parts of a client. Its goroutines get the values of ctx.
 func (c *Client) assemble(ctx context.Context, t Transport) {
 	opts := &c.opts
 	c.life = lifecycle.New(ctx, lifecycle.Options{Closed: ErrClosed, Ended: ended, Middleware: c.caller.sending != nil, Timeout: opts.Timeouts.Close, Log: c.log})
@@ -134,7 +134,7 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	n.subscriptions = c.subscriptions
 }
 
-// newPipelines puts the stages together: what is wrapped last comes first.
+// newPipelines connects the stages. The last one wrapped runs first.
 func (c *Client) newPipelines() (p pipelines) {
 	around := func(s sender) sender { return withMiddleware(s, &c.caller, c.caller.sending, c.log) }
 
@@ -151,7 +151,7 @@ func (c *Client) newPipelines() (p pipelines) {
 	return p
 }
 
-// connecting bounds the context of a Connect that has no bound.
+// connecting bounds the context of a Connect without a deadline.
 func (c *connector) connecting(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := 10 * time.Minute
 	switch t := c.negotiator.transport.(type) {
@@ -166,14 +166,14 @@ func (c *connector) connecting(ctx context.Context) (context.Context, context.Ca
 	return context.WithTimeoutCause(ctx, limit, lateConnect(limit))
 }
 
-// lateConnect is the cause of the end of a Connect that took longer.
+// lateConnect is the cause of the end of a Connect that took too long.
 type lateConnect time.Duration
 
 func (l lateConnect) Error() string {
 	return fmt.Sprintf("no connection within %v (give the context of Connect a deadline to wait longer)", time.Duration(l))
 }
 
-// open does all that precedes the first call.
+// open does everything that precedes the first call.
 func (c *connector) open(ctx context.Context) error {
 	if err := c.reach(ctx); err != nil {
 		return err
@@ -185,11 +185,11 @@ func (c *connector) open(ctx context.Context) error {
 	return c.link.Load().dead()
 }
 
-// reach dials and makes the connection one that can be used.
+// reach dials and prepares the connection for use.
 func (c *connector) reach(ctx context.Context) error {
 	c.era.Store(&eraBox{c.negotiator.firstEra()}) // before anything can be received
 	if err := c.dial(ctx, c.negotiator.transport); err != nil {
-		return doubtful(err) // the dial of some transports is a request
+		return doubtful(err) // some transports send a request when they dial
 	}
 	if err := c.negotiator.negotiate(ctx); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (c *connector) reach(ctx context.Context) error {
 	return c.begin(ctx)
 }
 
-// dial opens the connection and starts to read it.
+// dial opens the connection and starts to read from it.
 func (c *connector) dial(ctx context.Context, t Transport) error {
 	l := &link{
 		number:    c.connections.Add(1),
@@ -226,7 +226,7 @@ func (c *connector) dial(ctx context.Context, t Transport) error {
 	return nil
 }
 
-// begin does what is due once the handshake is done.
+// begin does what follows the handshake.
 func (c *connector) begin(ctx context.Context) error {
 	e := c.current()
 	if c.observes() {
@@ -253,8 +253,7 @@ func (c *connector) begin(ctx context.Context) error {
 	return err
 }
 
-// observes reports whether the host wants to know messages of the server other than
-// responses.
+// observes reports whether the host wants messages of the server other than responses.
 func (c *connector) observes() bool {
 	return c.offers.sampling != nil || c.offers.elicitation != nil || c.offers.roots || c.opts.OnNotification != nil
 }

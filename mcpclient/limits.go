@@ -15,25 +15,26 @@ const (
 	defaultCallTimeout = 24 * time.Hour
 )
 
-// Limits bound what one server can take up: see [Options]. Zero is the default.
+// Limits bound the resources that one server can use: see [Options]. Zero means the default.
 type Limits struct {
-	// Retries bounds how often a request is sent again after an HTTP status
-	// that passes (408, 429, 5xx but 501), when its connection failed before the
-	// response began, or when that broke off and could not be resumed, with growing
-	// waits of 0.25 s to 30 s, or as long as the server asks for in Retry-After, if
-	// that is not over 30 s, and up to half as long again, 5 s at most, so that clients
-	// do not come back together. One that finds an idle connection closed is sent on
-	// another by net/http itself. Tool calls and custom requests are never sent
-	// again, initialize and server/discover after 408, 429 and 503 only. It also bounds
-	// how often the answer to a request of the server is. Default 3; negative: none.
+	// Retries bounds how often a request is sent again: after a temporary HTTP status (408,
+	// 429, 5xx except 501), after its connection failed before the response began, or after the
+	// response broke off and could not be resumed. The waits grow from 0.25 s to 30 s, or are
+	// those of Retry-After up to 30 s; a random half of the wait, at most 5 s, is added so that
+	// clients do not return together. If net/http finds an idle connection closed it uses
+	// another by itself.
+	//
+	// Tool calls and custom requests are never sent again; initialize and server/discover only
+	// after 408, 429 and 503. Retries also bounds how often the answer to a server's request is
+	// sent. Default 3; negative: none.
 	Retries int
 
-	// ServerRequests bounds the server's requests that are answered at the
-	// same time; more are refused with code -32603. Default 16.
+	// ServerRequests bounds the server's concurrent requests. Further ones are refused with
+	// code -32603. Default 16.
 	ServerRequests int
 
-	// Notifications bounds the notifications that wait for OnNotification,
-	// and the progress notices that wait for one call. Default 1,024.
+	// Notifications bounds the notifications that wait for OnNotification, and the progress
+	// notifications that wait for one call. Default 1,024.
 	Notifications int
 
 	// Rounds bounds the rounds of one call in which the server asks for input.
@@ -44,57 +45,54 @@ type Limits struct {
 	// Pages bounds the pages of one list. Default 1,000.
 	Pages int
 
-	// Cache bounds the memory, in bytes, of the lists and resources that are
-	// kept for as long as a modern server said: each page and each resource for
-	// its own time, and no longer than until the server notifies of a change.
-	// Calls do without by [WithoutCache]. Default 4 MiB; negative keeps nothing.
+	// Cache bounds the memory, in bytes, of cached lists and resources. Each page and each
+	// resource is cached for as long as a modern server allows, and until the server announces
+	// a change. [WithoutCache] bypasses the cache. Default 4 MiB; negative: no cache.
 	Cache int
 }
 
-// Timeouts bound what one server can make wait: see [Options]. Zero is the default.
+// Timeouts bound how long one server can make the client wait: see [Options]. Zero means the
+// default.
 type Timeouts struct {
-	// Idle bounds the silence of one call: it ends if neither an answer nor a
-	// progress notice came for as long. Tool calls ask for progress; other requests do
-	// [WithProgress] or [WithIdleTimeout], which also open the standalone stream of a
-	// legacy server over HTTP for it. What is the client's to do does not count:
-	// the time in which handlers answer the server, a person visits a URL, HTTP.Token
-	// runs, or the client waits before it asks again. Default 5 min, or none if
-	// Call is set; negative: none.
+	// Idle bounds the silence of one call: the call fails if neither the answer nor a progress
+	// notification arrives in that time. Tool calls ask for progress; other requests do so only
+	// with [WithProgress] or [WithIdleTimeout], which also open the standalone stream of a
+	// legacy server over HTTP. Time that the client uses does not count: while handlers answer
+	// the server, a person visits a URL, HTTP.Token runs, or the client waits before another
+	// attempt. Default 5 min, or none if Call is set; negative: none.
 	Idle time.Duration
 
-	// Call bounds one call as a whole, its input rounds and its task included,
-	// whatever progress it makes, in addition to the context's own deadline. Default 24 h,
-	// or Idle if that is longer; negative: none. Neither default bounds
-	// [Task.Wait], nor a subscription.
+	// Call bounds one call as a whole, including its input rounds and its task, regardless of
+	// progress, in addition to the deadline of the context. Default 24 h, or Idle if that is
+	// longer; negative: none. The defaults of Idle and Call do not apply to [Task.Wait] and
+	// subscriptions.
 	Call time.Duration
 
-	// Probe bounds the wait for an answer to server/discover before the
-	// server counts as legacy. Default 5 s.
+	// Probe bounds the wait for an answer to server/discover before the server counts as
+	// legacy. Default 5 s.
 	Probe time.Duration
 
-	// Close bounds what [Client.Close] does politely: it sends what is queued and ends the
-	// session. It bounds once more the wait for hooks of the transport. Transports add
-	// their own bound. Default 5 s.
+	// Close bounds how long [Client.Close] sends queued messages and ends the session, and once
+	// more how long it waits for hooks of the transport. Transports add a bound of their own.
+	// Default 5 s.
 	Close time.Duration
 
-	// KeepAlive is how often an idle server is asked for a sign of life, as by
-	// [Client.Ping], at most once a second. A connection over which none comes for
-	// as long again counts as ended. While calls are under way only their own
-	// limits count, and over [HTTP] nothing is asked: every request has an exchange
-	// of its own there. Default 0: nothing is asked.
+	// KeepAlive is how often to ping an idle server, at least 1 s. If no answer arrives in the
+	// same time again, the connection counts as ended. During calls only their own limits
+	// apply, and over [HTTP] nothing is pinged, because every request has an exchange of its
+	// own. Default 0: no pings.
 	KeepAlive time.Duration
 
-	// SubscriptionIdle bounds the silence of a subscription's stream over HTTP, in
-	// the modern era: when nothing came for as long, not even a comment that keeps
-	// it alive, it counts as broken and is opened again. Each time readers get
-	// [mcp.Stale]. Default 5 min; negative: no bound.
+	// SubscriptionIdle bounds the silence of a subscription's stream over HTTP in the modern
+	// era. When nothing has arrived in that time, not even a comment that keeps the stream
+	// alive, it counts as broken and is opened again; readers get [mcp.Stale]. Default 5 min;
+	// negative: no limit.
 	SubscriptionIdle time.Duration
 
-	// ElicitationDone is how long a call that needed a person to visit a URL
-	// (error -32042 of revision 2025-11-25) waits for the server's word that
-	// this is done, after the person agreed. Then the call is made once more.
-	// Default 5 min; negative does not wait, for handlers that do so themselves
-	// (see [ElicitationDone]).
+	// ElicitationDone is how long a call that needs a person to visit a URL (error -32042 of
+	// revision 2025-11-25) waits, after the person agreed, for the server to report completion.
+	// Then the call is made once more. Default 5 min; negative: no wait, for handlers that wait
+	// themselves (see [ElicitationDone]).
 	ElicitationDone time.Duration
 }
 
@@ -108,7 +106,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// withDefaults leaves Idle and Call: their defaults depend on the call.
+// withDefaults leaves Idle and Call as they are: their defaults depend on the call.
 func (t Timeouts) withDefaults() Timeouts {
 	t.Probe = cmp.Or(max(t.Probe, 0), 5*time.Second)
 	t.Close = cmp.Or(max(t.Close, 0), 5*time.Second)
@@ -120,45 +118,45 @@ func (t Timeouts) withDefaults() Timeouts {
 	return t
 }
 
-// WithIdleTimeout bounds the silence of this call instead of [Timeouts.Idle]; 0
-// or less means no bound. Progress, which extends it, is asked for whatever the call is,
-// and over HTTP in the legacy era on the standalone stream, too.
+// WithIdleTimeout bounds the silence of this call instead of [Timeouts.Idle]; 0 or less means
+// no limit. The call asks for progress, which extends it, and over HTTP in the legacy era also
+// opens the standalone stream for it.
 func WithIdleTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.idle, o.heed = limit{d, true}, d > 0 }
 }
 
-// WithTimeout bounds this call as a whole instead of [Timeouts.Call]; 0 or less
-// means that only the context bounds the call. Then silence is bounded only where
-// [Timeouts.Idle] or [WithIdleTimeout] says so.
+// WithTimeout bounds this call as a whole instead of [Timeouts.Call]; 0 or less means that only
+// the context bounds it. Silence is then bounded only by [Timeouts.Idle] or [WithIdleTimeout],
+// if set.
 func WithTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.whole = limit{d, true} }
 }
 
-// TimeoutOf is the bound that [WithTimeout] sets among options, and whether it is there: for
-// programs that make calls of their own by the same options.
+// TimeoutOf returns the limit that [WithTimeout] sets among options, if any. It is for programs
+// that make calls of their own with the same options.
 func TimeoutOf(opts ...CallOption) (d time.Duration, set bool) {
 	whole := callOptions{}.with(opts).whole
 	return whole.Duration, whole.set
 }
 
-// limit is a bound, and whether it is set. A bound that is set and not positive means none.
+// limit is a limit that may be set. If it is set and not positive there is no limit.
 type limit struct {
 	time.Duration
 	set bool
 }
 
-// forCall is the options of a call that sets no limits of its own.
+// forCall returns the options of a call that sets no limits of its own.
 func (t *Timeouts) forCall() callOptions {
 	return callOptions{idle: limit{t.Idle, t.Idle != 0}, whole: limit{t.Call, t.Call != 0}}
 }
 
-// limits are the limits that were set.
+// limits returns the limits that were set.
 func (o *callOptions) limits() idle.Limits {
 	return idle.Limits{Idle: o.idle.Duration, Whole: o.whole.Duration}
 }
 
-// limitsOrDefault are the limits of a call: who sets one is not stopped earlier by the
-// default of the other.
+// limitsOrDefault returns the limits of a call. If only one is set, the default of the other
+// does not apply earlier.
 func (o *callOptions) limitsOrDefault() idle.Limits {
 	l := o.limits()
 	switch {
@@ -171,8 +169,8 @@ func (o *callOptions) limitsOrDefault() idle.Limits {
 	return l
 }
 
-// within bounds ctx by the limits; bounds is nil if there are none. Its Stop has to
-// be called.
+// within bounds ctx by the limits. bounds is nil if there are none; otherwise its Stop must be
+// called.
 func within(ctx context.Context, l idle.Limits) (_ context.Context, bounds *idle.Context) {
 	if l.None() {
 		return ctx, nil
@@ -181,14 +179,14 @@ func within(ctx context.Context, l idle.Limits) (_ context.Context, bounds *idle
 	return bounds, bounds
 }
 
-// TimeoutError says which limit ended a call. It satisfies
-// errors.Is(err, context.DeadlineExceeded), as a context's own deadline does.
+// TimeoutError is the error of a call that exceeded a limit. It satisfies errors.Is(err,
+// context.DeadlineExceeded), like the deadline of a context.
 type TimeoutError struct {
-	Idle  bool // that of silence, or else that of the whole
+	Idle  bool // the limit of silence, not of the whole call
 	Limit time.Duration
 }
 
-// Error names the limit, and the options that set it.
+// Error names the limit and the options that set it.
 func (e *TimeoutError) Error() string {
 	what, setBy := "no answer", "Options.Timeouts.Call or WithTimeout"
 	if e.Idle {
@@ -200,7 +198,7 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns [context.DeadlineExceeded].
 func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// ended is the error of a call whose context ended.
+// ended returns the error of a call whose context ended.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if limit, ok := errors.AsType[*idle.Expired](cause); ok {

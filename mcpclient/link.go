@@ -17,19 +17,19 @@ import (
 
 // link is one dialed connection and the calls that wait on it.
 type link struct {
-	number    int64 // of the connections of a client, from 1
+	number    int64 // of the connections of a client, starts at 1
 	conn      Conn
-	transport Transport       // that conn is of
-	exchange  wire.Exchanger  // conn, when every request has a response channel of its own
-	headed    wire.HeaderConn // conn, when its messages have headers
-	numbered  wire.Numberer   // conn, when it knows what it has not written
+	transport Transport       // of conn
+	exchange  wire.Exchanger  // conn, if every request has a response channel of its own
+	headed    wire.HeaderConn // conn, if its messages have headers
+	numbered  wire.Numberer   // conn, if it knows what it has not written
 	calls     jsonrpc.Calls
 
 	client linkClient
 	life   *lifecycle.Lifecycle
 	log    *slog.Logger
 	async  *lifecycle.SendQueue
-	asked  bool // the host answers what servers ask
+	asked  bool // the host answers the server's requests
 
 	texts      redactor
 	warnings   warnings
@@ -39,11 +39,11 @@ type link struct {
 
 	mu   sync.Mutex
 	err  error         // why the connection ended by itself
-	gone chan struct{} // closed when it did; nil before somebody waits for it
+	gone chan struct{} // closed when it did; nil until someone waits for it
 }
 
-// use gives the link its connection, and its parts what they need. retries bounds how often an
-// answer to the server is sent.
+// use sets the connection and creates the parts of the link. retries bounds how often an answer
+// to the server is sent.
 func (l *link) use(conn Conn, handle handleFunc, slots lifecycle.Slots, retries int) {
 	l.conn = conn
 	l.exchange, _ = conn.(wire.Exchanger)
@@ -64,23 +64,24 @@ func (l *link) use(conn Conn, handle handleFunc, slots lifecycle.Slots, retries 
 	}
 }
 
-// linkClient is what a connection needs of its client.
+// linkClient is the part of a client that a connection needs.
 type linkClient interface {
 	current() era
 	isReady() bool
 
-	// changed forgets what a change makes stale, and noticed passes a notification on to
+	// changed removes outdated results from the cache, and noticed passes a notification on to
 	// its observers.
 	changed(change mcp.Change)
 	noticed(n *mcp.Notification)
 
-	// lost is called once the connection has ended by itself, refused if it did not take a
-	// message. Both return the error of a call; refused returns nil if it has not ended.
+	// lost is called when the connection has ended by itself, refused when it did not accept a
+	// message. Both return the error of a call; refused returns nil if the connection has not
+	// ended.
 	lost(l *link, err error) error
 	refused(l *link) error
 
-	// sessionLost is called with the error of a message that has no caller. It reports whether the
-	// server has forgotten the session of the message.
+	// sessionLost is called with the error of a message without a caller. It reports whether
+	// the server has forgotten the message's session.
 	sessionLost(err error) bool
 
 	scrubbed(err error) error
@@ -88,9 +89,9 @@ type linkClient interface {
 
 // source is where a message of the server came from.
 type source struct {
-	call    *jsonrpc.Call // in whose response it came; nil elsewhere
-	session wire.Session  // that it belongs to; nil if there is none
-	quoted  bool          // it stands among other text, as in a log
+	call    *jsonrpc.Call // in whose response it came, or nil
+	session wire.Session  // to which it belongs, or nil
+	quoted  bool          // it was found within other text, such as a log
 }
 
 // doubted adds to the error of a handshake over HTTP that there may be no server.
@@ -101,9 +102,8 @@ func (l *link) doubted(err error) error {
 	return doubtful(err)
 }
 
-// doubtful adds to an error that something answers at the URL, but in no words of
-// the protocol, or that it has nothing there, if that is so: a web site or another
-// API.
+// doubtful adds to an error that what answers at the URL may be a web site or another API, if
+// its response suggests that.
 func doubtful(err error) error {
 	status, refused := errors.AsType[*transport.HTTPError](err)
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
@@ -113,7 +113,7 @@ func doubtful(err error) error {
 	return fmt.Errorf("%w (is this the URL of an MCP server?)", err)
 }
 
-// nothingThere reports whether a server of something else may say so of a handshake.
+// nothingThere reports whether another kind of server may answer a handshake with this status.
 func nothingThere(status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
@@ -122,15 +122,14 @@ func nothingThere(status int) bool {
 	return false
 }
 
-// kill makes the end of the connection take no more time.
+// kill makes the connection end at once.
 func (l *link) kill() {
 	if conn, ok := wire.As[wire.Killer](l.conn); ok {
 		conn.Kill()
 	}
 }
 
-// explain adds to the error of a server that gave no answer what the connection
-// knows of it.
+// explain adds to the error of an unresponsive server what the connection knows about it.
 func (l *link) explain(err error) error {
 	if l == nil {
 		return err
@@ -141,7 +140,7 @@ func (l *link) explain(err error) error {
 	return err
 }
 
-// dead says why the connection ended by itself, nil while it has not.
+// dead returns why the connection ended by itself, nil if it has not.
 func (l *link) dead() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,8 +150,8 @@ func (l *link) dead() error {
 	return closedBy(l.err)
 }
 
-// endCalls fails the calls that wait on the connection, and every later one. What
-// is told the server still goes out.
+// endCalls fails the calls that wait on the connection, and every later one. Messages to the
+// server are still sent.
 func (l *link) endCalls() {
 	l.calls.Close(ErrClosed)
 	if l.exchange != nil {
@@ -160,8 +159,8 @@ func (l *link) endCalls() {
 	}
 }
 
-// end closes the connection, fails the calls that wait on it, and gives up what
-// is being answered.
+// end closes the connection, fails its calls, and cancels the handling of the server's
+// requests.
 func (l *link) end() error {
 	l.calls.Close(ErrClosed)
 	err := l.conn.Close()
@@ -169,7 +168,7 @@ func (l *link) end() error {
 	return err
 }
 
-// read gives every message of the connection to the client until it ends.
+// read passes every message of the connection to the client until the connection ends.
 func (l *link) read() {
 	for {
 		data, err := l.conn.Recv()
@@ -186,10 +185,10 @@ func (l *link) read() {
 	}
 }
 
-// errHungUp is why a connection ended that its server closed.
+// errHungUp is the error of a connection that the server closed.
 var errHungUp = errors.New("the server closed the connection")
 
-// hungUp is why a connection ended, in words for the regular end that its server made.
+// hungUp returns why a connection ended. It replaces the plain end of input by errHungUp.
 func hungUp(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errHungUp
@@ -211,7 +210,7 @@ func (l *link) died(err error) {
 	l.calls.Close(l.client.lost(l, err))
 }
 
-// over is closed when the connection has ended by itself.
+// over returns a channel that is closed when the connection has ended by itself.
 func (l *link) over() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,7 +223,7 @@ func (l *link) over() <-chan struct{} {
 	return l.gone
 }
 
-// closedBy is the error of a connection that ended for the reason err.
+// closedBy returns the error of a connection that ended because of err.
 func closedBy(err error) error {
 	if errors.Is(err, ErrClosed) {
 		return err

@@ -17,7 +17,7 @@ func (l *link) postNotification(ctx context.Context, method string, params []byt
 	return l.post(ctx, jsonrpc.AppendNotification(nil, method, params), header, nil)
 }
 
-// hand gives a message to a connection that is no [wire.Exchanger].
+// hand passes a message to a connection that is not a [wire.Exchanger].
 func (l *link) hand(ctx context.Context, body []byte, header http.Header) error {
 	if l.headed == nil {
 		return l.conn.Send(ctx, body)
@@ -25,9 +25,8 @@ func (l *link) hand(ctx context.Context, body []byte, header http.Header) error 
 	return l.headed.SendWithHeader(ctx, body, ownHeader(header))
 }
 
-// post sends a message without a response, in its session, or in the current
-// one if that is nil. The error is [wire.ErrSessionOver] if the session
-// has ended.
+// post sends a message without a response, in the given session, or in the current one if s is
+// nil. The error is [wire.ErrSessionOver] if the session has ended.
 func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire.Session) error {
 	if l.exchange == nil {
 		err := l.hand(ctx, body, header)
@@ -43,16 +42,16 @@ func (l *link) post(ctx context.Context, body []byte, header http.Header, s wire
 	return err
 }
 
-// asyncPost is a message without response for which no caller waits.
+// asyncPost is a message without a response for which no caller waits.
 type asyncPost struct {
-	session wire.Session // that the message belongs to; nil for none
+	session wire.Session // that the message belongs to, or nil
 	what    string       // for the log
 	body    []byte
-	header  http.Header     // over HTTP; nil for that of an answer
-	values  context.Context // whose values the sending has; nil for Connect's
+	header  http.Header     // over HTTP; nil for an answer
+	values  context.Context // whose values the sending has; nil for those of Connect
 }
 
-// postAsync queues a message to be posted.
+// postAsync queues a message.
 func (l *link) postAsync(p asyncPost) {
 	l.async.Add(lifecycle.Message{
 		Values: p.values,

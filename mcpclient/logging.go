@@ -14,11 +14,11 @@ type logLevels struct {
 	call    func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
 	initial mcp.LogLevel // Options.LogLevel
 
-	level atomic.Pointer[mcp.LogLevel] // set while connected; nil for the initial one
-	told  atomic.Pointer[mcp.LogLevel] // told to a legacy server; nil for none
+	level atomic.Pointer[mcp.LogLevel] // set while connected; nil: the initial one
+	told  atomic.Pointer[mcp.LogLevel] // told to a legacy server, or nil
 }
 
-// ask sets a level that the protocol has.
+// ask sets a valid level.
 func (l *logLevels) ask(ctx context.Context, by sender, level mcp.LogLevel) error {
 	if err := l.set(ctx, by, level); err != nil {
 		return fmt.Errorf("set log level %q: %w", level, err)
@@ -50,7 +50,7 @@ func (l *logLevels) set(ctx context.Context, by sender, level mcp.LogLevel) erro
 	return nil
 }
 
-// known is what a legacy server was told, "" for nothing.
+// known returns the level that a legacy server was told, or "".
 func (l *logLevels) known() mcp.LogLevel {
 	if level := l.told.Load(); level != nil {
 		return *level
@@ -58,7 +58,7 @@ func (l *logLevels) known() mcp.LogLevel {
 	return ""
 }
 
-// wanted is what the server is asked for, "" for nothing.
+// wanted returns the level that the server is asked for, or "".
 func (l *logLevels) wanted() mcp.LogLevel {
 	if level := l.level.Load(); level != nil {
 		return *level

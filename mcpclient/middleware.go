@@ -33,13 +33,12 @@ import (
 // its own responsibility: the client itself never does.
 type Middleware func(next Handler) Handler
 
-// Handler answers a request by its result, a JSON object. The handlers of one
-// client run concurrently, each on the goroutine of its request: the caller's,
-// or the client's own for a new session, a subscription or an answer to the
-// server. A panic becomes the request's error; the log has its stack.
+// Handler answers a request with a result, a JSON object. The handlers of one client run
+// concurrently, each on the goroutine of its request: the caller's, or the client's own for a
+// new session, a subscription or an answer to the server. A panic becomes the error of the
+// request; its stack is logged.
 //
-// Do not change a result; copy it to keep it. The result for a notification is
-// nil.
+// Do not modify a result; copy it to keep it. The result of a notification is nil.
 type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
 
 // Request is a request for a [Middleware]: either the client's or the server's.
@@ -62,38 +61,35 @@ type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
 // A Request is valid until the outermost Middleware returns, for one goroutine.
 // A Middleware may pass on a copy.
 type Request struct {
-	// Client sends or answers the request. Before it is connected, its knowledge
-	// of the server is the zero value.
+	// Client sends or answers the request. Before it is connected, its Server is zero.
 	Client *Client
 
 	Method string
-	Name   string // name of the tool or prompt, URI of the resource, or id of the task
+	Name   string // the tool or prompt, URI of the resource, or id of the task
 	Call   int64  // the call that it belongs to: [mcp.CallInfo.ID]; 0 if unknown
 
-	// Notification is set if there is no answer.
+	// Notification reports whether there is no answer.
 	Notification bool
 
-	// Params may be replaced by another JSON object; do not change it in place. It
-	// is nil without params. The client's params have no _meta, the server's are
-	// unchanged.
+	// Params may be replaced by another JSON object, but not modified in place. It is nil
+	// without params. The client's params have no _meta; the server's are unchanged.
 	Params json.RawMessage
 
-	// Meta is _meta. In the client's requests entries may be added, changed and
-	// removed, and it is never nil. It does not contain the protocol's own entries
-	// ([WithMeta]).
+	// Meta is _meta. In the client's requests it is never nil, and entries may be added,
+	// changed and removed. It does not contain the protocol's own entries ([WithMeta]).
 	Meta map[string]json.RawMessage
 
 	*invocation
 }
 
-// invocation is the common state of a Request and its copies.
+// invocation is the state that a Request and its copies share.
 type invocation struct {
 	do Handler // the innermost handler
 	id int64
 }
 
-// ID is the id of the client's latest message for this request; 0 before that,
-// and for a server's request, whose id is in its [mcp.Origin].
+// ID returns the id of the client's latest message for this request. It is 0 before that, and
+// for a server's request, whose id is in its [mcp.Origin].
 func (r *Request) ID() int64 {
 	if r.invocation == nil {
 		return 0
@@ -101,7 +97,7 @@ func (r *Request) ID() int64 {
 	return r.id
 }
 
-// compose puts middleware around the innermost handler. The first is outermost.
+// compose wraps the innermost handler in middleware. The first is outermost.
 func compose(option string, all []Middleware, innermost Handler) (Handler, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -135,7 +131,7 @@ func withMiddleware(next sender, c invoker, chain Handler, log *slog.Logger) sen
 		q := c.invocation(r, o)
 		given := q.Params
 		q.do = func(ctx context.Context, q *Request) (json.RawMessage, error) {
-			r, o, err := q.changed(r, o, given) // copies, as the middleware may send them more than once
+			r, o, err := q.changed(r, o, given) // copies, because middleware may send them more than once
 			if err != nil {
 				return nil, err
 			}
@@ -157,8 +153,7 @@ type invoker interface {
 	scrubbed(err error) error
 }
 
-// changed is the original request with the changes of middleware. given are the
-// original params.
+// changed returns the request with the changes of middleware. given are the original params.
 func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*request, *callOptions, error) {
 	changed, options := *r, *o
 	options.sentAs = &q.invocation.id
@@ -180,8 +175,8 @@ func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*r
 	return &changed, &options, nil
 }
 
-// middlewareResult is the result of the outermost middleware. It is checked
-// unless middleware left it unchanged.
+// middlewareResult returns the result of the outermost middleware. It is checked if middleware
+// has changed it.
 func middlewareResult(raw, got json.RawMessage) (json.RawMessage, error) {
 	if len(raw) > 0 && sameBytes(raw, got) {
 		return raw, nil
@@ -201,12 +196,12 @@ func madeResult(by string, raw json.RawMessage) (json.RawMessage, error) {
 	return made, nil
 }
 
-// sameBytes reports whether a and b are the same memory.
+// sameBytes reports whether a and b share their memory.
 func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// whole is the params of a request with the answers to an input round.
+// whole returns the params of a request with the answers to an input round.
 func (r *request) whole() json.RawMessage {
 	if len(r.answers) == 0 {
 		return r.params
@@ -214,8 +209,7 @@ func (r *request) whole() json.RawMessage {
 	return jsonrpc.CloseObject(append(jsonrpc.AppendMembers([]byte{'{'}, r.params), r.answers...))
 }
 
-// checkMeta checks and compacts entries of _meta. who names their author for
-// errors.
+// checkMeta checks and compacts entries of _meta. who names their author in errors.
 func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(meta) == 0 {
 		return nil, nil
@@ -239,7 +233,7 @@ func checkMeta(who string, meta map[string]json.RawMessage) (map[string]json.Raw
 
 var errMiddlewarePanicked = errors.New("the middleware panicked; the log has its stack")
 
-// caught, deferred, turns a panic of the host's code into an error.
+// caught, deferred, converts a panic of the host's code to an error.
 func caught(log *slog.Logger, method string, as error, err *error) {
 	if p := recover(); p != nil {
 		log.Error(as.Error(), "method", excerpt.Cut(method), "panic", p, "stack", string(debug.Stack()))

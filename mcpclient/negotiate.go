@@ -22,18 +22,18 @@ import (
 // negotiator finds out which revision the server speaks.
 type negotiator struct {
 	*peer
-	transport    Transport // the recipe in use
+	transport    Transport // in use
 	protocol     Protocol
 	probeTimeout time.Duration
 	life         *lifecycle.Lifecycle
 	log          *slog.Logger
 	send         sender
-	dial         func(ctx context.Context, t Transport) error // makes the connection that is in use
+	dial         func(ctx context.Context, t Transport) error // replaces the connection in use
 	notify       func(ctx context.Context, l *link, method string, params []byte) error
 }
 
-// firstEra is the era to begin with: the forced era, the server's last known era, or the
-// modern era.
+// firstEra returns the era to begin with: the forced one, the server's last known one, or the
+// modern one.
 func (n *negotiator) firstEra() era {
 	revision := cmp.Or(n.protocol.Revision, n.remembered())
 	if isLegacy(revision) {
@@ -42,8 +42,8 @@ func (n *negotiator) firstEra() era {
 	return n.modern(cmp.Or(revision, modernRevisions[0]))
 }
 
-// remembered is the server's last known revision, "" if unknown. For an entry
-// of another client only the era counts.
+// remembered returns the server's last known revision, or "". For an entry of another client
+// only the era counts.
 func (n *negotiator) remembered() string {
 	if s := n.server.Load(); s != nil {
 		return s.Revision
@@ -55,7 +55,7 @@ func (n *negotiator) remembered() string {
 	return revision
 }
 
-// negotiate finds the server's era and revision, beginning with the current one.
+// negotiate finds the server's era and revision, beginning with the current era.
 func (n *negotiator) negotiate(ctx context.Context) error {
 	switch {
 	case isLegacy(n.protocol.Revision):
@@ -75,8 +75,8 @@ func (n *negotiator) negotiate(ctx context.Context) error {
 	return err
 }
 
-// recall begins with initialize if the server is remembered as a legacy server.
-// It probes if that proves wrong, or the server is unknown.
+// recall begins with initialize if the server is remembered as legacy. It probes if that proves
+// wrong or the server is unknown.
 func (n *negotiator) recall(ctx context.Context) error {
 	known, ok := n.current().(*legacyEra)
 	if !ok {
@@ -89,7 +89,7 @@ func (n *negotiator) recall(ctx context.Context) error {
 	}
 	n.log.Debug("not the legacy server that is remembered, asking again", "because", err)
 	n.era.Store(&eraBox{n.modern(modernRevisions[0])})
-	if _, tried := errors.AsType[*olderError](err); tried || n.link.Load().dead() != nil { // or it died of initialize
+	if _, tried := errors.AsType[*olderError](err); tried || n.link.Load().dead() != nil { // or initialize ended the connection
 		n.transport = recipe
 		if again := n.redial(ctx); again != nil {
 			return fmt.Errorf("%w (and before that, %w)", again, err)
@@ -98,7 +98,8 @@ func (n *negotiator) recall(ctx context.Context) error {
 	return n.identify(ctx)
 }
 
-// again finds the era of a server that is in use, and remembers it. After an error all is as it was.
+// again finds the era of a server that is in use, and remembers it. After an error nothing has
+// changed.
 func (n *negotiator) again(ctx context.Context) error {
 	era, server := n.era.Load(), n.server.Load()
 	var err error
@@ -116,8 +117,8 @@ func (n *negotiator) again(ctx context.Context) error {
 	return nil
 }
 
-// updated makes the modern era that in use, if a server that was legacy proves to be modern. What
-// it asks meanwhile is still answered.
+// updated switches to the modern era if a legacy server proves to be modern. The server's
+// requests are still answered meanwhile.
 func (n *negotiator) updated(ctx context.Context) error {
 	probe, bounds := within(ctx, idle.Limits{Idle: n.probeTimeout})
 	defer bounds.Stop()
@@ -131,8 +132,8 @@ func (n *negotiator) updated(ctx context.Context) error {
 	return nil
 }
 
-// disproves reports whether err, the answer to initialize, may come from a
-// server outside the legacy era. An unreachable server proves nothing.
+// disproves reports whether err, the answer to initialize, may come from a server that is not
+// legacy. An unreachable server proves nothing.
 func disproves(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		return !wire.Transient(status.Status) && status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
@@ -142,9 +143,8 @@ func disproves(err error) bool {
 	return answered || mismatch || errors.Is(err, mcp.ErrInvalidResult)
 }
 
-// identify probes an unknown server. A modern server answers server/discover.
-// After any other answer, or none, the server counts as a legacy server and
-// gets initialize.
+// identify probes an unknown server. A modern server answers server/discover. After any other
+// answer, or none, the server counts as legacy and gets initialize.
 func (n *negotiator) identify(ctx context.Context) error {
 	probeErr := n.probe(ctx)
 	if probeErr == nil {
@@ -163,7 +163,7 @@ func (n *negotiator) identify(ctx context.Context) error {
 		}
 	}
 	legacyErr := n.adoptLegacy(ctx, &legacyEra{revision: revision})
-	if !silent && !redial && n.hungUpOn(ctx, legacyErr) { // and some a moment later
+	if !silent && !redial && n.hungUpOn(ctx, legacyErr) { // and some of them a moment later
 		legacyErr = n.initializeAgain(ctx, revision, legacyErr)
 	}
 	if legacyErr == nil || !silent && !redial {
@@ -172,7 +172,7 @@ func (n *negotiator) identify(ctx context.Context) error {
 	_, refused := errors.AsType[*mcp.RPCError](legacyErr)
 	_, mismatch := errors.AsType[*RevisionError](legacyErr)
 	if silent && (refused || mismatch) {
-		// A modern server that was slow to start refuses initialize, and is ready.
+		// A modern server that was slow to start refuses initialize, and is ready now.
 		again, cancel := context.WithTimeout(ctx, n.probeTimeout)
 		defer cancel()
 		if n.adopt(again, n.modern(modernRevisions[0])) == nil {
@@ -182,7 +182,8 @@ func (n *negotiator) identify(ctx context.Context) error {
 	return after(legacyErr, probeErr)
 }
 
-// initializeAgain sends initialize on a new connection, after the old one ended with before.
+// initializeAgain sends initialize on a new connection, after the old one ended with the error
+// before.
 func (n *negotiator) initializeAgain(ctx context.Context, revision string, before error) error {
 	n.log.Debug("the server ended on initialize, asking once more", "because", before)
 	if err := n.replace(ctx, before); err != nil {
@@ -191,7 +192,8 @@ func (n *negotiator) initializeAgain(ctx context.Context, revision string, befor
 	return after(n.adoptLegacy(ctx, &legacyEra{revision: revision}), before)
 }
 
-// after is the error of a second try. It tells how the first one failed, unless the server ended both.
+// after returns the error of a second attempt. It includes that of the first, unless the server
+// ended both.
 func after(err, before error) error {
 	if err == nil || errors.Is(err, ErrClosed) && errors.Is(before, ErrClosed) {
 		return err
@@ -199,8 +201,8 @@ func after(err, before error) error {
 	return fmt.Errorf("%w (and before that, %v)", err, before)
 }
 
-// replace is redial after a connection that ended with before. The error has both failures, or
-// says what to do if the transport has one connection.
+// replace is redial after a connection that ended with the error before. Its error has both
+// failures, or says what to do if the transport can only connect once.
 func (n *negotiator) replace(ctx context.Context, before error) error {
 	switch err := n.redial(ctx); {
 	case err == nil:
@@ -212,15 +214,15 @@ func (n *negotiator) replace(ctx context.Context, before error) error {
 	}
 }
 
-// hungUpOn reports whether the server ended the connection before the handshake was over, on the
-// only form of the transport. A restart has attempts of its own, and [ErrConnectionLost] for it.
+// hungUpOn reports whether the server ended the connection during the handshake, on a transport
+// without another form. Restart has attempts of its own, and [ErrConnectionLost] for it.
 func (n *negotiator) hungUpOn(ctx context.Context, err error) bool {
 	_, tried := errors.AsType[*olderError](err)
 	return errors.Is(err, ErrClosed) && !tried && n.link.Load().exchange == nil && ctx.Err() == nil
 }
 
-// redial replaces the connection by a new one. It waits for the end of the old
-// one, but not longer than the caller's context.
+// redial replaces the connection by a new one. It waits for the end of the old one, but not
+// beyond the caller's context.
 func (n *negotiator) redial(ctx context.Context) error {
 	old := n.link.Load()
 	gone := make(chan struct{})
@@ -238,13 +240,12 @@ func (n *negotiator) redial(ctx context.Context) error {
 	}
 }
 
-// errSilent marks a probe without an answer in time.
+// errSilent is the error of a probe without an answer in time.
 var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 
-// probe sends server/discover. If the server names other revisions, probe tries
-// one of them, once.
+// probe sends server/discover. If the server names other revisions it tries one of them, once.
 func (n *negotiator) probe(ctx context.Context) error {
-	probe, bounds := within(ctx, idle.Limits{Idle: n.probeTimeout}) // which a server that has us wait is not silent for
+	probe, bounds := within(ctx, idle.Limits{Idle: n.probeTimeout}) // time in which the server makes the client wait is not silence
 	defer bounds.Stop()
 	err := n.adopt(probe, n.current())
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {
@@ -261,7 +262,7 @@ func (n *negotiator) probe(ctx context.Context) error {
 	return n.adopt(probe, n.modern(revision))
 }
 
-// adopt makes e the era of the client and does its handshake.
+// adopt sets the era of the client and does its handshake.
 func (n *negotiator) adopt(ctx context.Context, e era) error {
 	if e != n.current() {
 		n.era.Store(&eraBox{e})
@@ -274,13 +275,13 @@ func (n *negotiator) adopt(ctx context.Context, e era) error {
 	return nil
 }
 
-// adoptLegacy does the legacy handshake, over another transport if the server
-// has only an older one. The error has the failures of both.
+// adoptLegacy does the legacy handshake, over another transport if the server has only an older
+// one. The error has the failures of both.
 func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 	err := n.adopt(ctx, e)
 	t, ok := n.transport.(*HTTP)
 	if err == nil || !ok || n.isReady() || n.current() != e { // the server has answered initialize
-		return err // or has calls under way, which the end of the connection would end
+		return err // or there are calls, which the end of the connection would end
 	}
 	older := t.fallback(err)
 	if older == nil {
@@ -299,7 +300,7 @@ func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 	return nil
 }
 
-// olderError means that a server answers over neither form of a transport.
+// olderError is the error of a server that answers over neither form of a transport.
 type olderError struct {
 	newer error
 	older error
@@ -311,8 +312,8 @@ func (e *olderError) Error() string {
 
 func (e *olderError) Unwrap() []error { return []error{e.newer, e.older} }
 
-// fallback decides on a failed probe. It returns the legacy revision to
-// continue with, and whether that needs a new connection; or the failure.
+// fallback decides what follows a failed probe: the legacy revision to try, and whether that
+// needs a new connection; or the failure.
 func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision string, redial bool, err error) {
 	newest := legacyRevisions[0]
 	if ctx.Err() != nil {
@@ -350,13 +351,12 @@ func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision str
 	case n.link.Load().exchange != nil:
 		return "", false, probeErr // a broken exchange says nothing about the server
 	case n.server.Load() != nil:
-		return "", false, probeErr // it answered when it was asked before
+		return "", false, probeErr // it answered an earlier probe
 	}
 	return newest, true, nil
 }
 
-// spokenBy are the revisions that the client may speak: the forced one, or all
-// of an era.
+// spokenBy returns the revisions that the client may speak: the forced one, or all of an era.
 func (n *negotiator) spokenBy(era []string) []string {
 	if forced := n.protocol.Revision; forced != "" {
 		return []string{forced}
@@ -364,7 +364,7 @@ func (n *negotiator) spokenBy(era []string) []string {
 	return era
 }
 
-// mutual picks our first revision that the server has, too.
+// mutual returns the client's first revision that the server has, too.
 func mutual(ours, theirs []string) (string, bool) {
 	for _, r := range ours {
 		if slices.Contains(theirs, r) {
@@ -388,16 +388,16 @@ func namedRevisions(err error) ([]string, bool) {
 	return named, len(named) > 0
 }
 
-// refusedForNothing reports whether err refuses the revision in use and names it: so does one of
-// several instances while they are updated.
+// refusedForNothing reports whether err refuses the current revision but lists it, as one of
+// several instances may do during an update.
 func (p *peer) refusedForNothing(err error) bool {
 	named, refused := namedRevisions(err)
 	revision := p.current().name()
 	return refused && isModern(revision) && slices.Contains(named, revision)
 }
 
-// supportedBy lists the revisions in the data of an error, for any code:
-// servers use several codes for such data.
+// supportedBy returns the revisions in the data of an error with any code, because servers use
+// several codes for such data.
 func supportedBy(e *mcp.RPCError) []string {
 	var data struct {
 		Supported []string `json:"supported"`
