@@ -13,10 +13,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// List ranges over all pages of a list that [Client] has no method for, such as that
-// of an extension: method asks for a page, and its items stand under key. Each range
-// asks the server again, except for pages that it said still hold; an error is the last
-// pair.
+// List iterates over all pages of a list for which [Client] has no method, for example of an
+// extension: method requests a page, which has its items under key. Each range asks the server
+// again, except for cached pages; an error is the last pair.
 func List[T any](ctx context.Context, c *Client, method, key string, opts ...CallOption) iter.Seq2[*T, error] {
 	return list[T](ctx, c.lists, method, key, opts)
 }
@@ -31,15 +30,15 @@ type lister interface {
 	tolerated(breach string, args ...any)
 }
 
-// list iterates over all pages of a list method whose items stand under key. Pages from the cache
-// wait for the page after them: "If a cursor becomes invalid …, the client SHOULD discard all cached
-// pages and re-fetch from the beginning" (2026-07-28 caching).
+// list iterates over all pages of a list method, which have their items under key. Pages from
+// the cache are held back until the next page is known: "If a cursor becomes invalid …, the
+// client SHOULD discard all cached pages and re-fetch from the beginning" (2026-07-28 caching).
 func list[T any](ctx context.Context, c lister, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var cursor *string
 		var session sessionRef               // of the cursor; zero while all pages came from the cache
-		var kept []*T                        // of pages from the cache
-		seen := map[[sha256.Size]byte]bool{} // the hashes of the cursors, which are large at some servers
+		var kept []*T                        // items of pages from the cache
+		seen := map[[sha256.Size]byte]bool{} // hashes of the cursors, which some servers make large
 		give := func(items []*T) bool {
 			for _, item := range items {
 				if !yield(item, nil) {
@@ -89,8 +88,8 @@ func list[T any](ctx context.Context, c lister, method, key string, opts []CallO
 	}
 }
 
-// ListPage asks for one page of a list: the one at cursor, nil for the first. Tools are
-// left out as by [Client.Tools]. The lists of a [Client] range over all pages.
+// ListPage requests one page of a list: the page at cursor, or the first for nil. It leaves out
+// the same tools as [Client.Tools]. The list methods of [Client] iterate over all pages.
 func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](ctx context.Context, c *Client, cursor *string, opts ...CallOption) (*mcp.Page[T], error) {
 	method, key := listing[T]()
 	session := c.nextSession()
@@ -104,7 +103,7 @@ func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](ctx
 	return p, nil
 }
 
-// listing is the method that lists items of type T, and the key of the items.
+// listing returns the method that lists items of type T, and the key of the items.
 func listing[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate]() (method, key string) {
 	switch any((*T)(nil)).(type) {
 	case *mcp.Tool:
@@ -118,12 +117,10 @@ func listing[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate]() (m
 	}
 }
 
-// onePage asks for the page at cursor, which is of that session, nil for the first.
-// The session becomes that of the page.
-// NextCursor is nil on the last page: "clients MUST NOT treat an empty cursor as
-// the end of results".
-// When the server does not know a cursor any more, the pages that are kept have
-// no use either.
+// onePage requests the page at cursor, which belongs to the session, or the first page for nil.
+// It updates the session to that of the page. NextCursor is nil on the last page: "clients MUST
+// NOT treat an empty cursor as the end of results". If the server no longer knows a cursor,
+// cached pages are useless, too.
 func onePage[T any](ctx context.Context, c lister, method, key string, cursor *string, session *sessionRef, opts []CallOption) (*mcp.Page[T], error) {
 	r := &request{method: method}
 	if cursor != nil {
@@ -144,13 +141,13 @@ func onePage[T any](ctx context.Context, c lister, method, key string, cursor *s
 	return &p.Page, nil
 }
 
-// isLostCursor reports whether err says that the server does not know a cursor any more.
+// isLostCursor reports whether err says that the server no longer knows the cursor.
 func isLostCursor(err error, cursor *string) bool {
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
 	return ok && cursor != nil && rpc.Code == mcp.CodeInvalidParams
 }
 
-// tolerate warns of what a page was read in spite of.
+// tolerate warns about tolerated violations in a page.
 func tolerate[T any](c lister, p *results.Page[T], method string) {
 	if !p.Found {
 		c.tolerated("a list of the server has no items, not even none", "method", method, "want", p.Key)
@@ -172,8 +169,7 @@ func (p *pageReader) readPage(ctx context.Context, r *request, page any, opts []
 	return p.read(ctx, r, page, opts)
 }
 
-// cursorExpired forgets the pages of a list whose cursor the server does not know: they
-// have no use either.
+// cursorExpired removes the cached pages of a list whose cursor the server no longer knows.
 func (p *pageReader) cursorExpired(method string) { p.cache.dropMethods(method) }
 
 func (p *pageReader) maxPages() int { return p.limit }

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// customRequest makes a request from params. It removes members that the era
-// writes, too, so that the message has each of them once.
+// customRequest returns a request with params. It removes members that the era writes, so that
+// the message has each of them once.
 func customRequest(method string, params any) (*request, []CallOption, error) {
 	encoded, err := jsonrpc.EncodeParams(params)
 	r := &request{method: method, params: encoded}
@@ -46,7 +46,7 @@ func customRequest(method string, params any) (*request, []CallOption, error) {
 	return r, opts, nil
 }
 
-// encodeArguments makes the params of a request with a name and arguments.
+// encodeArguments returns the params of a request with a name and arguments.
 func encodeArguments(name string, args any) ([]byte, error) {
 	const names, arguments = `{"name":`, `,"arguments":`
 	raw, isRaw := args.(json.RawMessage)

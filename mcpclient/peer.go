@@ -7,16 +7,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// peer is the server as it is connected at present, and what client and server declare
-// to each other.
+// peer is the server as it is connected now, and what both sides declare.
 type peer struct {
 	link   atomic.Pointer[link]
 	era    atomic.Pointer[eraBox]
 	server atomic.Pointer[mcp.Server] // nil before the first handshake
 	ready  atomic.Bool                // Connect has succeeded
 
-	introduction string // of this client, as JSON
-	offers       offers // what the handlers can do
+	introduction string // name and version of the client, as JSON
+	offers       offers // capabilities of the handlers
 	undeclared   bool   // what the server does not declare counts as declared
 }
 
@@ -27,7 +26,7 @@ func (p *peer) current() era { return p.era.Load().era }
 // isReady reports whether Connect has succeeded.
 func (p *peer) isReady() bool { return p.ready.Load() }
 
-// knownServer is what is known of the server, also before the handshake is done.
+// knownServer returns what is known about the server, also before the handshake is complete.
 func (p *peer) knownServer() mcp.Server {
 	if s := p.server.Load(); s != nil {
 		return *s
@@ -41,8 +40,8 @@ func (p *peer) tolerated(breach string, args ...any) {
 	p.link.Load().warnings.tolerated(breach, args...)
 }
 
-// offered reports whether the server declared a capability of [requirement], or its
-// revision cannot declare it. It is always true with Options.Protocol.AllowUndeclared.
+// offered reports whether the server declared a capability of [requirement], or its revision
+// cannot declare it. It is always true with Options.Protocol.AllowUndeclared.
 func (p *peer) offered(capability string) bool {
 	if p.undeclared {
 		return true
@@ -54,14 +53,14 @@ func (p *peer) offered(capability string) bool {
 	return declares(&p.server.Load().Capabilities, capability)
 }
 
-// taskable returns the reason against calling a tool as a task.
+// taskable returns an error if a tool cannot be called as a task.
 func (p *peer) taskable(tool *mcp.Tool) error {
 	return p.current().taskable(tool, &p.offers, &p.server.Load().Capabilities, p.undeclared)
 }
 
 func (p *peer) rpcError(raw json.RawMessage) error { return rpcError(raw, p.link.Load().texts.scrub) }
 
-// modern is the modern era of a revision.
+// modern returns the modern era with a revision.
 func (p *peer) modern(revision string) era {
 	return newModernEra(revision, p.introduction, &p.offers)
 }

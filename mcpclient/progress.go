@@ -11,13 +11,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxProgress bounds the size of one progress notice for [WithProgress], as
-// many notices may wait.
+// maxProgress bounds a progress notification for [WithProgress] in bytes, because many may
+// wait.
 const maxProgress = 16 << 10
 
-// progressed brings a progress notice to its call, or to the follower of the
-// task that the call became. The token of a call is its id; notices for other
-// tokens are ignored, as the call may have ended.
+// progressed passes a progress notification to its call, or to the follower of the task that
+// the call became. The token of a call is its id. Notifications with other tokens are ignored,
+// as the call may have ended.
 func (in *receiver) progressed(params json.RawMessage) {
 	if len(params) > maxProgress {
 		in.warnings.tolerated("ignored a progress notice that is too large", "bytes", len(params))
@@ -47,7 +47,7 @@ func (in *receiver) progressed(params json.RawMessage) {
 	call.Note(bytes.Clone(params)) // without the rest of the message
 }
 
-// tellProgress decodes a notice for the caller's function.
+// tellProgress decodes a notification for the caller's function.
 func tellProgress(fn func(mcp.Progress), params json.RawMessage) {
 	var p mcp.Progress
 	if fn != nil && json.Unmarshal(params, &p) == nil {
@@ -55,36 +55,35 @@ func tellProgress(fn func(mcp.Progress), params json.RawMessage) {
 	}
 }
 
-// follower receives the progress of a tool call after the call has become a
-// task: its token "remains valid throughout the task's lifetime" (2025-11-25
-// tasks).
+// follower receives the progress of a tool call that has become a task: its token "remains
+// valid throughout the task's lifetime" (2025-11-25 tasks).
 type follower struct {
 	jsonrpc.Call // waits for the end of the task
 	calls        jsonrpc.Calls
 
 	ctx context.Context // of the call
 
-	stop func() // takes f from the followers of a connection; nil before the call is sent
+	stop func() // removes f from the followers of a connection; nil before the call is sent
 }
 
-// newFollower makes a follower for a call with this context. It keeps up to
-// maxNotes notices.
+// newFollower returns a follower for a call with this context. It keeps up to maxNotes
+// notifications.
 func (s *taskStarter) newFollower(ctx context.Context, told bool) *follower {
 	f, maxNotes := &follower{ctx: ctx}, 0
 	if told {
 		maxNotes = s.limits.Notifications
 	}
-	_ = f.calls.Start(&f.Call, maxNotes) // they are not closed
+	_ = f.calls.Start(&f.Call, maxNotes) // these calls are not closed
 	return f
 }
 
-// followers are those of the calls of a connection that became tasks.
+// followers follow the calls of a connection that became tasks.
 type followers struct {
 	mu   sync.Mutex
-	byID map[int64]*follower // by the ids of the calls; nil before the first
+	byID map[int64]*follower // by id of the call; nil before the first
 }
 
-// follow makes f follow the call with this id, and no earlier call.
+// follow makes f follow the call with this id, and no earlier one.
 func (all *followers) follow(f *follower, id int64) {
 	f.leave()
 	all.mu.Lock()
@@ -106,8 +105,7 @@ func (f *follower) leave() {
 	}
 }
 
-// of returns the follower of a call after its response, nil if there is
-// none.
+// of returns the follower of a call after its response, or nil.
 func (all *followers) of(token int64) *follower {
 	all.mu.Lock()
 	defer all.mu.Unlock()

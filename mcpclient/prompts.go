@@ -12,17 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Prompts lists the server's prompts over all pages. Each range asks the server
-// again, except for pages in the cache (see [Limits.Cache]); an error is the
-// last pair.
+// Prompts iterates over all pages of the server's prompts. Each range asks the server again,
+// except for cached pages (see [Limits.Cache]); an error is the last pair.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Prompt, error] {
 	return list[mcp.Prompt](ctx, c.lists, "prompts/list", "prompts", opts)
 }
 
-// GetPrompt fills in the prompt called name. args is a map[string]string, or a
-// value that encoding/json turns into an object, such as a struct. Arguments of
-// prompts are strings: its numbers and booleans become strings, and its nulls
-// are left out. args may be nil.
+// GetPrompt requests a prompt by name. args is a map[string]string, or a value that
+// encoding/json encodes as an object, such as a struct. Arguments of prompts are strings:
+// numbers and booleans become strings, and nulls are left out. args may be nil.
 func (c *Client) GetPrompt(ctx context.Context, name string, args any, opts ...CallOption) (*mcp.GetPromptResult, error) {
 	arguments, err := promptArguments(args)
 	if err != nil {
@@ -40,7 +38,7 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args any, opts ...C
 	return result, nil
 }
 
-// promptArguments makes an object of strings.
+// promptArguments converts arguments to strings.
 func promptArguments(args any) (any, error) {
 	if texts, ok := args.(map[string]string); ok {
 		if texts == nil {

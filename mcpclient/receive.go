@@ -16,7 +16,7 @@ import (
 // maxBatch bounds the messages of one batch.
 const maxBatch = 1000
 
-// receiver takes apart what a connection brings, and brings it to where it belongs.
+// receiver decodes the messages of a connection, and dispatches them.
 type receiver struct {
 	calls      *jsonrpc.Calls
 	client     linkClient
@@ -27,8 +27,8 @@ type receiver struct {
 	dispatcher *dispatcher
 }
 
-// receive takes one message apart and brings it to where it belongs. It reports
-// whether the call in whose response it came has that.
+// receive decodes one message and dispatches it. It reports whether it was the response to the
+// call in whose exchange it came.
 func (in *receiver) receive(data []byte, from source) (satisfied bool) {
 	m, err := jsonrpc.Parse(data)
 	switch {
@@ -51,12 +51,12 @@ func (in *receiver) receive(data []byte, from source) (satisfied bool) {
 	return false
 }
 
-// errEcho marks a handshake whose request came back.
+// errEcho is the error of a handshake whose request came back.
 var errEcho = errors.New("the request came back unchanged: the program echoes its input and is not an MCP server (ssh -t allocates a terminal: drop -t)")
 
-// echoed reports whether a request is, word for word, that of a handshake which
-// awaits its answer. Whatever else a server asks under the same id is its own. Only a
-// request that is no longer than the message is encoded to be compared.
+// echoed reports whether a request is identical to that of a handshake which awaits its answer.
+// Other requests of a server with the same id are its own. The handshake's request is only
+// encoded for comparison if it cannot be longer than the message.
 func (in *receiver) echoed(m jsonrpc.Message, data []byte) (id int64, ok bool) {
 	if m.Method != "initialize" && m.Method != "server/discover" {
 		return 0, false
@@ -71,7 +71,7 @@ func (in *receiver) echoed(m jsonrpc.Message, data []byte) (id int64, ok bool) {
 		return 0, false
 	}
 	sent := in.client.current().encode(nil, id, r, &callOptions{})
-	sent = bytes.TrimRight(sent, "}") // behind which middleware may have put _meta
+	sent = bytes.TrimRight(sent, "}") // middleware may have appended _meta
 	return id, bytes.HasPrefix(bytes.TrimSpace(data), sent)
 }
 
@@ -90,10 +90,10 @@ func (in *receiver) receiveBatch(data []byte, from source) (satisfied bool) {
 	return satisfied
 }
 
-// respond brings a response to its call.
+// respond passes a response to its call.
 func (in *receiver) respond(m jsonrpc.Message, from source) bool {
 	if !m.HasID() {
-		if from.call != nil { // an error without id belongs to the exchange it came in
+		if from.call != nil { // an error without id belongs to the exchange in which it came
 			return in.calls.Resolve(from.call.ID, m.Response())
 		}
 		in.warnings.tolerated("error of the server that belongs to no request", "error", in.texts.quote(m.Error))
@@ -113,8 +113,7 @@ func (in *receiver) respond(m jsonrpc.Message, from source) bool {
 	return true
 }
 
-// notified brings a notification to the call or the subscription that it speaks
-// of, and to the observer.
+// notified passes a notification to its call or subscription, and to the observer.
 func (in *receiver) notified(m jsonrpc.Message, from source) {
 	switch m.Method {
 	case "notifications/progress":
@@ -132,8 +131,8 @@ func (in *receiver) notified(m jsonrpc.Message, from source) {
 	in.client.noticed(n)
 }
 
-// rpcError reads the error of a response, without what scrub takes out. The URLs
-// that a person is to visit stay whole: some name the session.
+// rpcError decodes the error of a response and removes secrets with scrub. URLs for a person to
+// visit stay unchanged, because some contain the session.
 func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	e := new(mcp.RPCError)
 	if err := json.Unmarshal(raw, e); err != nil {

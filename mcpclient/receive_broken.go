@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// garbled looks for messages in malformed text, and fails the call that the
-// rest was meant for. Text in the response to a call belongs to that call.
+// garbled looks for messages in malformed text, and fails the call to which the rest belongs.
+// Text in the response to a call belongs to that call.
 func (in *receiver) garbled(data []byte, err error, from source) (satisfied bool) {
 	err = fmt.Errorf("%w: message of the server: %w: %s", mcp.ErrInvalidResult, redact.Error(in.texts.cut(err.Error()), err), in.texts.quote(data))
 	if from.call != nil {
@@ -33,10 +33,9 @@ func (in *receiver) garbled(data []byte, err error, from source) (satisfied bool
 	return false
 }
 
-// unreadable fails the call that a message was meant for. If a message over a
-// bound does not tell its call, it is the only waiting call, unless that is a
-// probe of the server's era. Other messages are only logged, as some servers
-// print texts.
+// unreadable fails the call to which a message belongs. If a message that is too large does not
+// name its call, it belongs to the only waiting call, unless that is a probe of the server's
+// era. Other messages are only logged, as some servers print text.
 func (in *receiver) unreadable(bad *transport.MessageError) {
 	in.warnings.tolerated("unreadable message from the server", "error", in.texts.scrub(bad.Err.Error()))
 	large := errors.Is(bad.Err, transport.ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
@@ -51,8 +50,8 @@ func (in *receiver) unreadable(bad *transport.MessageError) {
 	}
 }
 
-// meant is the call that a broken message answers, by its id. cut means that
-// the end is missing. told is false if the message does not tell its call.
+// meant returns the call that a broken message answers, by its id. cut means that the end is
+// missing. told is false if the message does not name its call.
 func (in *receiver) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool) {
 	asks, answers, protocol, several := false, false, cut, false
 	jsonrpc.BrokenMembers(text, func(key, value []byte) {
@@ -79,8 +78,8 @@ func (in *receiver) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool)
 	return call, told || asks
 }
 
-// onlyCall is the only waiting call, without subscriptions; nil if there is
-// none or several.
+// onlyCall returns the only waiting call, ignoring subscriptions; nil if there is none or more
+// than one.
 func (in *receiver) onlyCall() (only *jsonrpc.Call) {
 	for _, call := range in.calls.Pending() {
 		switch {

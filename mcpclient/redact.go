@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
-// redactor takes the secrets of a connection out of texts.
+// redactor removes the secrets of a connection from text.
 type redactor struct{ conn Conn }
 
 // scrub removes the connection's secrets from a server's text.
@@ -18,20 +18,20 @@ func (r *redactor) scrub(text string) string {
 	return text
 }
 
-// cut limits a server's text to 1 KiB, without secrets.
+// cut shortens a server's text to 1 KiB, without secrets.
 func (r *redactor) cut(text string) string {
 	return excerpt.Cut(r.scrub(text[:min(len(text), redact.Max)]))
 }
 
-// quote shows bytes of the server without secrets.
+// quote quotes bytes of the server without secrets.
 func (r *redactor) quote(b []byte) string {
 	return excerpt.Quote([]byte(r.cut(string(b[:min(len(b), redact.Max)]))))
 }
 
-// quote is the quote function of the connection.
+// quote is the quote function of the current connection.
 func (p *peer) quote(b []byte) string { return p.link.Load().texts.quote(b) }
 
-// quoteJSON is quote for a JSON value: a string is shown as what it says.
+// quoteJSON is quote for a JSON value. It shows the content of a string.
 func (p *peer) quoteJSON(raw []byte) string {
 	if text, ok := jsonrpc.String(raw); ok {
 		raw = []byte(text)
@@ -39,7 +39,7 @@ func (p *peer) quoteJSON(raw []byte) string {
 	return p.quote(raw)
 }
 
-// scrubbed is err with a text without secrets.
+// scrubbed returns err with a text without secrets.
 func (p *peer) scrubbed(err error) error {
 	l := p.link.Load()
 	if err == nil || l == nil {

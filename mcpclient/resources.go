@@ -9,19 +9,19 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Resources lists the server's resources over all pages. Each range asks the
-// server again, except for pages in the cache (see [Limits.Cache]); an error is
-// the last pair.
+// Resources iterates over all pages of the server's resources. Each range asks the server
+// again, except for cached pages (see [Limits.Cache]); an error is the last pair.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
 	return list[mcp.Resource](ctx, c.lists, "resources/list", "resources", opts)
 }
 
-// ResourceTemplates lists the server's resource templates over all pages.
+// ResourceTemplates iterates over all pages of the server's resource templates, as
+// [Client.Resources] does.
 func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.ResourceTemplate, error] {
 	return list[mcp.ResourceTemplate](ctx, c.lists, "resources/templates/list", "resourceTemplates", opts)
 }
 
-// ReadResource reads the resource at uri. The resource need not be listed.
+// ReadResource reads the resource at uri, which need not be listed.
 func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
 	params, err := jsonrpc.EncodeParams(struct {
 		URI string `json:"uri"`

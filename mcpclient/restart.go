@@ -13,50 +13,47 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Restart makes a client continue when its connection ends by itself, as it does when
-// the process of a [Command] dies: the transport is dialed again, after a wait
-// that grows. It is for transports with one connection that can be dialed more
-// than once, which [Command] and [HTTP] with SSE are; other [HTTP] has nothing that could end,
-// and [IO] and [Pipe] cannot be dialed again. The zero value is valid.
+// Restart makes a client continue when its connection ends by itself, for example because the
+// process of a [Command] died: the transport is dialed again, after a growing wait. It is for
+// transports with one connection that can be dialed repeatedly: [Command], and [HTTP] with SSE.
+// Other [HTTP] has no connection that could end, and [IO] and [Pipe] can be dialed only once. The
+// zero value is valid.
 //
-// Calls under way end at once with [ErrConnectionLost] and the reason. Those that
-// do the same when they are made twice (lists, reads, [Client.Ping], …) are made
-// once more on the next connection; a tool call only if nothing of it was written. Later calls wait for
-// that connection for as long as their contexts allow. It is spoken to as the one
-// before, unless the server refuses that: then the handshake starts again. The
-// log level and the resources that are watched are told again, what was cached is
-// forgotten, and subscriptions get [mcp.Stale].
+// Current calls end at once with [ErrConnectionLost] and the reason. Those that can safely be
+// repeated (lists, reads, [Client.Ping], …) are made once more on the next connection; a tool call
+// only if nothing of it was written. Later calls wait for that connection as long as their contexts
+// allow. It starts with the revision of the previous one, and with a full handshake only if the
+// server refuses that. The log level and watched resources are restored, the cache is cleared, and
+// subscriptions get [mcp.Stale].
 //
-// When all attempts are used up the client has ended: [Client.Err] says why. The
-// first connection is not tried again: Connect fails.
+// When all attempts have failed the client ends, and [Client.Err] has the reason. The first
+// connection is not retried: Connect fails.
 type Restart struct {
-	// Attempts bounds the attempts in a row. One counts until a connection has
-	// held for a minute, also when it succeeds: a server that dies after each start
-	// is given up. Default 5, at most 1,000.
+	// Attempts bounds the consecutive attempts. An attempt counts until a connection has lasted
+	// for a minute, even if it succeeded, so that a server that dies after each start is given
+	// up. Default 5, at most 1,000.
 	Attempts int
 
-	// First and Longest are the waits before the first attempt and before all of
-	// them: the wait doubles from attempt to attempt. Up to half of a wait is left to
-	// chance, so that clients that lost a server together do not come back together.
+	// First is the wait before the first attempt; it doubles up to Longest. Up to half of a
+	// wait is random, so that clients that lost a server together do not return together.
 	// Default 500 ms and 30 s, at most 1 h.
 	First, Longest time.Duration
 
-	// Notify is told before the wait for each attempt, with the reason for it, and after the
-	// success of an attempt, with nil. The attempts in a row count from 1. It runs in turn with
-	// Options.OnNotification and on the same goroutine. What it is told waits with the
-	// notifications: if more than Options.Limits.Notifications wait, as an observer is
-	// slow, the oldest is dropped; Close drops those that wait. Default nil:
-	// Options.Logger is told instead.
+	// Notify is called before the wait for each attempt with the reason, and after a successful
+	// attempt with nil. Consecutive attempts count from 1. It is called in turn with
+	// Options.OnNotification, on the same goroutine. Its calls wait with the notifications: if
+	// more than Options.Limits.Notifications wait the oldest is dropped, and Close drops all.
+	// Default nil: Options.Logger logs restarts.
 	Notify func(attempt int, err error)
 }
 
-// restartTimeout bounds one attempt, the handshake included.
+// restartTimeout bounds one attempt, including the handshake.
 const restartTimeout = time.Minute
 
-// restartReset is how long a connection must hold for the attempts before it to be forgotten.
+// restartReset is how long a connection must last for earlier attempts to be forgotten.
 const restartReset = time.Minute
 
-// errOtherEra ends the subscriptions of a server that is not what it was.
+// errOtherEra ends the subscriptions of a server that has changed its era.
 var errOtherEra = fmt.Errorf("%w: it came back speaking another era of the protocol: subscribe again", ErrSubscriptionEnded)
 
 func (r *Restart) withDefaults() *Restart {
@@ -70,37 +67,37 @@ func (r *Restart) withDefaults() *Restart {
 	return &out
 }
 
-// unsentError is why a request was not even begun to be sent.
+// unsentError is the error of a request that was not sent, not even in part.
 type unsentError struct{ error }
 
 func (e *unsentError) Unwrap() error { return e.error }
 
-// restarts replace a connection that ended. One is used by Connect, and
-// then by the renewal that is under way.
+// restarts replaces connections that have ended. Connect uses it first, then one renewal at a
+// time.
 type restarts struct {
 	Restart  // with defaults
 	renewals *renewal.Group
 	log      *slog.Logger
 	held     func() restartable              // the connection in use
-	reopen   func(ctx context.Context) error // makes another
+	reopen   func(ctx context.Context) error // opens another
 	giveUp   func(err error)                 // ends the client
 	scrub    func(err error) error
 	queue    func(tell func()) // for Notify
 
 	up     time.Time // when the last connection was ready
-	failed int       // attempts in a row
+	failed int       // consecutive attempts
 }
 
 // restartable is a connection that may end by itself.
 type restartable interface {
-	over() <-chan struct{} // closed when it has
-	dead() error           // why
+	over() <-chan struct{} // closed when it has ended
+	dead() error           // why it has ended
 	failCalls(err error)
 	end() error
 }
 
-// begin begins a restart, unless one is under way, and returns the error that the calls
-// on l then end with. It is nil if none is wanted.
+// begin begins a restart, unless one is in progress, and returns the error with which calls on
+// l end. It is nil if restarts are not wanted.
 func (s *restarts) begin(l restartable, err error) error {
 	if s == nil {
 		return nil
@@ -108,11 +105,11 @@ func (s *restarts) begin(l restartable, err error) error {
 	lost := fmt.Errorf("%w: %w", ErrConnectionLost, err)
 	if !s.renewals.Start(func(ctx context.Context) error {
 		select {
-		case <-l.over(): // before that it may bring answers
+		case <-l.over(): // before that it may deliver answers
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		l.failCalls(lost) // before that is done as for a connection that we end
+		l.failCalls(lost) // before that it ends as if the client closed it
 		return s.restart(ctx)
 	}) {
 		return nil
@@ -120,7 +117,7 @@ func (s *restarts) begin(l restartable, err error) error {
 	return lost
 }
 
-// restart replaces a connection that ended.
+// restart replaces a connection that has ended.
 func (s *restarts) restart(ctx context.Context) error {
 	old := s.held()
 	reason := old.dead()
@@ -129,7 +126,7 @@ func (s *restarts) restart(ctx context.Context) error {
 		s.failed = 0
 	}
 	policy := backoff.Policy{First: s.First, Max: s.Longest}
-	lost := reason // what the loop begins with
+	lost := reason // the reason for the first attempt
 	err := backoff.Loop(ctx, policy, func() error {
 		if err := lost; err != nil {
 			lost = nil
@@ -168,7 +165,7 @@ func (s *restarts) exhausted(reason, last error) error {
 	return err
 }
 
-// tell tells Notify, or else the log, that an attempt comes after a wait, or has succeeded.
+// tell reports to Notify, or to the log, that an attempt follows after a wait or has succeeded.
 func (s *restarts) tell(wait time.Duration, because error) {
 	switch notify, attempt := s.Notify, s.failed; {
 	case notify != nil:

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// maxRetryWait is the longest wait that a server can ask for before a resend.
-// If it asks for more, the request fails at once.
+// maxRetryWait is the longest wait that a server may request. If it asks for more, the request
+// fails at once.
 const maxRetryWait = 30 * time.Second
 
 // resender resends requests at once, after a lost session or connection.
@@ -22,8 +22,8 @@ type resender interface {
 	// settle waits while a new session or connection begins.
 	settle(ctx context.Context) error
 
-	// resend decides on a request that failed with err after so many immediate
-	// resends. It returns whether to resend it, or the error of the call.
+	// resend decides about a request that failed with err after so many immediate resends:
+	// whether to resend it, or the error of the call.
 	resend(ctx context.Context, r *request, err error, resends int) (bool, error)
 }
 
@@ -39,14 +39,13 @@ func (noSessions) resend(_ context.Context, _ *request, err error, _ int) (bool,
 // retries is the policy for resends after temporary failures.
 type retries struct {
 	max   int
-	safe  func(method string, err error) bool // the request may be repeated
+	safe  func(method string, err error) bool // reports whether the request may be repeated
 	sleep func(ctx context.Context, d time.Duration) error
 	log   *slog.Logger
 }
 
-// withRetry resends a request if that is safe: if the server had forgotten the
-// session, and up to Options.Limits.Retries times after a temporary status or a
-// lost answer.
+// withRetry resends a request if that is safe: if the server had forgotten the session, and up
+// to Options.Limits.Retries times after a temporary status or a lost answer.
 func withRetry(next sender, p retries, sessions resender) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
 		policy := backoff.Policy{Max: maxRetryWait, Sleep: p.sleep}
@@ -60,7 +59,7 @@ func withRetry(next sender, p retries, sessions resender) sender {
 			again, err := sessions.resend(ctx, r, f.Err, resends)
 			if again {
 				resends++
-				f.Count, f.Wait = f.Count-1, -1 // it does not count as a retry
+				f.Count, f.Wait = f.Count-1, -1 // not counted as a retry
 				return nil
 			}
 			f.Err = err
@@ -87,8 +86,8 @@ func (p *retries) again(ctx context.Context, r *request, f *backoff.Failure) err
 	return nil
 }
 
-// passing is the wait after a temporary failure; failed counts the failures
-// before it. It is false for a permanent failure, or a too long wait.
+// passing returns the wait after a temporary failure. failed is the number of earlier failures.
+// It returns false for a permanent failure or too long a wait.
 func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok bool) {
 	wait = backoff.Policy{Max: maxRetryWait}.Delay(failed)
 	later := wait
@@ -109,7 +108,7 @@ func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok
 	return later, ok && wait <= maxRetryWait
 }
 
-// lost reports whether an answer over HTTP was lost, or never began.
+// lost reports whether an answer over HTTP was lost or never began.
 func lost(err error) bool {
 	_, broken := errors.AsType[*transport.BrokenError](err)
 	return broken

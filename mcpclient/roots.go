@@ -19,7 +19,7 @@ func checkRoot(r mcp.Root) error {
 
 const rootsMethod = "roots/list"
 
-// keepRoots keeps a copy of the roots; the copy is never nil.
+// keepRoots stores a copy of the roots, which is never nil.
 func (a *answerer) keepRoots(roots []mcp.Root) {
 	kept := append([]mcp.Root{}, roots...)
 	a.roots.Store(&kept)

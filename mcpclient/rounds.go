@@ -15,10 +15,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// WithManualInput makes a call return an [*mcp.InputRequired] as its error if a
-// modern server needs input, instead of asking the handlers of [Options]. The
-// server may still ask only for capabilities of the installed handlers. A
-// legacy server asks while the call runs, so the option has no effect there.
+// WithManualInput makes a call return an [*mcp.InputRequired] as its error if a modern server
+// needs input, instead of calling the handlers of [Options]. The server may still ask only for
+// capabilities of the installed handlers. It has no effect with a legacy server, which asks
+// during the call.
 func WithManualInput() CallOption {
 	return func(o *callOptions) { o.manual = true }
 }
@@ -32,8 +32,7 @@ type questioner interface {
 	sleep(ctx context.Context, d time.Duration) error
 }
 
-// withRounds repeats a request until the server has all its input, in at most
-// limit rounds.
+// withRounds repeats a request until the server has all its input, in at most limit rounds.
 func withRounds(next sender, limit int, c questioner) sender {
 	quote := c.quote
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
@@ -58,10 +57,10 @@ func withRounds(next sender, limit int, c questioner) sender {
 	}
 }
 
-// inputRound is a server's demand for input.
+// inputRound is a server's request for input.
 type inputRound struct {
-	questions json.RawMessage // an object; nil for none
-	state     json.RawMessage // given back unchanged; nil for none
+	questions json.RawMessage // an object, or nil
+	state     json.RawMessage // returned unchanged, or nil
 }
 
 // inputRounds are the rounds of one call.
@@ -75,9 +74,9 @@ type inputRounds struct {
 	since  time.Time
 }
 
-// next answers the questions of a round and returns the request with the
-// answers. The state is echoed unchanged: "clients MUST NOT inspect, parse,
-// modify, or make any assumptions about" it.
+// next answers the questions of a round and returns the request with the answers. The state is
+// returned unchanged: "clients MUST NOT inspect, parse, modify, or make any assumptions about"
+// it.
 func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (*request, error) {
 	if round.questions != nil {
 		s.asked++
@@ -119,13 +118,13 @@ func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (
 	return &next, nil
 }
 
-// required is the round for the caller to answer.
+// required returns the round for the caller to answer.
 func (s *inputRounds) required(r *request, round *inputRound, asked map[string]mcp.InputRequest, answers map[string]json.RawMessage) *mcp.InputRequired {
 	return &mcp.InputRequired{Method: r.method, Params: r.params, Requests: asked, Answers: answers, State: bytes.Clone(round.state), Rounds: s.asked}
 }
 
-// If a server asks nothing, for example because it is busy, the request is
-// repeated after a doubling wait.
+// If a server asks nothing, for example because it is busy, the request is deferred: it is
+// repeated after a wait that doubles.
 const (
 	againDelay    = 250 * time.Millisecond
 	maxAgainDelay = 8 * time.Second
@@ -147,7 +146,7 @@ func (s *inputRounds) delay(ctx context.Context) error {
 
 func (g *gatherer) sleep(ctx context.Context, d time.Duration) error { return g.life.Sleep(ctx, d) }
 
-// questions reads inputRequests, nil for none. It checks their number first.
+// questions decodes inputRequests, nil for none. It checks their number first.
 func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
 	if raw == nil {
 		return nil, nil
@@ -165,14 +164,14 @@ func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[strin
 	return asked, nil
 }
 
-// Continue continues a call that needed input; T is the result of the call.
-// answers has one answer for each key of round.Requests that is not in round.Answers: an
-// [*mcp.ElicitResult], a [*mcp.CreateMessageResult], or any value that marshals
-// to the result. The answer to a form is completed and checked like the answer
-// of an [mcp.ElicitationHandler].
+// Continue continues a call that needed input. T is the result of the call. answers has an
+// answer for each key of round.Requests that is not in round.Answers: an [*mcp.ElicitResult], a
+// [*mcp.CreateMessageResult], or any value that marshals to the result. The answer to a form is
+// completed and checked like that of an [mcp.ElicitationHandler].
 //
-// Further questions go to the handlers, or come as another [*mcp.InputRequired] if
-// the call is continued [WithManualInput], too. A round is continued once.
+// Further questions go to the handlers or, with [WithManualInput], are returned as another
+// [*mcp.InputRequired]. Continue a round only once: nothing else prevents the server from
+// running the call twice.
 func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResult](ctx context.Context, c *Client, round *mcp.InputRequired, answers map[string]any, opts ...CallOption) (*T, error) {
 	result := new(T)
 	method, what := "resources/read", "resource"
@@ -197,9 +196,9 @@ func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResul
 	return result, nil
 }
 
-// AnswerInput has the handlers of [Options] answer one question of a round, as in a call. The
-// answer is for [Continue]. The error of a handler that leaves the question to a person, once
-// more, matches [mcp.ErrAnswerLater].
+// AnswerInput lets the handlers of [Options] answer one question of a round, as during a call.
+// The answer is for [Continue]. The error of a handler that leaves the question to a person
+// matches [mcp.ErrAnswerLater].
 func AnswerInput(ctx context.Context, c *Client, round *mcp.InputRequired, key string) (json.RawMessage, error) {
 	if round == nil {
 		return nil, errors.New("answer question: no round (nil)")
@@ -223,7 +222,7 @@ func AnswerInput(ctx context.Context, c *Client, round *mcp.InputRequired, key s
 	return answers[key], nil
 }
 
-// continued makes the request that continues a round with the answers.
+// continued returns the request that continues a round with the answers.
 func continued(r *mcp.InputRequired, method string, answers map[string]any, opts []CallOption) (*request, []CallOption, error) {
 	if r == nil {
 		return nil, nil, errors.New("no round (nil)")
@@ -258,8 +257,7 @@ func continued(r *mcp.InputRequired, method string, answers map[string]any, opts
 	return next, append(meta, opts...), nil
 }
 
-// answersTo makes the answers to a round: an answer to each question, given or by a
-// handler before.
+// answersTo returns the answers to all questions of a round, given ones and those of handlers.
 func answersTo(r *mcp.InputRequired, answers map[string]any) (map[string]json.RawMessage, error) {
 	for key := range answers {
 		if _, ok := r.Requests[key]; !ok {

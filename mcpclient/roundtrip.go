@@ -17,17 +17,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// inFlight is a request that awaits its response, and the value of its call.
+// inFlight is a request that awaits its response.
 type inFlight struct {
 	jsonrpc.Call
-	ctx      context.Context // the caller's, and of what goes over HTTP
-	stop     func()          // ends what goes over HTTP; nil if the server cannot ask in between
+	ctx      context.Context // the caller's, and that of exchanges over HTTP
+	stop     func()          // ends exchanges over HTTP; nil if the server cannot ask in between
 	request  *request
 	sent     *wire.Message // over HTTP
 	answered bool          // by the exchange over HTTP
-	asked    atomic.Bool   // the server asked something in between
+	asked    atomic.Bool   // the server has sent a request in between
 
-	listening *listening // of subscriptions/listen only
+	listening *listening // only of subscriptions/listen
 }
 
 // roundTripper sends requests over the connection in use.
@@ -36,11 +36,10 @@ type roundTripper struct {
 	life       *lifecycle.Lifecycle
 	standalone *standaloneStream
 
-	calls atomic.Int64 // the id of the last call
+	calls atomic.Int64 // id of the last call
 }
 
-// roundTrip sends a request once and returns what its response says: the last stage
-// of a pipeline.
+// roundTrip sends a request once and returns its response. It is the last stage of a pipeline.
 func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions) (response, error) {
 	if ctx.Err() != nil {
 		return response{}, ended(ctx)
@@ -84,14 +83,14 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	return response{result: answer.Result, session: flight.session(l)}, nil
 }
 
-// number gives a request the id of a call of its own, unless it has one.
+// number gives a request the id of a call, unless it has one.
 func (w *roundTripper) number(r *request) {
 	if r.call.ID == 0 {
 		r.call.ID = w.calls.Add(1)
 	}
 }
 
-// start enters a request among those that await their responses.
+// start registers a request as awaiting its response.
 func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight, error) {
 	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
 	if l.exchange != nil {
@@ -115,7 +114,7 @@ func (l *link) start(ctx context.Context, r *request, o *callOptions) (*inFlight
 	return flight, err
 }
 
-// fail ends a call whose answer cannot come any more, also while its response is read.
+// fail ends a call whose answer can no longer arrive, even while its response is being read.
 func (l *link) fail(call *jsonrpc.Call, err error) {
 	l.calls.Fail(call.ID, err)
 	if stop := call.Value.(*inFlight).stop; stop != nil {
@@ -123,17 +122,17 @@ func (l *link) fail(call *jsonrpc.Call, err error) {
 	}
 }
 
-// bodies are buffers for messages, which a connection does not keep.
+// bodies are buffers for messages, which connections do not keep.
 var bodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// keptBody bounds a buffer that is kept for the next message, in bytes.
+// keptBody bounds a buffer that is reused, in bytes.
 const keptBody = 16 << 10
 
-// exchange passes a request to the connection and waits for the response. sent says
-// that the server may have got it. Over HTTP progress may come on the standalone
-// stream while the exchange says nothing: a caller who asked for it waits for both.
+// exchange passes a request to the connection and waits for the response. sent means that the
+// server may have received it. Over HTTP, progress may arrive on the standalone stream while
+// the exchange is silent: a caller that asked for progress waits for both.
 func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inFlight, o *callOptions) (sent bool, _ jsonrpc.Response, err error) {
-	var number int64 // by which the connection knows the message
+	var number int64 // the connection's number of the message
 	if l.exchange == nil {
 		body := bodies.Get().(*[]byte)
 		*body = e.encode((*body)[:0], flight.ID, flight.request, o)
@@ -178,7 +177,7 @@ func (w *roundTripper) exchange(ctx context.Context, l *link, e era, flight *inF
 	return true, answer, err
 }
 
-// message makes what goes over HTTP of a request.
+// message returns a request as it is sent over HTTP.
 func (l *link) message(e era, flight *inFlight, o *callOptions) *wire.Message {
 	m, r := flight.sent, flight.request
 	m.Body = e.encode(make([]byte, 0, e.room(r)), flight.ID, r, o)
@@ -193,19 +192,19 @@ func (l *link) message(e era, flight *inFlight, o *callOptions) *wire.Message {
 	return m
 }
 
-// strayTime bounds the wait for an answer that a server sends over its standalone stream,
-// against the protocol: it may come shortly after the end of the exchange.
+// strayTime bounds the wait for an answer that a server sends over its standalone stream, in
+// violation of the protocol. It may come shortly after the end of the exchange.
 const strayTime = 100 * time.Millisecond
 
-// posted ends a call whose exchange over HTTP has ended. wait waits for an answer that
-// comes another way.
+// posted ends a call whose exchange over HTTP has ended. wait waits for an answer that arrives
+// in another way.
 func (w *roundTripper) posted(l *link, flight *inFlight, err error, wait func(late context.Context)) {
 	switch {
 	case flight.answered:
 		return
 	case w.life.IsClosed():
 		err = ErrClosed
-	case errors.Is(err, wire.ErrSessionOver): // only a cursor is of a certain session
+	case errors.Is(err, wire.ErrSessionOver): // only a cursor belongs to a certain session
 		err = errLostCursor
 	case err == nil:
 		err = fmt.Errorf("%w: the response ended without an answer to the request", mcp.ErrInvalidResult)
@@ -218,9 +217,9 @@ func (w *roundTripper) posted(l *link, flight *inFlight, err error, wait func(la
 	l.calls.Fail(flight.ID, err)
 }
 
-// unsent is what comes of a request that a connection did not take.
+// unsent handles a request that a connection did not accept.
 func (w *roundTripper) unsent(l *link, flight *inFlight, err error) (sent bool, _ jsonrpc.Response, _ error) {
-	answer, callErr, ok := flight.Response() // it says more
+	answer, callErr, ok := flight.Response() // it has more details
 	if refused := l.client.refused(l); refused != nil && (!ok || callErr != nil) {
 		return false, answer, &unsentError{cmp.Or(callErr, refused)}
 	}

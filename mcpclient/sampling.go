@@ -51,9 +51,9 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 	return jsonrpc.Marshal(result)
 }
 
-// singleBlock returns the result for servers that read one block: text, an image
-// or, if they know it, audio. Several blocks of text are joined. The given
-// result is not changed; one that does not fit into such a block is an error.
+// singleBlock returns the result for servers that read a single block: text, an image or, if
+// audio is set, audio. It joins blocks of text. It does not modify r; a result that does not
+// fit into such a block is an error.
 func singleBlock(r *mcp.CreateMessageResult, audio bool) (*mcp.CreateMessageResult, error) {
 	switch len(r.Content) {
 	case 0:

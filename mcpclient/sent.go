@@ -9,10 +9,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Unsent reports whether err, of a call, shows that the server has not taken the call:
-// the connection had ended before, or wrote nothing of it, the server could not be reached, does not offer the
-// feature, or refused the request for its sender (HTTP status 401, 403 or 429, or an
-// [*mcp.SignInError]). Then the call has had no effect, and may be made again.
+// Unsent reports whether err, the error of a call, proves that the server has not accepted it:
+// the connection had ended before or wrote nothing of it, the server could not be reached,
+// lacks the feature, or refused the sender (HTTP status 401, 403 or 429, or an
+// [*mcp.SignInError]). Then the call had no effect and may be made again.
 func Unsent(err error) bool {
 	if _, begun := errors.AsType[*begunError](err); begun {
 		return false
@@ -21,7 +21,7 @@ func Unsent(err error) bool {
 		return true
 	}
 	if broken, ok := errors.AsType[*transport.BrokenError](err); ok && broken.Begun {
-		return false // whatever refused to resume the response
+		return false // the server may only have refused to resume the response
 	}
 	if _, missing := errors.AsType[*CapabilityError](err); missing {
 		return true
@@ -39,12 +39,13 @@ func Unsent(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// begunError is why a later request of a call failed. The server has taken the first.
+// begunError is the error of a later request of a call whose first request the server has
+// accepted.
 type begunError struct{ error }
 
 func (e *begunError) Unwrap() error { return e.error }
 
-// begun marks an error of a call whose first request the server has taken.
+// begun marks an error of a call whose first request the server has accepted.
 func begun(err error) error {
 	if err == nil {
 		return nil

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	answerTimeout = 30 * time.Second // bounds the sending of a handler's answer
+	answerTimeout = 30 * time.Second // bounds the sending of an answer
 	maxServerID   = 1 << 10          // bytes of the id of a server's request
 )
 
-// dispatcher has the requests of a server answered.
+// dispatcher lets handlers answer the requests of a server.
 type dispatcher struct {
 	link     *link
 	calls    *jsonrpc.Calls
@@ -35,11 +35,10 @@ type dispatcher struct {
 	retries int             // of an answer
 
 	mu      sync.Mutex
-	serving map[serverRequestID]*serverRequest // that are being answered; nil before the first
+	serving map[serverRequestID]*serverRequest // requests that are being answered; nil before the first
 }
 
-// serve answers a server's request: at once where no handler is needed, or else on a
-// goroutine of its own.
+// serve answers a server's request, on a goroutine of its own if that needs a handler.
 func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 	known := d.client.current().answers()
 	switch {
@@ -62,13 +61,13 @@ func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 	}
 }
 
-// refuse answers a server's request with an error that no handler gave.
+// refuse answers a server's request with an error that did not come from a handler.
 func (d *dispatcher) refuse(m jsonrpc.Message, from source, err error) {
 	d.link.postAsync(asyncPost{session: from.session, what: "refusal of " + d.texts.cut(m.Method), body: responseTo(m.ID, nil, err)})
 }
 
-// handled has a handler answer a server's request, unless too many run or one
-// answers a request with that id.
+// handled lets a handler answer a server's request, unless too many are running or one answers
+// a request with the same id.
 func (d *dispatcher) handled(m jsonrpc.Message, from source) {
 	if !d.slots.TryAcquire() {
 		d.refuse(m, from, refuse(mcp.CodeInternalError, "busy: %d requests are being answered already", cap(d.slots)))
@@ -88,7 +87,7 @@ func (d *dispatcher) handled(m jsonrpc.Message, from source) {
 	}
 }
 
-// register remembers a server request, unless one with its id is there.
+// register records a server's request, unless there is one with its id.
 func (d *dispatcher) register(r *serverRequest) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +104,7 @@ func (d *dispatcher) register(r *serverRequest) bool {
 	return true
 }
 
-// answer runs the handler and sends what it says.
+// answer runs the handler and sends its result.
 func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverRequest) {
 	defer d.slots.Release()
 	result, err := d.handle(ctx, m.Method, m.Params, mcp.Origin{ID: m.ID, Call: r.info()})
@@ -124,7 +123,7 @@ func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverReq
 	}
 	switch {
 	case err == nil:
-	case wireError(err).Code == mcp.CodeInternalError: // the server learns no more than that
+	case wireError(err).Code == mcp.CodeInternalError: // the server learns only the code
 		d.warnings.failed(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubbed(err))
 	default:
 		d.log.DebugContext(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubbed(err))
@@ -145,8 +144,8 @@ func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverReq
 	}
 }
 
-// givenUp reads a notice that the server gave up a request; a reason that is not a
-// string is ignored. "Invalid cancellation notifications SHOULD be ignored."
+// givenUp decodes the server's notification that it cancelled a request. It ignores a reason
+// that is not a string. "Invalid cancellation notifications SHOULD be ignored."
 func (d *dispatcher) givenUp(params json.RawMessage) (id json.RawMessage, reason string) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
@@ -159,7 +158,7 @@ func (d *dispatcher) givenUp(params json.RawMessage) (id json.RawMessage, reason
 	return p.RequestID, d.texts.cut(reason)
 }
 
-// cancelled ends the handler of a request that the server gave up.
+// cancelled ends the handler of a request that the server cancelled.
 func (d *dispatcher) cancelled(s wire.Session, params json.RawMessage) {
 	id, reason := d.givenUp(params)
 	d.mu.Lock()
@@ -175,8 +174,8 @@ func (d *dispatcher) cancelled(s wire.Session, params json.RawMessage) {
 	}
 }
 
-// abandon gives up what is being answered in a session, nil for all: the
-// server does not wait for it any more.
+// abandon ends the handlers for a session, or with nil all: the server no longer waits for
+// them.
 func (d *dispatcher) abandon(s wire.Session) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,8 +195,8 @@ func (d *dispatcher) busy() bool {
 	return len(d.serving) > 0
 }
 
-// callEnded ends what is still being answered for a call. A request that is only thought to
-// belong to the call continues, unless the caller gave the call up.
+// callEnded ends what is still being answered for a call. A request that only may belong to the
+// call continues, unless the caller gave up.
 func (d *dispatcher) callEnded(call *jsonrpc.Call, gaveUp bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -208,9 +207,8 @@ func (d *dispatcher) callEnded(call *jsonrpc.Call, gaveUp bool) {
 	}
 }
 
-// reply sends the answer to a request of the server, in the session of the
-// request. It resends the answer after a temporary refusal, as the server waits
-// for it.
+// reply sends the answer to a server's request, in the session of the request. It sends it
+// again after a temporary refusal, as the server waits for it.
 func (d *dispatcher) reply(ctx context.Context, body []byte, s wire.Session) error {
 	err := backoff.Loop(ctx, backoff.Policy{}, func() error {
 		return d.link.post(ctx, body, d.client.current().header(nil), s)

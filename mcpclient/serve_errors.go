@@ -9,8 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// refusal is an answer that no handler gave: the server asked for what it may
-// not have, or in a way that is not allowed.
+// refusal is an answer that did not come from a handler: the request was not allowed.
 type refusal struct {
 	*mcp.RPCError
 	hint string // for the host, behind the message; "" for none
@@ -23,7 +22,7 @@ func refuse(code int, format string, args ...any) error {
 	return &refusal{&mcp.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}, ""}
 }
 
-// uninstalled refuses what the host has installed no handler for.
+// uninstalled refuses a request for which the host has no handler.
 func uninstalled(message, option string) error {
 	return &refusal{&mcp.RPCError{Code: mcp.CodeMethodNotFound, Message: message}, " (" + option + " is not set)"}
 }
@@ -35,16 +34,16 @@ type panickedError struct{}
 
 func (panickedError) Error() string { return "the handler panicked" }
 
-// RPCError is what the server gets.
+// RPCError returns the error for the server.
 func (e panickedError) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: e.Error()}
 }
 
-// wireError is what the server that asked is told of an error: what was made for
-// it, and of anything else only that there was one. What is wrapped was made for
-// somebody else: an answer of another server, say, with what that told us.
+// wireError returns what a server is told about an error: the error itself if it was made for
+// the server, and otherwise only that there was one. A wrapped error was made for someone else,
+// for example by another server.
 func wireError(err error) (e *mcp.RPCError) {
-	switch made := err.(type) { // and no errors.As
+	switch made := err.(type) { // not errors.As, see above
 	case *mcp.RPCError:
 		e = made
 	case *refusal:
@@ -61,7 +60,7 @@ func wireError(err error) (e *mcp.RPCError) {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "internal error"}
 }
 
-// responseTo makes the response that carries result, or err in its wire form.
+// responseTo returns the response with result, or with err in its wire form.
 func responseTo(id json.RawMessage, result json.RawMessage, err error) []byte {
 	if err == nil {
 		return jsonrpc.AppendResult(nil, id, result)

@@ -7,7 +7,7 @@ import (
 // skillsExtension is the extension of servers with skills.
 const skillsExtension = "io.modelcontextprotocol/skills"
 
-// requirement names the capability that a method needs, "" for none.
+// requirement returns the capability that a method needs, or "".
 func requirement(method string) string {
 	switch method {
 	case "tools/list", "tools/call":

@@ -16,30 +16,30 @@ func (r *request) info() mcp.CallInfo {
 	return mcp.CallInfo{ID: r.call.ID, Method: r.method, Name: r.target}
 }
 
-// info is that of the call that became the task: who shows it does not show the id.
+// info describes the call that became the task, without its id, for display.
 func (t *Task) info() mcp.CallInfo {
 	return mcp.CallInfo{ID: t.callID, Method: "tools/call", Name: t.tool}
 }
 
-// serverRequest is a server request that is being answered.
+// serverRequest is a server's request that is being answered.
 type serverRequest struct {
 	id      serverRequestID
-	call    *jsonrpc.Call // the call it belongs to, when that is known
+	call    *jsonrpc.Call // to which it belongs, if known
 	certain bool          // it came in the response to that call
 	cancel  context.CancelFunc
-	silent  bool // the server cancelled it: it wants no answer
+	silent  bool // the server cancelled it and wants no answer
 }
 
-// serverRequestID is the id of a server request, which counts in its session.
+// serverRequestID is the id of a server's request, which is unique in its session.
 type serverRequestID struct {
 	session wire.Session
 	id      string
 }
 
-// newServerRequest prepares the context of a handler for a request of the server. It ends
-// with life, and with the call in whose response the request came. A
-// shared connection does not tell the call: then it has the values of all that
-// are under way, and ends when the caller of the only one gives up.
+// newServerRequest returns the context of a handler for a server's request. It ends with life,
+// and with the call in whose response the request came. A shared connection does not name the
+// call: then the context has the values on which all current calls agree, and if there is only
+// one, ends when its caller gives up.
 func (d *dispatcher) newServerRequest(life context.Context, from *jsonrpc.Call) (context.Context, *serverRequest) {
 	r := &serverRequest{call: from, certain: from != nil}
 	var parent context.Context
@@ -59,8 +59,8 @@ func (d *dispatcher) newServerRequest(life context.Context, from *jsonrpc.Call) 
 	return ctx, r
 }
 
-// askable are the calls to which a server's request may belong: all that are under
-// way, if none of them gives the server something to ask about.
+// askable returns the calls to which a server's request may belong: those that give a server
+// reason to ask, or all if none does.
 func (d *dispatcher) askable() []*jsonrpc.Call {
 	all := d.calls.Pending()
 	var some []*jsonrpc.Call
@@ -75,8 +75,8 @@ func (d *dispatcher) askable() []*jsonrpc.Call {
 	return some
 }
 
-// givesCause reports whether a server may have something to ask in the course of a
-// request. One about a task belongs to the call that became the task.
+// givesCause reports whether a request may lead the server to ask something. A request about a
+// task belongs to the call that became the task.
 func givesCause(r *request) bool {
 	switch r.method {
 	case "initialize", "server/discover", "ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
@@ -86,8 +86,8 @@ func givesCause(r *request) bool {
 	return true
 }
 
-// hold has the silence of a call not count while its server waits for us, and that of
-// all calls when it is not known which one asks.
+// hold stops the idle timer of a call while its server waits for the client, and those of all
+// calls if it is unknown which one asks.
 func (d *dispatcher) hold(call *jsonrpc.Call) (resume func()) {
 	calls := []*jsonrpc.Call{call}
 	if call == nil {
@@ -114,8 +114,7 @@ func (r *serverRequest) info() *mcp.CallInfo {
 	return &info
 }
 
-// sharedValues is a context with the values on which the contexts of several
-// calls agree.
+// sharedValues is a context with the values on which the contexts of several calls agree.
 type sharedValues struct {
 	context.Context
 	calls []*jsonrpc.Call
@@ -133,7 +132,7 @@ func (s *sharedValues) Value(key any) any {
 	return shared
 }
 
-// same reports whether a and b are equal; values that cannot be compared differ.
+// same reports whether a and b are equal. Values that cannot be compared differ.
 func same(a, b any) (equal bool) {
 	defer func() {
 		if recover() != nil {

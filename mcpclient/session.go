@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// renewTimeout bounds the beginning of a new session.
+	// renewTimeout bounds the start of a new session.
 	renewTimeout = 30 * time.Second
 
-	// renewPause is how long after a new session the end of the standalone
-	// stream does not begin another one.
+	// renewPause is how long after a new session the end of the standalone stream does not
+	// start another.
 	renewPause = time.Minute
 
-	// maxOwners bounds how often a request changes to a session of another user, before
-	// it is sent.
+	// maxOwners bounds how often a request changes to a session of another user before it is
+	// sent.
 	maxOwners = 5
 )
 
-// sessions renew what the server remembers of a client, and forgets: a legacy server
-// over HTTP when it likes ("When a client receives HTTP 404 in response to a request
-// containing an Mcp-Session-Id, it MUST start a new session", 2025-11-25
-// transports), and any other one with its connection.
+// sessions restores what the server knows about a client after it has forgotten it: a legacy
+// server over HTTP may do so at any time ("When a client receives HTTP 404 in response to a
+// request containing an Mcp-Session-Id, it MUST start a new session", 2025-11-25 transports),
+// and any other with its connection.
 type sessions struct {
 	renewals *renewal.Group
 	life     *lifecycle.Lifecycle
@@ -37,17 +37,18 @@ type sessions struct {
 	eras     eras
 }
 
-// sessionClient is what sessions need of their client.
+// sessionClient is the part of a client that sessions need.
 type sessionClient interface {
 	sessionHolder() sessionHolder // the connection in use
 
-	// beginSession begins a session on it, with what belonged to the one before.
+	// beginSession begins a session on it, and restores what belonged to the previous one.
 	beginSession(ctx context.Context) error
 
-	// askAgain finds out what the server speaks now, and has the client speak that.
+	// askAgain finds out what the server speaks now, and switches the client to it.
 	askAgain(ctx context.Context) error
 
-	// refusedForNothing reports whether a refusal of the revision in use names it among those that the server speaks.
+	// refusedForNothing reports whether a refusal of the current revision lists it as
+	// supported.
 	refusedForNothing(err error) bool
 }
 
@@ -55,8 +56,8 @@ type sessionClient interface {
 type sessionHolder interface {
 	sessionID() string
 
-	// loseSession takes the session for one that has ended, and gives up what is
-	// answered in it. With restore it continues, unless there is another.
+	// loseSession marks the session as ended, and cancels the handlers for it. restore revives
+	// it, unless there is another by then.
 	loseSession() (restore func())
 }
 
@@ -69,12 +70,12 @@ func lostSession(err error) (id string, ok bool) {
 	return lost.LostSession(), true
 }
 
-// settle waits while a session or a connection begins, whatever comes of it.
+// settle waits while a session or connection begins, regardless of the outcome.
 func (s *sessions) settle(ctx context.Context) error { return s.renewals.Settle(ctx) }
 
-// resend is called for a request that failed with err. If the server had forgotten the
-// session it begins a new one, if the connection was lost it waits for the next. It
-// reports whether to send the request again, which happened so often before.
+// resend is called for a request that failed with err after so many resends. If the server had
+// forgotten the session it begins a new one; if the connection was lost it waits for the next.
+// It reports whether to send the request again.
 func (s *sessions) resend(ctx context.Context, r *request, err error, resends int) (again bool, _ error) {
 	if errors.Is(err, ErrConnectionLost) {
 		return s.reconnected(ctx, r, err)
@@ -83,7 +84,7 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 		return s.otherOwner(ctx, err, resends)
 	}
 	if !r.renamed && s.client.refusedForNothing(err) {
-		r.renamed = true // once: a server that keeps refusing what it names is broken
+		r.renamed = true // only once: a server that keeps refusing what it lists is broken
 		return true, nil
 	}
 	id, lost := lostSession(err)
@@ -103,8 +104,8 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	return true, nil
 }
 
-// notifyAgain is called for a notification that failed with err after so many new sessions.
-// It reports whether to send it again: nothing is lost if the server sees it twice.
+// notifyAgain is called for a notification that failed with err after so many new sessions. It
+// reports whether to send it again, which is harmless if the server gets it twice.
 func (s *sessions) notifyAgain(ctx context.Context, err error, renewed int) (again bool, _ error) {
 	id, lost := lostSession(err)
 	switch {
@@ -119,9 +120,10 @@ func (s *sessions) notifyAgain(ctx context.Context, err error, renewed int) (aga
 	return true, nil
 }
 
-// notice has a new session begin if err, of a message that has no caller, says that the server has
-// forgotten its own, and reports whether it says so. A session that is lost at once has to be found
-// lost by a request: a server that refuses such messages alone would get one session after the other.
+// notice begins a new session if err, of a message without a caller, says that the server has
+// forgotten its own, and reports whether it says so. A session that was lost right after it
+// began must be reported by a request, because a server that only refuses such messages would
+// get one session after the other.
 func (s *sessions) notice(err error) (lost bool) {
 	id, lost := lostSession(err)
 	if lost && !s.renewals.Recent(renewPause) {
@@ -134,8 +136,8 @@ func (s *sessions) notice(err error) (lost bool) {
 	return lost
 }
 
-// reconnected waits for the next connection after a request has failed with err,
-// and reports whether to send it again. What a renewal sends has none to wait for.
+// reconnected waits for the next connection after a request has failed with err, and reports
+// whether to send it again. Requests of a renewal itself do not wait.
 func (s *sessions) reconnected(ctx context.Context, r *request, err error) (again bool, _ error) {
 	_, unsent := errors.AsType[*unsentError](err)
 	if s.renewals.Within(ctx) || !unsent && (!repeatable(r.method) || r.resent) {
@@ -151,8 +153,7 @@ func (s *sessions) reconnected(ctx context.Context, r *request, err error) (agai
 	return true, nil
 }
 
-// renewSession replaces the session with this id, which the server
-// has forgotten.
+// renewSession replaces the session with this id, which the server has forgotten.
 func (s *sessions) renewSession(ctx context.Context, id string) error {
 	return s.replace(ctx, id, func(ctx context.Context) error {
 		s.log.Debug("the server has forgotten the session: beginning a new one")
@@ -165,8 +166,8 @@ func (s *sessions) renewSession(ctx context.Context, id string) error {
 	})
 }
 
-// otherOwner begins a session for the user of a message that failed with err, where it
-// was not sent as the session is of another one, and reports whether to send it.
+// otherOwner begins a session for the user of a message that failed with err, if it was not
+// sent because the session belongs to another user. It reports whether to send the message.
 func (s *sessions) otherOwner(ctx context.Context, err error, renewed int) (again bool, _ error) {
 	other, ok := errors.AsType[*wire.OwnerError](err)
 	if !ok || renewed >= maxOwners {
@@ -179,8 +180,8 @@ func (s *sessions) otherOwner(ctx context.Context, err error, renewed int) (agai
 	return true, nil
 }
 
-// beginForOwner begins a session for the user whose token there is, also where that
-// changes meanwhile. The session before continues with its calls, and ends by itself.
+// beginForOwner begins a session for the user of the current token, even if that changes
+// meanwhile. The previous session continues with its calls and ends by itself.
 func (s *sessions) beginForOwner(ctx context.Context) (err error) {
 	for range maxOwners {
 		err = s.client.beginSession(ctx)
@@ -191,8 +192,7 @@ func (s *sessions) beginForOwner(ctx context.Context) (err error) {
 	return err
 }
 
-// replace has begin start a session instead of the one with this id, once for all
-// who ask.
+// replace replaces the session with this id by calling begin, once for all callers.
 func (s *sessions) replace(ctx context.Context, id string, begin func(context.Context) error) error {
 	if s.renewals.Within(ctx) {
 		return errors.New("the new session was lost too")
@@ -214,13 +214,13 @@ func (l *link) loseSession() (restore func()) {
 	}
 }
 
-// sessionRef is where a request goes: a connection, and over HTTP a session on that.
+// sessionRef is a connection, and over HTTP a session on it.
 type sessionRef struct {
-	connection int64        // counted from 1; 0 for none
+	connection int64        // starts at 1; 0 for none
 	session    wire.Session // nil for none
 }
 
-// sessionID is that of the next request, "" for none.
+// sessionID returns the session of the next request, or "".
 func (l *link) sessionID() string {
 	if s := l.nextSession().session; s != nil && !s.Over() {
 		return s.ID()
@@ -228,7 +228,7 @@ func (l *link) sessionID() string {
 	return ""
 }
 
-// nextSession is where the next request goes.
+// nextSession returns where the next request goes.
 func (l *link) nextSession() sessionRef {
 	if l.exchange == nil {
 		return sessionRef{connection: l.number}
@@ -236,7 +236,7 @@ func (l *link) nextSession() sessionRef {
 	return sessionRef{l.number, l.exchange.Session()}
 }
 
-// session is where the request went.
+// session returns where the request went.
 func (f *inFlight) session(l *link) sessionRef {
 	if f.sent == nil {
 		return sessionRef{connection: l.number}
@@ -244,7 +244,6 @@ func (f *inFlight) session(l *link) sessionRef {
 	return sessionRef{l.number, f.sent.Session()}
 }
 
-// errLostCursor is the error of a request whose cursor its server has forgotten:
-// "clients MUST NOT persist cursors across sessions". Where there are no sessions
-// they outlive the connection.
+// errLostCursor is the error of a request whose cursor the server has forgotten: "clients MUST
+// NOT persist cursors across sessions". Without sessions cursors outlive the connection.
 var errLostCursor = fmt.Errorf("%w: its cursor is of the session before: list again from the first page", ErrSessionLost)

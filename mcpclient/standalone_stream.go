@@ -13,21 +13,21 @@ import (
 // streamGrace bounds the wait for the server to open its standalone stream.
 const streamGrace = 500 * time.Millisecond
 
-// standaloneStream is the stream on which a legacy server over HTTP sends all but
-// responses. It is opened once the host wants them.
+// standaloneStream is the stream on which a legacy server over HTTP sends everything but
+// responses. It is opened when the host wants these messages.
 type standaloneStream struct {
 	peer     *peer
 	life     *lifecycle.Lifecycle
 	log      *slog.Logger
 	sessions *sessions
-	stale    func() // what the server said meanwhile is lost
+	stale    func() // messages of the server may have been lost
 
 	mu     sync.Mutex
 	wanted bool
 	stop   context.CancelFunc // ends the reading; nil before it begins
 }
 
-// want has the stream be open from here on. It reports whether it was wanted before.
+// want keeps the stream open from now on. It reports whether it was wanted before.
 func (s *standaloneStream) want() (before bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,8 +41,8 @@ func (s *standaloneStream) isWanted() bool {
 	return s.wanted
 }
 
-// begin returns a context for reading the stream of a session, and ends the reading of
-// an earlier one.
+// begin returns a context for reading the stream of a session, and ends the reading of an
+// earlier one.
 func (s *standaloneStream) begin(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	s.mu.Lock()
@@ -63,16 +63,15 @@ func (s *standaloneStream) end() {
 	}
 }
 
-// open opens the stream, unless it is open already or the server has
-// none.
+// open opens the stream, unless it is open or the server has none.
 func (s *standaloneStream) open(ctx context.Context) {
 	if s.peer.current().has(standaloneStreams) && !s.want() {
 		s.read(ctx)
 	}
 }
 
-// read reads the stream, if there is one, and returns once it is open: a
-// server throws away what it has to say before that.
+// read starts to read the stream, if there is one, and returns when it is open: before that,
+// the server drops its messages.
 func (s *standaloneStream) read(ctx context.Context) {
 	l := s.peer.link.Load()
 	if l.exchange == nil {
@@ -109,8 +108,8 @@ func (s *standaloneStream) read(ctx context.Context) {
 	}
 }
 
-// ended is called when the standalone stream ended for good: its server may
-// have forgotten the session while nothing was called.
+// ended is called when the standalone stream has ended for good. The server may have forgotten
+// the session while there were no calls.
 func (s *standaloneStream) ended(err error) {
 	recent := s.sessions.renewals.Recent(renewPause)
 	if !s.sessions.notice(err) || recent {
@@ -118,8 +117,8 @@ func (s *standaloneStream) ended(err error) {
 	}
 }
 
-// repeatable reports whether a request does the same when it is sent twice.
-// What a tool does is not known, nor what a request does that we do not know.
+// repeatable reports whether a request can be sent twice. What a tool or an unknown method does
+// is not known.
 func repeatable(method string) bool {
 	switch method {
 	case "ping", "server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read",

@@ -12,28 +12,27 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ErrSubscriptionEnded is why the changes of a [Subscription] end when it is
-// the server that ended it.
+// ErrSubscriptionEnded is the error of a [Subscription] that the server ended.
 var ErrSubscriptionEnded = errors.New("mcpclient: the server ended the subscription")
 
-// errNoNotices is the error where a server tells of nothing that it is asked for.
+// errNoNotices is the error of a subscription if the server announces none of its changes.
 var errNoNotices error = &CapabilityError{Capability: "notices of what the filter asks for"}
 
-// The notices of tasks; each era has one.
+// The notifications about tasks; each era has one.
 const (
 	legacyTaskNotice = "notifications/tasks/status"
 	modernTaskNotice = "notifications/tasks"
 )
 
-// Subscription tells of changes on the server until it is closed.
+// Subscription reports changes on the server until it is closed.
 type Subscription struct {
 	all    *subscriptions // of the client
 	asked  mcp.SubscriptionFilter
-	stream bool   // it has a stream of its own: in the modern era
-	leave  func() // tells the server after Close; nil if it need not be told
+	stream bool   // it has a stream of its own, in the modern era
+	leave  func() // tells the server after Close, or nil
 
-	// ctx ends when the subscription is closed or the client is. It has the
-	// values of the context that it was made with.
+	// ctx ends when the subscription or the client is closed. It has the values of the context
+	// with which it was made.
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -42,31 +41,28 @@ type Subscription struct {
 	queue   []mcp.Change
 	err     error
 
-	wake  chan struct{} // holds one token when there is something to see
+	wake  chan struct{} // has a token when there is something to take
 	ready chan struct{} // closed when the server has answered
-	over  chan struct{} // closed when nothing comes any more
+	over  chan struct{} // closed when nothing more arrives
 }
 
-// Subscribe asks to be told of changes. It returns when the server has agreed,
-// for which it waits 30 s unless [WithTimeout] or [Timeouts.Call] has another
-// bound; ctx bounds that wait only, and the subscription lasts until it is
-// closed.
+// Subscribe subscribes to changes. It returns when the server has agreed, for which it waits 30 s
+// unless [WithTimeout] or [Timeouts.Call] sets another limit. ctx bounds only that wait; the
+// subscription lasts until it is closed.
 //
-// What the server does not declare to notify of is left out, and a server may
-// agree to less than it was asked: [Subscription.Filter] has what is in force.
-// Where nothing is left the error is a [*CapabilityError]; then lists have to
-// be asked for again now and then.
+// Changes that the server does not declare to announce are left out of the filter, and a server may
+// agree to less than it was asked: [Subscription.Filter] returns what applies. If nothing is left
+// the error is a [*CapabilityError]; lists then have to be polled.
 //
-// In the modern era a subscription is one subscriptions/listen, which is issued
-// again, ever more slowly, when its stream breaks or is silent for too long (see
-// [Timeouts.SubscriptionIdle]); the changes that were missed become one [mcp.Stale].
-// In the legacy era it is resources/subscribe for each resource, and the notices
-// of lists and tasks that come unasked; two subscriptions to the same resource
-// share one. Over HTTP those come on the standalone stream: when that was
-// interrupted, and the server has no means to resume it, they become [mcp.Stale].
+// In the modern era a subscription is one subscriptions/listen. It is sent again, after growing
+// waits, when its stream breaks or is silent for too long (see [Timeouts.SubscriptionIdle]); missed
+// changes become one [mcp.Stale]. In the legacy era it is resources/subscribe for each resource, and
+// the notifications about lists and tasks that arrive without a request; subscriptions to the same
+// resource share one. Over HTTP these arrive on the standalone stream: if it was interrupted and
+// cannot be resumed, they become [mcp.Stale].
 func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts ...CallOption) (*Subscription, error) {
 	s, err := c.subscribe(ctx, filter, opts)
-	if errors.Is(err, errOtherEra) { // which that has found
+	if errors.Is(err, errOtherEra) { // the subscription has found that out
 		s, err = c.subscribe(ctx, filter, opts)
 	}
 	if err != nil {
@@ -106,7 +102,7 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 	return s, nil
 }
 
-// Filter is what the server agreed to tell of.
+// Filter returns what the server agreed to report.
 func (s *Subscription) Filter() mcp.SubscriptionFilter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,14 +111,13 @@ func (s *Subscription) Filter() mcp.SubscriptionFilter {
 	return f
 }
 
-// Changes waits for changes and yields them in the order in which they came. It
-// ends without an error when the subscription is closed. An error is the last
-// pair: that ctx ended, [ErrSubscriptionEnded], [ErrClosed], or why the server
-// could not be asked again.
+// Changes waits for changes and yields them in order. It ends without an error when the
+// subscription is closed. An error is the last pair: the end of ctx, [ErrSubscriptionEnded],
+// [ErrClosed], or why the server could not be asked again.
 //
-// A change that is waiting already is not kept twice, and of more than
-// [Limits.Notifications] nothing is kept but [mcp.Stale]. One goroutine should
-// range at a time; what it did not take waits for the next range.
+// A change that is already waiting is not added again. If more than [Limits.Notifications]
+// would wait, they are replaced by [mcp.Stale]. Only one goroutine at a time should range; what
+// it did not take is left for the next range.
 func (s *Subscription) Changes(ctx context.Context) iter.Seq2[mcp.Change, error] {
 	return func(yield func(mcp.Change, error) bool) {
 		for {
@@ -138,13 +133,13 @@ func (s *Subscription) Changes(ctx context.Context) iter.Seq2[mcp.Change, error]
 	}
 }
 
-// Wake receives when there may be changes for [Subscription.Next]: take them until
-// there is none. The two do in a select what [Subscription.Changes] does in a range.
+// Wake returns a channel that receives when there may be changes: call [Subscription.Next]
+// until there is none. Together they do in a select what [Subscription.Changes] does in a
+// range.
 func (s *Subscription) Wake() <-chan struct{} { return s.wake }
 
-// Next takes the oldest change without waiting. If there is none and none can
-// come, the error is the final error of [Subscription.Changes]: nil after
-// Close.
+// Next returns the oldest change without waiting. If there is none, and none can arrive, the
+// error is the last error of [Subscription.Changes], nil after Close.
 func (s *Subscription) Next() (change mcp.Change, ok bool, err error) {
 	change, ok, over := s.take()
 	if over {
@@ -153,7 +148,7 @@ func (s *Subscription) Next() (change mcp.Change, ok bool, err error) {
 	return change, ok, err
 }
 
-// next waits for a change; ok is false when the subscription was closed.
+// next waits for a change. ok is false when the subscription was closed.
 func (s *Subscription) next(ctx context.Context) (change mcp.Change, err error, ok bool) {
 	for {
 		change, ok, over := s.take()
@@ -172,8 +167,7 @@ func (s *Subscription) next(ctx context.Context) (change mcp.Change, err error, 
 	}
 }
 
-// take returns the oldest change. It reports over if there is none and none can
-// come any more.
+// take returns the oldest change. over means that there is none and none can arrive.
 func (s *Subscription) take() (change mcp.Change, ok, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +181,7 @@ func (s *Subscription) take() (change mcp.Change, ok, over bool) {
 	return change, true, false
 }
 
-// push keeps a change for the reader.
+// push adds a change for the reader.
 func (s *Subscription) push(change mcp.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,8 +205,7 @@ func (s *Subscription) isOver() bool {
 	}
 }
 
-// agree records what the server agreed to, and reports whether it had done so
-// before.
+// agree records what the server agreed to, and reports whether it had agreed before.
 func (s *Subscription) agree(f mcp.SubscriptionFilter) (again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +217,7 @@ func (s *Subscription) agree(f mcp.SubscriptionFilter) (again bool) {
 	return again
 }
 
-// end lets nothing come any more, for the reason err; nil is Close.
+// end ends the subscription with err; nil means Close.
 func (s *Subscription) end(err error) {
 	s.all.remove(s)
 	s.mu.Lock()
@@ -247,8 +240,8 @@ func (s *Subscription) signal() {
 	}
 }
 
-// Close ends the subscription. It returns at once; the server is told
-// elsewhere, within 5 s. Close may be called more than once.
+// Close ends the subscription. It returns at once; the server is told within 5 s. Close may be
+// called more than once.
 func (s *Subscription) Close() error {
 	s.end(nil)
 	s.cancel()

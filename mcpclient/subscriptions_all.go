@@ -16,19 +16,19 @@ type subscriptions struct {
 	life       *lifecycle.Lifecycle
 	log        *slog.Logger
 	sessions   resender             // requests wait for it
-	send       sender               // resources/subscribe and resources/unsubscribe
-	listen     sender               // subscriptions/listen
-	silence    func() time.Duration // bounds the silence of a stream; 0 or less for no bound
-	agreed     func()               // a server has agreed to report changes
+	send       sender               // for resources/subscribe and resources/unsubscribe
+	listen     sender               // for subscriptions/listen
+	silence    func() time.Duration // bounds the silence of a stream; 0 or less: no limit
+	agreed     func()               // called when a server has agreed to report changes
 	maxChanges int                  // waiting changes of one subscription
 
 	mu   sync.Mutex
 	all  []*Subscription
 	turn chan struct{}   // held during resources/subscribe and resources/unsubscribe
-	told map[string]bool // resources that a legacy server watches; true: it has agreed
+	told map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
 }
 
-// add makes a subscription. It lasts until ctx ends.
+// add adds a subscription, which lasts until ctx ends.
 func (l *subscriptions) add(ctx context.Context, asked mcp.SubscriptionFilter, stream bool) *Subscription {
 	s := &Subscription{
 		all:    l,
@@ -58,7 +58,7 @@ func (l *subscriptions) list() []*Subscription {
 }
 
 // endOthers ends the subscriptions of another era with err. streams says whether the
-// subscriptions of the present era have streams of their own.
+// subscriptions of the current era have streams of their own.
 func (l *subscriptions) endOthers(streams bool, err error) {
 	for _, s := range l.list() {
 		if s.stream != streams {
@@ -68,9 +68,9 @@ func (l *subscriptions) endOthers(streams bool, err error) {
 	}
 }
 
-// spread brings a change to its subscriptions. A resource without a
-// subscription of its own is part of a subscribed one: "the URI ... might be a
-// sub-resource of the one that the client subscribed to".
+// spread passes a change to its subscriptions. A resource without a subscription of its own may
+// be part of a subscribed one: "the URI ... might be a sub-resource of the one that the client
+// subscribed to".
 func (l *subscriptions) spread(change mcp.Change) {
 	all := l.list()
 	exact := change.Kind == mcp.TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return names(&s.asked, change) })

@@ -35,13 +35,14 @@ func names(f *mcp.SubscriptionFilter, change mcp.Change) bool {
 	return slices.Contains(f.Resources, change.URI)
 }
 
-// distinct returns a filter with each resource and each task once, sorted.
+// distinct returns a filter with sorted and distinct resources and tasks.
 func distinct(f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
 	f.Resources, f.Tasks = slices.Compact(slices.Sorted(slices.Values(f.Resources))), slices.Compact(slices.Sorted(slices.Values(f.Tasks)))
 	return f
 }
 
-// announced returns the part of a filter that a server declares to announce, with each resource and each task once.
+// announced returns the part of a filter that a server declares to announce, with distinct
+// resources and tasks.
 func announced(s *mcp.ServerCapabilities, f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
 	f = distinct(f)
 	out := mcp.SubscriptionFilter{

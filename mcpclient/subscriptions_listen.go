@@ -17,8 +17,8 @@ import (
 
 const agreeTimeout = 30 * time.Second // for the acknowledgement of a subscription
 
-// relisten is the wait before a broken stream is opened again. A stream that
-// lasted for the longest wait counts as good.
+// relisten has the waits before a broken stream is opened again. A stream that lasted for the
+// longest wait counts as good.
 var relisten = backoff.Policy{First: time.Second, Max: 30 * time.Second}
 
 // errIdle ends a stream after Options.Timeouts.SubscriptionIdle of silence.
@@ -46,17 +46,17 @@ func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callO
 	case asksNothing(s.granted):
 		return errNoNotices
 	}
-	return nil // even if it ended right after that
+	return nil // even if it ended right afterwards
 }
 
-// keep listens until the subscription is closed or the server ends it. It does
-// not reopen a stream without an acknowledgement. After a lost connection it
-// reopens the stream on the next one.
+// keep listens until the subscription is closed or the server ends it. It does not reopen a
+// stream without an acknowledgement. After a lost connection it reopens the stream on the next
+// one.
 func (l *subscriptions) keep(s *Subscription, o *callOptions) {
 	stop := context.AfterFunc(l.life.Context(), s.cancel)
 	defer stop()
 	var began time.Time
-	asked := &request{method: "subscriptions/listen"} // what has been done about its refusals
+	asked := &request{method: "subscriptions/listen"} // records which refusals were handled
 	err := backoff.Loop(s.ctx, relisten, func() error {
 		_ = l.sessions.settle(s.ctx)
 		began = time.Now()
@@ -97,8 +97,8 @@ func (s *Subscription) agreed() bool {
 	return s.granted != nil
 }
 
-// broken reports whether a stream ended for a temporary reason. An answer of
-// the server is permanent.
+// broken reports whether a stream ended for a temporary reason. An answer of the server is
+// permanent.
 func broken(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		return wire.Transient(status.Status)
@@ -107,10 +107,9 @@ func broken(err error) bool {
 	return !answered && !errors.Is(err, ErrSubscriptionEnded)
 }
 
-// listening is one subscriptions/listen under way. A subscription has one after
-// the other.
+// listening is one subscriptions/listen in progress. A subscription has one after the other.
 type listening struct {
-	heard       func() // called for each message; nil if the silence has no bound
+	heard       func() // called for each message; nil if silence has no limit
 	change      func(mcp.Change)
 	acknowledge func(*mcp.SubscriptionFilter) // a nil filter means the requested one
 	cancel      context.CancelCauseFunc
@@ -129,7 +128,7 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
 	options := *o
 	options.listening = &listening{cancel: cancel, change: s.push, acknowledge: func(granted *mcp.SubscriptionFilter) {
 		unanswered.Stop()
-		if granted == nil { // the server agrees without a filter
+		if granted == nil { // the server agreed without a filter
 			granted = &s.asked
 		}
 		if s.agree(*granted) {
@@ -149,7 +148,7 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
 	return err
 }
 
-// streamSilence bounds the silence of a subscription's stream, 0 for no bound.
+// streamSilence returns the limit of silence for a subscription's stream, 0 for none.
 func (p *peer) streamSilence(limit time.Duration) func() time.Duration {
 	return func() time.Duration {
 		if p.link.Load().exchange == nil {
@@ -159,8 +158,8 @@ func (p *peer) streamSilence(limit time.Duration) func() time.Duration {
 	}
 }
 
-// listen sends a subscriptions/listen and returns its result when the server
-// has ended the subscription: the last stage of its pipeline.
+// listen sends a subscriptions/listen and returns its result when the server has ended the
+// subscription. It is the last stage of its pipeline.
 func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (response, error) {
 	l, e := w.peer.link.Load(), w.peer.current()
 	flight, err := l.start(ctx, r, o)
@@ -185,8 +184,8 @@ func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (
 	return response{result: m.Result}, nil
 }
 
-// subscribed brings a notification of a modern server to the subscription that it names.
-// On a stream of its own it may do without the name.
+// subscribed passes a notification of a modern server to the subscription that it names. On a
+// stream of its own the name is optional.
 func (in *receiver) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
 	if n.Method == "notifications/cancelled" {
 		in.listenCancelled(n.Params)
@@ -216,8 +215,8 @@ func (in *receiver) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
 	}
 }
 
-// listeningTo finds the listening of a notification by its subscription id. The
-// id is the request's, of the same JSON type.
+// listeningTo returns the listening for a notification's subscription id, which equals the
+// request's id including its JSON type.
 func (in *receiver) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listening {
 	call := from
 	if raw != nil {
@@ -236,8 +235,8 @@ func (in *receiver) listeningTo(raw json.RawMessage, from *jsonrpc.Call) *listen
 	return call.Value.(*inFlight).listening
 }
 
-// listenCancelled ends a subscription after notifications/cancelled: some
-// servers send it instead of an answer, or before it.
+// listenCancelled ends a subscription after notifications/cancelled, which some servers send
+// instead of an answer, or before it.
 func (in *receiver) listenCancelled(params json.RawMessage) {
 	id, reason := in.dispatcher.givenUp(params)
 	if id == nil {
@@ -248,7 +247,7 @@ func (in *receiver) listenCancelled(params json.RawMessage) {
 	}
 }
 
-// endedFor is [ErrSubscriptionEnded] with the server's reason, "" for none.
+// endedFor returns [ErrSubscriptionEnded] with the server's reason, if any.
 func endedFor(reason string) error {
 	if reason == "" {
 		return ErrSubscriptionEnded
@@ -256,8 +255,8 @@ func endedFor(reason string) error {
 	return fmt.Errorf("%w: %s", ErrSubscriptionEnded, reason)
 }
 
-// askedWait is the Retry-After of a temporary refusal of a stream, with the
-// same bound as the retry time of a stream.
+// askedWait returns the Retry-After of a temporary refusal of a stream, with the bound of a
+// stream's retry time.
 func askedWait(err error) time.Duration {
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	if !ok {

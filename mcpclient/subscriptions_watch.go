@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// watchFor asks a legacy server to watch the resources; lists it watches unasked.
+// watchFor asks a legacy server to watch the resources. Lists are watched without a request.
 func (l *subscriptions) watchFor(ctx context.Context, s *Subscription, o *callOptions) error {
 	ctx, bounds := within(ctx, idle.Limits{Whole: o.whole.Duration})
 	defer bounds.Stop()
@@ -38,7 +38,7 @@ func (s *Subscription) lasts(life *lifecycle.Lifecycle) {
 	}
 }
 
-// unwatch has the server stop to watch what no subscription is about any more.
+// unwatch asks the server to stop watching resources without a subscription.
 func (l *subscriptions) unwatch(s *Subscription) {
 	if len(s.asked.Resources) == 0 {
 		return
@@ -52,9 +52,9 @@ func (l *subscriptions) unwatch(s *Subscription) {
 	})
 }
 
-// watch has the server watch the resources uris too, and none that no
-// subscription is about any more. If the server has forgotten the session, or
-// the connection was lost, it does so once more in the next one.
+// watch asks the server to watch these resources, too, and to stop watching those without a
+// subscription. If the server has forgotten the session, or the connection was lost, it tries
+// once more in the next one.
 func (l *subscriptions) watch(ctx context.Context, uris []string, o *callOptions, sessions resender) error {
 	r := &request{method: "resources/subscribe"} // counts how often that happens
 	for resends := 0; ; resends++ {
@@ -71,8 +71,8 @@ func (l *subscriptions) watch(ctx context.Context, uris []string, o *callOptions
 	}
 }
 
-// watchInTurn is a watch that talks to the server alone, so that what it is told
-// last is what holds.
+// watchInTurn is watch with exclusive access to the server, so that the last request is the one
+// that counts.
 func (l *subscriptions) watchInTurn(ctx context.Context, uris []string, o *callOptions) error {
 	leave, err := l.enter(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (l *subscriptions) watchInTurn(ctx context.Context, uris []string, o *callO
 		if told[uri] {
 			continue
 		}
-		l.tell(uri, false) // it may come to watch without our hearing of it
+		l.tell(uri, false) // it may watch even though the client does not learn of it
 		if err := l.watchOne(ctx, "resources/subscribe", uri, o); err != nil {
 			if unwatched(err) {
 				l.untell(uri)
@@ -105,8 +105,8 @@ func (l *subscriptions) watchInTurn(ctx context.Context, uris []string, o *callO
 	return nil
 }
 
-// unwatched reports whether a server certainly does not watch what it was asked
-// to watch when that ended with err: it refused, never knew of it or forgot.
+// unwatched reports whether err proves that a server does not watch what it was asked to: it
+// refused, never got the request or forgot.
 func unwatched(err error) bool {
 	_, refused := errors.AsType[*mcp.RPCError](err)
 	_, unsent := errors.AsType[*unsentError](err)
@@ -123,8 +123,8 @@ func (l *subscriptions) watchOne(ctx context.Context, method, uri string, o *cal
 	return err
 }
 
-// watchAgain tells a server that has forgotten everything what to watch. A resource
-// that it does not watch any more does not keep it from the others.
+// watchAgain asks a server that has forgotten everything to watch again. A resource that it
+// refuses does not affect the others.
 func (l *subscriptions) watchAgain(ctx context.Context) error {
 	leave, err := l.enter(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	return nil
 }
 
-// enter waits for the turn to tell the server what to watch.
+// enter waits for exclusive access to the server.
 func (l *subscriptions) enter(ctx context.Context) (leave func(), err error) {
 	l.mu.Lock()
 	if l.turn == nil {
@@ -163,8 +163,8 @@ func (l *subscriptions) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// watched returns the resources that the server was asked to watch (true: it has
-// agreed), and those that the subscriptions are about.
+// watched returns the resources that the server was asked to watch (true: it has agreed), and
+// those with a subscription.
 func (l *subscriptions) watched() (told, wanted map[string]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

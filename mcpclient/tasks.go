@@ -22,7 +22,8 @@ var ErrTaskCancelled = errors.New("mcpclient: task cancelled")
 // errNoTask is the error of a resumed task without an id.
 var errNoTask = errors.New("it has no id: a server that answers at once makes no task that could be resumed")
 
-// Task is a tool call that continues at the server without a waiting caller. Its methods may be called concurrently.
+// Task is a tool call that continues at the server without a waiting caller. Its methods may be
+// called concurrently.
 type Task struct {
 	taskParts
 	id     string
@@ -33,12 +34,12 @@ type Task struct {
 
 	mu       sync.Mutex
 	state    mcp.TaskState
-	learned  int                        // number of answers behind the state
-	answered map[[sha256.Size]byte]bool // questions of the server, by the hashes of their keys
+	learned  int                        // number of answers that the state reflects
+	answered map[[sha256.Size]byte]bool // the server's questions, by hashes of their keys
 	rounds   int                        // of questions
 }
 
-// taskParts is what the tasks of a client have in common.
+// taskParts is what the tasks of a client share.
 type taskParts struct {
 	client taskClient
 	call   func(ctx context.Context, by sender, r *request, result any, opts []CallOption) error
@@ -64,7 +65,7 @@ type taskClient interface {
 	scrubbed(err error) error
 }
 
-// The default interval of polling, and the bounds of a server's interval.
+// The default interval of polling, and bounds of a server's interval.
 const (
 	defaultPoll  = time.Second
 	shortestPoll = 100 * time.Millisecond
@@ -127,8 +128,8 @@ func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Durati
 	return t, nil
 }
 
-// Task resumes a task by its id; the id may come from another process. tool is only for errors and [mcp.CallInfo]. Task
-// sends nothing. Without an id the methods of the task fail.
+// Task returns the task with an id, which may come from another process. tool is only for
+// errors and [mcp.CallInfo]. It sends nothing. Without an id the methods of the task fail.
 func (c *Client) Task(id, tool string) *Task {
 	t := c.tasks.newTask(id, tool, c.wire.calls.Add(1))
 	t.state = mcp.TaskState{ID: id, Status: mcp.TaskWorking}
@@ -139,25 +140,25 @@ func (s *taskStarter) newTask(id, tool string, call int64) *Task {
 	return &Task{taskParts: s.taskParts, id: id, tool: tool, callID: call}
 }
 
-// Tasks lists the tasks that a server of revision 2025-11-25 keeps for this client, over all pages, like
-// [Client.Tools]; [Client.Task] resumes one. The error is a [*CapabilityError] if the server has no such list, and in
-// all other revisions.
+// Tasks iterates over the tasks that a server of revision 2025-11-25 keeps for this client,
+// over all pages, like [Client.Tools]; [Client.Task] resumes one. The error is a
+// [*CapabilityError] if the server has no such list, and with all other revisions.
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.TaskState, error] {
 	return list[mcp.TaskState](ctx, c.lists, "tasks/list", "tasks", opts)
 }
 
-// ID is the id for [Client.Task]. It may be the only protection of the task: treat it as a secret. It is empty if the
-// server answered at once.
+// ID returns the id for [Client.Task]. It may be the only protection of the task: treat it as a
+// secret. It is empty if the server answered at once.
 func (t *Task) ID() string { return t.id }
 
-// State is the server's latest state. After the end of the task only an answer to a later request can change it:
-// concurrent answers come in any order.
+// State returns the server's latest state. After the end of the task only an answer to a later
+// request can change it, because concurrent answers arrive in any order.
 func (t *Task) State() mcp.TaskState {
 	state, _ := t.known()
 	return state
 }
 
-// known is the state, and the number of answers behind it.
+// known returns the state, and the number of answers that it reflects.
 func (t *Task) known() (state mcp.TaskState, learned int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -195,8 +196,9 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	return task, nil
 }
 
-// learn keeps an answer about the task; asked is the number of answers before its request. An answer that may be older
-// than the end of the task is dropped. The id is a secret, also for logs.
+// learn records an answer about the task. asked is the number of answers before its request: an
+// answer that may be older than the end of the task is dropped. The id is a secret, also in
+// logs.
 func (t *Task) learn(state mcp.TaskState, asked int) {
 	t.mu.Lock()
 	before := t.state.Status
@@ -262,7 +264,7 @@ func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
 		wait = w.fetchResult
 	}
 	raw, err := wait(ctx)
-	if _, answered := errors.AsType[*mcp.RPCError](err); answered && t.State().Status == mcp.TaskCancelled { // cancelled meanwhile, and forgotten
+	if _, answered := errors.AsType[*mcp.RPCError](err); answered && t.State().Status == mcp.TaskCancelled { // cancelled in the meantime, and forgotten
 		err = ErrTaskCancelled
 	}
 	if err != nil {
@@ -275,9 +277,9 @@ func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	return result, err
 }
 
-// ended marks the task as ended after its result: a server need not report the end if the result was requested while
-// the task wanted input. "When the tool result has isError set to true, the task should reach failed status"
-// (2025-11-25 tasks).
+// ended marks the task as ended after its result: a server need not report the end if the
+// result was requested while the task wanted input. "When the tool result has isError set to
+// true, the task should reach failed status" (2025-11-25 tasks).
 func (t *Task) ended(result *mcp.CallToolResult) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -291,7 +293,8 @@ func (t *Task) ended(result *mcp.CallToolResult) {
 	t.learned++
 }
 
-// Cancel asks the server to cancel the task. The task may still end in another way; [Task.Wait] tells.
+// Cancel asks the server to cancel the task. The task may still end in another way, see
+// [Task.Wait].
 func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	switch {
 	case t.result != nil:
@@ -304,7 +307,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	if err := t.call(ctx, t.by, t.request("tasks/cancel"), &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
-	if task, err := t.client.current().polled(raw); err == nil && task.state.ID == t.id { // a modern server says nothing yet
+	if task, err := t.client.current().polled(raw); err == nil && task.state.ID == t.id { // a modern server returns no state yet
 		t.learn(task.state, learned)
 	}
 	return nil

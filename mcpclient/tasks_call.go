@@ -11,44 +11,41 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// WithTask has [Client.CallTool], [CallToolAs] or [Continue] call the tool
-// as a task where the server and the tool allow that, and return the result that the
-// task comes to. Elsewhere the call is like any other, and other methods ignore the
-// option. In revision 2025-11-25 tool, as the server lists it, tells if it may or must be
-// a task; in the modern era the server decides at each call, whatever tool says.
-// [Client.StartTask] begins a task that continues without a caller.
+// WithTask makes [Client.CallTool], [CallToolAs] or [Continue] call the tool as a task if the
+// server and the tool allow that, and return the result of the task. Otherwise the call is like any
+// other; other methods ignore the option. In revision 2025-11-25 the definition, as the server lists
+// it, says whether the tool may or must be a task; in the modern era the server decides at each
+// call, whatever tool says. [Client.StartTask] begins a task that continues without a caller.
 //
-// It is one call. A limit of its time bounds the whole, [WithProgress] follows the
-// task until it has ended, and [WithOutputCheck] holds its result. To [WithIdleTimeout]
-// every answer about the task is one. The server is asked how far the task is as often
-// as [Task.Wait] does, and a task without a result is the error that Wait gives. What
-// the task asks is answered by the handlers of [Options], also [WithManualInput].
+// It is one call: limits of time bound the whole, [WithProgress] follows the task until it has
+// ended, and [WithOutputCheck] checks its result. For [WithIdleTimeout] every answer about the task
+// counts. The task is polled as by [Task.Wait], with the same errors. The handlers of [Options]
+// answer the questions of the task, even with [WithManualInput].
 //
-// A call that ends before its task has the server told to cancel the task. One that
-// [Client.Close] ends does not, nor one that ends with an [*mcp.InputRequired] (see [Task.Answer]) or
-// an [*mcp.SignInError], nor one whose context ended with [ErrDetach] as its
-// cause, and neither does one to a server of revision 2025-11-25 that has not yet said
-// which task it is. With this option [Task.Wait] cancels the task in the same way.
+// A call that ends before its task cancels the task at the server, unless [Client.Close] ends it,
+// its error is an [*mcp.InputRequired] (see [Task.Answer]) or an [*mcp.SignInError], the cause of
+// its context's end is [ErrDetach], or a server of revision 2025-11-25 has not yet named the task.
+// With this option [Task.Wait] cancels the task in the same way.
 func WithTask(tool *mcp.Tool) CallOption {
 	return func(o *callOptions) { o.task = tool }
 }
 
-// WithTaskStarted has a call [WithTask] tell fn which task it has become, before it first
-// asks how far the task is. Who keeps the id can wait for the task in another process,
-// see [Client.Task]. fn runs on the goroutine of the call. Its error ends the call, and
-// the task with it.
+// WithTaskStarted makes a call [WithTask] call fn with the task that it has become, before it
+// first polls. With the id another process can wait for the task, see [Client.Task]. fn runs on
+// the goroutine of the call. Its error ends the call and the task.
 func WithTaskStarted(fn func(mcp.TaskState) error) CallOption {
 	return func(o *callOptions) { o.taskStarted = fn }
 }
 
-// ErrDetach is a cause of the end of a context ([context.WithCancelCause]). It ends the
-// wait for a task, and the task continues.
+// ErrDetach, as the cause of the end of a context ([context.WithCancelCause]), ends the wait
+// for a task, and the task continues.
 var ErrDetach = errors.New("mcpclient: detached from the task")
 
 // detached reports whether a context ended with ErrDetach.
 func detached(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrDetach) }
 
-// resumable reports whether a task continues after an error: a person has something to do first.
+// resumable reports whether a task continues after an error, because a person has to do
+// something first.
 func resumable(err error) bool {
 	_, refused := errors.AsType[*mcp.SignInError](err)
 	_, asks := errors.AsType[*mcp.InputRequired](err)
@@ -68,7 +65,7 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	if w.Task, err = s.startTask(ctx, r, 0, followed); err != nil {
 		return nil, err
 	}
-	w.progress = nil // the token of the call holds until the task has ended
+	w.progress = nil // the token of the call is valid until the task has ended
 	var result *mcp.CallToolResult
 	switch err = w.tell(o.taskStarted); {
 	case err != nil:
@@ -83,7 +80,7 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 	return result, begun(err)
 }
 
-// tell tells of a task that has started, unless the server has answered without one.
+// tell reports a task that has started, unless the server has answered without one.
 func (t *Task) tell(started func(mcp.TaskState) error) error {
 	if started == nil || t.id == "" {
 		return nil
@@ -95,7 +92,7 @@ func (t *Task) tell(started func(mcp.TaskState) error) error {
 type waiting struct {
 	*Task
 	opts     []CallOption       // of each request
-	progress func(mcp.Progress) // told of later progress
+	progress func(mcp.Progress) // called for later progress
 }
 
 // waitingFor prepares a wait that has these limits as a whole.
@@ -111,7 +108,7 @@ func waitingFor(ctx context.Context, o callOptions, l idle.Limits, opts []CallOp
 	return ctx, w, bounds
 }
 
-// pause waits until the task may be asked for again.
+// pause waits until the task may be polled again.
 func (w *waiting) pause(ctx context.Context, state mcp.TaskState) error {
 	wait := state.PollInterval
 	if wait == 0 {
@@ -120,10 +117,10 @@ func (w *waiting) pause(ctx context.Context, state mcp.TaskState) error {
 	return w.life.Sleep(ctx, min(max(wait, shortestPoll), longestPoll))
 }
 
-// follow waits elsewhere, and tells of progress on the goroutine of the call.
+// follow waits on another goroutine, and reports progress on the goroutine of the call.
 func (w *waiting) follow(ctx context.Context, f *follower, tell func(mcp.Progress)) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // also when tell panics
+	defer cancel() // even if tell panics
 	var result *mcp.CallToolResult
 	started := w.life.StartSending(func() {
 		got, err := w.result(ctx)

@@ -13,20 +13,20 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tools lists the server's tools over all pages. Each range asks the server again, except for pages in the cache (see
-// [Limits.Cache]); an error is the last pair. Over HTTP in the modern era a tool whose x-mcp-header is invalid is left
-// out: see [Schemas.OnInvalidTool].
+// Tools iterates over all pages of the server's tools. Each range asks the server again, except
+// for cached pages (see [Limits.Cache]); an error is the last pair. Over HTTP in the modern era
+// a tool with an invalid x-mcp-header is left out: see [Schemas.OnInvalidTool].
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
 	return c.tools.acceptable(list[mcp.Tool](ctx, c.lists, "tools/list", "tools", opts))
 }
 
-// CallTool runs a tool. args is a JSON object: nil for none, a
-// [json.RawMessage], or a value that marshals to an object. A failure of the
-// tool is part of the result (see [mcp.CallToolResult.Err]), not an error.
+// CallTool calls a tool. args is nil, a [json.RawMessage], or a value that marshals to a JSON
+// object. A failure of the tool is part of the result (see [mcp.CallToolResult.Err]), not an
+// error.
 //
-// A call that may have run is never repeated: after an error that is not an [*mcp.RPCError] the tool may or may not
-// have run. If the server needs input, the handlers of [Options] answer, up to [Limits.Rounds] times. Call a tool that
-// requires a task [WithTask].
+// A call that may have run is never repeated: after an error that is not an [*mcp.RPCError] the
+// tool may have run. If the server needs input the handlers of [Options] answer, up to
+// [Limits.Rounds] times. Use [WithTask] for a tool that requires a task.
 func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	params, err := encodeArguments(name, args)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 	return result, nil
 }
 
-// fits refuses options for another tool than the called one.
+// fits refuses options that belong to another tool than the called one.
 func (o *callOptions) fits(tool string) error {
 	isAnother := func(given *mcp.Tool) bool { return given != nil && given.Name != "" && given.Name != tool }
 	switch {
@@ -82,8 +82,9 @@ func (o *callOptions) fits(tool string) error {
 	return nil
 }
 
-// CallToolAs runs a tool and decodes its structured content, or its text if there is none, into a T. The text has to be
-// JSON, unless T is string. A failure of the tool is a [*mcp.ToolError].
+// CallToolAs calls a tool and decodes its structured content, or its text if there is none,
+// into a T. The text must be JSON unless T is string. A failure of the tool is an
+// [*mcp.ToolError].
 func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, opts ...CallOption) (T, error) {
 	var out T
 	res, err := c.CallTool(ctx, name, args, opts...)
@@ -107,13 +108,11 @@ func CallToolAs[T any](ctx context.Context, c *Client, name string, args any, op
 	return out, nil
 }
 
-// RegisterTools tells the client the definitions of tools that it does not
-// learn from [Client.Tools], such as those kept from an earlier run: a modern
-// server over HTTP may want some arguments of a tool repeated in headers, as the
-// tool's input schema says, and [Schemas.CheckOutputs] needs its output schema. A
-// later list replaces what was registered. The error joins what is wrong with each
-// tool that such a server must not offer; the others are registered. Only what is
-// needed is kept.
+// RegisterTools gives the client definitions of tools that it has not learnt from
+// [Client.Tools], for example from an earlier run: a modern server over HTTP may require some
+// arguments in headers, as the tool's input schema says, and [Schemas.CheckOutputs] needs the
+// output schema. A later list replaces them. The error joins the defects of tools that such a
+// server must not offer; the other tools are registered. The client keeps only what it needs.
 func (c *Client) RegisterTools(tools ...*mcp.Tool) error {
 	var errs []error
 	for i, t := range tools {

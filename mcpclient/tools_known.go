@@ -11,9 +11,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxKnownTools bounds the tools that are remembered, and maxKnownSchemas the bytes of
-// their output schemas. Forgotten headers are found again when the server misses them,
-// and a result whose schema is forgotten is not checked.
+// maxKnownTools bounds the remembered tools, and maxKnownSchemas the bytes of their output
+// schemas. Forgotten headers are found again when the server misses them; a result whose schema
+// was forgotten is not checked.
 const (
 	maxKnownTools   = 1024
 	maxKnownSchemas = 32 << 20
@@ -22,11 +22,10 @@ const (
 // knownTool is what the client remembers of a definition.
 type knownTool struct {
 	headers []paramheader.Param // that repeat its arguments
-	output  *mcp.Tool           // its name and output schema, nil where its results are not checked
+	output  *mcp.Tool           // its name and output schema, nil if its results are not checked
 }
 
-// toolRegistry has the tools that the client has seen or was told of, as far as it has
-// to remember them.
+// toolRegistry remembers what the client needs of the tools that it has seen.
 type toolRegistry struct {
 	peer    *peer
 	schemas Schemas
@@ -34,7 +33,7 @@ type toolRegistry struct {
 
 	mu    sync.Mutex
 	tools map[string]knownTool
-	bytes int // of output schemas
+	bytes int // total size of output schemas
 }
 
 func (k *toolRegistry) learn(name string, tool knownTool) {
@@ -62,7 +61,7 @@ func (k *toolRegistry) forgetLocked(name string) {
 	delete(k.tools, name)
 }
 
-// size is that of the output schema.
+// size returns the size of the output schema.
 func (t knownTool) size() int {
 	if t.output == nil {
 		return 0
@@ -70,7 +69,7 @@ func (t knownTool) size() int {
 	return len(t.output.OutputSchema)
 }
 
-// of is what is known of a tool.
+// of returns what is known about a tool.
 func (k *toolRegistry) of(name string) knownTool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,8 +92,8 @@ func (k *toolRegistry) learnTool(t *mcp.Tool) error {
 	return nil
 }
 
-// acceptable learns from a list of tools and leaves out those that are invalid:
-// "Clients MUST reject tool definitions" with an invalid x-mcp-header.
+// acceptable learns from a list of tools and leaves out invalid ones: "Clients MUST reject tool
+// definitions" with an invalid x-mcp-header.
 func (k *toolRegistry) acceptable(tools iter.Seq2[*mcp.Tool, error]) iter.Seq2[*mcp.Tool, error] {
 	return func(yield func(*mcp.Tool, error) bool) {
 		for t, err := range tools {
@@ -108,8 +107,7 @@ func (k *toolRegistry) acceptable(tools iter.Seq2[*mcp.Tool, error]) iter.Seq2[*
 	}
 }
 
-// accepts learns what is needed of a listed tool, and reports whether the headers
-// that it wants are valid.
+// accepts learns from a listed tool, and reports whether its headers are valid.
 func (k *toolRegistry) accepts(t *mcp.Tool) bool {
 	mirrors := k.peer.mirrors()
 	if !mirrors && !k.schemas.CheckOutputs {

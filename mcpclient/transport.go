@@ -13,26 +13,24 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Transport is a recipe for reaching one server. See [transport.Transport].
+// Transport describes how to connect to a server. See [transport.Transport].
 type Transport = transport.Transport
 
-// Conn carries whole JSON-RPC messages, without framing. See [transport.Conn].
+// Conn carries JSON-RPC messages without framing. See [transport.Conn].
 type Conn = transport.Conn
 
-// IO speaks over a reader and a writer that the caller supplies, one message a
-// line. It can be dialed once. Close closes both if they are io.Closers.
+// IO is the stdio transport over a reader and a writer, one message per line. It can be dialed
+// once. Close closes both if they are io.Closers.
 //
-// A message must be on one line; one that is indented, as JSON for people is,
-// is read nevertheless. A line that does not begin like a JSON object or array
-// is skipped, up to an answer that may stand on it, and logged by a client. A line
-// over MaxMessage is a [*transport.MessageError] as soon as that is known, and the connection
-// continues after it. Send queues a message; it waits while 1 MiB is queued.
+// Messages that span several lines, such as indented JSON, are accepted. A line that does not
+// begin like a JSON object or array is skipped, up to an answer that it may contain, and logged
+// by a client. A line over MaxMessage is a [*transport.MessageError] as soon as that is known;
+// the connection continues after it. Send queues a message; it blocks while 1 MiB is queued.
 //
-// Closing a network connection, an [os.File] that has deadlines or an
-// [io.PipeReader] makes its Read return. Other readers, the terminal among
-// them, are read by a goroutine of the connection, so that Recv can return when
-// the connection is closed; that goroutine stays behind until its last Read
-// returns. So does, after a wait, a goroutine whose Write or Close does not return.
+// Closing a network connection, an [os.File] with deadlines or an [io.PipeReader] makes its
+// Read return. Other readers, such as a terminal, are read by a goroutine of the connection, so
+// that Recv returns when the connection is closed; that goroutine remains until its last Read
+// returns. So does a goroutine whose Write or Close does not return.
 type IO struct {
 	Reader io.Reader
 	Writer io.Writer
@@ -51,21 +49,18 @@ func (t *IO) Dial(ctx context.Context) (Conn, error) {
 	return (&stdio.IO{Reader: t.Reader, Writer: t.Writer, MaxMessage: t.MaxMessage, Dialed: &t.dialed}).Dial(ctx)
 }
 
-// Pipe returns two ends of a connection inside this process: a transport for a
-// client, which can be dialed once, and the server's end.
+// Pipe returns two ends of a connection within this process: a transport for a client, which
+// can be dialed once, and the server's end.
 //
-// Messages are copied, not framed, and of any size. Send waits while 64 of them
-// are unread. When an end is closed, the other can still receive what was sent
-// before, then io.EOF. A pipe has no goroutines and no timers, and works in
-// bubbles of testing/synctest.
+// Messages are copied, not framed, and of any size. Send blocks while 64 of them are unread.
+// When an end is closed, the other still receives what was sent before, then io.EOF. A pipe has
+// no goroutines or timers, and works in bubbles of testing/synctest.
 func Pipe() (Transport, Conn) { return pipe.New() }
 
-// ErrClosed is the error of calls on a client that was closed, or whose
-// connection has ended.
+// ErrClosed is the error of calls on a client that was closed, or whose connection has ended.
 var ErrClosed = transport.ErrClosed
 
-// missing is the error for a nil transport or a nil pointer; nil for other
-// transports.
+// missing returns the error for a nil transport or nil pointer, nil for other transports.
 func missing(t Transport) error {
 	if t == nil {
 		return errors.New("no transport (nil): a disabled server of a config has none")

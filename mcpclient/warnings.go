@@ -8,30 +8,29 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 )
 
-// maxWarnings bounds the warnings about what one connection brings.
+// maxWarnings bounds the warnings about one connection.
 const maxWarnings = 100
 
-// warnings are about what a server does on one connection.
+// warnings logs what a server does wrong on one connection.
 type warnings struct {
 	life *lifecycle.Lifecycle
 	log  *slog.Logger
 
 	mu                 sync.Mutex
-	breaches, failures int // of the protocol, and of answering the server
+	breaches, failures int // of the protocol, and of answers to the server
 }
 
-// tolerated warns of a breach of the protocol that does no harm.
+// tolerated warns about a harmless violation of the protocol.
 func (w *warnings) tolerated(breach string, args ...any) {
 	w.warn(w.life.Context(), &w.breaches, breach, args)
 }
 
-// failed warns of what could not be done for the server.
+// failed warns about something that could not be done for the server.
 func (w *warnings) failed(ctx context.Context, what string, args ...any) {
 	w.warn(ctx, &w.failures, what, args)
 }
 
-// warn warns of what a server brought about, unless it has warned of too much: a
-// server must not fill the log.
+// warn logs a warning unless there were too many: a server must not fill the log.
 func (w *warnings) warn(ctx context.Context, count *int, what string, args []any) {
 	w.mu.Lock()
 	*count++
