@@ -145,6 +145,9 @@ func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 		if err != nil || len(asks) != 1 {
 			t.Fatalf("got %+v, %v, want the question of the first process", asks, err)
 		}
+		if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); !errors.Is(err, run.ErrNotAsked) {
+			t.Errorf("before the run continues: got %v, want %v", err, run.ErrNotAsked)
+		}
 		var answer string
 		for e, err := range second.Resume(t.Context(), theRun) {
 			if err != nil {
