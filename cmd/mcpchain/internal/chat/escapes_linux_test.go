@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
 	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // marks are what no program writes: sequences with a rare parameter, and characters that are not seen.
@@ -55,17 +56,17 @@ func converseOn(ctx context.Context, s *terminal.Terminal, interrupts *talk.Inte
 		return err
 	}
 	defer model.Close()
-	lacks := &person.Failures{}
-	who := person.New(s, false, nil, lacks)
+	failures := &person.Failures{}
+	who := person.New(s, false, nil, failures)
 	lent, err := model.Sampler(who, nil)
 	if err != nil {
 		return err
 	}
 	servers := &talk.Servers{Good: []adapter.Server{{Name: "box", Transport: talkative(ofServer, &heard{})}}}
-	if err := servers.Serve(who, lent, s, 0, 0); err != nil {
+	if err := servers.Serve(who, lent, s, mcpclient.Timeouts{}); err != nil {
 		return err
 	}
-	session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: lacks, Model: model, Servers: servers})
+	session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: failures, Model: model, Servers: servers})
 	if err != nil {
 		return err
 	}

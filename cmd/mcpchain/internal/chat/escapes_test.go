@@ -198,17 +198,17 @@ func FuzzEscapes(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer model.Close()
-		lacks := &person.Failures{}
-		who := person.New(s, false, nil, lacks)
+		failures := &person.Failures{}
+		who := person.New(s, false, nil, failures)
 		lent, err := model.Sampler(who, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		servers := &talk.Servers{Good: []adapter.Server{{Name: "box", Transport: talkative(ofServer, toServer)}}}
-		if err := servers.Serve(who, lent, s, 0, 0); err != nil {
+		if err := servers.Serve(who, lent, s, mcpclient.Timeouts{}); err != nil {
 			t.Fatal(err)
 		}
-		session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: lacks, Model: model, Servers: servers})
+		session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: failures, Model: model, Servers: servers})
 		if err != nil {
 			return // the server's words are too strange
 		}

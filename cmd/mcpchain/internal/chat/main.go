@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // Main runs the program, and returns its exit status.
@@ -71,8 +72,8 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 		return err
 	}
 	defer model.Close()
-	lacks := &person.Failures{}
-	who := person.New(ui, o.yes, answers, lacks)
+	failures := &person.Failures{}
+	who := person.New(ui, o.yes, answers, failures)
 	lent, err := model.Sampler(who, o.model.Prices)
 	if err != nil {
 		return err
@@ -84,11 +85,12 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	defer func() { err = cmp.Or(err, closeStore()) }()
 	servers.Authorize(who, ui)
 	defer servers.Close()
-	if err := servers.Serve(who, lent, ui, o.timeouts.Idle, o.timeouts.Call); err != nil {
+	timeouts := mcpclient.Timeouts{Idle: o.timeouts.Idle, Call: o.timeouts.Call, ElicitationDone: -1} // the person waits for pages
+	if err := servers.Serve(who, lent, ui, timeouts); err != nil {
 		return err
 	}
 	session, err := talk.Open(ctx, talk.Config{
-		Screen: ui, Interrupts: interrupts, Person: who, Failures: lacks, Trace: trace, Model: model, Models: o.model.File, Servers: servers,
+		Screen: ui, Interrupts: interrupts, Person: who, Failures: failures, Trace: trace, Model: model, Models: o.model.File, Servers: servers,
 		NoInstructions: o.noInstructions, Prices: o.model.Prices, Store: store, Continue: o.resume,
 		Folder: folder(), Media: mediaFolder(ui),
 	})

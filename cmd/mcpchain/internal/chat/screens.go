@@ -39,9 +39,9 @@ func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) ui {
 	options := lines.Options{}
 	if in && side {
 		hide := func() (func(), error) { return lines.Hide(os.Stdin) }
-		options = lines.Options{Attended: true, Wraps: out, Dumb: dumb(), Hide: hide, Width: columns}
+		options = lines.Options{Person: true, Wrap: out, Dumb: dumb(), Hide: hide, Width: columns}
 	}
-	console := lines.New(stdout, os.Stderr, lines.NewInput(ctx, input, options.Attended), options)
+	console := lines.New(stdout, os.Stderr, lines.NewInput(ctx, input, options.Person), options)
 	if o.json {
 		return script.New(os.Stdout, console)
 	}

@@ -1,5 +1,4 @@
-// Package lines draws the conversation line by line, for pipes and for terminals
-// that cannot move their cursor.
+// Package lines shows the conversation line by line, in pipes and on terminals that cannot move their cursor.
 package lines
 
 import (
@@ -14,38 +13,31 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Console is a [screen.Screen]: answers on one writer, everything else on the other.
-//
-// Events of a turn and questions of servers come from different goroutines, so
-// all output goes through the console, one text at a time.
+// Console is a [screen.Screen] that writes answers to one writer and everything else to another.
 type Console struct {
+	Options
+
 	out, err io.Writer
 	in       *Input
-	attended bool
-	width    func() int // width of the terminal; 0 without one
-	wraps    bool       // wrap answers, because out is that terminal
-	dumb     bool
-	hide     func() (show func(), err error)
 	paint    screen.Paint
-
 	notes    notes
-	mu       sync.Mutex // guards the fields below and the screen; a dialog holds it to its end
+
+	mu       sync.Mutex // guards the writers and the fields below; a dialog holds it until its end
 	thinking screen.Thinking
-	midway   bool         // an answer is being shown and its line is not finished
+	inAnswer bool         // a line of an answer is not finished
 	status   bool         // the last line is a progress notice, to be replaced
-	waiting  bool         // the last line is the prompt; the person may be typing
+	waiting  bool         // the last line is the prompt, and the person may be typing
 	answer   wrap.Wrapper // of the current answer
 }
 
 // Options describe the terminal of a person. The zero value is for a pipe.
 type Options struct {
-	Attended bool
-	Width    func() int // of the terminal; nil: lines are not wrapped
-	Wraps    bool       // wrap answers too, because they go to that terminal
-	Dumb     bool       // the terminal takes no escape sequences
+	Person bool       // there is a person to ask
+	Width  func() int // of the terminal in columns; 0 or nil: lines are not wrapped
+	Wrap   bool       // wrap answers, too, because they go to the terminal
+	Dumb   bool       // the terminal takes no escape sequences
 
-	// Hide stops the terminal from showing what is typed, until show is called. Nil: it
-	// cannot.
+	// Hide stops the terminal from showing what is typed, until show is called. If it is nil, that is not possible.
 	Hide func() (show func(), err error)
 }
 
@@ -54,17 +46,14 @@ func New(out, err io.Writer, in *Input, o Options) *Console {
 	if o.Width == nil {
 		o.Width = func() int { return 0 }
 	}
-	return &Console{
-		out: out, err: err, in: in, attended: o.Attended, width: o.Width, wraps: o.Wraps, dumb: o.Dumb, hide: o.Hide,
-		paint: screen.NewPaint(err),
-	}
+	return &Console{Options: o, out: out, err: err, in: in, paint: screen.NewPaint(err)}
 }
 
 // Attended implements [screen.Screen].
-func (c *Console) Attended() bool { return c.attended }
+func (c *Console) Attended() bool { return c.Person }
 
-// Size implements [screen.Sized]. A terminal that cannot move its cursor has no rows to count.
-func (c *Console) Size() (columns, rows int) { return c.width(), 0 }
+// Size implements [screen.Sized]. The number of rows is not known.
+func (c *Console) Size() (columns, rows int) { return c.Width(), 0 }
 
 // Close ends an unfinished line.
 func (c *Console) Close() error {
@@ -80,16 +69,16 @@ func (c *Console) noteLocked(style screen.Style, format string, args ...any) {
 	fmt.Fprintln(c.err, c.render(style, fmt.Sprintf(format, args...)))
 }
 
-// verbatimLocked shows a safe line without wrapping it: the person may have to
-// copy it.
+// verbatimLocked shows a line without wrapping it, so that the person can copy it. The line must not have control
+// characters.
 func (c *Console) verbatimLocked(style screen.Style, line string) {
 	c.endLineLocked()
 	fmt.Fprintln(c.err, c.paint.Text(style, line))
 }
 
-// render lays a note out.
+// render escapes, wraps and styles a note.
 func (c *Console) render(style screen.Style, text string) string {
-	lines := wrap.Note(text, c.width())
+	lines := wrap.Note(text, c.Width())
 	for i := range lines {
 		lines[i] = c.paint.Text(style, lines[i])
 	}
@@ -100,13 +89,13 @@ func (c *Console) render(style screen.Style, text string) string {
 func (c *Console) say(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.midway {
+	if !c.inAnswer {
 		c.endLineLocked()
 		fmt.Fprint(c.err, c.paint.Text(screen.Model, "bot ›")+" ")
-		c.midway = true
+		c.inAnswer = true
 		width := 0
-		if c.wraps {
-			width = c.width()
+		if c.Wrap {
+			width = c.Width()
 		}
 		c.answer = wrap.New(width, len("bot > "))
 	}
@@ -115,35 +104,25 @@ func (c *Console) say(text string) {
 
 // Question implements [screen.Screen].
 func (c *Console) Question(ctx context.Context) (string, error) {
-	if c.attended {
-		c.prompt()
+	if c.Person {
+		c.mu.Lock()
+		c.promptLocked()
+		c.mu.Unlock()
 	}
 	text, err := c.in.next(ctx)
-	c.prompted(err)
-	return strings.TrimSpace(text), err
-}
-
-// prompt shows that it is the person's turn.
-func (c *Console) prompt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.promptLocked()
+	if err == nil {
+		c.waiting = false // the person's line break has ended the line
+	}
+	c.endLineLocked()
+	return strings.TrimSpace(text), err
 }
 
 func (c *Console) promptLocked() {
 	c.endLineLocked()
 	fmt.Fprint(c.err, "\n"+c.paint.Text(screen.Person, "you ›")+" ")
 	c.waiting = true
-}
-
-// prompted notes that the person's line has ended.
-func (c *Console) prompted(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err == nil {
-		c.waiting = false
-	}
-	c.endLineLocked()
 }
 
 // End implements [screen.Screen]: it ends an unfinished line.
@@ -155,26 +134,26 @@ func (c *Console) End() {
 
 func (c *Console) endLineLocked() {
 	switch {
-	case c.midway:
+	case c.inAnswer:
 		fmt.Fprintln(c.out, c.answer.Flush())
 	case c.status:
 		fmt.Fprint(c.err, "\r\x1b[K")
 	case c.waiting:
 		fmt.Fprintln(c.err)
 	}
-	c.midway, c.status, c.waiting = false, false, false
+	c.inAnswer, c.status, c.waiting = false, false, false
 }
 
-// List shows a line of a command's result. In a pipe it is an answer.
+// List implements [screen.Screen]. In a pipe the line is an answer.
 func (c *Console) List(style screen.Style, format string, args ...any) {
-	if c.attended {
+	if c.Person {
 		c.Note(style, format, args...)
 		return
 	}
 	c.Deliver(fmt.Sprintf(format, args...))
 }
 
-// Deliver writes the answer of a turn, for a program to read.
+// Deliver implements [screen.Screen].
 func (c *Console) Deliver(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -41,7 +41,7 @@ func (w *typist) Write(p []byte) (int, error) {
 func newScreen(t *testing.T, script ...string) *fake {
 	t.Helper()
 	w := &typist{script: script, lines: make(chan line, len(script)+1)}
-	return &fake{Console: New(&w.Buffer, w, &Input{lines: w.lines}, Options{Attended: true}), buffer: w}
+	return &fake{Console: New(&w.Buffer, w, &Input{lines: w.lines}, Options{Person: true}), buffer: w}
 }
 
 func (s *fake) check(t *testing.T, want string) {
@@ -66,7 +66,7 @@ func TestScreen(t *testing.T) {
 
 func TestProgressOnADumbTerminal(t *testing.T) {
 	s := newScreen(t)
-	s.dumb = true
+	s.Dumb = true
 	s.say("one")
 	s.Progress("1/2")
 	s.Progress("2/2")
@@ -76,9 +76,9 @@ func TestProgressOnADumbTerminal(t *testing.T) {
 
 func TestNoteAtThePrompt(t *testing.T) {
 	s := newScreen(t, "", "")
-	s.prompt()
+	s.promptLocked()
 	s.Note(screen.Warn, "warning")
-	s.prompted(nil)
+	s.waiting = false // the person has pressed Enter
 	s.Note(screen.Warn, "done")
 	s.check(t, "\nyou › \nwarning\n\nyou › done\n")
 }

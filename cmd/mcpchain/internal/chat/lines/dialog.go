@@ -14,8 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// dialog gives f the screen and the keyboard. Lines typed before are dropped, and notes
-// wait for the end.
+// dialog calls f, which has the screen and the keyboard. Lines that were typed before are dropped, and notes are shown
+// after the end.
 func (c *Console) dialog(ctx context.Context, f func() error) error {
 	c.notes.begin()
 	c.mu.Lock()
@@ -90,6 +90,7 @@ func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, e
 	return written, err
 }
 
+// What a person can type instead of the value of a field.
 var (
 	errDecline = errors.New("declined")
 	errCancel  = errors.New("cancelled")
@@ -157,7 +158,7 @@ func (c *Console) askField(ctx context.Context, f *screen.Form, field *forms.Fie
 	}
 }
 
-// askLocked shows a question and waits for a line. Only a dialog may call it.
+// askLocked shows a question and waits for a line. It must be called within a dialog.
 func (c *Console) askLocked(ctx context.Context, style screen.Style, question string) (string, error) {
 	for {
 		fmt.Fprint(c.err, c.render(style, question)+" ")
@@ -173,8 +174,8 @@ func (c *Console) askLocked(ctx context.Context, style screen.Style, question st
 	}
 }
 
-// chooseLocked asks until a line is the key of an answer, or its first word: a line
-// for another question decides nothing.
+// chooseLocked asks until a line is the key of an answer or the first word of its label: a line that was meant for
+// something else decides nothing.
 func (c *Console) chooseLocked(ctx context.Context, question string, answers []screen.Answer) (byte, error) {
 	var keys []string
 	for _, a := range answers {
@@ -182,7 +183,7 @@ func (c *Console) chooseLocked(ctx context.Context, question string, answers []s
 	}
 	short := question + " " + screen.Paint{}.Answers(answers, ", ", true) + ":"
 	question += " " + screen.Paint{}.Answers(answers, ", ", false) + ":"
-	if width := c.width(); width > 0 && ansi.StringWidth(question) >= width {
+	if width := c.Width(); width > 0 && ansi.StringWidth(question) >= width {
 		question = short
 	}
 	for {

@@ -4,5 +4,5 @@ package lines
 
 import "os"
 
-// Hide stops a terminal from showing what is typed, which this system is not asked to do.
+// Hide fails: how to hide what is typed is not known for this system.
 func Hide(*os.File) (show func(), err error) { return nil, errShown }

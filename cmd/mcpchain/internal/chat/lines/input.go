@@ -18,20 +18,20 @@ const (
 // errLongLine means that a line was skipped.
 var errLongLine = &screen.LongLineError{Max: maxLine}
 
-// Input reads lines in a goroutine of its own, so that waiting for a line can
-// be cancelled. On a terminal it always reads: a line typed before a question
-// must not answer it.
+// Input reads lines in a goroutine of its own, so that the wait for a line can be cancelled. From a terminal it reads all
+// the time: a line that was typed before a question must not answer it.
 type Input struct {
 	lines chan line
 }
 
+// line is a line of input, or an error: errLongLine, or why the input ended.
 type line struct {
 	text string
-	err  error // errLongLine, or the reason for the end
+	err  error
 }
 
-// NewInput starts to read. The goroutine ends with the reader or with the
-// context; a blocked Read is left behind.
+// NewInput starts to read. The goroutine ends at the end of the input or of the context, except that it cannot interrupt
+// a Read.
 func NewInput(ctx context.Context, r io.Reader, attended bool) *Input {
 	in := &Input{lines: make(chan line)}
 	if attended {
@@ -49,7 +49,7 @@ func (in *Input) read(ctx context.Context, r *bufio.Reader, attended bool) {
 		if attended && !last {
 			select {
 			case in.lines <- l:
-			default: // dropped: too many lines are typed ahead
+			default: // drop it: too many lines were typed ahead
 			}
 			continue
 		}
@@ -64,7 +64,7 @@ func (in *Input) read(ctx context.Context, r *bufio.Reader, attended bool) {
 	}
 }
 
-// readLine reads up to a line break, and removes it and what is not text.
+// readLine reads a line, and removes its line break, control characters and escape sequences.
 func readLine(r *bufio.Reader) line {
 	var text []byte
 	tooLong := false
@@ -85,8 +85,8 @@ func readLine(r *bufio.Reader) line {
 	}
 }
 
-// next waits for a line. The error is io.EOF at the end, errLongLine for a
-// skipped line, or the context's.
+// next waits for a line. The error is io.EOF at the end of the input, errLongLine for a skipped line, or the cause of the
+// context's end.
 func (in *Input) next(ctx context.Context) (string, error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
@@ -102,7 +102,7 @@ func (in *Input) next(ctx context.Context) (string, error) {
 	}
 }
 
-// discard drops lines typed ahead.
+// discard drops the lines that were typed ahead.
 func (in *Input) discard() {
 	for {
 		select {

@@ -8,14 +8,14 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// maxNotes is the most notes that wait for the end of a dialog.
+// maxNotes is the most notes that are kept during a dialog.
 const maxNotes = 200
 
-// notes keeps what is noted during a dialog. Who notes something may be reading from
-// a server, and must not wait for the person.
+// notes keeps the notes of a dialog until its end. Their senders may be reading from a server, and must not wait for the
+// person.
 type notes struct {
 	mu      sync.Mutex // guards the fields below; taken before Console.mu
-	dialogs int        // open, or waiting for the screen
+	dialogs int        // that are open or wait for the screen
 	kept    []note
 	dropped int
 }
@@ -32,7 +32,7 @@ func (n *notes) begin() {
 	n.dialogs++
 }
 
-// end takes the dialog off, and returns what was noted.
+// end counts the end of a dialog, and returns the notes that were kept.
 func (n *notes) end() []note {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -45,8 +45,8 @@ func (n *notes) end() []note {
 	return kept
 }
 
-// Note shows a line on the side, and the prompt again if it is in the way. During a
-// dialog it returns at once, and the line is shown after it.
+// Note implements [screen.Screen]. If the person is being asked for a question, the prompt is shown again after the note.
+// During a dialog Note returns at once, and the note is shown at its end.
 func (c *Console) Note(style screen.Style, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.notes.mu.Lock()
@@ -72,14 +72,16 @@ func (n *notes) keepLocked(style screen.Style, text string) {
 	n.kept = append(n.kept, note{style, text})
 }
 
-// Progress shows a line, which the next one replaces on a terminal that can erase it. It
-// does nothing during a dialog.
+// maxProgress bounds a line of progress, in columns.
+const maxProgress = 76
+
+// Progress implements [screen.Screen]. It does nothing during a dialog.
 func (c *Console) Progress(format string, args ...any) {
-	most := 76
-	if width := c.width(); width > 1 {
-		most = min(most, width-1)
+	limit := maxProgress
+	if width := c.Width(); width > 1 {
+		limit = min(limit, width-1)
 	}
-	text := hosttext.Line(fmt.Sprintf(format, args...), most)
+	text := hosttext.Line(fmt.Sprintf(format, args...), limit)
 	c.notes.mu.Lock()
 	defer c.notes.mu.Unlock()
 	if c.notes.dialogs > 0 {
@@ -88,7 +90,7 @@ func (c *Console) Progress(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endLineLocked()
-	if !c.attended || c.dumb {
+	if !c.Person || c.Dumb {
 		fmt.Fprintln(c.err, text)
 		return
 	}

@@ -8,19 +8,20 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
+// errShown means that the terminal cannot hide what is typed.
 var errShown = errors.New("this terminal would show what is typed")
 
 // Secret implements [screen.Screen].
 func (c *Console) Secret(ctx context.Context, prompt string) (text string, err error) {
-	if c.hide == nil {
+	if c.Hide == nil {
 		return "", errShown
 	}
 	err = c.dialog(ctx, func() error {
-		show, err := c.hide()
+		show, err := c.Hide()
 		if err != nil {
 			return err
 		}
-		defer fmt.Fprintln(c.err) // the line break was not shown either
+		defer fmt.Fprintln(c.err) // the typed line break was not shown
 		defer show()
 		text, err = c.askLocked(ctx, screen.Warn, prompt)
 		return err

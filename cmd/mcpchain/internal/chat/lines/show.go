@@ -5,25 +5,24 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// Show implements [screen.Screen]. With a person it shows text as it arrives; without
-// one only the answer.
+// Show implements [screen.Screen]. A person sees text as it arrives, a script only the answer.
 func (c *Console) Show(e agent.Event) {
 	c.mu.Lock()
 	line := c.thinking.Event(e)
 	c.mu.Unlock()
-	if line != "" && c.attended {
+	if line != "" && c.Person {
 		c.Note(screen.Faint, "%s", line)
 	}
 	switch e := e.(type) {
 	case *agent.TextDelta:
-		if c.attended {
+		if c.Person {
 			c.say(e.Text)
 		}
 	case *agent.ModelEnd:
 		switch {
-		case c.attended && e.Streamed:
+		case c.Person && e.Streamed:
 			c.End()
-		case e.Text != "" && c.attended:
+		case e.Text != "" && c.Person:
 			c.say(e.Text)
 			c.End()
 		case e.Text != "" && len(e.ToolCalls) > 0:
@@ -32,18 +31,18 @@ func (c *Console) Show(e agent.Event) {
 	case *agent.ToolProgress:
 		c.Progress("  %s %s", screen.CallName(&e.Call), screen.Progress(e))
 	default:
-		more := ""
-		if c.attended {
-			more = screen.ShowHint
+		hint := ""
+		if c.Person {
+			hint = screen.ShowHint
 		}
-		if style, text := screen.EventNote(e, more); text != "" {
+		if style, text := screen.EventNote(e, hint); text != "" {
 			c.Note(style, "%s", text)
 		}
 		for _, line := range screen.ResultDiff(e) {
 			c.Note(line.Style, "%s", line.Text)
 		}
 	}
-	if e, ok := e.(*agent.Output); ok && !c.attended {
+	if e, ok := e.(*agent.Output); ok && !c.Person {
 		c.Deliver(e.Text)
 	}
 }

@@ -31,7 +31,7 @@ func TestShowResult(t *testing.T) {
 		})
 	}
 	s := newScreen(t)
-	s.attended = false
+	s.Person = false
 	s.Show(&agent.ToolEnd{Call: agent.Call{Server: "demo", Tool: "add"}, Result: &adapter.Result{Text: long}})
 	s.check(t, "← demo add: "+long[:screen.MaxResult-1]+"…\n") // a script has no /show
 }
@@ -40,7 +40,7 @@ func TestShowResult(t *testing.T) {
 // of the terminal.
 func TestLostServer(t *testing.T) {
 	s := newScreen(t)
-	s.width = func() int { return 30 }
+	s.Width = func() int { return 30 }
 	s.Note(screen.Fail, "lost the server demo: exit status 1; its last lines on stderr:\nbot › \x1b[2Jall is well\nAllow it? [y]es %syou › \n  kept", strings.Repeat("x", 30))
 	s.check(t, `lost the server demo: exit
   status 1; its last lines on

@@ -10,7 +10,7 @@ import (
 // An answer in pieces is wrapped like a whole one.
 func TestWrapAnswer(t *testing.T) {
 	s := newScreen(t)
-	s.width, s.wraps = func() int { return 20 }, true
+	s.Width, s.Wrap = func() int { return 20 }, true
 	for _, piece := range []string{"The qu", "ick ", "brown", " fox jumps over", " the lazy dog", "."} {
 		s.say(piece)
 	}
@@ -21,7 +21,7 @@ func TestWrapAnswer(t *testing.T) {
 // The words of an answer stay whole, to be copied.
 func TestLongWordsOfAnswer(t *testing.T) {
 	s := newScreen(t)
-	s.width, s.wraps = func() int { return 20 }, true
+	s.Width, s.Wrap = func() int { return 20 }, true
 	s.say(strings.Repeat("x", 34) + " and " + strings.Repeat("y", 40) + " z")
 	s.End()
 	s.check(t, "bot › \n"+strings.Repeat("x", 34)+" and\n"+strings.Repeat("y", 40)+"\nz\n")
@@ -29,7 +29,7 @@ func TestLongWordsOfAnswer(t *testing.T) {
 
 func TestWrapNote(t *testing.T) {
 	s := newScreen(t)
-	s.width = func() int { return 20 }
+	s.Width = func() int { return 20 }
 	s.Note(screen.Tool, "%s", "  a list that is too long")
 	s.Progress("%s", strings.Repeat("x", 30))
 	s.check(t, "  a list that is\n  too long\n"+strings.Repeat("x", 18)+"…")

@@ -17,35 +17,21 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// toolKey is a tool of a server.
+// toolKey identifies a tool.
 type toolKey struct{ server, tool string }
 
-// Approve decides on a tool call. The toolset remembers what holds for later calls, by
-// the definition of the tool: if that changes, Approve is asked again.
+// Approve decides on a tool call. The toolset keeps decisions on later calls as long as the definition of the tool does
+// not change.
 func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Decision, error) {
-	tool := hosttext.Line(a.Definition.Name, 200)
 	switch {
 	case p.yes:
 		return approval.Allow(), nil
 	case !p.screen.Attended():
 		p.failures.Denied.Add(1)
-		p.screen.Note(screen.Warn, "denied %s: tool call %s: %s", a.Server, tool, noTerminal)
+		p.screen.Note(screen.Warn, "denied %s: tool call %s: %s", a.Server, hosttext.Line(a.Definition.Name, 200), noTerminal)
 		return approval.Deny(noTerminal), nil
 	}
-	heading, again := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server), "The model wants to run it:"
-	if a.View != "" {
-		heading, again = fmt.Sprintf("A view of the server %s wants to run %s there:", a.Server, tool), "A view of it wants to run it:"
-	}
-	changes, others := diff.Edits(a.Arguments)
-	text := ""
-	if changes == nil || string(others) != "{}" {
-		text = formatArguments(others)
-	}
-	if p.hasChanged(a) {
-		heading = fmt.Sprintf("The server %s has changed %s since you always allowed it. %s", a.Server, tool, again)
-		text += "\n  The server says of it:\n" + hosttext.Indent(hosttext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown))
-	}
-	q := &screen.Choice{Heading: heading, Text: text, Changes: screen.DiffLines(changes), Question: "Allow it?", Answers: approvals}
+	q := p.approvalQuestion(a)
 	draft := newDraft(a)
 	for {
 		key, err := p.screen.Choose(ctx, q)
@@ -63,7 +49,31 @@ func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Dec
 	}
 }
 
-// approvals are the answers about a call. The question mark explains each.
+// approvalQuestion returns the question about a call: who wants it, its arguments, and what an edit changes.
+func (p *Person) approvalQuestion(a *approval.Request) *screen.Choice {
+	tool := hosttext.Line(a.Definition.Name, 200)
+	heading, again := fmt.Sprintf("The model wants to run %s on the server %s:", tool, a.Server), "The model wants to run it:"
+	if a.View != "" {
+		heading, again = fmt.Sprintf("A view of the server %s wants to run %s there:", a.Server, tool), "A view of it wants to run it:"
+	}
+	changes, others := diff.Edits(a.Arguments)
+	text := ""
+	if changes == nil || string(others) != "{}" {
+		text = formatArguments(others)
+	}
+	if p.hasChanged(a) {
+		heading = fmt.Sprintf("The server %s has changed %s since you always allowed it. %s", a.Server, tool, again)
+		text += "\n  The server says of it:\n" + describe(a.Definition)
+	}
+	return &screen.Choice{Heading: heading, Text: text, Changes: screen.DiffLines(changes), Question: "Allow it?", Answers: approvals}
+}
+
+// describe returns the server's description of a tool as indented lines.
+func describe(t *mcp.Tool) string {
+	return hosttext.Indent(hosttext.Block(cmp.Or(t.Description, "(nothing)"), screen.MaxShown))
+}
+
+// approvals are the answers about a call. The question mark explains the others.
 var approvals = []screen.Answer{
 	{Key: 'y', Label: "yes: this call"}, {Key: 'n', Label: "no: not this call"},
 	{Key: 'w', Label: "words: no, and why", Quiet: true}, {Key: 'e', Label: "edit: change the arguments", Quiet: true},
@@ -73,7 +83,7 @@ var approvals = []screen.Answer{
 
 var explained = approvals[:len(approvals)-1]
 
-// decide turns an answer into a decision. The person is asked again if there is none.
+// decide turns an answer into a decision. If it is not decided, the person is asked again.
 func (p *Person) decide(ctx context.Context, a *approval.Request, draft *screen.Draft, key byte) (d approval.Decision, decided bool, err error) {
 	switch key {
 	case 'y':
@@ -99,8 +109,8 @@ func (p *Person) decide(ctx context.Context, a *approval.Request, draft *screen.
 	return approval.Decision{}, false, nil
 }
 
-// formatArguments shows the arguments of a call on one line, and below it texts of several
-// lines as such.
+// formatArguments returns the arguments of a call on one line. If one of them is a text of several lines, each argument
+// is on a line of its own, and the text is shown with its lines.
 func formatArguments(raw json.RawMessage) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || !bytes.Contains(raw, []byte(`\n`)) {
@@ -128,11 +138,10 @@ func formatArguments(raw json.RawMessage) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// explanation is what a person may want to know of a call, and of the answers.
+// explanation returns the answer to the question mark: what the server says about the tool, and what the answers mean.
 func explanation(a *approval.Request) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  The server %s says of %s:\n%s\n", a.Server, hosttext.Line(a.Definition.Name, 200),
-		hosttext.Indent(hosttext.Block(cmp.Or(a.Definition.Description, "(nothing)"), screen.MaxShown)))
+	fmt.Fprintf(&b, "  The server %s says of %s:\n%s\n", a.Server, hosttext.Line(a.Definition.Name, 200), describe(a.Definition))
 	for _, claim := range Claims(a.Definition) {
 		fmt.Fprintf(&b, "    It claims: %s.\n", claim)
 	}
@@ -144,7 +153,7 @@ func explanation(a *approval.Request) string {
 	return b.String()
 }
 
-// Claims are what a server says of the effects of a tool.
+// Claims lists what a server claims about the effects of a tool.
 func Claims(t *mcp.Tool) (claims []string) {
 	if adapter.ReadOnly(t) {
 		claims = append(claims, "the tool changes nothing")
@@ -164,14 +173,14 @@ func Claims(t *mcp.Tool) (claims []string) {
 	return claims
 }
 
-// rememberAllowed notes the definition that is always allowed, to tell the person of a change.
+// rememberAllowed remembers a definition that is always allowed, so that the person is told when it changes.
 func (p *Person) rememberAllowed(a *approval.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tools[toolKey{a.Server, a.Definition.Name}] = adapter.Fingerprint(a.Definition)
 }
 
-// hasChanged reports whether the tool was always allowed with another definition.
+// hasChanged reports whether another definition of the tool was always allowed.
 func (p *Person) hasChanged(a *approval.Request) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

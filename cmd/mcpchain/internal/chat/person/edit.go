@@ -17,13 +17,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// newDraft begins with the arguments on lines of their own.
+// newDraft returns a draft with the indented arguments of a call.
 func newDraft(a *approval.Request) *screen.Draft {
 	check := func(text string) error { return checkArguments(a.Definition.InputSchema, text) }
 	return &screen.Draft{Prompt: "The arguments:", Text: indentJSON(a.Arguments), Check: check, Back: true}
 }
 
-// indentJSON is JSON for a person to change.
+// indentJSON returns JSON for a person to edit.
 func indentJSON(raw json.RawMessage) string {
 	var pretty bytes.Buffer
 	if json.Indent(&pretty, raw, "", "  ") != nil {
@@ -32,7 +32,7 @@ func indentJSON(raw json.RawMessage) string {
 	return hosttext.EscapeJSON(pretty.String())
 }
 
-// edit has the person change the arguments. If the person goes back, the draft keeps them for the next time.
+// edit has the person edit the arguments. If the person goes back, the draft keeps the text.
 func (p *Person) edit(ctx context.Context, a *approval.Request, draft *screen.Draft) (d approval.Decision, decided bool, err error) {
 	text, err := p.screen.Write(ctx, draft)
 	switch {
@@ -45,12 +45,12 @@ func (p *Person) edit(ctx context.Context, a *approval.Request, draft *screen.Dr
 	return approval.AllowWith(json.RawMessage(text)), true, nil
 }
 
-// checkArguments is why a text is no arguments of a tool, and where: as "line 2, column 7".
+// checkArguments returns why a text does not have valid arguments, with the place, such as "line 2, column 7".
 func checkArguments(inputSchema json.RawMessage, text string) error {
 	var object map[string]json.RawMessage
 	err := json.Unmarshal([]byte(text), &object)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("%s: want a JSON object: %w", position(text, int(syntax.Offset)-1), err) // the offset is behind the character
+		return fmt.Errorf("%s: want a JSON object: %w", position(text, int(syntax.Offset)-1), err) // Offset is after the character
 	}
 	if err != nil || object == nil {
 		at := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
@@ -61,7 +61,7 @@ func checkArguments(inputSchema json.RawMessage, text string) error {
 	}
 	compiled, err := schema.Compile(inputSchema)
 	if err != nil {
-		return nil // the call finds out
+		return nil // the call will fail by itself
 	}
 	err = compiled.Validate([]byte(text))
 	if v, ok := errors.AsType[*schema.Violation](err); ok {
@@ -70,14 +70,15 @@ func checkArguments(inputSchema json.RawMessage, text string) error {
 	return err
 }
 
-// position is where a byte of a text is, for a person: lines and columns begin with 1.
+// position returns the line and the column of an offset in a text.
 func position(text string, at int) string {
 	before := text[:min(max(at, 0), len(text))]
 	line := before[strings.LastIndexByte(before, '\n')+1:]
 	return fmt.Sprintf("line %d, column %d", 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(line))
 }
 
-// offsetOf is where the value of a JSON pointer begins, or the innermost value on the way to it. Of several values it is the last.
+// offsetOf returns the offset of the value at a JSON pointer, or else of the innermost value that would contain it. If
+// there are several, it is the last one.
 func offsetOf(text []byte, pointer string) (at int) {
 	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for {

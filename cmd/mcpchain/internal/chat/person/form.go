@@ -17,8 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Elicitation is the handler of what servers ask the person. With a person it leaves the
-// questions to runs, which keep them, and put them to Answer.
+// Elicitation returns the handler for questions of servers. With a person it is nil: the agent keeps the questions with
+// the run, and asks them by [Person.Answer].
 func (p *Person) Elicitation() mcp.ElicitationHandler {
 	if p.screen.Attended() {
 		return nil
@@ -45,7 +45,7 @@ func (p *Person) Answer(ctx context.Context, q *run.Question) (run.Reply, error)
 	return answer, err
 }
 
-// ElicitationCapability declares URLs only with a terminal.
+// ElicitationCapability declares forms, and URLs if there is a person.
 func (p *Person) ElicitationCapability() mcp.ElicitationCapability {
 	return mcp.ElicitationCapability{Form: true, URL: p.screen.Attended()}
 }
@@ -72,8 +72,7 @@ func (p *Person) elicit(ctx context.Context, server string, params *mcp.ElicitPa
 	return form.unattended(), nil
 }
 
-// visit asks for consent to open a URL. The person opens it: this program must
-// not see the page.
+// visit asks the person to open a URL. This program does not open it, as it must not see the page.
 func (p *Person) visit(ctx context.Context, server string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	link, err := hosttext.ReadLink(params.URL)
 	if err != nil || !p.screen.Attended() || !duringTurn(ctx) {
@@ -97,8 +96,8 @@ func (p *Person) visit(ctx context.Context, server string, params *mcp.ElicitPar
 // errDone ends a wait because the server says that the page is done.
 var errDone = errors.New("the server says that it is done")
 
-// awaitPage waits until the person has done what the page wants, by the word of the person or
-// of the server: a server that is asked too early asks again.
+// awaitPage waits until the person or the server says that the person has done what the page asks. A server that gets
+// the answer too early asks again.
 func (p *Person) awaitPage(ctx context.Context, server string) error {
 	wait, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -118,14 +117,14 @@ func (p *Person) awaitPage(ctx context.Context, server string) error {
 	return err
 }
 
-// form is a server's form, and the answers so far.
+// form is a form of a server with the answers so far.
 type form struct {
 	*screen.Form
 	person *Person
-	given  *answers.Filled // by -answer
+	given  *answers.Filled // prepared by -answer
 }
 
-// newForm takes the prepared answers into a form.
+// newForm returns a form with the prepared answers.
 func newForm(p *Person, server, message string, fields []*forms.Field) *form {
 	given := p.answers[server].Fill(fields)
 	p.mu.Lock()
@@ -138,8 +137,7 @@ func newForm(p *Person, server, message string, fields []*forms.Field) *form {
 	}}
 }
 
-// unattended answers without a person. It invents nothing: a form is accepted
-// if the prepared answers and the server's defaults complete it.
+// unattended answers a form without a person. It is accepted only if prepared answers and defaults complete it.
 func (f *form) unattended() *mcp.ElicitResult {
 	if whole, errs := f.given.Complete(); !whole {
 		f.refuse(errs)
@@ -149,8 +147,7 @@ func (f *form) unattended() *mcp.ElicitResult {
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.Values}
 }
 
-// refuse tells why a form is declined. That is a failure of the run: a server
-// waited for an answer and got none.
+// refuse says why a form is declined. That counts as a failure, because the server needed an answer.
 func (f *form) refuse(errs []error) {
 	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, hosttext.Line(f.Message, 200))
 	f.person.failures.Declined.Add(1)
@@ -159,7 +156,7 @@ func (f *form) refuse(errs []error) {
 	}
 	f.person.mu.Lock()
 	for name := range f.person.answers[f.Server] {
-		f.person.asked[fieldKey{f.Server, name}] = true // told here, if no field has it
+		f.person.asked[fieldKey{f.Server, name}] = true // reported below if no field has it
 	}
 	f.person.mu.Unlock()
 	for _, err := range append(errs, f.given.Unmet()...) {
@@ -167,11 +164,11 @@ func (f *form) refuse(errs []error) {
 	}
 }
 
-// fieldKey is a field in forms of a server.
+// fieldKey identifies a field of a server's forms.
 type fieldKey struct{ server, name string }
 
-// ReportUnused tells of prepared answers that no form asked for. They are not a failure: a form may
-// depend on what the model does.
+// ReportUnused names prepared answers that no form asked for. They are not failures, as the model may not call the tool
+// that asks.
 func (p *Person) ReportUnused() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,10 +11,11 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Lender passes servers' requests to the sampler. A person who allows a request
-// also allows its reply, unless the choice was to see the reply first.
+// Lender passes the requests of servers to a sampler with the methods Lend and Release of a person. A person who allows
+// a request also allows its reply, unless the person wants to see the reply first.
 type Lender struct{ *sampling.Sampler }
 
+// replyKey is the key of a *bool in a context: whether the person wants to see the reply.
 type replyKey struct{}
 
 // CreateMessage implements [mcp.SamplingHandler].
@@ -22,7 +23,7 @@ func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePara
 	return l.Sampler.CreateMessage(context.WithValue(ctx, replyKey{}, new(bool)), params)
 }
 
-// Lend decides on a server's request to the model. An error refuses.
+// Lend decides on a server's request to the model. An error refuses it.
 func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	source, _ := adapter.SourceFrom(ctx)
 	if p.mayLend(source.Server) {
@@ -44,8 +45,8 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	if err != nil {
 		return err
 	}
-	if see, ok := ctx.Value(replyKey{}).(*bool); ok {
-		*see = choice == 's'
+	if wantsReply, ok := ctx.Value(replyKey{}).(*bool); ok {
+		*wantsReply = choice == 's'
 	}
 	switch choice {
 	case 'n':
@@ -58,15 +59,16 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	return nil
 }
 
+// mayLend reports whether a server may use the model without a question.
 func (p *Person) mayLend(server string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.yes || p.lends[server]
 }
 
-// Release decides whether a server may see the model's reply.
+// Release decides whether a server gets the model's reply. An error withholds it.
 func (p *Person) Release(ctx context.Context, _ *sampling.Request, reply *mcp.CreateMessageResult) error {
-	if see, ok := ctx.Value(replyKey{}).(*bool); ok && !*see {
+	if wantsReply, ok := ctx.Value(replyKey{}).(*bool); ok && !*wantsReply {
 		return nil
 	}
 	source, _ := adapter.SourceFrom(ctx)

@@ -1,5 +1,5 @@
-// Package person decides on what servers and the model want, by asking the person
-// or by what the person said before.
+// Package person answers the questions of servers and of the agent by asking the person, or by what the person has said
+// before, such as flags.
 package person
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Person answers questions: may a tool run, may a server use the model, which
-// values go into a form.
+// Person decides whether tools may run and servers may use the model, and fills in forms. Its methods may be called
+// concurrently.
 type Person struct {
 	screen   screen.Screen
 	yes      bool                       // allow tool calls and sampling
@@ -22,15 +22,18 @@ type Person struct {
 	failures *Failures
 
 	mu    sync.Mutex         // guards the fields below
-	tools map[toolKey]string // tools that always run, with the allowed fingerprint
+	tools map[toolKey]string // fingerprints of tools that are always allowed
 	lends map[string]bool    // servers that may always use the model
-	asked map[fieldKey]bool  // prepared answers that a form asked for, or that were told as wrong
+	asked map[fieldKey]bool  // prepared answers that a form asked for, or that were reported as wrong
 }
 
-// New returns the person at a screen. Yes allows all tool calls and all use of the
-// model; answers are for forms, by server.
-func New(s screen.Screen, yes bool, answers map[string]answers.Answers, lacks *Failures) *Person {
-	return &Person{screen: s, yes: yes, answers: answers, failures: lacks, tools: map[toolKey]string{}, lends: map[string]bool{}, asked: map[fieldKey]bool{}}
+// New returns the person at a screen. yes allows all tool calls and all use of the model. answers are prepared values for
+// forms, by server.
+func New(s screen.Screen, yes bool, answers map[string]answers.Answers, failures *Failures) *Person {
+	return &Person{
+		screen: s, yes: yes, answers: answers, failures: failures,
+		tools: map[toolKey]string{}, lends: map[string]bool{}, asked: map[fieldKey]bool{},
+	}
 }
 
 // noTerminal is the reason for a refusal without a question.
@@ -38,17 +41,15 @@ const noTerminal = "there is no terminal to ask on; start with -yes to allow it"
 
 var errRefused = errors.New("the person refused")
 
-// turnKey marks the context of a turn of the conversation. Servers' questions
-// at other times must not take the line that the person is typing.
+// turnKey marks contexts in which the person may be asked.
 type turnKey struct{}
 
-// InTurn marks the context of a turn.
+// InTurn marks the context of a turn. Questions at other times would interrupt the person's typing, and are refused.
 func InTurn(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, true) }
 
 func duringTurn(ctx context.Context) bool { return ctx.Value(turnKey{}) != nil }
 
-// elicitResult turns the end of a question into an answer for its server. The end of the
-// input is not a refusal: it cancels.
+// elicitResult returns the result for a server. The end of the input cancels a question, and does not decline it.
 func elicitResult(action string, err error, content map[string]any) (*mcp.ElicitResult, error) {
 	switch {
 	case errors.Is(err, io.EOF):

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// Receiver has the person sign in to a server at its page. Port is a port of this machine
-// that the file demands, or 0.
+// Receiver returns a receiver by which the person signs in to a server in a browser. port is the port of this machine
+// that the file requires for that, 0 for any.
 func (p *Person) Receiver(server string, port int) oauth.Receiver {
 	if !p.screen.Attended() {
 		return signin.NotNow(fmt.Sprintf("start mcpchain on a terminal once, and say /login %s", server))
@@ -21,8 +21,8 @@ func (p *Person) Receiver(server string, port int) oauth.Receiver {
 	}
 }
 
-// signIn asks the person to open a page and to sign in there. It waits until the person
-// pastes the address of the last page, or for the end of the context.
+// signIn asks the person to sign in on a page. It waits until the context ends, or the person pastes the address of the
+// last page, which is returned.
 func (p *Person) signIn(ctx context.Context, server string, v *signin.Visit) (pasted string, err error) {
 	if v.Mistake != nil {
 		p.screen.Note(screen.Warn, "  %v", v.Mistake)
@@ -48,7 +48,7 @@ func (p *Person) signIn(ctx context.Context, server string, v *signin.Visit) (pa
 	return p.awaitSignIn(ctx, v)
 }
 
-// awaitSignIn waits while the person signs in.
+// awaitSignIn waits until the person pastes an address or cancels.
 func (p *Person) awaitSignIn(ctx context.Context, v *signin.Visit) (pasted string, err error) {
 	for pasted == "" && err == nil {
 		var key byte

@@ -13,11 +13,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// mentions are the places where a text could name a file or a resource of the person with an @: all but those
-// within a word. A line takes blanks of any kind for a space, and leaves out some characters.
+// mentions matches where a text could mention a file or a resource by an @. An @ within a word does not. It matches more
+// than the conversation does, because the editor may turn other white space into spaces.
 var mentions = regexp.MustCompile(`(^|\W)@`)
 
-// OpenLink opens a page that the view of a server names, if the person agrees.
+// OpenLink opens a page for the view of a server if the person agrees.
 func (p *Person) OpenLink(ctx context.Context, server, url string) error {
 	link, err := hosttext.ReadLink(url)
 	if err != nil {
@@ -42,8 +42,8 @@ func (p *Person) OpenLink(ctx context.Context, server, url string) error {
 	return nil
 }
 
-// TakeMessage puts what a view writes to the model into the line of the next question, if the person
-// agrees. The person sends it.
+// TakeMessage puts a view's message to the model into the line of the next question if the person agrees. The person may
+// then send it.
 func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 	line, ok := p.screen.(screen.Linking)
 	if !ok {

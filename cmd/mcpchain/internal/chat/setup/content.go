@@ -13,21 +13,20 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// content is what a project's file says, with the environment files that it names. It is read
-// once, so that what the person has allowed is what is used.
+// content is the content of a file of servers and of the environment files that it names. They are read once, so that
+// the servers are started with what the person has allowed.
 type content struct {
 	file       []byte
-	envFiles   map[string][]byte // the environment files, by the paths that they are read by
-	unreadable map[string]error  // why the remaining ones could not be read
+	envFiles   map[string][]byte // by path
+	unreadable map[string]error  // why other environment files could not be read, by path
 }
 
-// readContent reads the environment files of a project's file. One that cannot be read counts as missing: its server cannot
-// be used.
+// readContent reads the environment files that a file names. If one cannot be read, its server cannot be used.
 func readContent(ctx context.Context, path string, file []byte) (*content, error) {
 	c := &content{file, map[string][]byte{}, map[string]error{}}
 	l := config.Loader{
 		Filters: true, SignIn: true,
-		Input: func(context.Context, *config.Input) (string, error) { return "x", nil }, // the person is asked later
+		Input: func(context.Context, *config.Input) (string, error) { return "x", nil }, // the person is asked for inputs later
 		EnvFile: func(path string) ([]byte, error) {
 			data, err := readFile(path)
 			if err != nil {
@@ -44,7 +43,7 @@ func readContent(ctx context.Context, path string, file []byte) (*content, error
 	return c, nil
 }
 
-// envFile is the content of an environment file, read with the file.
+// envFile returns the content of an environment file.
 func (c *content) envFile(path string) ([]byte, error) {
 	if data, ok := c.envFiles[path]; ok {
 		return data, nil
@@ -55,9 +54,10 @@ func (c *content) envFile(path string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w", path, errNotRead)
 }
 
+// errNotRead means that an environment file was not named when the content was read.
 var errNotRead = errors.New("it was not read with the file that names it")
 
-// fingerprint tells one content from another.
+// fingerprint returns a hash of the content.
 func (c *content) fingerprint() string {
 	if len(c.envFiles) == 0 {
 		return fingerprint(c.file)

@@ -1,4 +1,4 @@
-// Package setup finds the file of servers, and reads it with the person's help.
+// Package setup finds the file of servers, asks the person whether a project's file may be used, and reads it.
 package setup
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Places are where a file of servers is looked for.
+// Places are the paths where a file of servers is looked for.
 type Places struct {
-	Project string // of the folder that the program is used in; it may come from a stranger
-	User    string // of the person; "" if there is no place for it
-	Trust   string // the folder that keeps which project files are trusted; "" keeps nothing
+	Project string // in the current folder; it may come from a stranger
+	User    string // in the person's configuration folder; "" if there is none
+	Trust   string // folder for the decisions on project files; "": they are not kept
 }
 
-// UntrustedError means that there is no person to ask about a project's file.
+// UntrustedError means that a project's file was not allowed before, and there is no person to ask.
 type UntrustedError struct{ File string }
 
 func (e *UntrustedError) Error() string {
@@ -31,13 +31,13 @@ func (e *UntrustedError) Error() string {
 // File is a file of servers.
 type File struct {
 	Path    string
-	places  *Places           // ask about the file; nil: it is the person's own
-	content *content          // what is used, which the person has allowed; nil: what the file has when it is read
-	used    map[string]string // the fingerprint of the content that each server was read from
+	places  *Places           // by which the person is asked about the file; nil: it needs no question
+	content *content          // that the person has allowed; nil: the file was not read yet
+	used    map[string]string // fingerprints of the contents that servers were read from, by server
 }
 
-// Find returns the first file there is: the project's, if the person trusts it, or the
-// person's own. It tells which; nil means that there is none.
+// Find returns the project's file if the person allows it, or else the person's own. It tells the person which one. If
+// there is none, it returns nil.
 func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	data, err := readFile(p.Project)
 	if err == nil {
@@ -62,7 +62,7 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	return nil, nil
 }
 
-// Candidate is the file that Find would take, "" if there is none. Nothing of it is read.
+// Candidate returns the path of the file that Find would look at, "" if there is none.
 func (p *Places) Candidate() string {
 	for _, path := range []string{p.Project, p.User} {
 		if info, err := os.Stat(path); path != "" && err == nil && !info.IsDir() {
@@ -72,19 +72,19 @@ func (p *Places) Candidate() string {
 	return ""
 }
 
-// readFile reads a project's file. A larger one than a program reads is an error later.
+// readFile reads a regular file of at most maxFile bytes.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a file", path)
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s has more than %d bytes", path, maxFile)
 	}
 	return os.ReadFile(path)
 }
 
-// maxFile bounds a project's file in bytes, as package config does.
+// maxFile bounds a file in bytes, as package config does.
 const maxFile = 1 << 20

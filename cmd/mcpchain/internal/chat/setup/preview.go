@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// preview lists what the servers of a file do, as the file says it, without its secrets.
+// preview describes the servers of a file without secrets: what is started and called, and with which variables.
 func preview(cfg *config.Config, c *content) string {
 	var b strings.Builder
 	for i := range cfg.Servers {
@@ -32,10 +32,10 @@ func preview(cfg *config.Config, c *content) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// oneLine is a text on a line, whole.
+// oneLine escapes a text, so that it takes one line. It is not cut.
 func oneLine(text string) string { return hosttext.Line(text, maxFile) }
 
-// describeServer is what a server does, with a line for each thing that decides what that is.
+// describeServer describes a server: its command or URL, and on further lines all that changes what it does.
 func describeServer(s *config.Server) string {
 	switch t := s.Transport.(type) {
 	case *mcpclient.Command:
@@ -56,6 +56,7 @@ func describeServer(s *config.Server) string {
 	return "cannot be shown: " + oneLine(fmt.Sprint(s.Err))
 }
 
+// describeHTTP describes a server over HTTP.
 func describeHTTP(url string, header http.Header) string {
 	lines := []string{"calls " + oneLine(redactURL(url))}
 	for _, name := range slices.Sorted(maps.Keys(header)) {
@@ -67,17 +68,17 @@ func describeHTTP(url string, header http.Header) string {
 }
 
 var (
-	// reference is a variable or an input in a text.
+	// reference matches a variable or an input in a text.
 	reference = regexp.MustCompile(`\$\{[^}]*\}`)
 
-	// secretName is a name whose value may be a secret.
+	// secretName matches the names of values that may be secrets.
 	secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|pwd|credential|auth|cookie|bearer|session|sig)`)
 
-	// option is an argument of a program with a value.
+	// option matches an argument of a program with a value.
 	option = regexp.MustCompile(`^(-[^=\s]+)=(.*)$`)
 )
 
-// redact leaves of a text which variables it takes: these say what leaves the machine.
+// redact replaces all of a text but its references: they say which values leave the machine.
 func redact(text string) string {
 	var b strings.Builder
 	at := 0
@@ -94,7 +95,7 @@ func redact(text string) string {
 	return b.String()
 }
 
-// redactVariable is NAME=value, without the value if it may be a secret.
+// redactVariable redacts the value in NAME=value if it may be a secret.
 func redactVariable(text string) string {
 	name, value, _ := strings.Cut(text, "=")
 	if secretName.MatchString(name) {
@@ -103,10 +104,9 @@ func redactVariable(text string) string {
 	return name + "=" + value
 }
 
-// redactCommand are a program's name and arguments, each as one word, without values of options that may
-// be secrets.
+// redactCommand returns the words of a command, quoted where needed, without values that may be secrets.
 func redactCommand(all []string) (shown []string) {
-	secret := false // the word is the value of the option before
+	secret := false // the word is the value of a secret option
 	for _, w := range all {
 		m := option.FindStringSubmatch(w)
 		switch {
@@ -126,7 +126,7 @@ func redactCommand(all []string) (shown []string) {
 	return shown
 }
 
-// redactURL is a URL without user and values.
+// redactURL returns a URL without its user, its fragment and the values of its query.
 func redactURL(url string) string {
 	url, fragment, _ := strings.Cut(url, "#")
 	url, query, asks := strings.Cut(url, "?")

@@ -13,12 +13,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// Read reads a file, and asks the person for the inputs that its servers need.
+// Read reads the file, and asks the person for the inputs that its servers need.
 func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error) {
 	f.used = map[string]string{}
 	if f.content == nil {
 		data, err := readFile(f.Path)
-		if err != nil { // it is missing, or a pipe, which is read once
+		if err != nil { // it is missing, or a pipe, which can be read only once
 			cfg, err := loader(s).Load(ctx, f.Path)
 			if err != nil {
 				err = &cli.FileError{Err: err}
@@ -32,13 +32,14 @@ func (f *File) Read(ctx context.Context, s screen.Screen) (*config.Config, error
 	return f.load(ctx, s)
 }
 
+// loader returns a loader that asks the person for inputs.
 func loader(s screen.Screen) *config.Loader {
 	return &config.Loader{Filters: true, SignIn: true, Input: func(ctx context.Context, in *config.Input) (string, error) {
 		return askInput(ctx, s, in)
 	}}
 }
 
-// load reads some servers of the content, by default all.
+// load reads the servers of the content, or only those that are named.
 func (f *File) load(ctx context.Context, s screen.Screen, only ...string) (*config.Config, error) {
 	l := loader(s)
 	l.EnvFile, l.Only = f.envFile, only
@@ -52,28 +53,27 @@ func (f *File) load(ctx context.Context, s screen.Screen, only ...string) (*conf
 	return cfg, nil
 }
 
-// envFile is the content of an environment file. That of a project's file was read with it, when
-// the person was asked.
+// envFile returns the content of an environment file. That of a project's file must have been read before the person was
+// asked.
 func (f *File) envFile(path string) ([]byte, error) {
 	data, err := f.content.envFile(path)
-	if errors.Is(err, errNotRead) && f.places == nil { // its name depends on an input
+	if errors.Is(err, errNotRead) && f.places == nil { // its path depends on an input
 		return readFile(path)
 	}
 	return data, err
 }
 
-// Update is what a file says when it is read once more.
+// Update is the result of [File.Reread].
 type Update struct {
-	Server *config.Server  // the server that was asked for; nil: the file does not name it
-	All    []config.Server // by [config.Preview]: their names and places
+	Server *config.Server  // the requested server; nil: the file does not have it
+	All    []config.Server // all servers of the file, by [config.Preview]
 }
 
-// ErrNotAllowed means that the person does not want what a file says.
+// ErrNotAllowed means that the person did not allow the content of a file.
 var ErrNotAllowed = errors.New("you did not allow what the file says")
 
-// Reread reads a file once more, for one server. It is nil if the server was read from the same
-// content. The person is asked as at the start: about another content of a project's file, and for
-// the inputs of the server.
+// Reread reads the file again for one server. It returns nil if the server was read from the same content. As at the
+// start, the person is asked about a project's file that has changed, and for the inputs of the server.
 func (f *File) Reread(ctx context.Context, s screen.Screen, server string) (*Update, error) {
 	if f.content == nil {
 		return nil, nil
@@ -116,7 +116,7 @@ func (f *File) Reread(ctx context.Context, s screen.Screen, server string) (*Upd
 
 var errUnattended = errors.New("there is no terminal to ask on; use an environment variable instead")
 
-// askInput asks for an input. The texts are the file's.
+// askInput asks the person for an input of the file.
 func askInput(ctx context.Context, s screen.Screen, in *config.Input) (answer string, err error) {
 	switch {
 	case !s.Attended():

@@ -15,9 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// askTrust returns the content of the project's file if the person wants its servers, nil if
-// not. A file that was trusted before is trusted as long as it does not change, nor the
-// environment files that it names.
+// askTrust returns the content of the project's file if the person allows it, otherwise nil. The person is not asked again
+// as long as the file and its environment files do not change.
 func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*content, error) {
 	c, err := readContent(ctx, p.Project, data)
 	if err != nil {
@@ -66,24 +65,24 @@ func (p *Places) askTrust(ctx context.Context, s screen.Screen, data []byte) (*c
 	return c, err
 }
 
-// maxLines bounds the lines of a question. A person who sees a part only cannot allow the whole.
+// maxLines bounds the lines of the question: a person who sees only a part cannot allow the file.
 const maxLines = 100
 
-// trust is the content of a kept file.
+// trust is a kept decision.
 type trust struct {
 	File        string `json:"file"`
 	Fingerprint string `json:"sha256"`
 }
 
-// maxKept bounds a kept file in bytes.
-const maxKept = 64 << 10
+// maxTrust bounds the file of a decision in bytes.
+const maxTrust = 64 << 10
 
-// isTrusted reports whether a file was trusted before, and whether it is the same.
+// isTrusted reports whether a file was allowed before, and whether its content is still the same.
 func (p *Places) isTrusted(path string, c *content) (kept, same bool) {
 	if p.Trust == "" {
 		return false, false
 	}
-	raw, err := private.ReadFile(p.trustFile(path), maxKept, 0o022)
+	raw, err := private.ReadFile(p.trustFile(path), maxTrust, 0o022)
 	var t trust
 	if err != nil || json.Unmarshal(raw, &t) != nil || t.File != path {
 		return false, false
@@ -91,6 +90,7 @@ func (p *Places) isTrusted(path string, c *content) (kept, same bool) {
 	return true, t.Fingerprint == c.fingerprint()
 }
 
+// saveTrust keeps the decision to allow the content of a file.
 func (p *Places) saveTrust(path string, c *content) error {
 	if p.Trust == "" {
 		return nil
@@ -111,7 +111,7 @@ func (p *Places) saveTrust(path string, c *content) error {
 	return nil
 }
 
-// trustFile is the kept file about a path.
+// trustFile returns the path of the kept decision on a file.
 func (p *Places) trustFile(path string) string {
 	return filepath.Join(p.Trust, fingerprint([]byte(path))[:32]+".json")
 }

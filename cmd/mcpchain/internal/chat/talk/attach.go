@@ -20,17 +20,17 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Bounds of what goes into a question with an @.
+// Bounds of what a question takes by mentions, such as @file.
 const (
 	maxAttachments  = 20
-	maxAttachedText = 100 << 10 // bytes of one text; a longer one is cut
+	maxAttachedText = 100 << 10 // bytes; a longer text is cut
 	maxPicture      = 5 << 20   // bytes
 )
 
-// mention is an @ with a name.
+// mention matches an @ with a name.
 var mention = regexp.MustCompile(`(?:^|[\s(])@(?:"([^"\n]+)"|([^\s"]+))`)
 
-// mentions are the names after an @, each once.
+// mentions returns the names in a text that follow an @, without duplicates.
 func mentions(text string) (names []string) {
 	for _, m := range mention.FindAllStringSubmatch(text, -1) {
 		if name := m[1] + m[2]; !slices.Contains(names, name) {
@@ -40,9 +40,8 @@ func mentions(text string) (names []string) {
 	return names
 }
 
-// questionMessage is the message of a question, with the resources and files that it names after an @.
-// A name of neither is a part of the text. Only a person at a screen may name files: the text
-// of a script may come from somewhere else.
+// questionMessage returns the message of a question, with the resources and files that it mentions. Other names are just
+// text. Only a person at a screen can attach files: the text of a script may come from somebody else.
 func (s *Session) questionMessage(ctx context.Context, question string) (run.Message, error) {
 	message := run.Text(run.RoleUser, question)
 	if !s.Screen.Attended() {
@@ -63,7 +62,7 @@ func (s *Session) questionMessage(ctx context.Context, question string) (run.Mes
 	return message, nil
 }
 
-// attachment is what a name means, nil if it means nothing.
+// attachment returns the content of a resource or file, nil if there is none of that name.
 func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, error) {
 	var owner *adapter.ServerStatus
 	servers := s.offering(withResources)
@@ -86,8 +85,7 @@ func (s *Session) attachment(ctx context.Context, name string) ([]run.Part, erro
 	return s.attachFile(name, path)
 }
 
-// mayAttach asks about a file that is hidden or outside of the working folder: a text that the
-// person pastes may name it.
+// mayAttach asks about a file that is hidden or outside of the working folder: a pasted text may name it.
 func (s *Session) mayAttach(ctx context.Context, name, path string) (bool, error) {
 	if isInside(path) {
 		return true, nil
@@ -101,7 +99,7 @@ func (s *Session) mayAttach(ctx context.Context, name, path string) (bool, error
 	return key == 'y', err
 }
 
-// isInside reports whether a file is in the working folder, and no part of its path is hidden.
+// isInside reports whether a file is in the working folder, by a path without hidden parts.
 func isInside(path string) bool {
 	folder, err := filepath.EvalSymlinks(".")
 	if err == nil {
@@ -171,8 +169,8 @@ func (s *Session) noteAttached(name string, part run.Part, n int) {
 	s.Screen.Note(screen.Faint, "attached: %s, %s", hosttext.Line(name, 200), note)
 }
 
-// makePart is a file or a resource as a part of a message: a picture, or a text with a title, within
-// a fence that the text cannot end.
+// makePart returns a file or a resource as a part of a message: a picture, or a text with a title, within a code fence
+// that the text cannot end.
 func makePart(title, kind string, data []byte) (run.Part, error) {
 	switch kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -181,9 +179,8 @@ func makePart(title, kind string, data []byte) (run.Part, error) {
 		}
 		return run.Part{Type: run.PartImage, MIMEType: kind, Data: data}, nil
 	}
-	cut := ""
 	if len(data) > maxAttachedText {
-		data, cut = data[:maxAttachedText], ", cut after "+formatSize(maxAttachedText)
+		data, title = data[:maxAttachedText], title+", cut after "+formatSize(maxAttachedText)
 		for range utf8.UTFMax - 1 {
 			if r, n := utf8.DecodeLastRune(data); r == utf8.RuneError && n == 1 {
 				data = data[:len(data)-1]
@@ -194,10 +191,10 @@ func makePart(title, kind string, data []byte) (run.Part, error) {
 		return run.Part{}, errors.New("neither a text nor a picture (PNG, JPEG, GIF, WebP)")
 	}
 	text := screen.CleanInput(string(data))
-	return run.Part{Type: run.PartText, Text: fmt.Sprintf("\n\n%s%s:\n%s", title, cut, fenced("", text))}, nil
+	return run.Part{Type: run.PartText, Text: fmt.Sprintf("\n\n%s:\n%s", title, fenced("", text))}, nil
 }
 
-// questionText is the question of a message, without what is attached.
+// questionText returns the question of a message without its attachments.
 func questionText(m run.Message) string {
 	if len(m.Parts) > 0 && m.Parts[0].Type == run.PartText {
 		return m.Parts[0].Text

@@ -13,18 +13,18 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// command is what a person may tell the program.
+// command is a command that the person gives by a line with a slash.
 type command struct {
 	name  string
 	usage string // of its argument
 	about string
 	run   func(s *Session, ctx context.Context, argument string) error
 
-	// complete says how the argument may go on; nil: there is none.
+	// complete completes the argument; nil: it is not completed.
 	complete func(s *Session, ctx context.Context, argument string) screen.Completion
 }
 
-// commands are the commands of the program, in the order of the help.
+// commands returns all commands in the order of the help.
 func commands() []command {
 	return []command{
 		{"/help", "", "list the commands", (*Session).help, nil},
@@ -53,7 +53,7 @@ func commands() []command {
 	}
 }
 
-// Commands lists the commands of the program.
+// Commands returns the help about the commands.
 func Commands() string {
 	var b strings.Builder
 	for _, c := range commands() {
@@ -65,17 +65,13 @@ func Commands() string {
 // errQuit means that the person wants to quit.
 var errQuit = errors.New("quit")
 
-// IsCommand reports whether the program obeys a text itself.
-func IsCommand(text string) bool { return isCommand(text) }
-
-// isCommand tells a command from a question that begins with a path.
-func isCommand(text string) bool {
+// IsCommand reports whether a text is a command, and not a question that may begin with a path.
+func IsCommand(text string) bool {
 	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
 	return strings.HasPrefix(word, "/") && !strings.Contains(word[1:], "/")
 }
 
-// command runs a command of the person. Ctrl-C ends it like a turn. It reports
-// its own failures.
+// command runs a command, and reports its failure to the person. Ctrl-C ends it like a turn.
 func (s *Session) command(ctx context.Context, text string) error {
 	ctx, done := s.Interrupts.turn(person.InTurn(ctx))
 	defer done()
@@ -116,7 +112,7 @@ func (s *Session) clear(context.Context, string) error {
 
 func (s *Session) quit(context.Context, string) error { return errQuit }
 
-// listItem shows one prompt, resource or tool of a server. What is said of it is cut at the end of the line.
+// listItem lists a prompt, resource or tool of a server. The text about it is cut at the end of the row.
 func (s *Session) listItem(name, server, about string) {
 	head := fmt.Sprintf("%s (%s)", hosttext.Line(name, 200), server)
 	room := 200

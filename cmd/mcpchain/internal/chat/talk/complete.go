@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	completionWait = 3 * time.Second // for servers
-	maxCompleted   = 200             // items of one server, and files of a directory
-	maxItemText    = 300             // characters; a longer item is left out
+	completionWait = 3 * time.Second // for answers of servers
+	maxCompleted   = 200             // items of a server, and files of a folder
+	maxItemText    = 300             // characters; longer items are left out
 )
 
-// complete says how a line may go on: a command, its argument, or what is meant by an @.
+// complete completes a command, its argument, or a mention of a file or resource.
 func (s *Session) complete(ctx context.Context, before string) screen.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionWait)
 	defer cancel()
@@ -33,7 +33,7 @@ func (s *Session) complete(ctx context.Context, before string) screen.Completion
 		c.From += at[2]
 		return c
 	}
-	if !strings.HasPrefix(before, "/") || !isCommand(before) || strings.Contains(before, "\n") {
+	if !strings.HasPrefix(before, "/") || !IsCommand(before) || strings.Contains(before, "\n") {
 		return screen.Completion{}
 	}
 	name, argument, found := strings.Cut(before, " ")
@@ -51,7 +51,7 @@ func (s *Session) complete(ctx context.Context, before string) screen.Completion
 	return screen.Completion{}
 }
 
-// openMention is an @ at the end of a text, with what follows it.
+// openMention matches an unfinished mention at the end of a text.
 var openMention = regexp.MustCompile(`(?:^|[\s(])@("[^"\n]*|[^\s"]*)$`)
 
 func commandNames() (items []screen.Item) {
@@ -61,7 +61,7 @@ func commandNames() (items []screen.Item) {
 	return items
 }
 
-// addItem adds an item, unless its text cannot be typed as it is.
+// addItem appends an item, unless its text has characters that cannot be typed or seen. More text follows an open item.
 func addItem(items []screen.Item, text, about string, open bool) []screen.Item {
 	if text == "" || hosttext.Line(text, maxItemText) != text || screen.CleanInput(text) != text {
 		return items
@@ -69,7 +69,7 @@ func addItem(items []screen.Item, text, about string, open bool) []screen.Item {
 	return append(items, screen.Item{Text: text, About: hosttext.Line(about, 200), Open: open})
 }
 
-// gather asks servers side by side, and takes what has come when the context ends.
+// gather asks servers concurrently, and returns the items of those that answer before the context ends.
 func gather(ctx context.Context, servers []adapter.ServerStatus, ask func(context.Context, adapter.ServerStatus) []screen.Item) (all []screen.Item) {
 	var mu sync.Mutex // guards all
 	var wg sync.WaitGroup
@@ -86,42 +86,41 @@ func gather(ctx context.Context, servers []adapter.ServerStatus, ask func(contex
 	return all
 }
 
-// resourceNames complete the argument of /read.
-func (s *Session) resourceNames(ctx context.Context, argument string) screen.Completion {
+// resourceNames completes the argument of /read.
+func (s *Session) resourceNames(ctx context.Context, _ string) screen.Completion {
 	servers := s.offering(withResources)
 	items := gather(ctx, servers, func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
-		before := ""
-		if len(servers) > 1 {
-			before = "@" + server.Name + " "
-		}
-		return resourceItems(ctx, server, before)
+		return resourceItems(ctx, server, serverPrefix(servers, server.Name))
 	})
 	return screen.Completion{Items: items}
 }
 
-// resourceItems are the resources of a server. A server that fails has none.
-func resourceItems(ctx context.Context, server adapter.ServerStatus, before string) (items []screen.Item) {
+// serverPrefix returns "@SERVER " if there are several servers, so that an argument says which one is meant.
+func serverPrefix(servers []adapter.ServerStatus, name string) string {
+	if len(servers) < 2 {
+		return ""
+	}
+	return "@" + name + " "
+}
+
+// resourceItems returns the resources of a server, none if it fails.
+func resourceItems(ctx context.Context, server adapter.ServerStatus, prefix string) (items []screen.Item) {
 	for r, err := range server.Client.Resources(ctx) {
 		if err != nil || len(items) >= maxCompleted {
 			return items
 		}
-		items = addItem(items, before+r.URI, cmp.Or(r.Title, r.Description), false)
+		items = addItem(items, prefix+r.URI, cmp.Or(r.Title, r.Description), false)
 	}
 	return items
 }
 
-// promptWords complete the argument of /prompt: a name, the names of arguments, and their
-// values by the server.
+// promptWords completes the argument of /prompt: a name, the names of arguments, and their values.
 func (s *Session) promptWords(ctx context.Context, argument string) screen.Completion {
 	servers := s.offering(withPrompts)
 	server, text, err := cutServer(servers, "prompts", argument)
 	if err != nil || !strings.Contains(text, " ") {
 		return screen.Completion{Items: gather(ctx, servers, func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
-			before := ""
-			if len(servers) > 1 {
-				before = "@" + server.Name + " "
-			}
-			return promptItems(ctx, server, before)
+			return promptItems(ctx, server, serverPrefix(servers, server.Name))
 		})}
 	}
 	name, rest, _ := strings.Cut(text, " ")
@@ -139,17 +138,18 @@ func (s *Session) promptWords(ctx context.Context, argument string) screen.Compl
 	return c
 }
 
-func promptItems(ctx context.Context, server adapter.ServerStatus, before string) (items []screen.Item) {
+// promptItems returns the prompts of a server, none if it fails.
+func promptItems(ctx context.Context, server adapter.ServerStatus, prefix string) (items []screen.Item) {
 	for p, err := range server.Client.Prompts(ctx) {
 		if err != nil || len(items) >= maxCompleted {
 			return items
 		}
-		items = addItem(items, before+p.Name, cmp.Or(p.Description, p.Title), false)
+		items = addItem(items, prefix+p.Name, cmp.Or(p.Description, p.Title), false)
 	}
 	return items
 }
 
-// promptRest completes what follows the name of a prompt.
+// promptRest completes the text after the name of a prompt.
 func promptRest(ctx context.Context, server *adapter.ServerStatus, prompt *mcp.Prompt, rest string) (c screen.Completion) {
 	given, err := promptArguments(strings.Fields(rest))
 	if err != nil {
@@ -173,8 +173,8 @@ func promptRest(ctx context.Context, server *adapter.ServerStatus, prompt *mcp.P
 	return c
 }
 
-// openValue is the argument whose value is being written, and where the value begins. A value
-// may have blanks; a blank at its end begins something else.
+// openValue returns the argument whose value is being typed, and the offset of the value. A value may contain spaces, but
+// a space at its end begins another argument.
 func openValue(rest string) (key string, from int) {
 	equals := strings.LastIndexByte(rest, '=')
 	if equals < 0 || strings.HasSuffix(rest, " ") {
@@ -184,7 +184,7 @@ func openValue(rest string) (key string, from int) {
 	return key, equals + 1
 }
 
-// promptValues asks the server for values of an argument.
+// promptValues asks the server to complete the value of an argument.
 func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key, typed string, given map[string]string) (items []screen.Item) {
 	if server.Client.Server().Capabilities.Completions == nil {
 		return nil
@@ -200,7 +200,7 @@ func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key
 	return items
 }
 
-// conversationNumbers complete the argument of /resume.
+// conversationNumbers completes the argument of /resume.
 func (s *Session) conversationNumbers(ctx context.Context, _ string) (c screen.Completion) {
 	heads, err := s.newestHeads(ctx, maxListed)
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *Session) conversationNumbers(ctx context.Context, _ string) (c screen.C
 	return c
 }
 
-// mentionItems are what may follow an @: resources of servers, and files.
+// mentionItems completes a mention: a resource or a file.
 func (s *Session) mentionItems(ctx context.Context, typed string) (c screen.Completion) {
 	for _, item := range gather(ctx, s.offering(withResources), func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
 		return resourceItems(ctx, server, server.Name+":")
@@ -233,7 +233,7 @@ func (s *Session) mentionItems(ctx context.Context, typed string) (c screen.Comp
 	return c
 }
 
-// quoted puts a name with blanks into quotes, so that it ends where it ends.
+// quoted puts a name with spaces into quotes.
 func quoted(name string) string {
 	if strings.ContainsAny(name, " \t") && !strings.Contains(name, `"`) {
 		return `"` + name + `"`
@@ -241,10 +241,11 @@ func quoted(name string) string {
 	return name
 }
 
-// fileItems are the files and directories that a path may mean.
+// fileItems completes the path of a file.
 func fileItems(typed string) (items []screen.Item) {
 	dir, base := filepath.Split(typed)
-	entries, err := os.ReadDir(cmp.Or(expandHome(dir), "."))
+	folder := cmp.Or(expandHome(dir), ".")
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil
 	}
@@ -256,7 +257,7 @@ func fileItems(typed string) (items []screen.Item) {
 		if len(items) >= maxCompleted {
 			break
 		}
-		if info, err := os.Stat(filepath.Join(cmp.Or(expandHome(dir), "."), name)); err == nil && info.IsDir() {
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.IsDir() {
 			items = addItem(items, dir+name+"/", "", true)
 		} else if err == nil && info.Mode().IsRegular() {
 			items = addItem(items, dir+name, formatSize(info.Size()), false)
@@ -265,7 +266,7 @@ func fileItems(typed string) (items []screen.Item) {
 	return items
 }
 
-// expandHome replaces a tilde with the person's directory.
+// expandHome replaces a leading ~ by the home folder.
 func expandHome(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if dir, err := os.UserHomeDir(); err == nil {
@@ -275,7 +276,7 @@ func expandHome(path string) string {
 	return path
 }
 
-// abbreviateHome replaces the person's directory with a tilde.
+// abbreviateHome replaces the home folder by ~.
 func abbreviateHome(path string) string {
 	dir, err := os.UserHomeDir()
 	if err != nil {
@@ -287,7 +288,7 @@ func abbreviateHome(path string) string {
 	return path
 }
 
-// formatSize is a number of bytes in few characters.
+// formatSize formats a number of bytes, such as 1.5 KiB.
 func formatSize(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -20,7 +20,7 @@ func TestCompletionBesideATurn(t *testing.T) {
 	you := person.New(con, false, nil, &person.Failures{})
 	servers := &Servers{}
 	servers.Authorize(you, con)
-	if err := servers.Serve(you, nil, con, 0, 0); err != nil {
+	if err := servers.Serve(you, nil, con, mcpclient.Timeouts{}); err != nil {
 		t.Fatal(err)
 	}
 	s := &Session{Config: Config{Screen: con, Servers: servers}}

@@ -19,14 +19,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// health is what is known of servers that are not there.
+// health says which servers are lost. Its methods may be called concurrently.
 type health struct {
-	mu         sync.Mutex       // guards the map
-	down       map[string]error // why, by the names of servers
-	connecting map[string]bool  // servers that the person has connected to at the moment
+	mu         sync.Mutex       // guards the fields below
+	down       map[string]error // why a server is lost, by its name
+	connecting map[string]bool  // servers that are being connected at the person's request
 }
 
-// beginConnect notes that the person has a server connected to, until the function that it returns is called.
+// beginConnect notes that a server is being connected at the person's request, until done is called.
 func (h *health) beginConnect(server string) (done func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,11 +64,11 @@ func (h *health) reason(server string) error {
 	return h.down[server]
 }
 
-// restart has a server that dies started again, and tells the person.
+// restart returns options by which a server that dies is started again, and the person is told.
 func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	return &mcpclient.Restart{Notify: func(_ int, why error) {
 		known := l.health.reason(server) != nil
-		if _, died := errors.AsType[*transport.ProcessError](why); died { // what helps with a URL is for the start
+		if _, died := errors.AsType[*transport.ProcessError](why); died { // without advice that is for the first start
 			why = reason.Server{}.Explain(why)
 		}
 		l.health.set(server, why)
@@ -81,7 +81,7 @@ func (l *Servers) restart(server string, s screen.Screen) *mcpclient.Restart {
 	}}
 }
 
-// onChange tells the person what becomes of the servers. What a client mends by itself is told by restart.
+// onChange tells the person about a change of a server, except what restart tells.
 func (s *Session) onChange(e adapter.Event) {
 	switch e.Kind {
 	case adapter.RevisionChanged:
@@ -89,7 +89,7 @@ func (s *Session) onChange(e adapter.Event) {
 	case adapter.ServerLost:
 		s.Screen.Note(screen.Fail, "the server %s is given up for now: %v; it is tried again from time to time, and by /servers restart %s", e.Server, errors.Unwrap(e.Err), e.Server)
 	case adapter.ServerAdded:
-		if !s.Servers.health.isConnecting(e.Server) { // whoever does that says so
+		if !s.Servers.health.isConnecting(e.Server) { // else the command says so
 			s.Screen.Note(screen.Faint, "the server %s is there now; the next question can use its tools", e.Server)
 		}
 	case adapter.ServerReturned:
@@ -98,8 +98,7 @@ func (s *Session) onChange(e adapter.Event) {
 	}
 }
 
-// status are the servers in the order of the configuration, also if a restart did not
-// reach them.
+// status returns all servers in the order of the configuration, also those that a restart did not reach.
 func (s *Session) status() (all []adapter.ServerStatus) {
 	all = append(all, s.Servers.Wrong...)
 	open := s.tools.Servers()
@@ -115,7 +114,7 @@ func (s *Session) status() (all []adapter.ServerStatus) {
 	return all
 }
 
-// manageServers is /servers.
+// manageServers is the command /servers.
 func (s *Session) manageServers(ctx context.Context, argument string) error {
 	word, name, _ := strings.Cut(argument, " ")
 	switch name = strings.TrimSpace(name); {
@@ -133,7 +132,6 @@ func (s *Session) manageServers(ctx context.Context, argument string) error {
 func (s *Session) listServers() {
 	for _, server := range s.status() {
 		state, style := "", screen.Tool
-		reach := s.address(server.Name)
 		switch down := s.Servers.health.reason(server.Name); {
 		case errors.Is(server.Err, adapter.ErrConnecting):
 			style, state = screen.Faint, "is being connected to"
@@ -149,14 +147,14 @@ func (s *Session) listServers() {
 				state += fmt.Sprintf(", %d left out", n)
 			}
 		}
-		s.Screen.List(style, "%s (%s): %s", server.Name, reach, hosttext.Line(state, 500))
+		s.Screen.List(style, "%s (%s): %s", server.Name, s.address(server.Name), hosttext.Line(state, 500))
 	}
 	if len(s.Servers.Names()) == 0 {
 		s.Screen.List(screen.Faint, "there are no servers")
 	}
 }
 
-// address says how a server is reached, without what may be secret.
+// address says how a server is reached, without anything that may be secret.
 func (s *Session) address(server string) string {
 	switch t := s.Servers.transport(server).(type) {
 	case *mcpclient.Command:
@@ -170,17 +168,18 @@ func (s *Session) address(server string) string {
 	return "not tried"
 }
 
-// afterConnect takes a server that was connected in the middle of a conversation: the model gets its instructions and skills. The note begins with a word or two.
-func (s *Session) afterConnect(ctx context.Context, name, note string) error {
+// afterConnect gives the model the instructions and skills of a server that was connected during the conversation. prefix
+// begins the note about the server.
+func (s *Session) afterConnect(ctx context.Context, name, prefix string) error {
 	for _, open := range s.tools.Servers() {
 		if open.Name == name && open.Err == nil {
-			s.Screen.Note(screen.Faint, "%s %s: %s, %s", note, name, screen.Plural(len(open.Tools), "tool"), revisionOf(open))
+			s.Screen.Note(screen.Faint, "%s %s: %s, %s", prefix, name, screen.Plural(len(open.Tools), "tool"), revisionOf(open))
 		}
 	}
 	return s.makeAgent(ctx)
 }
 
-// serverWords complete the argument of /servers.
+// serverWords completes the argument of /servers.
 func (s *Session) serverWords(_ context.Context, argument string) (c screen.Completion) {
 	word, _, found := strings.Cut(argument, " ")
 	if !found || word != "restart" {
@@ -194,7 +193,7 @@ func (s *Session) serverWords(_ context.Context, argument string) (c screen.Comp
 	return c
 }
 
-// openClients are the clients of the servers that are there.
+// openClients returns the clients of the connected servers by name.
 func (s *Session) openClients() map[string]*mcpclient.Client {
 	clients := map[string]*mcpclient.Client{}
 	for _, server := range s.tools.Servers() {

@@ -9,23 +9,22 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Bounds of servers' instructions for the model, in characters.
+// Bounds of servers' instructions for the model.
 const (
-	maxInstructions    = 2000 // of one server
-	maxAllInstructions = 10_000
-	maxQuotedLine      = 300 // of a line that is shown to the person
-	maxQuotedLines     = 8   // of one server
+	maxInstructions    = 2000   // characters of a server's instructions
+	maxAllInstructions = 10_000 // characters
+	maxQuotedLine      = 300    // of a line that is shown to the person
+	maxQuotedLines     = 8      // of one server
 )
 
-// systemPrompt tells the model its task and the servers' instructions, unless
-// the person forbids that. The instructions are quoted and shown to the person,
-// because they reach the model without an approval.
-func (s *Session) systemPrompt(withInstructions bool) string {
+// systemPrompt returns the task of the model and, unless NoInstructions is set, the instructions of servers. They are
+// quoted and shown to the person, because they reach the model without an approval.
+func (s *Session) systemPrompt() string {
 	var b strings.Builder
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
 	left := maxAllInstructions
 	for _, server := range s.tools.Servers() {
-		if server.Client == nil || server.Ended != nil || !withInstructions {
+		if server.Client == nil || server.Ended != nil || s.NoInstructions {
 			continue
 		}
 		text := truncate(strings.TrimSpace(server.Client.Server().Instructions), maxInstructions)
@@ -46,7 +45,7 @@ func (s *Session) systemPrompt(withInstructions bool) string {
 	return b.String()
 }
 
-// truncate is a text of at most so many characters.
+// truncate cuts a text to at most so many characters.
 func truncate(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -54,7 +53,7 @@ func truncate(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// quoteLines shows a text to the person: on the same line if it is one, or as indented lines.
+// quoteLines formats a text for a note: on the same line if it has one line, otherwise as indented lines below.
 func quoteLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if len(lines) == 1 {

@@ -14,38 +14,36 @@ import (
 	"github.com/mcpchain/mcpchain/internal/signin"
 )
 
-// errInterrupted ends a turn.
+// errInterrupted is why Ctrl-C ended a turn.
 var errInterrupted = errors.New("interrupted")
 
-// QuitError ends the program.
+// QuitError means that a signal ended the program.
 type QuitError struct{ Signal syscall.Signal }
 
 func (e *QuitError) Error() string { return fmt.Sprintf("ended by signal: %v", e.Signal) }
 
-// doubleInterrupt is the time for a second Ctrl-C to end the program, even after another turn has begun. A later one counts as
-// a first one: the person may have thought on.
+// doubleInterrupt is the time within which a second Ctrl-C ends the program, even if another turn has begun. A later one
+// counts as a first one.
 const doubleInterrupt = 2 * time.Second
 
-// Interrupts turns signals into the ends of turns and of the program: the first
-// Ctrl-C ends the turn, the second the program. Any other signal ends the
-// program at once, and before a conversation so does Ctrl-C.
+// Interrupts ends turns and the program by signals. The first Ctrl-C ends the turn, a second one the program. Other
+// signals end the program at once, and so does Ctrl-C before the conversation.
 type Interrupts struct {
 	quit    context.CancelCauseFunc
 	signals chan os.Signal
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex    // guards the fields below
-	screen  screen.Screen // of a conversation, in which Ctrl-C ends only the turn
+	screen  screen.Screen // of the conversation; nil: it has not begun
 	endTurn context.CancelCauseFunc
-	first   time.Time // of the first Ctrl-C
+	first   time.Time // of the last Ctrl-C that did not end the program
 	asides  map[*aside]bool
 }
 
-// aside is something that asks the person and is no part of a turn.
+// aside is a question to the person outside of a turn.
 type aside struct{ end context.CancelCauseFunc }
 
-// WatchSignals starts to watch. The context that it returns ends with the
-// program.
+// WatchSignals starts to watch for signals. The returned context is cancelled when a signal ends the program.
 func WatchSignals() (context.Context, *Interrupts) {
 	ctx, quit := context.WithCancelCause(context.Background())
 	i := &Interrupts{quit: quit, signals: make(chan os.Signal, 8)}
@@ -66,10 +64,10 @@ func (i *Interrupts) Stop() {
 	i.quit(nil)
 }
 
-// Interrupt is a Ctrl-C that a terminal took as a key.
+// Interrupt handles a Ctrl-C that the terminal read as a key.
 func (i *Interrupts) Interrupt() { i.handle(os.Interrupt, time.Now()) }
 
-// converse notes the beginning of a conversation.
+// converse begins the conversation.
 func (i *Interrupts) converse(s screen.Screen) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -99,14 +97,13 @@ func (i *Interrupts) handle(s os.Signal, now time.Time) {
 	i.screen.Note(screen.Faint, "press Ctrl-C again, or Ctrl-D, to leave")
 }
 
-// turn returns the context of a turn, in which the person may be asked to sign in, and a
-// function to call at its end.
-func (i *Interrupts) turn(parent context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(parent)
+// turn returns the context of a turn, during which the person may be asked to sign in, and a function that ends it.
+func (i *Interrupts) turn(parent context.Context) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(signin.Asking(parent))
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.endTurn = cancel
-	return signin.Asking(ctx), func() {
+	return ctx, func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.endTurn = nil
@@ -114,9 +111,9 @@ func (i *Interrupts) turn(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// aside returns the context of something that asks the person and is no part of a turn, and a function to call
-// at its end. Ctrl-C ends it if there is no turn.
-func (i *Interrupts) aside(parent context.Context) (context.Context, func()) {
+// aside returns the context of a question outside of a turn, and a function that ends it. Ctrl-C ends it if there is no
+// turn.
+func (i *Interrupts) aside(parent context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	a := &aside{cancel}
 	i.mu.Lock()

@@ -11,10 +11,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxKept bounds the files that one result or resource leaves.
-const maxKept = 10
+// maxSaved is the most files that are saved from a result or resource.
+const maxSaved = 10
 
-// saveResultMedia keeps pictures, sounds and other files of a tool's result.
+// saveResultMedia saves the pictures, sounds and other files of a tool's result.
 func (s *Session) saveResultMedia(e *agent.ToolEnd) {
 	if e.Result == nil || e.Result.Raw == nil {
 		return
@@ -35,14 +35,14 @@ func (s *Session) saveResultMedia(e *agent.ToolEnd) {
 	s.saveMedia(e.Server+" "+screen.CallName(&e.Call), files)
 }
 
-// saveMedia writes files, says where they are, and draws pictures. Scripts keep nothing.
+// saveMedia saves files, says where they are, and draws pictures. A script has no folder for them.
 func (s *Session) saveMedia(from string, files [][]byte) {
 	if s.Media == nil {
 		return
 	}
 	for i, data := range files {
-		if i == maxKept {
-			s.Screen.Note(screen.Warn, "  not saved: %s", screen.Plural(len(files)-maxKept, "file"))
+		if i == maxSaved {
+			s.Screen.Note(screen.Warn, "  not saved: %s", screen.Plural(len(files)-maxSaved, "file"))
 			return
 		}
 		path, err := s.Media.Save(from, data)
@@ -66,7 +66,7 @@ func (s *Session) draw(data []byte) {
 	}
 }
 
-// saveBlob keeps a resource that is not text. It reports whether it kept anything.
+// saveBlob saves a resource that is not text, and reports whether it did.
 func (s *Session) saveBlob(server, uri string, blob []byte) bool {
 	if s.Media == nil || len(blob) == 0 || len(blob) > media.MaxFile {
 		return false

@@ -18,28 +18,28 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Model is the model of a conversation, and its endpoint.
+// Model is the model of a conversation, which may be exchanged.
 type Model struct {
-	close func() error
-	lend  func(models.Model) (mcp.SamplingHandler, error)
-	demo  string // the URL of the demo model
+	close   func() error
+	sampler func(models.Model) (mcp.SamplingHandler, error) // lends a model to servers
+	demo    string                                          // URL of the demo model, "" if another one was opened
 
-	mu   sync.Mutex // guards the fields below
-	at   models.Model
-	lent mcp.SamplingHandler // to servers
+	mu   sync.Mutex          // guards the fields below
+	at   models.Model        // the model in use
+	lent mcp.SamplingHandler // answers servers by the model in use; nil: they cannot use it
 }
 
-// Name is the name of the model in use.
+// Name returns the name of the model in use.
 func (m *Model) Name() string { return m.endpoint().Name }
 
-// endpoint is where the model in use is asked.
+// endpoint returns the model in use.
 func (m *Model) endpoint() models.Model {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.at
 }
 
-// url is the endpoint's URL to show, "" for the demo model.
+// url returns the URL of the endpoint without secrets, "" for the demo model.
 func (m *Model) url() string {
 	if e := m.endpoint(); e.BaseURL != m.demo {
 		return models.PublicURL(e.BaseURL)
@@ -47,8 +47,8 @@ func (m *Model) url() string {
 	return ""
 }
 
-// OpenModel takes the model of an endpoint, or starts the demo model if it has no name.
-// Hint is why the demo model is used in spite of some settings.
+// OpenModel returns the model of an endpoint. If e has no name, it starts the demo model; hint says why in spite of other
+// settings.
 func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen) (*Model, error) {
 	if e.Name != "" {
 		e.Discover(ctx)
@@ -66,12 +66,12 @@ func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen
 	return &Model{at: models.Model{BaseURL: demo.BaseURL, Name: tryout.ModelName}, demo: demo.BaseURL, close: demo.Close}, nil
 }
 
-// Close ends the demo model.
+// Close stops the demo model.
 func (m *Model) Close() error { return m.close() }
 
-// Sampler lends the model to servers, as the person allows.
+// Sampler returns a handler that lends the model in use to servers if the person allows it.
 func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHandler, error) {
-	m.lend = func(model models.Model) (mcp.SamplingHandler, error) {
+	m.sampler = func(model models.Model) (mcp.SamplingHandler, error) {
 		if model.API == models.Messages {
 			return nil, nil
 		}
@@ -90,9 +90,9 @@ func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHand
 	return lentModel{m}, m.use(m.endpoint())
 }
 
-// use takes another model, also for servers.
+// use exchanges the model, also for servers.
 func (m *Model) use(e models.Model) error {
-	lent, err := m.lend(e)
+	lent, err := m.sampler(e)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (m *Model) use(e models.Model) error {
 	return nil
 }
 
-// lentModel is the model in use, for servers.
+// lentModel answers servers by the model in use.
 type lentModel struct{ model *Model }
 
 func (l lentModel) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -115,12 +115,12 @@ func (l lentModel) CreateMessage(ctx context.Context, params *mcp.CreateMessageP
 	return lent.CreateMessage(ctx, params)
 }
 
-// SamplingCapability declares what package sampling can do.
+// SamplingCapability declares that servers may offer tools to the model.
 func (l lentModel) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }
 
-// hint explains a likely mistake in the base URL after a 404.
+// hint returns what is probably wrong with the base URL after a response with status 404.
 func (m *Model) hint(err error) string {
 	failure, ok := errors.AsType[*openaimodel.Error](err)
 	if !ok || failure.Status != http.StatusNotFound || m.url() == "" {

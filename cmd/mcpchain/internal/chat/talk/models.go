@@ -20,12 +20,12 @@ import (
 
 // Bounds of the list of an endpoint's models.
 const (
-	modelsWait  = 10 * time.Second
-	maxModels   = 200
-	maxModelSet = 4 << 20 // bytes
+	modelsWait   = 10 * time.Second
+	maxModels    = 200
+	maxModelList = 4 << 20 // bytes
 )
 
-// models are the names of the endpoint's models.
+// models returns the names of the endpoint's models.
 func (m *Model) models(ctx context.Context) (names []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, modelsWait)
 	defer cancel()
@@ -45,23 +45,22 @@ func (m *Model) models(ctx context.Context) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// bounded bounds what a client reads.
+// bounded bounds the bodies of responses.
 type bounded struct{ openai.HTTPDoer }
 
+// Do implements [openai.HTTPDoer].
 func (b bounded) Do(r *http.Request) (*http.Response, error) {
 	response, err := b.HTTPDoer.Do(r)
 	if err == nil {
-		response.Body = limited{io.LimitReader(response.Body, maxModelSet), response.Body}
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, maxModelList), response.Body}
 	}
 	return response, err
 }
 
-type limited struct {
-	io.Reader
-	io.Closer
-}
-
-// chooseModel is /model. A name of the catalog goes before one of the endpoint.
+// chooseModel is the command /model.
 func (s *Session) chooseModel(ctx context.Context, name string) error {
 	if name == "" {
 		s.listModels(ctx)
@@ -89,6 +88,7 @@ func (s *Session) chooseModel(ctx context.Context, name string) error {
 	return nil
 }
 
+// findModel finds a model by its name in the file of models, or else at the endpoint.
 func (s *Session) findModel(ctx context.Context, name string) (models.Model, error) {
 	if s.Models != nil {
 		if e, found, err := s.Models.Find(name, os.Getenv); found || err != nil {
@@ -124,7 +124,7 @@ func (s *Session) listModels(ctx context.Context) {
 	}
 }
 
-// modelNames complete the argument of /model.
+// modelNames completes the argument of /model.
 func (s *Session) modelNames(ctx context.Context, _ string) (c screen.Completion) {
 	if s.Models != nil {
 		for _, name := range s.Models.Names() {

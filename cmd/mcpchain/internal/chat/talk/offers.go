@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/templates"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -27,6 +26,7 @@ func (s *Session) offering(offers func(mcp.ServerCapabilities) bool) []adapter.S
 func withResources(c mcp.ServerCapabilities) bool { return c.Resources != nil }
 func withPrompts(c mcp.ServerCapabilities) bool   { return c.Prompts != nil }
 
+// listResources is the command /resources.
 func (s *Session) listResources(ctx context.Context, _ string) error {
 	for _, server := range s.offering(withResources) {
 		for r, err := range server.Client.Resources(ctx) {
@@ -45,7 +45,7 @@ func (s *Session) listResources(ctx context.Context, _ string) error {
 	return nil
 }
 
-// readResource shows a resource and the name of its server.
+// readResource is the command /read.
 func (s *Session) readResource(ctx context.Context, argument string) error {
 	servers := s.offering(withResources)
 	server, uri, err := cutServer(servers, "resources", argument)
@@ -78,103 +78,8 @@ func (s *Session) readResource(ctx context.Context, argument string) error {
 	return nil
 }
 
-func (s *Session) listPrompts(ctx context.Context, _ string) error {
-	for _, server := range s.offering(withPrompts) {
-		for p, err := range server.Client.Prompts(ctx) {
-			if err != nil {
-				return fmt.Errorf("server %s: %w", server.Name, err)
-			}
-			s.listItem(promptUsage(p), server.Name, p.Description)
-		}
-	}
-	return nil
-}
-
-// promptUsage returns a prompt with its arguments, as /prompt accepts them.
-func promptUsage(p *mcp.Prompt) string {
-	usage := p.Name
-	for _, a := range p.Arguments {
-		if a.Required {
-			usage += " " + a.Name + "=…"
-		} else {
-			usage += " [" + a.Name + "=…]"
-		}
-	}
-	return usage
-}
-
-// askPrompt asks the model with a server's prompt.
-func (s *Session) askPrompt(ctx context.Context, argument string) error {
-	servers := s.offering(withPrompts)
-	server, text, err := cutServer(servers, "prompts", argument)
-	if err != nil {
-		return err
-	}
-	words := strings.Fields(text)
-	if len(words) == 0 {
-		return errors.New("usage: /prompt NAME key=value …; /prompts lists them")
-	}
-	given, err := promptArguments(words[1:])
-	if err != nil {
-		return err
-	}
-	if server == nil {
-		if server, err = ownerOf(ctx, servers, "/prompt", words[0], hasPrompt); err != nil {
-			return err
-		}
-	}
-	given, err = s.completeArguments(ctx, server, words[0], given)
-	if err == errDeclined {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	result, err := server.Client.GetPrompt(ctx, words[0], given)
-	if err != nil {
-		return fmt.Errorf("server %s: %w", server.Name, err)
-	}
-	var texts []string
-	for _, m := range result.Messages {
-		texts = append(texts, screen.ContentText([]mcp.Content{m.Content}))
-	}
-	question := strings.Join(texts, "\n")
-	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s", hosttext.Line(words[0], 200), server.Name, hosttext.Block(question, screen.MaxShown))
-	return s.askModel(ctx, run.Text(run.RoleUser, question))
-}
-
-// promptArguments reads key=value pairs; a word without = continues the value
-// before it. A value in double quotes may contain words with =.
-func promptArguments(words []string) (map[string]string, error) {
-	given := map[string]string{}
-	last := ""
-	for i, w := range words {
-		key, value, found := strings.Cut(w, "=")
-		switch {
-		case found && key != "" && !quoteOpen(given[last], words[i:]):
-			given[key], last = value, key
-		case last != "":
-			given[last] += " " + w
-		default:
-			return nil, fmt.Errorf("want key=value, got %s", hosttext.Line(w, 80))
-		}
-	}
-	for key, value := range given {
-		if strings.Count(value, `"`) == 2 && strings.HasPrefix(value, `"`) && strings.HasSuffix(value, `"`) {
-			given[key] = strings.Trim(value, `"`)
-		}
-	}
-	return given, nil
-}
-
-// quoteOpen reports whether a value begins with a quote that one of the next words ends.
-func quoteOpen(value string, next []string) bool {
-	return strings.HasPrefix(value, `"`) && strings.Count(value, `"`) == 1 &&
-		slices.ContainsFunc(next, func(w string) bool { return strings.HasSuffix(w, `"`) })
-}
-
-// cutServer cuts the name of a server from the beginning of an argument, as in
-// "@files file:///a". It returns nil if the argument names no server. what is "resources" or "prompts", for errors.
+// cutServer cuts the name of a server from the beginning of an argument, as in "@files file:///a". It returns nil if the
+// argument names none. what says in errors what the servers have, such as "resources".
 func cutServer(servers []adapter.ServerStatus, what, argument string) (server *adapter.ServerStatus, rest string, err error) {
 	named, ok := strings.CutPrefix(argument, "@")
 	if !ok {
@@ -192,13 +97,12 @@ func cutServer(servers []adapter.ServerStatus, what, argument string) (server *a
 	return server, rest, nil
 }
 
-// ownerOf finds the server that lists a name. Several servers may list it, also with bad
-// intent; then the person decides. A name may be private, so ownerOf does not send it to
-// servers.
+// ownerOf finds the server that lists a name. If several do, perhaps with bad intent, the person has to say which one is
+// meant. The name may be private, so it is not sent to servers.
 func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name string, has func(context.Context, *mcpclient.Client, string) (bool, error)) (*adapter.ServerStatus, error) {
 	switch len(servers) {
 	case 0:
-		return nil, fmt.Errorf("no server offers %s", kinds[command])
+		return nil, fmt.Errorf("no server offers %s", offerOf[command])
 	case 1:
 		return &servers[0], nil // a server may have unlisted names
 	}
@@ -226,29 +130,10 @@ func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name 
 	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s", command, names[0], name, strings.Join(names, ", "))
 }
 
-// kinds names what each command looks for.
-var kinds = map[string]string{"/read": "resources", "/prompt": "prompts"}
+// offerOf says what each command looks for.
+var offerOf = map[string]string{"/read": "resources", "/prompt": "prompts"}
 
-func hasPrompt(ctx context.Context, c *mcpclient.Client, name string) (bool, error) {
-	p, err := findPrompt(ctx, c, name)
-	return p != nil, err
-}
-
-// findPrompt returns a prompt from the list of a server, nil if it is not listed.
-func findPrompt(ctx context.Context, c *mcpclient.Client, name string) (*mcp.Prompt, error) {
-	for p, err := range c.Prompts(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if p.Name == name {
-			return p, nil
-		}
-	}
-	return nil, nil
-}
-
-// hasResource reports whether a server lists a URI, or a template with the same
-// beginning.
+// hasResource reports whether a server lists a URI, or a template that begins like it.
 func hasResource(ctx context.Context, c *mcpclient.Client, uri string) (bool, error) {
 	for r, err := range c.Resources(ctx) {
 		if err != nil {

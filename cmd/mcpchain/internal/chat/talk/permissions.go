@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// permissions is /permissions: what the person decided for later calls, in every folder.
+// permissions is the command /permissions: it lists or forgets decisions on later calls.
 func (s *Session) permissions(ctx context.Context, argument string) error {
 	if s.Servers.Decisions == "" {
 		return errors.New("there is no configuration folder: decisions end with the program")
@@ -41,7 +41,7 @@ func (s *Session) permissions(ctx context.Context, argument string) error {
 	return nil
 }
 
-// forgetAll forgets what was decided in every folder, if the person agrees. A script has said so.
+// forgetAll forgets the decisions of all folders. A person has to agree; a script is not asked.
 func (s *Session) forgetAll(ctx context.Context, store *approval.Files) error {
 	kept, err := store.List(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Session) forgetAll(ctx context.Context, store *approval.Files) error {
 	return nil
 }
 
-// listPermissions lists the decisions. Their numbers are good until the next list.
+// listPermissions lists the decisions. Their numbers are valid until the next list.
 func (s *Session) listPermissions(ctx context.Context, store *approval.Files) (err error) {
 	if s.kept, err = store.List(ctx); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Session) listPermissions(ctx context.Context, store *approval.Files) (e
 	return nil
 }
 
-// describeDecision is a decision in one line.
+// describeDecision describes a decision on one line.
 func describeDecision(k *approval.Kept) string {
 	verb, what := "never", "all tools"
 	if k.Decision.Allow {

@@ -5,20 +5,108 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// errDeclined means that the person gave no arguments.
+// listPrompts is the command /prompts.
+func (s *Session) listPrompts(ctx context.Context, _ string) error {
+	for _, server := range s.offering(withPrompts) {
+		for p, err := range server.Client.Prompts(ctx) {
+			if err != nil {
+				return fmt.Errorf("server %s: %w", server.Name, err)
+			}
+			s.listItem(promptUsage(p), server.Name, p.Description)
+		}
+	}
+	return nil
+}
+
+// promptUsage returns a prompt with its arguments, as /prompt accepts them.
+func promptUsage(p *mcp.Prompt) string {
+	usage := p.Name
+	for _, a := range p.Arguments {
+		if a.Required {
+			usage += " " + a.Name + "=…"
+		} else {
+			usage += " [" + a.Name + "=…]"
+		}
+	}
+	return usage
+}
+
+// askPrompt is the command /prompt: it asks the model with a server's prompt.
+func (s *Session) askPrompt(ctx context.Context, argument string) error {
+	servers := s.offering(withPrompts)
+	server, text, err := cutServer(servers, "prompts", argument)
+	if err != nil {
+		return err
+	}
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return errors.New("usage: /prompt NAME key=value …; /prompts lists them")
+	}
+	name := words[0]
+	given, err := promptArguments(words[1:])
+	if err != nil {
+		return err
+	}
+	if server == nil {
+		if server, err = ownerOf(ctx, servers, "/prompt", name, hasPrompt); err != nil {
+			return err
+		}
+	}
+	given, err = s.completeArguments(ctx, server, name, given)
+	if err == errDeclined {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	result, err := server.Client.GetPrompt(ctx, name, given)
+	if err != nil {
+		return fmt.Errorf("server %s: %w", server.Name, err)
+	}
+	var texts []string
+	for _, m := range result.Messages {
+		texts = append(texts, screen.ContentText([]mcp.Content{m.Content}))
+	}
+	question := strings.Join(texts, "\n")
+	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s", hosttext.Line(name, 200), server.Name, hosttext.Block(question, screen.MaxShown))
+	return s.askModel(ctx, run.Text(run.RoleUser, question))
+}
+
+func hasPrompt(ctx context.Context, c *mcpclient.Client, name string) (bool, error) {
+	p, err := findPrompt(ctx, c, name)
+	return p != nil, err
+}
+
+// findPrompt returns a prompt in the list of a server, nil if it is not there.
+func findPrompt(ctx context.Context, c *mcpclient.Client, name string) (*mcp.Prompt, error) {
+	for p, err := range c.Prompts(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return nil, nil
+}
+
+// errDeclined means that the person did not fill in the arguments.
 var errDeclined = errors.New("declined")
 
-// completeArguments are the arguments of a prompt, with what the person is asked for because a
-// required one is missing. A prompt that the server does not list needs nothing.
+// completeArguments returns the arguments of a prompt. If a required one is missing, the person is asked for all that are
+// not given. A prompt that the server does not list is taken to need none.
 func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerStatus, name string, given map[string]string) (map[string]string, error) {
 	prompt, err := findPrompt(ctx, server.Client, name)
 	if err != nil || prompt == nil {
@@ -54,4 +142,34 @@ func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerS
 		given[name] = fmt.Sprint(value)
 	}
 	return given, err
+}
+
+// promptArguments reads key=value pairs. A word without = continues the value before it, and a value in double quotes may
+// have words with =.
+func promptArguments(words []string) (map[string]string, error) {
+	given := map[string]string{}
+	last := ""
+	for i, w := range words {
+		key, value, found := strings.Cut(w, "=")
+		switch {
+		case found && key != "" && !quoteOpen(given[last], words[i:]):
+			given[key], last = value, key
+		case last != "":
+			given[last] += " " + w
+		default:
+			return nil, fmt.Errorf("want key=value, got %s", hosttext.Line(w, 80))
+		}
+	}
+	for key, value := range given {
+		if strings.Count(value, `"`) == 2 && strings.HasPrefix(value, `"`) && strings.HasSuffix(value, `"`) {
+			given[key] = strings.Trim(value, `"`)
+		}
+	}
+	return given, nil
+}
+
+// quoteOpen reports whether a value begins with a quote that one of the next words ends.
+func quoteOpen(value string, next []string) bool {
+	return strings.HasPrefix(value, `"`) && strings.Count(value, `"`) == 1 &&
+		slices.ContainsFunc(next, func(w string) bool { return strings.HasSuffix(w, `"`) })
 }

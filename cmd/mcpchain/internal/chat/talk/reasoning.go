@@ -10,11 +10,10 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// maxReasoning bounds the shown reasoning of a message, in characters.
+// maxReasoning bounds the shown reasoning of a part of a message, in characters.
 const maxReasoning = 20_000
 
-// reasoning is /reasoning: what the model thought in the last turn, as far as its provider
-// shows it.
+// reasoning is the command /reasoning: it shows the reasoning of the last turn, as far as the provider gives it.
 func (s *Session) reasoning(context.Context, string) error {
 	first := len(s.history)
 	for first > 0 && s.history[first-1].Role != run.RoleUser {

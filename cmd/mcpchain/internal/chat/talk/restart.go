@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// restartServer connects to a server again, as the file describes it at that time.
+// restartServer connects to a server again, by its current entry in the file.
 func (s *Session) restartServer(ctx context.Context, name string) error {
 	if err := s.Servers.reread(ctx, s.Screen, name); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (s *Session) restartServer(ctx context.Context, name string) error {
 			_ = s.tools.Remove(name) // an error tells how the old connection ended
 		}
 	}
-	s.Servers.health.set(name, nil) // after the old connection has ended
+	s.Servers.health.set(name, nil) // after the end of the old connection was noted
 	if err := s.add(ctx, s.Servers.Good[i]); err != nil {
 		s.Servers.health.set(name, err)
 		return err
@@ -42,18 +42,18 @@ func (s *Session) add(ctx context.Context, server adapter.Server) error {
 	defer s.Servers.health.beginConnect(server.Name)()
 	err := s.tools.Add(ctx, server)
 	if err == nil && server.Policy.Start == adapter.StartLazy {
-		err = s.tools.Refresh(ctx, server.Name) // the person wants the connection
+		err = s.tools.Refresh(ctx, server.Name) // connects
 	}
 	if err == nil {
 		return nil
 	}
 	if inner := errors.Unwrap(err); inner != nil {
-		err = inner // without the word for programs that a server is added to a toolset
+		err = inner // without the text of Toolset.Add, which is for programmers
 	}
 	return s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: err})
 }
 
-// unknownServer is why a server cannot be restarted.
+// unknownServer returns why a server cannot be restarted.
 func (l *Servers) unknownServer(name string) error {
 	for _, wrong := range l.Wrong {
 		if wrong.Name == name {
@@ -64,14 +64,14 @@ func (l *Servers) unknownServer(name string) error {
 	for _, server := range l.Good {
 		names = append(names, server.Name)
 	}
-	if entry := l.entry(name); entry != nil { // neither good nor wrong
+	if entry := l.entry(name); entry != nil {
 		return entry.At(errors.New("is disabled, and is not started"))
 	}
 	return fmt.Errorf("no server %s to restart; there are %s", hosttext.Line(name, 80), strings.Join(names, ", "))
 }
 
-// reread takes what the file says of a server, if that may have changed since it was read. The
-// person is told of other servers that came and went.
+// reread reads the entry of a server again, if the file has changed since. The person is told about other servers that
+// were added or removed.
 func (l *Servers) reread(ctx context.Context, con screen.Screen, name string) error {
 	if l.source == nil {
 		return nil
@@ -86,7 +86,7 @@ func (l *Servers) reread(ctx context.Context, con screen.Screen, name string) er
 	l.reportOthers(con, name, again)
 	switch s := again.Server; {
 	case s == nil && l.entry(name) == nil:
-		return nil // it never was in the file
+		return nil // it was never in the file
 	case s == nil:
 		return fmt.Errorf("%s does not name the server %s any more: it is left as it was", l.source.Path, name)
 	case s.Disabled:
@@ -98,14 +98,14 @@ func (l *Servers) reread(ctx context.Context, con screen.Screen, name string) er
 	}
 }
 
-// replaceEntry uses another entry of a server.
+// replaceEntry configures a server by another entry.
 func (l *Servers) replaceEntry(con screen.Screen, s *config.Server) error {
 	if err := l.authorize(s); err != nil {
 		return err
 	}
-	what := "is new"
+	note := errors.New("is new")
 	if entry := l.entry(s.Name); entry != nil {
-		*entry, what = *s, "is read again"
+		*entry, note = *s, errors.New("is read again")
 	} else {
 		l.file = append(l.file, *s)
 	}
@@ -114,7 +114,7 @@ func (l *Servers) replaceEntry(con screen.Screen, s *config.Server) error {
 	if err := l.configure(&server); err != nil {
 		return err
 	}
-	con.Note(screen.Faint, "%v", s.At(errors.New(what)))
+	con.Note(screen.Faint, "%v", s.At(note))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if i := slices.IndexFunc(l.Good, func(o adapter.Server) bool { return o.Name == s.Name }); i >= 0 {
@@ -128,24 +128,24 @@ func (l *Servers) replaceEntry(con screen.Screen, s *config.Server) error {
 	return l.Adjust(l.Good)
 }
 
-// reportOthers names the servers that are new in the file, and those that it does not name any more.
+// reportOthers tells the person which other servers were added to the file or removed from it.
 func (l *Servers) reportOthers(con screen.Screen, name string, again *setup.Update) {
-	var came, went []string
+	var added, removed []string
 	for i := range again.All {
 		if s := &again.All[i]; s.Name != name && !s.Disabled && l.entry(s.Name) == nil {
-			came = append(came, hosttext.Line(s.Name, 80))
+			added = append(added, hosttext.Line(s.Name, 80))
 		}
 	}
 	for i := range l.file {
 		s := &l.file[i]
 		if s.Name != name && !s.Disabled && !slices.ContainsFunc(again.All, func(o config.Server) bool { return o.Name == s.Name }) {
-			went = append(went, hosttext.Line(s.Name, 80))
+			removed = append(removed, hosttext.Line(s.Name, 80))
 		}
 	}
-	if len(came) > 0 {
-		con.Note(screen.Faint, "new in %s: %s; /servers restart NAME connects to one", l.source.Path, strings.Join(came, ", "))
+	if len(added) > 0 {
+		con.Note(screen.Faint, "new in %s: %s; /servers restart NAME connects to one", l.source.Path, strings.Join(added, ", "))
 	}
-	if len(went) > 0 {
-		con.Note(screen.Faint, "not in %s any more: %s; they go on until the end of the program", l.source.Path, strings.Join(went, ", "))
+	if len(removed) > 0 {
+		con.Note(screen.Faint, "not in %s any more: %s; they go on until the end of the program", l.source.Path, strings.Join(removed, ", "))
 	}
 }

@@ -21,27 +21,26 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Bounds of the results that are remembered.
+// Bounds of the results that are kept for /show.
 const (
 	maxResults     = 50
-	maxResultsText = 32 << 20 // bytes, together; the newest is there in any case
+	maxResultsText = 32 << 20 // bytes of all; the newest is kept in any case
 )
 
-// result is a tool call that is over.
+// result is a tool call that has ended.
 type result struct {
 	server, tool, arguments string
 	text                    string
 	failed                  bool
 }
 
-// results are the last results of tools. They may be used concurrently: what completes reads them
-// during a turn.
+// results are the last results of tools. Its methods may be called concurrently: completions read it during a turn.
 type results struct {
 	mu  sync.Mutex // guards the field below
 	all []result   // the oldest first
 }
 
-// add keeps the result of a call, for /show.
+// add adds a result, and forgets the oldest ones beyond the bounds.
 func (r *results) add(newest result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +70,7 @@ func (r *results) list() []result {
 	return all
 }
 
-// resultOf is the result of a call as the server gave it, or else as the model got it.
+// resultOf returns the result of a call as the server sent it, or else as the model got it.
 func resultOf(e *agent.ToolEnd) result {
 	r := result{server: e.Server, tool: screen.CallName(&e.Call), arguments: e.Arguments, text: e.Part.Text, failed: e.Part.IsError}
 	if e.Result == nil {
@@ -88,7 +87,7 @@ func resultOf(e *agent.ToolEnd) result {
 	return r
 }
 
-// recallResults takes the results of a history, as the model got them.
+// recallResults replaces the results by those of a history, as the model got them.
 func (s *Session) recallResults(history []run.Message) {
 	s.results.clear()
 	arguments := map[string]string{}
@@ -104,7 +103,7 @@ func (s *Session) recallResults(history []run.Message) {
 	}
 }
 
-// show is /show: a call and its whole result, by its number from the end.
+// show is the command /show: it shows a call with its whole result. 1 is the newest.
 func (s *Session) show(ctx context.Context, number string) error {
 	n, err := strconv.Atoi(cmp.Or(number, "1"))
 	all := s.results.list()
@@ -135,7 +134,7 @@ func (s *Session) show(ctx context.Context, number string) error {
 	return s.page(ctx, style, indentJSON(r.text))
 }
 
-// indentJSON is JSON with line breaks, and any other text as it is.
+// indentJSON indents JSON objects and arrays. It returns other texts unchanged.
 func indentJSON(text string) string {
 	var b bytes.Buffer
 	if trimmed := strings.TrimSpace(text); (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) && json.Indent(&b, []byte(trimmed), "", "  ") == nil {
@@ -145,13 +144,13 @@ func indentJSON(text string) string {
 }
 
 const (
-	pageRows = 20      // if the size of the screen is not known
-	pageLine = 4 << 10 // bytes; a longer line is shown in pieces
+	defaultPageRows = 20      // if the size of the screen is not known
+	maxPageLine     = 4 << 10 // bytes; a longer line is shown in pieces
 )
 
-// page shows a text, a screen at a time.
+// page shows a text page by page, as long as the person wants to see more.
 func (s *Session) page(ctx context.Context, style screen.Style, text string) error {
-	columns, rows := 0, pageRows
+	columns, rows := 0, defaultPageRows
 	if sized, ok := s.Screen.(screen.Sized); ok {
 		if width, height := sized.Size(); height > 0 {
 			columns, rows = width, max(4, height-6)
@@ -179,20 +178,20 @@ func (s *Session) page(ctx context.Context, style screen.Style, text string) err
 	return nil
 }
 
-// nextLine takes a line from a text, or a piece of a long one.
+// nextLine cuts the first line from a text, or a piece of a long line.
 func nextLine(text string) (line, rest string) {
 	line, rest, _ = strings.Cut(text, "\n")
-	if len(line) <= pageLine {
+	if len(line) <= maxPageLine {
 		return strings.TrimSuffix(line, "\r"), rest
 	}
-	end := pageLine
-	for end > pageLine-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+	end := maxPageLine
+	for end > maxPageLine-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return text[:end], text[end:]
 }
 
-// resultNumbers complete the argument of /show.
+// resultNumbers completes the argument of /show.
 func (s *Session) resultNumbers(context.Context, string) (c screen.Completion) {
 	for i, r := range s.results.list() {
 		c.Items = addItem(c.Items, fmt.Sprint(i+1), r.tool+": "+hosttext.Line(r.text, 100), false)

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// save is /save: it writes the conversation to a file that is not there yet.
+// save is the command /save: it writes the conversation to a new file.
 func (s *Session) save(_ context.Context, name string) error {
 	if len(s.history) == 0 {
 		return errors.New("there is nothing to save")
@@ -51,12 +51,12 @@ func (s *Session) save(_ context.Context, name string) error {
 	return nil
 }
 
-// savePaths complete the argument of /save.
+// savePaths completes the argument of /save.
 func (s *Session) savePaths(_ context.Context, typed string) screen.Completion {
 	return screen.Completion{Items: fileItems(typed)}
 }
 
-// markdownOf writes a conversation for people. Nothing in it controls a terminal.
+// markdownOf returns a conversation as Markdown, without characters that control a terminal.
 func markdownOf(history []run.Message) string {
 	var b strings.Builder
 	for _, m := range history {
@@ -99,7 +99,7 @@ func markdownPart(p run.Part) string {
 	return ""
 }
 
-// fenced puts a text within a fence that it cannot end.
+// fenced returns a text within a code fence that it cannot end.
 func fenced(language, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

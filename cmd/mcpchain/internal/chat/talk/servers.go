@@ -28,52 +28,49 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// maxWarnings bounds the shown warnings about a server's breaches of the
-// protocol.
+// maxWarnings is the most warnings about a server that are shown.
 const maxWarnings = 20
 
 // Servers are the servers of a conversation.
 type Servers struct {
 	Good  []adapter.Server
-	Wrong []adapter.ServerStatus // those with mistakes in the configuration
+	Wrong []adapter.ServerStatus // servers with mistakes in the configuration
 
 	// ConnectTimeout is the time for each server to get ready.
 	ConnectTimeout time.Duration
 
-	// Patience is how long the start waits for slow servers once one is ready. 0: until each is ready or has failed.
+	// Patience is how long the start waits for other servers once one is ready. 0 waits until each is ready or has failed.
 	Patience time.Duration
 
-	// Decisions is the directory with what the person decided for later calls. Default
-	// "": decisions hold until the end of the program.
+	// Decisions is the folder for decisions on later calls. If it is "", they last until the end of the program.
 	Decisions string
 
-	// Lists is the directory with the tools of servers that are connected to by their first call. Default "": none are kept.
+	// Lists is the folder for the tools of servers that are connected lazily. If it is "", they are not kept.
 	Lists string
 
-	// Adjust is what the command line says of servers, such as their revisions. Nil: nothing.
+	// Adjust applies flags, such as -revision, to servers. It may be nil.
 	Adjust func([]adapter.Server) error
 
-	source *setup.File // nil: there is no file
-	file   []config.Server
+	source *setup.File     // nil: there is no file
+	file   []config.Server // its entries
 	health health
 
-	// mu guards the field below, and Good from the start of the conversation on. Only the conversation changes them,
-	// and what completes reads them meanwhile.
+	// mu guards the field below, and Good from the start of the conversation. Only the conversation changes them, while
+	// completions read them.
 	mu      sync.Mutex
 	signIns map[string]*oauth.Transport // by server
 
-	authorize func(*config.Server) error  // has the person sign in to a server
-	configure func(*adapter.Server) error // has the person answer what a server asks
+	authorize func(*config.Server) error  // prepares the sign-in to a server
+	configure func(*adapter.Server) error // sets the options of a server
 }
 
-// demoCommand starts this program as the demo server. What a person decides on it holds for every
-// build of the program, wherever that is: the server is a part of it.
+// demoCommand starts this program as the demo server.
 type demoCommand struct{ *mcpclient.Command }
 
-// Identity names the demo server.
+// Identity names the server for kept decisions: they hold for every build of this program.
 func (demoCommand) Identity() string { return "the demo server of the chatbot" }
 
-// DemoServer is the demo server: this program as a child process.
+// DemoServer returns the demo server, which is this program as a child process.
 func DemoServer() (*Servers, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -85,20 +82,20 @@ func DemoServer() (*Servers, error) {
 	}}}, nil
 }
 
-// NewServers returns the servers of a file. cfg was read from it.
+// NewServers returns the servers of a file, from which cfg was read.
 func NewServers(file *setup.File, cfg *config.Config) *Servers {
 	servers := &Servers{source: file, file: cfg.Servers}
 	servers.Good, servers.Wrong = adapter.FromConfig(cfg)
 	return servers
 }
 
-// serverOf returns the server of a valid entry.
+// serverOf converts a valid entry.
 func serverOf(s *config.Server) adapter.Server {
 	good, _ := adapter.FromConfig(&config.Config{Servers: []config.Server{*s}})
 	return good[0]
 }
 
-// entry returns the entry of a server in the file, nil if it has none.
+// entry returns the entry of a server in the file, nil if there is none.
 func (l *Servers) entry(name string) *config.Server {
 	for i := range l.file {
 		if l.file[i].Name == name {
@@ -139,9 +136,9 @@ func (l *Servers) Names() (names []string) {
 	return names
 }
 
-// Serve configures the connections: the person and the model answer the requests of servers, and
-// idle and whole bound each call. If the screen has links, servers learn that views are shown.
-func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Screen, idle, whole time.Duration) error {
+// Serve configures the connections. The person and the lent model answer the requests of servers, and timeouts bound
+// their calls. If the screen has links, views are declared to servers.
+func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Screen, timeouts mcpclient.Timeouts) error {
 	_, views := s.(screen.Linking)
 	l.configure = func(server *adapter.Server) (err error) {
 		server.Options = &mcpclient.Options{
@@ -149,7 +146,7 @@ func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Scr
 			Elicitation: p.Elicitation(),
 			Logger:      warnings(s, server.Name),
 			Restart:     l.restart(server.Name, s),
-			Timeouts:    mcpclient.Timeouts{Idle: idle, Call: whole, ElicitationDone: -1}, // the person waits for pages
+			Timeouts:    timeouts,
 		}
 		if views {
 			server.Options, err = apps.Declare(server.Options)
@@ -164,15 +161,14 @@ func (l *Servers) Serve(p *person.Person, lent mcp.SamplingHandler, s screen.Scr
 	return nil
 }
 
-// connect connects to the servers, and reports unreachable ones and mistakes in
-// the configuration.
+// connect connects to the servers, and reports those that cannot be used.
 func (s *Session) connect(ctx context.Context) error {
 	if names := (&Servers{Good: s.Servers.Good}).Names(); len(names) > 0 {
 		s.Screen.Progress("connecting to %s …", strings.Join(names, ", "))
 	}
-	options := &adapter.Options{Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout}, Patience: s.Servers.Patience, OnChange: s.onChange}
-	if s.Servers.Lists != "" {
-		options.Lists = s.Servers.Lists
+	options := &adapter.Options{
+		Policy:   adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: s.Servers.ConnectTimeout},
+		Patience: s.Servers.Patience, Lists: s.Servers.Lists, OnChange: s.onChange,
 	}
 	if s.Servers.Decisions != "" {
 		options.Decisions = approval.NewFiles(s.Servers.Decisions)
@@ -194,6 +190,7 @@ func (s *Session) connect(ctx context.Context) error {
 	return nil
 }
 
+// reportServers tells the person the state of servers, and what is left out.
 func (s *Session) reportServers(servers []adapter.ServerStatus) {
 	con, reached := s.Screen, 0
 	for _, server := range servers {
@@ -229,7 +226,7 @@ func revisionOf(s adapter.ServerStatus) string {
 	return "protocol revision " + s.Client.Server().Revision
 }
 
-// explain returns an error for a person: why a server is left out, what helps, and where the file has it.
+// explain returns an error for the person: why a server is left out, what helps, and the line of the file.
 func (l *Servers) explain(s *adapter.ServerStatus) error {
 	if errors.Is(s.Err, config.ErrEntry) {
 		return s.Err
@@ -245,7 +242,7 @@ func (l *Servers) explain(s *adapter.ServerStatus) error {
 	return fmt.Errorf("server %q: %w", s.Name, err)
 }
 
-// warnings returns a logger that shows at most maxWarnings breaches of the protocol by a server.
+// warnings returns a logger that shows the warnings about a server, at most maxWarnings of them.
 func warnings(con screen.Screen, server string) *slog.Logger {
 	w := &noteWriter{screen: con}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
@@ -259,6 +256,7 @@ func warnings(con screen.Screen, server string) *slog.Logger {
 	})).With("server", server)
 }
 
+// noteWriter shows lines of a log as notes.
 type noteWriter struct {
 	screen screen.Screen
 	count  atomic.Int64

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -73,7 +74,7 @@ func (linked) Suggest(string) bool               { return false }
 func TestViewsAreDeclared(t *testing.T) {
 	for _, s := range []screen.Screen{linked{typist.New(t)}, typist.New(t), typist.Absent(t)} {
 		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}
-		if err := servers.Serve(person.New(s, false, nil, &person.Failures{}), nil, s, 0, 0); err != nil {
+		if err := servers.Serve(person.New(s, false, nil, &person.Failures{}), nil, s, mcpclient.Timeouts{}); err != nil {
 			t.Fatal(err)
 		}
 		_, shows := s.(linked)

@@ -1,4 +1,4 @@
-// Package talk runs a conversation: a model and servers, turns and commands.
+// Package talk runs a conversation between a person and a model that uses the tools of servers.
 package talk
 
 import (
@@ -37,17 +37,15 @@ type Config struct {
 	Trace      *Trace // nil: none
 	Model      *Model
 	Models     *models.File // models for /model; nil: only those of the endpoint
+	Prices     *price.Table // nil: unknown
 	Servers    *Servers
 
 	NoInstructions bool // do not give servers' instructions and skills to the model
 
-	Prices *price.Table // nil: unknown
-
-	Store    record.Store // keeps conversations; nil: they end with the program
-	Continue bool         // continue the newest conversation of Folder
-	Folder   string       // the folder in which the program was started
-
-	Media *media.Folder // keeps pictures and sounds of servers; nil: they are not kept
+	Store    record.Store  // keeps conversations; nil: they end with the program
+	Continue bool          // continue the newest conversation of Folder
+	Folder   string        // in which the program was started
+	Media    *media.Folder // keeps pictures and sounds of servers; nil: they are not kept
 }
 
 // Session is a conversation.
@@ -58,26 +56,25 @@ type Session struct {
 	skills []skillInfo
 	views  *views.Service // nil: they are not shown
 
-	shownInstructions map[string]string // the instructions of servers that the person has seen
+	shownInstructions map[string]string // instructions that the person has seen, by server
 	name              string            // of the conversation in the store
-	pendingMessages   []run.Message     // are sent to the agent before the next question
+	pendingMessages   []run.Message     // sent to the agent before the next question
 	history           []run.Message
 	turnCount         int
-	results           results         // of tools, for /show
+	results           results
 	kept              []approval.Kept // the last list of /permissions
 
-	turnSpent  run.Spent // by the models of the last turn
-	totalSpent run.Spent // by the models of the conversation
-	turnCut    int       // calls of the models in the last turn that did not end
-	totalCut   int       // the same of the conversation, as far as this program had it
-
-	window *agent.WindowUse // of the last call of the agent's own model
+	turnSpent  run.Spent        // in the last turn, without servers
+	totalSpent run.Spent        // in the conversation, without servers
+	turnCut    int              // calls of models in the last turn that did not end
+	totalCut   int              // calls of models in this program that did not end
+	window     *agent.WindowUse // in the last call of the agent's own model
 }
 
-// ErrReported stands for an error that the person has already seen.
+// ErrReported stands for errors that the person has already seen.
 var ErrReported = errors.New("reported already")
 
-// Open connects to the servers. The caller closes the session.
+// Open connects to the servers. The caller has to close the session.
 func Open(ctx context.Context, c Config) (*Session, error) {
 	s := &Session{Config: c, name: newName(), shownInstructions: map[string]string{}}
 	if err := s.connect(ctx); err != nil {
@@ -94,7 +91,7 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	return s, nil
 }
 
-// makeAgent makes the agent for the current model and servers.
+// makeAgent creates the agent for the current model and servers.
 func (s *Session) makeAgent(ctx context.Context) error {
 	model := s.Model.endpoint()
 	llm, err := model.Open(s.retrying)
@@ -105,7 +102,7 @@ func (s *Session) makeAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	system := s.systemPrompt(!s.NoInstructions)
+	system := s.systemPrompt()
 	if set != nil {
 		system += "\n\n" + set.Instructions()
 	}
@@ -113,13 +110,14 @@ func (s *Session) makeAgent(ctx context.Context) error {
 		gauge.Window(model.Window)
 	}
 	s.agent, err = agent.New(llm, &agent.Options{
-		System: system, Tools: s.sources(set), Model: agent.ModelSettings{Prices: s.Prices},
-		Person: agent.Person{Approve: s.Person.Approve, Reply: s.Person.Answer}, Name: agentName, Durable: agent.Durable{Store: s.Store, LeaseTTL: leaseTTL},
+		Name: agentName, System: system, Tools: s.sources(set), Model: agent.ModelSettings{Prices: s.Prices},
+		Person:  agent.Person{Approve: s.Person.Approve, Reply: s.Person.Answer},
+		Durable: agent.Durable{Store: s.Store, LeaseTTL: leaseTTL},
 	})
 	return err
 }
 
-// retrying shows that a request to the model failed and is repeated.
+// retrying shows that a request to the model has failed and is repeated after a wait.
 func (s *Session) retrying(err error, wait time.Duration) {
 	if !s.Screen.Attended() {
 		return
@@ -139,7 +137,7 @@ func (s *Session) Close() {
 	s.tools.Close()
 }
 
-// Ask asks a single question. At the end it reports failures, for scripts.
+// Ask asks a single question, and then reports failures for the exit status.
 func (s *Session) Ask(ctx context.Context, question string) error {
 	if err := s.ask(ctx, question); isQuit(err) {
 		return err
@@ -147,7 +145,7 @@ func (s *Session) Ask(ctx context.Context, question string) error {
 	return s.reportFailures()
 }
 
-// Talk holds a conversation until the input ends. Without a person at the terminal it then reports failures, for scripts.
+// Talk holds a conversation until the input ends. In a script it then reports failures for the exit status.
 func (s *Session) Talk(ctx context.Context) error {
 	s.Interrupts.converse(s.Screen)
 	if err := s.converse(ctx); err != nil || s.Screen.Attended() {
@@ -164,8 +162,7 @@ func (s *Session) reportFailures() error {
 	return nil
 }
 
-// converse asks questions until the input or the program ends. It continues after
-// a failed turn.
+// converse reads and handles lines until the input or the program ends. A failed turn does not end it.
 func (s *Session) converse(ctx context.Context) error {
 	if s.Screen.Attended() {
 		if slices.ContainsFunc(s.status(), func(server adapter.ServerStatus) bool { return server.Err != nil }) {
@@ -198,10 +195,9 @@ func (s *Session) converse(ctx context.Context) error {
 	}
 }
 
-// ask handles a line: a command, or a question to the agent. It reports
-// failures itself.
+// ask handles a command or a question, and reports failures.
 func (s *Session) ask(ctx context.Context, text string) error {
-	if isCommand(text) {
+	if IsCommand(text) {
 		return s.command(ctx, text)
 	}
 	ctx, done := s.Interrupts.turn(person.InTurn(ctx))
@@ -213,8 +209,7 @@ func (s *Session) ask(ctx context.Context, text string) error {
 	return s.askModel(ctx, message)
 }
 
-// askModel asks the agent a question. It reports a failure and returns
-// ErrReported, but does not report the end of the program.
+// askModel asks the agent a question. It reports failures, but not the end of the program.
 func (s *Session) askModel(ctx context.Context, question run.Message) error {
 	s.turnCount++
 	s.attachViewContext(&question)
@@ -224,12 +219,11 @@ func (s *Session) askModel(ctx context.Context, question run.Message) error {
 	})
 }
 
-// showTurn shows the events of a turn. It adds the input and the messages of the turn to the
-// history.
-func (s *Session) showTurn(ctx context.Context, said []run.Message, events iter.Seq2[agent.Event, error]) error {
-	messages := append(slices.Clip(s.history), said...)
+// showTurn shows the events of a turn, and adds its input and its messages to the history.
+func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter.Seq2[agent.Event, error]) error {
+	messages := append(slices.Clip(s.history), input...)
 	s.turnSpent, s.turnCut = run.Spent{}, 0
-	started := map[string]bool{} // by call; a call that waited for an answer starts a second time, and is shown once
+	started := map[string]bool{} // by call: one that waited for an answer starts twice, but is shown once
 	s.Screen.Begin()
 	defer s.Screen.End()
 	for e, err := range events {
@@ -268,8 +262,8 @@ func (s *Session) showTurn(ctx context.Context, said []run.Message, events iter.
 	return nil
 }
 
-// endFailedTurn ends a turn that has no answer. The turn stays in the history with a
-// note for the model, because tools may have acted.
+// endFailedTurn ends a turn that has no answer. It stays in the history with a note for the model, because tools may have
+// acted.
 func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, err error) error {
 	if cause := context.Cause(turn); cause != nil {
 		err = cause
@@ -280,14 +274,13 @@ func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, er
 		note = "(no answer: the user interrupted the turn)"
 	}
 	s.history = append(messages, run.Text(run.RoleAssistant, note))
-	if !isQuit(err) { // after the end of the program, the next one can continue the turn
+	if !isQuit(err) { // a turn that the end of the program interrupts can be continued
 		s.cancelTurn(run.Text(run.RoleAssistant, note))
 	}
 	return s.report(err)
 }
 
-// report shows the error of a turn or a command, and returns the error for its
-// caller.
+// report shows the error of a turn or a command, and returns the error for the caller.
 func (s *Session) report(err error) error {
 	switch {
 	case errors.Is(err, errInterrupted):
@@ -304,7 +297,7 @@ func (s *Session) report(err error) error {
 func (s *Session) fail(err error) {
 	s.Failures.Failed.Add(1)
 	if failed, ok := errors.AsType[*openaimodel.Error](err); ok {
-		err = failed // without its context: the person knows that the model was asked
+		err = failed // without the context, which the person knows
 	}
 	Fail(s.Screen, fmt.Errorf("%w%s", screen.Explain(err), s.Model.hint(err)))
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// Authorize has the person sign in to servers that ask for it, and keeps their tokens. The
-// caller closes the servers.
+// Authorize prepares the sign-ins to servers, and keeps their tokens. The caller has to call [Servers.Close].
 func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
 	l.signIns = map[string]*oauth.Transport{}
 	store, broken := signin.Tokens("")
@@ -29,10 +28,10 @@ func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
 			Client: "mcpchain", Store: store, Receiver: p.Receiver(s.Name, signin.Port(s)),
 		})
 		if before := l.signIns[s.Name]; before != nil {
-			_ = before.Close() // of an earlier entry
+			_ = before.Close() // belongs to an earlier entry
 		}
 		l.setSignIn(s.Name, t)
-		if err != nil && s.OAuth != nil { // else it is a server that cannot want a sign-in
+		if err != nil && s.OAuth != nil { // otherwise the server cannot ask for a sign-in
 			return s.At(fmt.Errorf("sign in: %w", err))
 		}
 		return nil
@@ -52,7 +51,7 @@ func (l *Servers) Authorize(p *person.Person, con screen.Screen) {
 	}
 }
 
-// setSignIn notes how a server signs in, nil if it does not.
+// setSignIn sets the sign-in of a server, nil for none.
 func (l *Servers) setSignIn(server string, t *oauth.Transport) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,14 +60,14 @@ func (l *Servers) setSignIn(server string, t *oauth.Transport) {
 	}
 }
 
-// Close ends the sign-ins that are under way.
+// Close cancels the sign-ins that are under way.
 func (l *Servers) Close() {
 	for _, t := range l.signIns {
 		_ = t.Close()
 	}
 }
 
-// signInAtStart has the person sign in to the servers that could not be reached without it.
+// signInAtStart asks the person to sign in to the servers that could not be reached without it.
 func (s *Session) signInAtStart(ctx context.Context) error {
 	if !s.Screen.Attended() {
 		return nil
@@ -88,7 +87,7 @@ func (s *Session) signInAtStart(ctx context.Context) error {
 	return nil
 }
 
-// signIn signs in to a server, and connects to it.
+// signIn signs in to a server and connects to it.
 func (s *Session) signIn(ctx context.Context, name string) error {
 	t, err := s.signInOf(name)
 	if err != nil {
@@ -106,6 +105,7 @@ func (s *Session) signIn(ctx context.Context, name string) error {
 	return s.tools.Refresh(ctx, name)
 }
 
+// signInOf returns the sign-in of a server.
 func (s *Session) signInOf(name string) (*oauth.Transport, error) {
 	if t := s.Servers.signIns[name]; t != nil {
 		return t, nil
@@ -116,7 +116,7 @@ func (s *Session) signInOf(name string) (*oauth.Transport, error) {
 	return nil, fmt.Errorf("no server is called %s", hosttext.Line(name, 80))
 }
 
-// login is a command: it signs in to a server.
+// login is the command /login.
 func (s *Session) login(ctx context.Context, name string) error {
 	if name == "" {
 		return errors.New("usage: /login SERVER")
@@ -127,7 +127,7 @@ func (s *Session) login(ctx context.Context, name string) error {
 	return s.afterConnect(ctx, name, "you are signed in to")
 }
 
-// logout is a command: it forgets the token of a server, and leaves the server.
+// logout is the command /logout: it forgets the token of a server and closes its connection.
 func (s *Session) logout(ctx context.Context, name string) error {
 	if name == "" {
 		return errors.New("usage: /logout SERVER")
@@ -136,7 +136,7 @@ func (s *Session) logout(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_ = s.tools.Remove(name) // it may have been left before
+	_ = s.tools.Remove(name) // fails if the server was removed before
 	if err := t.SignOut(ctx); err != nil {
 		return fmt.Errorf("sign out of %s: %w", name, err)
 	}
@@ -144,7 +144,7 @@ func (s *Session) logout(ctx context.Context, name string) error {
 	return s.makeAgent(ctx)
 }
 
-// signInNames completes the argument of login and logout.
+// signInNames completes the arguments of /login and /logout.
 func (s *Session) signInNames(context.Context, string) (c screen.Completion) {
 	s.Servers.mu.Lock()
 	defer s.Servers.mu.Unlock()

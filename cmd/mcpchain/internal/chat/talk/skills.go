@@ -11,11 +11,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/skills"
 )
 
-// skillInfo is a skill that the model may load.
+// skillInfo describes a skill that the model may load.
 type skillInfo struct{ server, name, about string }
 
-// openSkills lists the skills of servers for the model. A server whose list cannot be read is
-// left out.
+// openSkills returns the skills of servers, nil if there are none. A server whose list cannot be read is left out.
 func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 	s.skills = nil
 	if s.NoInstructions {
@@ -47,7 +46,7 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 	return set, nil
 }
 
-// sources are what the model may use.
+// sources returns the tools and skills that the model may use.
 func (s *Session) sources(set *skillset.Set) []adapter.Source {
 	if set == nil {
 		return []adapter.Source{s.tools}
@@ -55,7 +54,7 @@ func (s *Session) sources(set *skillset.Set) []adapter.Source {
 	return []adapter.Source{s.tools, set}
 }
 
-// listSkills is /skills.
+// listSkills is the command /skills.
 func (s *Session) listSkills(context.Context, string) error {
 	for _, skill := range s.skills {
 		s.listItem(skill.name, skill.server, skill.about)

@@ -23,25 +23,22 @@ import (
 const (
 	agentName = "chatbot"
 
-	// leaseTTL is how long a killed program still holds its conversation.
-	leaseTTL = 5 * time.Second
-
-	// maxListed bounds the listed conversations, and maxSought those that are searched for
-	// one of the folder.
-	maxListed, maxSought = 20, 100
+	leaseTTL    = 5 * time.Second // a killed program holds its conversation for so long
+	maxListed   = 20              // conversations in a list
+	maxSearched = 100             // conversations that are searched for one of the folder
+	folderVar   = "folder"        // variable of a run with the folder of the conversation
 )
 
 var errNoStore = errors.New("conversations are kept only if the program has a terminal")
 
-// newName returns a name for a conversation: the time of its start and random digits.
+// newName returns a new name for a conversation, which begins with the current time.
 func newName() string {
 	var random [3]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return time.Now().Format("20060102-150405-") + hex.EncodeToString(random[:])
 }
 
-// runTurn runs the agent with a question. With a store, the conversation is one run with many
-// inputs.
+// runTurn runs the agent with a question. With a store, the whole conversation is one run with many inputs.
 func (s *Session) runTurn(ctx context.Context, message run.Message) iter.Seq2[agent.Event, error] {
 	if s.Store == nil {
 		return s.agent.Events(ctx, agent.Messages(append(s.history[:len(s.history):len(s.history)], message)...))
@@ -51,18 +48,15 @@ func (s *Session) runTurn(ctx context.Context, message run.Message) iter.Seq2[ag
 	return s.agent.Events(ctx, agent.Messages(input...), agent.In(s.name), agent.WithVar(folderVar, jsonText(s.Folder)))
 }
 
-// folderVar is the variable of a run that has the folder of the conversation.
-const folderVar = "folder"
-
 func jsonText(text string) json.RawMessage {
 	raw, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a string is JSON
+		panic(err) // cannot happen with a string
 	}
 	return raw
 }
 
-// folderOf returns the folder in which a conversation began, "" if it was stored without one.
+// folderOf returns the folder in which a conversation began, "" if it is not known.
 func folderOf(state *ledger.State) (folder string) {
 	if json.Unmarshal(state.Vars[folderVar], &folder) != nil {
 		return ""
@@ -70,7 +64,7 @@ func folderOf(state *ledger.State) (folder string) {
 	return folder
 }
 
-// branch continues a history in a new conversation.
+// branch starts a new conversation with a history.
 func (s *Session) branch(history []run.Message) {
 	s.history, s.pendingMessages, s.name = history, history, newName()
 	if len(history) == 0 {
@@ -78,8 +72,7 @@ func (s *Session) branch(history []run.Message) {
 	}
 }
 
-// cancelTurn cancels the run of a turn that has no answer, so that the conversation accepts another
-// question.
+// cancelTurn cancels the run of a turn that has no answer, so that it accepts another question, which note precedes.
 func (s *Session) cancelTurn(note run.Message) {
 	if s.Store == nil {
 		return
@@ -93,7 +86,7 @@ func (s *Session) cancelTurn(note run.Message) {
 	s.pendingMessages = []run.Message{note}
 }
 
-// undo removes the last question and all that followed.
+// undo is the command /undo: it removes the last question and all that followed.
 func (s *Session) undo(context.Context, string) error {
 	for i := len(s.history) - 1; i >= 0; i-- {
 		if s.history[i].Role == run.RoleUser {
@@ -105,12 +98,12 @@ func (s *Session) undo(context.Context, string) error {
 	return errors.New("there is no question to forget")
 }
 
-// newestHeads returns the newest conversations.
-func (s *Session) newestHeads(ctx context.Context, most int) (heads []run.Head, err error) {
+// newestHeads returns the heads of the newest conversations.
+func (s *Session) newestHeads(ctx context.Context, limit int) (heads []run.Head, err error) {
 	if s.Store == nil {
 		return nil, errNoStore
 	}
-	for head, err := range record.Readable(s.Store.List(ctx, record.Query{Agents: []string{agentName}, Limit: most}), nil) {
+	for head, err := range record.Readable(s.Store.List(ctx, record.Query{Agents: []string{agentName}, Limit: limit}), nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +112,7 @@ func (s *Session) newestHeads(ctx context.Context, most int) (heads []run.Head, 
 	return heads, nil
 }
 
-// conversations lists the conversations for /resume.
+// conversations is the command /conversations.
 func (s *Session) conversations(ctx context.Context, _ string) error {
 	heads, err := s.newestHeads(ctx, maxListed)
 	if err != nil {
@@ -142,7 +135,7 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 	return nil
 }
 
-// folderNote says in which folder a conversation began, for the list.
+// folderNote says in which folder a conversation began.
 func (s *Session) folderNote(state *ledger.State) string {
 	switch folder := folderOf(state); folder {
 	case "":
@@ -154,10 +147,9 @@ func (s *Session) folderNote(state *ledger.State) string {
 	}
 }
 
-// newest returns the newest conversation of this folder. If there is none, it returns the newest
-// one that was stored without a folder.
+// newest returns the newest conversation of this folder, or else the newest one whose folder is not known.
 func (s *Session) newest(ctx context.Context) (run.Head, error) {
-	heads, err := s.newestHeads(ctx, maxSought)
+	heads, err := s.newestHeads(ctx, maxSearched)
 	if err != nil {
 		return run.Head{}, err
 	}
@@ -180,7 +172,7 @@ func (s *Session) newest(ctx context.Context) (run.Head, error) {
 	return *old, nil
 }
 
-// conversationNumber returns the conversation with a number of the list.
+// conversationNumber returns a conversation by its number in the list.
 func (s *Session) conversationNumber(ctx context.Context, number string) (run.Head, error) {
 	heads, err := s.newestHeads(ctx, maxListed)
 	if err != nil {
@@ -210,8 +202,8 @@ func (s *Session) load(ctx context.Context, key run.Key) (*ledger.State, error) 
 	return ledger.StateOf(log.Records)
 }
 
-// resume continues a conversation, by its number in the list; "" is the newest of the folder.
-// If its program ended in the middle of a turn, the turn continues where it waited.
+// resume is the command /resume: it continues a conversation by its number in the list, or the newest one of the folder.
+// If the program ended during a turn, the turn continues, too.
 func (s *Session) resume(ctx context.Context, number string) error {
 	find := s.newest
 	if number != "" {
@@ -257,8 +249,7 @@ func (s *Session) recall(state *ledger.State) {
 	}
 }
 
-// resumed are the events of a turn that continues. It waits for the lease of a program that
-// was killed.
+// resumed continues a turn, and yields its events. It waits for the lease of a program that was killed.
 func (s *Session) resumed(ctx context.Context, key run.Key) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
 		for begin := time.Now(); ; {

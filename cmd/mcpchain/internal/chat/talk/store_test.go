@@ -66,7 +66,7 @@ func TestNewestOfTheFolder(t *testing.T) {
 func TestNoConversationOfTheFolder(t *testing.T) {
 	store := record.NewMemory()
 	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
-	for i := range maxSought {
+	for i := range maxSearched {
 		keep(t, store, newName(), "/other", begin.Add(time.Duration(i)*time.Minute))
 	}
 	s := &Session{Config: Config{Screen: typist.New(t), Store: store, Folder: "/a"}}

@@ -20,7 +20,7 @@ import (
 // maxDescription bounds the shown description of a tool, in characters.
 const maxDescription = 2000
 
-// listTools is /tools: all tools, or those whose name fits a pattern.
+// listTools is the command /tools: it lists all tools, or those that match a pattern.
 func (s *Session) listTools(_ context.Context, pattern string) error {
 	count, all := 0, 0
 	for _, server := range s.tools.Servers() {
@@ -41,8 +41,8 @@ func (s *Session) listTools(_ context.Context, pattern string) error {
 	return nil
 }
 
-// matches reports whether a pattern is in the name of a tool, or with * and ? is the whole name, or
-// is the name of its server.
+// matches reports whether a pattern in any case is part of the name of a tool, matches the whole name by * and ?, or is
+// the name of its server.
 func matches(t *adapter.Tool, pattern string) bool {
 	pattern = strings.ToLower(pattern)
 	if strings.ToLower(t.Server()) == pattern {
@@ -57,7 +57,7 @@ func matches(t *adapter.Tool, pattern string) bool {
 	return false
 }
 
-// showTool is /tool: what a server says of a tool.
+// showTool is the command /tool: it shows what a server says about a tool.
 func (s *Session) showTool(_ context.Context, argument string) error {
 	if argument == "" {
 		return errors.New("usage: /tool NAME; /tools lists them")
@@ -85,7 +85,7 @@ func (s *Session) showTool(_ context.Context, argument string) error {
 	return nil
 }
 
-// findTool finds a tool by the model's name of it, or by the server's, as in "@SERVER NAME".
+// findTool finds a tool by its name for the model, or by its name on a server, as in "@SERVER NAME".
 func (s *Session) findTool(argument string) (*adapter.Tool, error) {
 	server, name, err := cutServer(s.tools.Servers(), "tools", argument)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Session) findTool(argument string) (*adapter.Tool, error) {
 	return nil, fmt.Errorf("several servers have it; say which, as in /tool @%s %s", found[0].Server(), hosttext.Line(name, 80))
 }
 
-// toolNames complete the arguments of /tools and /tool.
+// toolNames completes the arguments of /tools and /tool.
 func (s *Session) toolNames(context.Context, string) (c screen.Completion) {
 	for _, server := range s.tools.Servers() {
 		for _, t := range server.Tools {
@@ -125,7 +125,7 @@ func (s *Session) toolNames(context.Context, string) (c screen.Completion) {
 	return c
 }
 
-// schemaText describes an object, a member on each line.
+// schemaText describes the members of an object, one on each line.
 func schemaText(schema json.RawMessage) string {
 	return cmp.Or(strings.Join(parameters.Lines(schema), "\n"), "(none)")
 }

@@ -11,17 +11,16 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// Trace appends events to a file, one JSON object on each line. A nil Trace
-// writes nothing.
+// Trace appends events to a file, one JSON object on each line. A nil Trace writes nothing. Its methods may be called
+// concurrently.
 type Trace struct {
 	mu   sync.Mutex // guards the fields below
 	file *os.File
 	err  error // the first failure to write
 }
 
-// traceLine is a line of the file. Event is one of server, question, model_call,
-// approval, tool_start, progress, tool_end, view_call, sampling, elicitation, server_lost,
-// answer and error.
+// traceLine is a line of a trace. Event is server, question, model_call, approval, tool_start, progress, tool_end,
+// view_call, sampling, elicitation, server_lost, answer or error.
 type traceLine struct {
 	Event string    `json:"event"`
 	Time  time.Time `json:"time"`
@@ -52,8 +51,8 @@ type traceLine struct {
 	Duration float64 `json:"duration_ms,omitempty"`
 }
 
-// OpenTrace opens the file for appending. It contains the conversation, so only
-// the owner can read a new file. Without a path there is no trace, which is nil.
+// OpenTrace opens a file for appending. A new file can be read by its owner only, because it has the conversation. If
+// path is "", OpenTrace returns nil.
 func OpenTrace(path string) (*Trace, error) {
 	if path == "" {
 		return nil, nil
@@ -81,7 +80,7 @@ func (t *Trace) write(r traceLine) {
 	}
 }
 
-// Close closes the file, and returns the first failure of all.
+// Close closes the file, and returns the first error of all writes.
 func (t *Trace) Close() error {
 	if t == nil {
 		return nil
@@ -97,7 +96,7 @@ func (t *Trace) Close() error {
 	return nil
 }
 
-// event writes an event of the agent, with the turn of the conversation.
+// event writes an event of the agent in a turn of the conversation.
 func (t *Trace) event(turn int, e agent.Event) {
 	if t == nil {
 		return
@@ -108,6 +107,7 @@ func (t *Trace) event(turn int, e agent.Event) {
 	}
 }
 
+// traceOf returns the line for an event, false if it is not traced.
 func traceOf(e agent.Event) (traceLine, bool) {
 	switch e := e.(type) {
 	case *agent.ModelEnd:
@@ -139,7 +139,7 @@ func traceOf(e agent.Event) (traceLine, bool) {
 		r.Text, r.IsError, r.Media, r.Duration = e.Result.Text, e.Result.IsError, len(e.Result.Media), ms(e.Duration)
 		r.Error = errorText(e.Result.Err)
 		return r, true
-	case *agent.ReplyEnd: // of a question that the run keeps
+	case *agent.ReplyEnd:
 		if e.Question.Elicit == nil {
 			return traceLine{}, false
 		}
@@ -173,8 +173,7 @@ func traceOf(e agent.Event) (traceLine, bool) {
 	return traceLine{}, false
 }
 
-// callLine begins the record of a tool call. Arguments that are not JSON are
-// kept as a string.
+// callLine returns a line about a tool call. Arguments that are not JSON become a string.
 func callLine(event string, c *agent.Call) traceLine {
 	r := traceLine{Event: event, Server: c.Server, Tool: c.Tool, ID: c.ID, Arguments: c.Arguments}
 	if r.Tool == "" {
@@ -186,7 +185,7 @@ func callLine(event string, c *agent.Call) traceLine {
 	return r
 }
 
-// requestLine begins the record of a server's request, with its call if known.
+// requestLine returns a line about a server's request during a call, which may be nil.
 func requestLine(event, server string, c *agent.Call) traceLine {
 	if c == nil {
 		return traceLine{Event: event, Server: server}

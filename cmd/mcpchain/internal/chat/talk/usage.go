@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/cost"
 )
 
-// usage is /usage. The store knows what servers have sampled, too.
+// usage is the command /usage. With a store it includes the completions for servers.
 func (s *Session) usage(ctx context.Context, _ string) error {
 	turn, sum := s.turnSpent, s.totalSpent
 	if s.Store != nil {
@@ -27,12 +27,12 @@ func (s *Session) usage(ctx context.Context, _ string) error {
 	return nil
 }
 
-// forgetUsage begins to count for another conversation, which has spent this before.
+// forgetUsage resets the counts for another conversation, which has used before so far.
 func (s *Session) forgetUsage(before run.Spent) {
 	s.turnSpent, s.totalSpent, s.turnCut, s.totalCut, s.window = run.Spent{}, before, 0, 0, nil
 }
 
-// formatSpent says what was used. Cut counts calls of the model that did not end, so that their tokens are not known.
+// formatSpent describes usage. cut counts calls of the model that did not end, whose tokens are not known.
 func formatSpent(u run.Spent, cut int) string {
 	text := fmt.Sprintf("%s, %d tokens in, %d out", screen.Plural(u.Turns, "model call"), u.Input, u.Output)
 	var parts []string
@@ -57,7 +57,7 @@ func formatSpent(u run.Spent, cut int) string {
 	return text
 }
 
-// context is /context.
+// context is the command /context.
 func (s *Session) context(context.Context, string) error {
 	for _, line := range windowLines(s.window) {
 		s.Screen.List(screen.Plain, "%s", line)
@@ -65,7 +65,7 @@ func (s *Session) context(context.Context, string) error {
 	return nil
 }
 
-// windowLines says what filled the window in the last call of the model.
+// windowLines describes what filled the window in the last call of the model.
 func windowLines(u *agent.WindowUse) []string {
 	if u == nil {
 		return []string{"the model was not asked yet"}

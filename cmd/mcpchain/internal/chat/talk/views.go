@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// showViews prepares to show views of tools, if the screen has links to them.
+// showViews prepares to show views of tools if the screen has links.
 func (s *Session) showViews() {
 	if _, ok := s.Screen.(screen.Linking); !ok {
 		return
@@ -25,7 +25,7 @@ func (s *Session) showViews() {
 	})
 }
 
-// offerView shows where the view of a tool's result can be seen.
+// offerView shows the address of the view of a tool's result.
 func (s *Session) offerView(e *agent.ToolEnd) {
 	link, ok := s.Screen.(screen.Linking)
 	if s.views == nil || !ok || e.Result == nil || e.Result.IsError || e.Result.Raw == nil || e.Result.Tool == nil || e.Result.Tool.ViewURI() == "" {
@@ -39,12 +39,12 @@ func (s *Session) offerView(e *agent.ToolEnd) {
 	link.Link(screen.Faint, fmt.Sprintf("view of %s %s:", e.Server, screen.CallName(&e.Call)), address)
 }
 
-// viewCalls shows a call that a view makes.
+// viewCalls shows that a view calls a tool.
 func (s *Session) viewCalls(c *views.Call) {
 	s.Screen.Note(screen.Tool, "→ %s %s %s (by its view)", c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(string(c.Arguments), 200))
 }
 
-// viewCalled shows what came of it.
+// viewCalled shows and traces the outcome of a view's call.
 func (s *Session) viewCalled(c *views.Call) {
 	r := traceLine{Event: "view_call", Server: c.Server, Tool: c.Tool, Error: errorText(c.Err), Duration: ms(c.Took)}
 	if json.Valid(c.Arguments) {
@@ -62,14 +62,14 @@ func (s *Session) viewCalled(c *views.Call) {
 	s.Screen.Note(style, "%s %s %s: %s", mark, c.Server, hosttext.Line(c.Tool, 100), hosttext.Line(text, screen.MaxResult))
 }
 
-// attachViewContext adds to a question what views want the model to know.
+// attachViewContext adds to a question what views want to tell the model.
 func (s *Session) attachViewContext(m *run.Message) {
 	if s.views == nil {
 		return
 	}
-	for _, words := range s.views.Told() {
-		text := "\n\n" + viewframe.From(words.Server) + fenced("", screen.CleanInput(words.Text))
+	for _, told := range s.views.Told() {
+		text := "\n\n" + viewframe.From(told.Server) + fenced("", screen.CleanInput(told.Text))
 		m.Parts = append(m.Parts, run.Part{Type: run.PartText, Text: text})
-		s.Screen.Note(screen.Faint, "attached: what a view of %s says, %s", words.Server, formatSize(int64(len(words.Text))))
+		s.Screen.Note(screen.Faint, "attached: what a view of %s says, %s", told.Server, formatSize(int64(len(told.Text))))
 	}
 }

@@ -49,7 +49,7 @@ func New(t *testing.T, script ...string) *Screen {
 // Wide is New with a width in columns.
 func Wide(t *testing.T, columns int, script ...string) *Screen {
 	hide := func() (func(), error) { return func() {}, nil } // what is typed is never shown
-	return open(t, lines.Options{Attended: true, Width: func() int { return columns }, Hide: hide}, script)
+	return open(t, lines.Options{Person: true, Width: func() int { return columns }, Hide: hide}, script)
 }
 
 // Absent returns a screen without a person.
@@ -59,7 +59,7 @@ func open(t *testing.T, o lines.Options, script []string) *Screen {
 	r, w := io.Pipe()
 	t.Cleanup(func() { w.Close() })
 	b := &buffer{script: script, typed: w}
-	return &Screen{Console: lines.New(b, b, lines.NewInput(t.Context(), r, o.Attended), o), buffer: b}
+	return &Screen{Console: lines.New(b, b, lines.NewInput(t.Context(), r, o.Person), o), buffer: b}
 }
 
 // Check compares all that was shown.
