@@ -1,5 +1,4 @@
-// Package answers has values for the fields of forms that a person has prepared on
-// the command line.
+// Package answers fills in forms of servers with values from the command line.
 package answers
 
 import (
@@ -14,16 +13,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
-// Usage is the flag's usage.
+// Usage is the usage of the flag -answer.
 const Usage = "`key=value` for a field of a form that a server asks for, or server/key=value if there are several; may be repeated"
 
-// Answers are prepared values for fields of forms, by field, or before they are
-// sorted by server, by server and field as in "files/date".
+// Answers are values of -answer by the names of fields. Before [Answers.Of] sorts them by server, the names may have a
+// server, as in "files/date".
 type Answers map[string]string
 
+// String implements [flag.Value]. It returns the default, which is empty.
 func (a Answers) String() string { return "" }
 
-// Set reads key=value or server/key=value.
+// Set implements [flag.Value]. It reads key=value or server/key=value.
 func (a Answers) Set(s string) error {
 	key, value, found := strings.Cut(s, "=")
 	if !found || key == "" {
@@ -36,8 +36,8 @@ func (a Answers) Set(s string) error {
 	return nil
 }
 
-// Of sorts the answers by server: no server gets an answer for another. A
-// single server need not be named.
+// Of sorts the answers by server, so that no server gets an answer for another one. If there is only one server, answers
+// need not name it.
 func (a Answers) Of(servers []string) (map[string]Answers, error) {
 	sorted := map[string]Answers{}
 	for _, key := range slices.Sorted(maps.Keys(a)) {
@@ -65,9 +65,8 @@ func (a Answers) Of(servers []string) (map[string]Answers, error) {
 	return sorted, nil
 }
 
-// mistakes lists keys without a field, each under the field that it probably
-// means, or under "" if it may be for another form. A field with an answer is
-// not meant by another key.
+// mistakes sorts the keys that are not fields: near has those that are probably misspelled, with the field that is meant,
+// and others those that may be for another form. A field with an answer is not meant by another key.
 func (a Answers) mistakes(fields []*forms.Field) (near map[string]string, others []string) {
 	near = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(a)) {
@@ -92,18 +91,17 @@ func (a Answers) mistakes(fields []*forms.Field) (near map[string]string, others
 	return near, others
 }
 
-// Filled is a form with prepared answers.
+// Filled is a form that is filled in with prepared answers.
 type Filled struct {
 	Fields   []*forms.Field
 	Values   map[string]any  // by field
-	Answered int             // number of fields that have an answer
-	Mistakes []error         // answers that do not fit
-	Faulty   map[string]bool // the fields of Mistakes
+	Answered int             // fields with an answer
+	Mistakes []error         // in answers
+	Faulty   map[string]bool // fields with a mistake
 	Others   []string        // keys that may be for another form
 }
 
-// Fill takes the answers into a form. A key that is almost a field's name is a
-// mistake: to ignore it would send a wrong form.
+// Fill fills in a form. A key that is almost the name of a field is a mistake: ignoring it could send a wrong form.
 func (a Answers) Fill(fields []*forms.Field) *Filled {
 	f := &Filled{Fields: fields, Values: map[string]any{}, Faulty: map[string]bool{}}
 	near, others := a.mistakes(fields)
@@ -131,10 +129,9 @@ func (a Answers) Fill(fields []*forms.Field) *Filled {
 	return f
 }
 
-// Complete takes the server's defaults, and reports whether the form can be sent. It
-// invents nothing: a form without any prepared answer is not sent. The errors are
-// the reasons.
-func (f *Filled) Complete() (whole bool, errs []error) {
+// Complete adds the server's defaults, and reports whether the form can be sent, or else why not. A form without any
+// prepared answer is not sent.
+func (f *Filled) Complete() (ok bool, errs []error) {
 	errs = slices.Clone(f.Mistakes)
 	for _, field := range f.Fields {
 		if f.Values[field.Name] != nil || f.Faulty[field.Name] {
@@ -151,7 +148,7 @@ func (f *Filled) Complete() (whole bool, errs []error) {
 	return f.Answered > 0 && len(errs) == 0, errs
 }
 
-// Unmet are the keys that no field of this form has.
+// Unmet returns an error for each key that is not a field of the form.
 func (f *Filled) Unmet() (errs []error) {
 	for _, key := range f.Others {
 		errs = append(errs, fmt.Errorf("-answer: no field %q; the fields are %s", key, f.Names()))
@@ -159,13 +156,13 @@ func (f *Filled) Unmet() (errs []error) {
 	return errs
 }
 
-// Example is the field to name in an example of an answer: the first that is required, or else the first.
+// Example returns the field for an example of an answer: the first required one, or else the first.
 func (f *Filled) Example() string {
 	i := slices.IndexFunc(f.Fields, func(field *forms.Field) bool { return field.Required })
 	return f.Fields[max(i, 0)].Name
 }
 
-// Names lists the fields.
+// Names lists the names of the fields.
 func (f *Filled) Names() string {
 	var names []string
 	for _, field := range f.Fields {

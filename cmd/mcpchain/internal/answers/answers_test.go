@@ -5,7 +5,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
+
+// TestExample names a field that the form needs.
+func TestExample(t *testing.T) {
+	note, size := &forms.Field{Name: "note"}, &forms.Field{Name: "size", Required: true}
+	for want, fields := range map[string][]*forms.Field{"size": {note, size}, "note": {note}} {
+		if got := (Answers{}).Fill(fields).Example(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
 
 func TestAnswersOfServers(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -69,35 +69,37 @@ mcpchain chat -base-url http://localhost:11434/v1 -model qwen3 -config mcp.json
 git diff | mcpchain chat -yes -prompt 'review this'
     one question in a script`
 
-// failed says when the status is 1.
+// failed says when the exit status is 1.
 const failed = `a turn or a command failed, no server could be reached, or a call or a form needed a person and had none`
 
 // options are the settings of the flags and the environment.
 type options struct {
+	prompt  string
+	oneShot bool // -prompt is given
+	json    bool
+	yes     bool
+	resume  bool
+	answers answers.Answers
+
 	model          *models.Flags
-	config         string // [cli.NoServers], "" to look for a file
-	database       string // of conversations; "": the person's own
+	config         string // may be [cli.NoServers]; "": a file is looked for
 	demo           bool
-	prompt         string
-	oneShot        bool
-	json           bool
-	yes            bool
-	resume         bool
-	answers        answers.Answers
-	trace          string
 	timeouts       cli.Timeouts
 	revisions      revisions.Flag
 	noInstructions bool
+
+	database string // of conversations; "": in the configuration folder
+	trace    string
 }
 
-// Command is the command line of the program.
+// Command returns the command chat.
 func Command() *cli.Command {
 	c, _ := declare(os.Getenv)
 	c.Main = Main
 	return c
 }
 
-// declare returns the flags, and where they write to.
+// declare returns the command, and the options that its flags set.
 func declare(getenv func(string) string) (*cli.Command, *options) {
 	o := &options{answers: answers.Answers{}, revisions: revisions.Flag{}}
 	c := cli.New("chat", "talk to a model that uses your servers, on a terminal or in a script")
@@ -134,8 +136,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	return c, o
 }
 
-// parseFlags reads the command line. Its error is flag.ErrHelp, with the help
-// written to out, or a *[cli.Error].
+// parseFlags reads the command line. Its error is [flag.ErrHelp] after the help was written to out, or a *[cli.Error].
 func parseFlags(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	c, o := declare(getenv)
 	words, err := c.Arguments(args, out)
@@ -165,5 +166,5 @@ func parseFlags(args []string, getenv func(string) string, out io.Writer) (*opti
 	return o, nil
 }
 
-// wrong is a mistake on the command line.
+// wrong returns the error for a wrong command line.
 func wrong(reason string) error { return &cli.Error{Command: "chat", Reason: reason} }

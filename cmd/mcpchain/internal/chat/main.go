@@ -1,7 +1,7 @@
-// Package chat is the program that talks to a model that uses the tools of MCP servers.
+// Package chat is the command chat: a conversation with a model that uses the tools of MCP servers.
 //
-// Without flags it starts a demo server as a child process and a demo model on
-// the loopback interface. It needs no key and no configuration:
+// Without flags it starts a demo server as a child process and a demo model on the loopback interface, and needs no key
+// and no configuration:
 //
 //	printf 'What is 17 plus 25?\n' | go run ./cmd/mcpchain -yes
 package chat
@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Main runs the program, and returns its exit status.
+// Main runs the command, and returns its exit status.
 func Main(args []string) int {
 	o, err := parseFlags(args, os.Getenv, os.Stdout)
 	if err == nil {
@@ -34,13 +34,14 @@ func Main(args []string) int {
 	return cli.Status(err, os.Stderr)
 }
 
-// chat has one conversation on a screen.
+// chat opens a screen and has a conversation there.
 func chat(o *options) (err error) {
 	ctx, interrupts := talk.WatchSignals()
 	defer interrupts.Stop()
 	ui := o.open(ctx, interrupts)
 	defer func() {
-		if f, ok := ui.(screen.Failing); ok && err != nil && !errors.Is(err, talk.ErrReported) {
+		_, isUsage := errors.AsType[*cli.Error](err) // which has no object with -json
+		if f, ok := ui.(screen.Failing); ok && err != nil && !isUsage && !errors.Is(err, talk.ErrReported) {
 			f.Failed(err)
 		}
 		err = cmp.Or(err, ui.Close())
@@ -51,7 +52,7 @@ func chat(o *options) (err error) {
 	return o.converse(ctx, ui, interrupts)
 }
 
-// converse puts the parts of a conversation together, and runs it to its end.
+// converse creates the parts of a conversation, and has it until its end.
 func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *talk.Interrupts) (err error) {
 	servers, answers, err := o.servers(ctx, ui)
 	if err != nil {

@@ -39,6 +39,7 @@ func TestWhoseAnswers(t *testing.T) {
 	answer := func(server string) []string {
 		return []string{"-config", path, "-yes", "-answer", server + "date=2030-05-01", "-answer", server + "time=19:30"}
 	}
+	converse(t, "", append(answer(""), "-json")...).check(t, "", 2, "mcpchain: -answer date: say for which server") // no object
 	converse(t, "", answer("")...).check(t, "", 2, "mcpchain: -answer date: say for which server, as in -answer demo/date=value; there are demo, other; mcpchain chat -help lists the flags\n")
 	converse(t, "call demo__book_table {\"people\":4}\n", answer("demo/")...).check(t,
 		"Booked: a table for 4 inside at Chez Démo on 2030-05-01 at 19:30.\n", 0)

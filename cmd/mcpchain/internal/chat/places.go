@@ -15,11 +15,11 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 )
 
-// startPatience is how long a person waits for slow servers at the start. A script waits for all.
+// startPatience bounds the wait of a person for slow servers at the start. A script waits for all servers.
 const startPatience = 2 * time.Second
 
-// store returns where the conversation of a person is kept, with the decisions for later
-// calls. A script goes by the decisions, and keeps no conversation. The caller closes what is kept.
+// store returns the store of a person's conversations, and sets the folders of servers. A script uses kept decisions, but
+// no store. The caller has to call closer.
 func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Servers) (store record.Store, closer func() error, err error) {
 	servers.Decisions, servers.Lists = place("approvals"), place("tools")
 	if ui.Attended() && !o.oneShot {
@@ -32,7 +32,7 @@ func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Ser
 	return nil, func() error { return nil }, nil
 }
 
-// openStore opens the conversations that are kept. Without a place for them they end with the program.
+// openStore opens the conversations at a path. If it is "", they are kept in memory.
 func openStore(ctx context.Context, path string) (store record.Store, closer func() error, err error) {
 	if path == "" {
 		return record.NewMemory(), func() error { return nil }, nil
@@ -43,7 +43,7 @@ func openStore(ctx context.Context, path string) (store record.Store, closer fun
 	return store, closer, nil
 }
 
-// mediaFolder is where pictures and sounds of servers are kept. A script keeps nothing.
+// mediaFolder returns the folder for pictures and sounds of servers, nil for a script.
 func mediaFolder(ui screen.Screen) *media.Folder {
 	if dir := place("media"); dir != "" && ui.Attended() {
 		return media.NewFolder(dir)
@@ -51,7 +51,7 @@ func mediaFolder(ui screen.Screen) *media.Folder {
 	return nil
 }
 
-// folder is where the program was started, "" if that is not known.
+// folder returns the folder in which the program was started, "" if that is not known.
 func folder() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -60,5 +60,5 @@ func folder() string {
 	return dir
 }
 
-// place is where the program keeps something for the person, "" if there is no place.
+// place returns the path of a file in the configuration folder, "" if there is none.
 func place(name string) string { return cli.Place("chatbot", name) }

@@ -15,14 +15,14 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
 )
 
-// ui is a screen that is closed at the end.
+// ui is a screen that the program closes at its end.
 type ui interface {
 	screen.Screen
 	io.Closer
 }
 
-// open opens the interface that fits: a terminal with an editor for a conversation, or
-// lines, and with -json objects for a script.
+// open returns the screen that fits: a terminal with an editor for a conversation, otherwise lines, and objects with
+// -json.
 func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) ui {
 	in, out, side := isTerminal(os.Stdin), isTerminal(os.Stdout), isTerminal(os.Stderr)
 	if in && out && side && !o.oneShot && !o.json && !dumb() {
@@ -34,7 +34,7 @@ func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) ui {
 	}
 	var input io.Reader = os.Stdin
 	if o.oneShot && !in {
-		input = strings.NewReader("") // it is a part of the question
+		input = strings.NewReader("") // standard input is part of the question
 	}
 	options := lines.Options{}
 	if in && side {
@@ -51,7 +51,7 @@ func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) ui {
 // dumb reports whether the terminal takes no escape sequences.
 func dumb() bool { return os.Getenv("TERM") == "dumb" }
 
-// columns is the width of the terminal, 0 without one.
+// columns returns the width of the terminal, 0 if there is none.
 func columns() int {
 	width, _, err := term.GetSize(int(os.Stderr.Fd()))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// servers returns the servers, and the prepared answers for their forms.
+// servers returns the servers, and the prepared answers to their forms by server.
 func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.Servers, given map[string]answers.Answers, err error) {
 	var file *setup.File
 	places := setup.Places{Project: "mcp.json", User: cli.Place("mcp.json"), Trust: place("trusted")}
@@ -45,7 +45,7 @@ func (o *options) servers(ctx context.Context, ui screen.Screen) (servers *talk.
 	return servers, given, nil
 }
 
-// readServers reads a file, if there is one.
+// readServers reads the servers of a file, which may be nil.
 func readServers(ctx context.Context, file *setup.File, ui screen.Screen) (*talk.Servers, error) {
 	if file == nil {
 		return &talk.Servers{}, nil

@@ -17,13 +17,11 @@ const (
 	// maxInput bounds the standard input of a question in bytes.
 	maxInput = 1 << 20
 
-	// firstInput bounds the wait for its first byte: some programs start others with an
-	// input that never says anything.
+	// firstInput bounds the wait for the first byte: some programs start others with an open input that they never use.
 	firstInput = 3 * time.Second
 )
 
-// join adds the standard input to the text of -prompt, unless it is a terminal or the text is
-// a command.
+// join adds the standard input to the text of -prompt, unless it is a terminal or the text is a command.
 func (o *options) join(ctx context.Context, in *os.File, ui screen.Screen) error {
 	if info, err := in.Stat(); !o.oneShot || talk.IsCommand(o.prompt) || err != nil || info.Mode()&os.ModeCharDevice != 0 {
 		return nil
@@ -42,13 +40,14 @@ func (o *options) join(ctx context.Context, in *os.File, ui screen.Screen) error
 	return nil
 }
 
+// errSilent means that no input came in time.
 var errSilent = errors.New("no input")
 
-// readInput reads everything, if the first byte comes in time.
+// readInput reads all input, if the first byte comes within first.
 func readInput(ctx context.Context, r io.Reader, first time.Duration) ([]byte, error) {
-	begun, whole := make(chan struct{}), make(chan error, 1)
+	begun, done := make(chan struct{}), make(chan error, 1)
 	var data []byte
-	go func() { // may outlive the program's wait: a read cannot be interrupted
+	go func() { // not waited for, because a read cannot be interrupted
 		one := make([]byte, 1)
 		n, err := io.ReadFull(r, one)
 		if n > 0 {
@@ -60,14 +59,14 @@ func readInput(ctx context.Context, r io.Reader, first time.Duration) ([]byte, e
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}
-		whole <- err
+		done <- err
 	}()
 	late := time.After(first)
 	for {
 		select {
 		case <-begun:
 			begun, late = nil, nil
-		case err := <-whole:
+		case err := <-done:
 			if err == nil && len(data) > maxInput {
 				err = fmt.Errorf("standard input has more than %d bytes", maxInput)
 			}

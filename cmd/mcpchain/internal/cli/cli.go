@@ -1,4 +1,4 @@
-// Package cli is the command line of all commands: their flags in groups, their help, and what may be typed.
+// Package cli has what the commands share: groups of flags, help, completion, errors and exit statuses.
 package cli
 
 import (
@@ -20,22 +20,22 @@ import (
 
 // Command is a command of the program.
 type Command struct {
-	Name     string   // such as "serve -api"
-	Summary  string   // in the list of commands
-	Synopsis []string // without "mcpchain"
-	About    string   // what it does
-	Sections []Section
-	Main     func(args []string) int // returns the exit status
-	Words    []string                // what may stand behind the name, beside files and flags
+	Name     string                  // such as "serve -api"
+	Summary  string                  // for the list of commands
+	Synopsis []string                // forms of the command line, without "mcpchain"
+	About    string                  // what the command does, below the synopsis
+	Sections []Section               // of the help, after the flags
+	Main     func(args []string) int // runs the command, and returns the exit status
+	Words    []string                // completions of the first argument, beside files and flags
 
-	*flag.FlagSet // writes nothing by itself
+	*flag.FlagSet // does not print
 	groups        []group
 }
 
-// Section is a part of the help behind the flags.
+// Section is a section of the help.
 type Section struct{ Title, Text string }
 
-// group are flags that belong together.
+// group is a group of flags in the help.
 type group struct {
 	title string
 	names []string // sorted
@@ -48,7 +48,7 @@ func New(name, summary string) *Command {
 	return &Command{Name: name, Summary: summary, FlagSet: flags}
 }
 
-// Group declares flags that stand under a title in the help.
+// Group declares flags that the help lists under a title.
 func (c *Command) Group(title string, declare func(*flag.FlagSet)) {
 	before := c.names()
 	declare(c.FlagSet)
@@ -60,6 +60,7 @@ func (c *Command) Group(title string, declare func(*flag.FlagSet)) {
 	c.groups = append(c.groups, group{title, added})
 }
 
+// names returns the sorted names of all flags.
 func (c *Command) names() (names []string) {
 	c.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 	return names
@@ -71,7 +72,7 @@ func (c *Command) Given(name string) (given bool) {
 	return given
 }
 
-// Error is a mistake on the command line of a command.
+// Error is a mistake on the command line.
 type Error struct{ Command, Reason string }
 
 // Error implements error.
@@ -79,12 +80,12 @@ func (e *Error) Error() string {
 	return e.Reason + "; mcpchain " + e.Command + " -help lists the flags"
 }
 
-// Wrong is a mistake on the command line.
+// Wrong returns an [*Error].
 func (c *Command) Wrong(format string, args ...any) error {
 	return &Error{c.Name, fmt.Sprintf(format, args...)}
 }
 
-// FileError means that a whole file that the command line names cannot be read, or is not what it should be.
+// FileError means that a file that the command line names cannot be used. It has the exit status of a wrong command line.
 type FileError struct{ Err error }
 
 func (e *FileError) Error() string { return e.Err.Error() }
@@ -92,8 +93,8 @@ func (e *FileError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Arguments reads a command line, and returns the words between the flags. The error is [flag.ErrHelp], with the help
-// written to out, or an [*Error].
+// Arguments parses a command line, and returns the arguments that are not flags. Flags may follow them. The error is
+// [flag.ErrHelp] after the help was written to out, or an [*Error].
 func (c *Command) Arguments(args []string, out io.Writer) (words []string, err error) {
 	for rest := args; ; rest = c.Args()[1:] {
 		err := c.FlagSet.Parse(rest)
@@ -110,7 +111,7 @@ func (c *Command) Arguments(args []string, out io.Writer) (words []string, err e
 	}
 }
 
-// Package flag has these errors as texts only.
+// The texts of errors of package flag, which has no types for them.
 var (
 	unknownFlag = regexp.MustCompile(`^flag provided but not defined: -+(.+)$`)
 	badValue    = regexp.MustCompile(`^invalid .* for (?:flag )?-(\S+): parse error$`)
@@ -152,7 +153,7 @@ func value(f *flag.Flag) any {
 	return nil
 }
 
-// NoWords is [Command.Arguments] of a command that takes flags alone.
+// NoWords parses the command line of a command that takes only flags, like [Command.Arguments].
 func (c *Command) NoWords(args []string, out io.Writer) error {
 	words, err := c.Arguments(args, out)
 	if err == nil && len(words) > 0 {
@@ -161,14 +162,14 @@ func (c *Command) NoWords(args []string, out io.Writer) error {
 	return err
 }
 
-// The exit statuses that all commands have.
+// The exit statuses of all commands.
 const (
 	StatusFine   = 0
 	StatusFailed = 1
 	StatusUsage  = 2
 )
 
-// Status reports an error to a person, and returns the exit status.
+// Status writes an error to errs, and returns the exit status for it.
 func Status(err error, errs io.Writer) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return StatusFine
@@ -182,7 +183,7 @@ func Status(err error, errs io.Writer) int {
 	return StatusFailed
 }
 
-// Complete lists what may stand at the place of the last word, behind the name of the command.
+// Complete returns the completions of the last word. words follow the name of the command.
 func (c *Command) Complete(words []string) (found []string) {
 	last := words[len(words)-1]
 	switch {
@@ -196,7 +197,7 @@ func (c *Command) Complete(words []string) (found []string) {
 	return slices.DeleteFunc(slices.Clone(found), func(word string) bool { return !strings.HasPrefix(word, last) })
 }
 
-// Place is a file or folder of the program in the person's configuration, "" if there is no place for it.
+// Place returns the path of a file in the program's configuration folder, "" if there is no such folder.
 func Place(names ...string) string {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -205,10 +206,10 @@ func Place(names ...string) string {
 	return filepath.Join(slices.Concat([]string{dir, "mcpchain"}, names)...)
 }
 
-// Statuses is the section on exit statuses, with those that only this command has.
-func Statuses(more map[int]string) Section {
+// Statuses returns the section on exit statuses. own has those of the command, which replace general ones.
+func Statuses(own map[int]string) Section {
 	all := map[int]string{StatusFine: "no failure", StatusFailed: "a failure", StatusUsage: "the command line is wrong, or a whole file that it names"}
-	maps.Copy(all, more)
+	maps.Copy(all, own)
 	var b strings.Builder
 	for _, status := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(&b, "%-4d %s\n", status, all[status])

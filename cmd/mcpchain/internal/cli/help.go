@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
+// Columns of the help.
 const (
 	lineWidth = 100
-	flagWidth = 27 // of the column of flags
+	flagWidth = 27 // of a flag with its value
 )
 
 // Help writes the help of the command.
@@ -31,7 +32,7 @@ func (c *Command) Help(out io.Writer) {
 	fmt.Fprintf(out, "\nThe guides: https://github.com/mcpchain/mcpchain/blob/main/docs/README.md\n")
 }
 
-// describe writes a flag and what it does, with its default.
+// describe returns the help for a flag. The default is added unless the usage mentions it.
 func describe(f *flag.Flag) string {
 	name, text := flag.UnquoteUsage(f)
 	switch f.DefValue {
@@ -41,20 +42,17 @@ func describe(f *flag.Flag) string {
 			text += fmt.Sprintf("; default %s", f.DefValue)
 		}
 	}
-	head := strings.TrimSpace("-" + f.Name + " " + name)
-	if len(head) >= flagWidth {
-		head += "\n"
-	} else {
-		head = fmt.Sprintf("%-*s ", flagWidth, head)
-	}
 	gap := strings.Repeat(" ", flagWidth+3)
-	if strings.HasSuffix(head, "\n") {
-		head += gap
+	head := strings.TrimSpace("-" + f.Name + " " + name)
+	if len(head) < flagWidth {
+		head = fmt.Sprintf("%-*s ", flagWidth, head)
+	} else {
+		head += "\n" + gap
 	}
 	return "  " + head + strings.Join(fold(text, lineWidth-len(gap)), "\n"+gap) + "\n"
 }
 
-// fold breaks a text into lines at its spaces alone, so that no flag is broken.
+// fold breaks a text into lines at its spaces only, so that flags such as -base-url stay whole.
 func fold(text string, width int) (lines []string) {
 	for _, word := range strings.Fields(text) {
 		if last := len(lines) - 1; last >= 0 && len(lines[last])+1+len(word) <= width {
@@ -66,7 +64,7 @@ func fold(text string, width int) (lines []string) {
 	return lines
 }
 
-// indent sets lines in by two places.
+// indent indents the lines of a text by two columns.
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n  "), "\n  \n", "\n\n") + "\n"
 }

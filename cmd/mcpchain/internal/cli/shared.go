@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
-// The titles of groups that several commands have.
+// The titles of groups that several commands share.
 const (
 	GroupModel   = "Model"
 	GroupServers = "Servers"
@@ -25,25 +25,25 @@ const (
 func (c *Command) Model(getenv func(string) string) (f *models.Flags) {
 	c.Group(GroupModel, func(set *flag.FlagSet) { f = models.Declare(set, getenv) })
 	for _, name := range []string{"base-url", "model"} {
-		c.Lookup(name).DefValue = "" // what the environment says is not for the help: a URL may have a password
+		c.Lookup(name).DefValue = "" // the help does not show the environment, where a URL may have a password
 	}
 	return f
 }
 
-// NoServers is the -config for no servers.
+// NoServers is the value of -config for no servers.
 const NoServers = "none"
 
-// Config declares the file of servers. Otherwise says what is used without it.
+// Config declares -config. otherwise says what is used without it.
 func (c *Command) Config(file *string, otherwise string) {
 	c.Group(GroupServers, func(set *flag.FlagSet) {
 		set.StringVar(file, "config", "", "`file` with the servers, an mcp.json of any program; none: no servers; default: "+otherwise)
 	})
 }
 
-// Timeouts bound what servers do.
+// Timeouts are the timeouts of servers.
 type Timeouts struct{ Connect, Idle, Call time.Duration }
 
-// Timeouts declares them.
+// Timeouts declares -connect-timeout, -idle-timeout and -call-timeout.
 func (c *Command) Timeouts(t *Timeouts) {
 	c.Connect(&t.Connect)
 	c.Group(GroupServers, func(set *flag.FlagSet) {
@@ -52,7 +52,7 @@ func (c *Command) Timeouts(t *Timeouts) {
 	})
 }
 
-// Connect declares the time for a server to get ready.
+// Connect declares -connect-timeout.
 func (c *Command) Connect(t *time.Duration) {
 	c.Group(GroupServers, func(set *flag.FlagSet) {
 		set.DurationVar(t, "connect-timeout", 30*time.Second, "`time` for each server to get ready, and to list what it offers; default 30s")
@@ -80,14 +80,14 @@ func (c *Command) Positive(names ...string) error {
 	return nil
 }
 
-// The kinds of places where runs are kept.
+// The kinds of places where runs can be kept, for [Command.Store].
 const (
 	StoreFile     = "a SQLite `file`"
 	StoreDatabase = "a SQLite `file`, or the URL of a Postgres database"
 	StoreAny      = "a SQLite `file`, a folder/ with a file for each, or the URL of a Postgres database"
 )
 
-// Store declares where something is kept: at a kind of places, by default in a file.
+// Store declares -store, which says where something is kept. kinds are the kinds of places, and file is the default.
 func (c *Command) Store(place *string, what, kinds, file string) {
 	c.Group(GroupStore, func(set *flag.FlagSet) {
 		set.StringVar(place, "store", "", fmt.Sprintf("where %s are kept: %s; default %s in your configuration folder", what, kinds, file))
@@ -97,15 +97,15 @@ func (c *Command) Store(place *string, what, kinds, file string) {
 // Hosting are the flags of commands that serve several people.
 type Hosting struct {
 	Listen    string
-	Users     string // file with users and their tokens; "": the demo's
+	Users     string // file with users and their tokens; "": users of the demo
 	Proxies   bounded.Addresses
-	Processes int    // of each server over standard input and output; 0: one for all users
-	Header    string // that tells servers over HTTP who the user is; "": none
+	Processes int    // of each stdio server; 0: one for all users
+	Header    string // that names the user to servers over HTTP; "": none
 	Log       slog.Level
 	LogJSON   bool
 }
 
-// Hosting declares them.
+// Hosting declares the flags of [Hosting].
 func (c *Command) Hosting(h *Hosting) {
 	c.Group(GroupUsers, func(set *flag.FlagSet) {
 		set.StringVar(&h.Listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
@@ -125,7 +125,7 @@ func (c *Command) Hosting(h *Hosting) {
 	})
 }
 
-// Logger writes to standard error.
+// Logger returns a logger that writes to standard error.
 func (h *Hosting) Logger() *slog.Logger { return h.logger(os.Stderr) }
 
 func (h *Hosting) logger(out io.Writer) *slog.Logger {
@@ -136,18 +136,18 @@ func (h *Hosting) logger(out io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, o))
 }
 
-// Environment is the section on the variables of models.
-func Environment(more string) Section {
+// Environment returns the section on environment variables: those of models, and those of the command.
+func Environment(own string) Section {
 	return Section{"Environment", `OPENAI_MODEL, OPENAI_BASE_URL
     -model and -base-url, if these are not given
 OPENAI_API_KEY, ANTHROPIC_API_KEY
     key of the model's host; the latter with -model-api messages
 ANTHROPIC_BASE_URL
     URL of an endpoint for -model-api messages
-` + more}
+` + own}
 }
 
-// Files is the section on files in the person's configuration folder.
+// Files returns the section on files in the configuration folder.
 func Files(text string) Section {
 	return Section{"Files, in mcpchain of your configuration folder (~/.config on Linux)", text}
 }

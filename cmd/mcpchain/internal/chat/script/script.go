@@ -1,4 +1,4 @@
-// Package script writes what a conversation shows as JSON, one object for each turn.
+// Package script writes the turns of a conversation as JSON, one object on each line.
 package script
 
 import (
@@ -17,55 +17,55 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Turn is the object of a turn. Its names stay as they are; a later version may add some.
+// Turn is the object of a turn. Scripts depend on its members: later versions may only add some.
 type Turn struct {
 	Answer     string   `json:"answer"`      // of the model, or the result of a command
-	StopReason string   `json:"stop_reason"` // answer, a limit such as max_turns, error, or command
-	Error      *string  `json:"error"`       // null: none
-	Model      string   `json:"model"`       // that answered
+	StopReason string   `json:"stop_reason"` // "answer", a limit such as "max_turns", "error" or "command"
+	Error      *string  `json:"error"`
+	Model      string   `json:"model"` // that answered
 	Usage      Usage    `json:"usage"`
-	Calls      []*Call  `json:"calls"`    // of tools, in the order of their ends
-	Problems   []string `json:"problems"` // servers that are left out, refused questions, …
+	Calls      []*Call  `json:"calls"`    // of tools, in the order in which they ended
+	Problems   []string `json:"problems"` // such as servers that are left out, and refused questions
 	Duration   float64  `json:"duration_ms"`
 }
 
-// Usage is what the calls of the model took, in tokens.
+// Usage is the usage of the calls of the model, in tokens.
 type Usage struct {
 	Calls     int              `json:"model_calls"`
 	Input     int64            `json:"input_tokens"`
 	Output    int64            `json:"output_tokens"`
 	Cached    int64            `json:"cached_tokens"`    // of the input
 	Reasoning int64            `json:"reasoning_tokens"` // of the output
-	Cost      map[string]int64 `json:"cost_micros"`      // millionths of a unit by currency; null: no prices are known
+	Cost      map[string]int64 `json:"cost_micros"`      // millionths by currency; null: not known
 }
 
 // Call is a call of a tool.
 type Call struct {
 	Server    string  `json:"server"`
-	Tool      string  `json:"tool"` // the server's name for it
+	Tool      string  `json:"tool"` // by its name on the server
 	ID        string  `json:"id"`
-	Arguments any     `json:"arguments"` // JSON, or the text of the model if it is not JSON
+	Arguments any     `json:"arguments"` // a string if they are not JSON
 	Denied    bool    `json:"denied"`
 	IsError   bool    `json:"is_error"`
-	Text      string  `json:"text"` // as the model read it
+	Text      string  `json:"text"` // that the model got
 	Duration  float64 `json:"duration_ms"`
 }
 
-// Screen is another screen, and writes the turns that it shows.
+// Screen wraps a screen, and writes the turns that are shown there.
 type Screen struct {
 	screen.Screen
 	out io.Writer
 
 	mu      sync.Mutex // guards the fields below
 	begun   time.Time
-	pending bool // there is something to write
+	pending bool // the turn has something to write
 	turn    Turn
-	text    strings.Builder // of commands
-	denied  map[string]bool // calls, by their ids
+	text    strings.Builder // output of a command
+	denied  map[string]bool // calls by id
 	err     error           // the first failure to write
 }
 
-// New writes the turns that s shows.
+// New returns a screen that writes the turns that are shown on s.
 func New(out io.Writer, s screen.Screen) *Screen {
 	w := &Screen{Screen: s, out: out}
 	w.resetLocked()
@@ -78,7 +78,7 @@ func (w *Screen) resetLocked() {
 	w.begun, w.pending, w.denied = time.Now(), false, map[string]bool{}
 }
 
-// Question implements [screen.Screen]. The turn before is over.
+// Question implements [screen.Screen]. It writes the turn that has ended.
 func (w *Screen) Question(ctx context.Context) (string, error) {
 	w.flush()
 	text, err := w.Screen.Question(ctx)
@@ -90,7 +90,7 @@ func (w *Screen) Question(ctx context.Context) (string, error) {
 	return text, err
 }
 
-// Close writes the last turn, if there is one, and closes the other screen.
+// Close writes the last turn, and closes the wrapped screen.
 func (w *Screen) Close() error {
 	w.flush()
 	w.mu.Lock()
@@ -101,11 +101,12 @@ func (w *Screen) Close() error {
 	return w.err
 }
 
+// flush writes the turn, if there is something to write.
 func (w *Screen) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.pending {
-		return // problems are of the next turn
+		return // problems before the first turn are reported with it
 	}
 	t := &w.turn
 	t.Duration = ms(time.Since(w.begun))
@@ -155,6 +156,7 @@ func (w *Screen) Deliver(text string) {
 	w.Screen.Deliver(text)
 }
 
+// addText adds output of a command.
 func (w *Screen) addText(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,6 +180,7 @@ func (w *Screen) Show(e agent.Event) {
 	w.Screen.Show(e)
 }
 
+// record adds an event to the turn.
 func (w *Screen) record(e agent.Event) {
 	switch e := e.(type) {
 	case *agent.ModelEnd:
@@ -192,6 +195,7 @@ func (w *Screen) record(e agent.Event) {
 	}
 }
 
+// call returns the object of a call that has ended.
 func (w *Screen) call(e *agent.ToolEnd) *Call {
 	c := &Call{
 		Server: e.Server, Tool: cmp.Or(e.Tool, e.Name), ID: e.ID, Arguments: e.Arguments, Denied: w.denied[e.ID], Duration: ms(e.Duration),

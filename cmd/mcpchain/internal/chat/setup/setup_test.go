@@ -180,7 +180,7 @@ func TestWrongProjectFile(t *testing.T) {
 		want string
 	}{
 		"no JSON":   {func(path string) error { return os.WriteFile(path, []byte("x"), 0o600) }, "mcp.json:1: "},
-		"folder":    {func(path string) error { return os.Mkdir(path, 0o700) }, "is no file"},
+		"folder":    {func(path string) error { return os.Mkdir(path, 0o700) }, "is not a file"},
 		"too large": {func(path string) error { return os.WriteFile(path, make([]byte, 1<<20+1), 0o600) }, "has more than 1048576 bytes"},
 	} {
 		p := places(t)

@@ -11,13 +11,12 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
-	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// access is what a view reaches of its server. The person is asked about its calls as about the model's.
+// access gives a view access to its server. The person is asked about the view's calls as about those of the model.
 type access struct {
 	session *session
 	direct  *adapter.ViewAccess
@@ -32,17 +31,12 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	ctx, done := o.Aside(ctx)
 	defer done()
 	c := &Call{Server: a.session.view.server, Tool: name, Arguments: arguments}
-	asked := func(next func(*Call)) {
-		if next != nil {
-			next(c)
-		}
-	}
 	began := time.Now()
 	caller := &adapter.Caller{
 		Approve: func(approval.Func) approval.Func {
 			return func(ctx context.Context, q *approval.Request) (approval.Decision, error) {
 				d, err := o.Person.Approve(ctx, q)
-				began = time.Now()
+				began = time.Now() // the time of the question does not count
 				return d, err
 			}
 		},
@@ -50,10 +44,10 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 			return o.Person.Elicit(ctx, params)
 		},
 	}
-	asked(o.Began)
+	o.Began(c)
 	c.Result, c.Err = a.direct.CallTool(adapter.WithCaller(ctx, caller), name, arguments, opts...)
 	c.Took = time.Since(began)
-	asked(o.Ended)
+	o.Ended(c)
 	return c.Result, c.Err
 }
 
@@ -62,18 +56,18 @@ func (a *access) ReadResource(ctx context.Context, uri string, opts ...mcpclient
 	return a.direct.ReadResource(ctx, uri, opts...)
 }
 
-// refusals count what a person has refused a view, one after the other.
+// refusals counts how often the person has refused a view in succession.
 type refusals struct {
 	mu sync.Mutex // guards the field below
 	n  int
 }
 
-// ask puts a question of the view to the person, unless the person has refused the last ones.
+// ask asks the person a question of the view, unless the person has refused the last maxRefused ones.
 func (n *session) ask(ctx context.Context, question func(context.Context) error) error {
 	n.refused.mu.Lock()
-	much := n.refused.n >= maxRefused
+	blocked := n.refused.n >= maxRefused
 	n.refused.mu.Unlock()
-	if much {
+	if blocked {
 		return fmt.Errorf("%w: the user has refused %d times, and is not asked again before the page is loaded again", apps.ErrInvalid, maxRefused)
 	}
 	ctx, done := n.service.opts.Aside(ctx)
@@ -90,10 +84,12 @@ func (n *session) ask(ctx context.Context, question func(context.Context) error)
 	return err
 }
 
+// openLink handles a view's request to open a page.
 func (n *session) openLink(ctx context.Context, url string) error {
 	return n.ask(ctx, func(ctx context.Context) error { return n.service.opts.Person.OpenLink(ctx, n.view.server, url) })
 }
 
+// message handles a view's message to the model.
 func (n *session) message(ctx context.Context, content []mcp.Content) error {
 	text, err := viewframe.Message(content)
 	if err != nil {
@@ -101,6 +97,3 @@ func (n *session) message(ctx context.Context, content []mcp.Content) error {
 	}
 	return n.ask(ctx, func(ctx context.Context) error { return n.service.opts.Person.TakeMessage(ctx, n.view.server, text) })
 }
-
-// shown is a text of a server for the page.
-func shown(text string, n int) string { return hosttext.Line(text, n) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -19,7 +20,7 @@ import (
 
 var hostInfo = mcp.Implementation{Name: "mcpchain chatbot", Version: "1"}
 
-// session is a page that shows a view. It ends with the request of the page.
+// session is an open page that shows a view. It ends with the request that opened it.
 type session struct {
 	service *Service
 	view    *view
@@ -29,23 +30,23 @@ type session struct {
 	wants   wants
 	refused refusals
 
-	receiving sync.WaitGroup // from the view
+	receiving sync.WaitGroup // goroutines that receive from the view
 }
 
-// wants is what the view wants of the page: a height, and its end. Of each the last counts.
+// wants is what the view asks of the page. Only the last request of a kind counts, so the channels are buffered.
 type wants struct {
 	height chan float64
 	close  chan struct{}
 }
 
-// request opens a page.
+// request is the body of the request that opens a session.
 type request struct {
 	Theme  string  `json:"theme"`
-	Width  float64 `json:"width"` // of the place for the frame, in pixels
+	Width  float64 `json:"width"` // of the frame, in pixels
 	Height float64 `json:"height"`
 }
 
-// line is what the page is told, one member at a time.
+// line is a line of the response to the page. It has one member.
 type line struct {
 	Opened  *opened         `json:"opened,omitempty"` // the first line
 	Message json.RawMessage `json:"message,omitempty"`
@@ -53,7 +54,7 @@ type line struct {
 	Close   bool            `json:"close,omitempty"`
 }
 
-// opened is how the page shows the view.
+// opened says how the page shows the view.
 type opened struct {
 	viewframe.Shown
 
@@ -61,7 +62,7 @@ type opened struct {
 	Tool    string `json:"tool"`
 }
 
-// open begins a session, and tells the page what the view gets until one of them ends it.
+// open begins a session, and sends the page what is for the view until one of them ends the session.
 func (t *site) open(w http.ResponseWriter, r *http.Request, v *view) {
 	if !t.service.beginPage() {
 		return
@@ -117,9 +118,10 @@ func (t *site) begin(ctx context.Context, v *view, q *request) (*session, *opene
 	if n.host.ToolInput(v.arguments) != nil || n.host.ToolResult(v.result) != nil {
 		_ = n.host.ToolCancelled("the call is too large for this page")
 	}
-	return n, &opened{viewframe.Of(shown(v.server, 100), document, &frame), n.id, shown(v.tool.Definition().Name, 100)}, nil
+	return n, &opened{viewframe.Of(hosttext.Line(v.server, 100), document, &frame), n.id, hosttext.Line(v.tool.Definition().Name, 100)}, nil
 }
 
+// options returns the options of the host side of the session.
 func (n *session) options(q *request, tool *adapter.Tool, frame *sandbox.Frame) *host.Options {
 	return &host.Options{
 		Host: hostInfo,
@@ -136,18 +138,19 @@ func (n *session) options(q *request, tool *adapter.Tool, frame *sandbox.Frame) 
 	}
 }
 
-// resized notes the height that the view wants.
+// resized handles the size that the view wants. Only its height can be chosen.
 func (n *session) resized(_, height *float64) {
 	if height == nil {
 		return
 	}
 	select {
-	case <-n.wants.height: // an earlier one
+	case <-n.wants.height: // drop an earlier one
 	default:
 	}
-	n.wants.height <- *height // has room: there is one writer
+	n.wants.height <- *height // does not block: there is one sender
 }
 
+// closes handles the view's wish to be closed.
 func (n *session) closes() {
 	select {
 	case n.wants.close <- struct{}{}:
@@ -155,7 +158,7 @@ func (n *session) closes() {
 	}
 }
 
-// tell brings what there is for the view to its page, until one of them ends.
+// tell sends the page what is for the view, until the session or the request ends.
 func (n *session) tell(ctx context.Context, w http.ResponseWriter) {
 	messages := make(chan json.RawMessage)
 	gone, cancel := context.WithCancel(ctx)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 )
 
@@ -20,12 +21,12 @@ var files embed.FS
 
 var types = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
-// policy lets the page load its own files, and frames of the sandbox. No function of the page can turn a
-// text into HTML or script.
+// policy is the Content-Security-Policy of the page, without the origin of the sandbox. The page loads its own files and
+// frames the sandbox; trusted types keep its script from turning texts into HTML or script.
 const policy = "default-src 'none'; img-src data:; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-src "
 
-// site is the page and the sandbox, each on a port of its own: so they have different origins.
+// site serves the page and the sandbox. Each has a port of its own, so that their origins differ.
 type site struct {
 	service *Service
 	origin  string // of the page
@@ -36,7 +37,7 @@ type site struct {
 	served  sync.WaitGroup
 }
 
-// listen opens the ports.
+// listen starts to serve the page and the sandbox.
 func (s *Service) listen() (*site, error) {
 	page, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,7 +65,7 @@ func (t *site) serve(l net.Listener, h http.Handler) {
 	t.served.Go(func() { _ = server.Serve(l) }) // ends with Close
 }
 
-// bounded refuses what is more than a few requests at once, and gives each of them a time.
+// bounded refuses more than maxRequests requests at a time, and sets deadlines for each of them.
 func bounded(next http.Handler) http.Handler {
 	room := make(chan struct{}, maxRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +83,7 @@ func bounded(next http.Handler) http.Handler {
 	})
 }
 
-// close ends all requests, and so the sessions of pages.
+// close ends all requests and so all sessions, and waits for them.
 func (t *site) close() {
 	for _, server := range t.servers {
 		_ = server.Close()
@@ -101,8 +102,8 @@ func (t *site) routes() http.Handler {
 	return mux
 }
 
-// guarded refuses what does not come to this machine by its address, and what another site asks for: a name
-// that another site points to this machine (DNS rebinding), a script or a form of it.
+// guarded refuses requests of other sites: by a name that they point to this machine (DNS rebinding), and by their scripts
+// and forms. It also sets the headers of all responses.
 func (t *site) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -134,7 +135,7 @@ func isJSON(r *http.Request) bool {
 	return err == nil && kind == "application/json"
 }
 
-// withView finds the view of the token.
+// withView calls serve with the view of the token in the path.
 func (t *site) withView(serve func(http.ResponseWriter, *http.Request, *view)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := t.service.find(r.PathValue("token"))
@@ -146,6 +147,7 @@ func (t *site) withView(serve func(http.ResponseWriter, *http.Request, *view)) h
 	}
 }
 
+// file serves a file of the page.
 func (t *site) file(w http.ResponseWriter, name string) {
 	data, err := files.ReadFile("files/" + name)
 	if name == "frame.js" {
@@ -159,17 +161,17 @@ func (t *site) file(w http.ResponseWriter, name string) {
 	_, _ = w.Write(data) // an error means that the browser is gone
 }
 
-// readJSON reads the body of a request.
+// readJSON decodes the body of a request, and reports whether it could.
 func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
 		http.Error(w, "the request cannot be read", http.StatusBadRequest)
 		return false
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a page that stays says nothing more
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the request may last as long as the page
 	return true
 }
 
-// receive takes messages of the view.
+// receive handles messages of the view.
 func (t *site) receive(w http.ResponseWriter, r *http.Request, v *view) {
 	n := t.service.session(v, r.PathValue("session"))
 	var q struct {
@@ -191,15 +193,15 @@ func (t *site) receive(w http.ResponseWriter, r *http.Request, v *view) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// end tears the view down.
+// end handles the person's wish to close the page: it tears the view down.
 func (t *site) end(w http.ResponseWriter, r *http.Request, v *view) {
 	if n := t.service.session(v, r.PathValue("session")); n != nil {
-		_ = n.host.Close(r.Context(), "the person closes it") // it has ended all the same
+		_ = n.host.Close(r.Context(), "the person closes it") // ends the session in any case
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// writeLine is JSON that a page reads as a line.
+// writeLine sends a value to the page as a line of JSON.
 func writeLine(w http.ResponseWriter, value any) error {
 	c := http.NewResponseController(w)
 	if err := c.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
@@ -211,5 +213,5 @@ func writeLine(w http.ResponseWriter, value any) error {
 	return c.Flush()
 }
 
-// reason is why a view cannot be shown, in words for its page.
-func reason(err error) string { return strings.TrimSpace(shown(err.Error(), maxFailure)) }
+// reason returns an error as text for the page.
+func reason(err error) string { return strings.TrimSpace(hosttext.Line(err.Error(), maxFailure)) }

@@ -1,8 +1,7 @@
-// Package views shows views of tools' results on a page of this machine.
+// Package views shows the views of tool results in a browser, on pages that this machine serves.
 //
-// A view that is offered has an address with a token that cannot be guessed. The page there frames the view in
-// a sandbox of another origin; one page is one session with the view, and ends it. Nothing listens before the
-// first view is offered.
+// The address of a view has a token that cannot be guessed. Its page frames the view in a sandbox of another origin. Each
+// open page is a session of its own with the view. Nothing listens before the first view is offered.
 package views
 
 import (
@@ -21,57 +20,53 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// The bounds of views.
 const (
-	maxViews    = 50       // offered; the oldest is forgotten
-	maxKept     = 32 << 20 // bytes of their arguments and results; the newest is there in any case
-	maxOpen     = 8        // pages
-	maxTold     = 4        // views whose words go with a question, each viewframe.MaxText
-	maxIncoming = 1 << 20  // bytes of a message of a view, and of a request of the page
-	maxOutgoing = 16 << 20
-	maxRequests = 64  // of pages at once, and as many of the sandbox
-	maxRefused  = 3   // questions of a page that the person refuses before it is not heard any more
-	maxFailure  = 300 // characters of a reason on the page
+	maxViews    = 50       // offered views; older ones are forgotten
+	maxKept     = 32 << 20 // bytes of their arguments and results; the newest view is kept in any case
+	maxOpen     = 8        // open pages
+	maxTold     = 4        // views whose texts are added to a question; each has at most viewframe.MaxText bytes
+	maxIncoming = 1 << 20  // bytes of a message of a view, and of a request of a page
+	maxOutgoing = 16 << 20 // bytes of a message to a view
+	maxRequests = 64       // concurrent requests to the page, and to the sandbox
+	maxRefused  = 3        // questions of a page that are refused in succession; further ones are not asked
+	maxFailure  = 300      // characters of an error on a page
 
-	loadTime  = 30 * time.Second
-	callTime  = time.Hour // of a call that waits for the person
-	sendTime  = 30 * time.Second
-	closeTime = 2 * time.Second
+	loadTime  = 30 * time.Second // to load a view
+	callTime  = time.Hour        // for a request of a view, which may wait for the person
+	sendTime  = 30 * time.Second // to read a request, and to write a part of a response
+	closeTime = 2 * time.Second  // for a view to close
 )
 
-// Person is asked what views want. Errors are as [host.Server] has them.
+// Person answers the questions of views. Its errors match those of package apps, such as [apps.ErrDenied].
 type Person interface {
 	// Approve decides on a call of a tool, and Elicit answers what its server asks.
 	Approve(context.Context, *approval.Request) (approval.Decision, error)
 	Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
 
-	// OpenLink opens a page that the view of a server names, and TakeMessage puts a text of the view
-	// before the person, as a question to ask.
+	// OpenLink opens a page for the view of a server, and TakeMessage offers the person a text of the view as a question
+	// to the model.
 	OpenLink(ctx context.Context, server, url string) error
 	TakeMessage(ctx context.Context, server, text string) error
 }
 
-// Call is a call that a view makes.
+// Call is a tool call of a view. When it has ended, Result or Err is set, and Took.
 type Call struct {
 	Server, Tool string
 	Arguments    json.RawMessage
-
-	// Result or Err is what came of it, after so long.
-	Result *mcp.CallToolResult
-	Err    error
-	Took   time.Duration
+	Result       *mcp.CallToolResult
+	Err          error
+	Took         time.Duration // without the time of a question to the person
 }
 
-// Options configure a [Service]. Tools and Person are needed.
+// Options configure a [Service]. Tools and Person are required.
 type Options struct {
 	Tools  *adapter.Toolset
 	Person Person
 
-	// Began and Ended are called around each tool call of a view, also concurrently. Either may be nil.
+	// Began and Ended are called before and after each tool call of a view, also concurrently. Default: nothing.
 	Began, Ended func(*Call)
 
-	// Aside returns the context of what a view asks for, and a function to call at its end. Default: the
-	// context of the page.
+	// Aside returns the context of a request of a view, and a function that ends it. Default: the context of the page.
 	Aside func(context.Context) (context.Context, func())
 
 	Logger *slog.Logger // default: discarded
@@ -80,24 +75,24 @@ type Options struct {
 // Service offers views. It may be used concurrently.
 type Service struct {
 	opts  Options
-	pages sync.WaitGroup // requests that show a view
+	pages sync.WaitGroup // requests of open pages
 
 	mu     sync.Mutex // guards the fields below
 	closed bool
-	site   *site            // nil before the first view
-	views  map[string]*view // by token
-	order  []*view          // the oldest first
-	open   map[string]*session
+	site   *site               // nil before the first view
+	views  map[string]*view    // by token
+	order  []*view             // the oldest first
+	open   map[string]*session // by id
 }
 
-// view is a call for whose result a view is shown.
+// view is a view of the result of a tool call.
 type view struct {
 	token, server string
 	tool          *adapter.Tool
 	arguments     json.RawMessage
 	result        *mcp.CallToolResult
-	size          int
-	told          viewframe.Context // for the model
+	size          int               // of arguments and result in bytes
+	told          viewframe.Context // what the view wants to tell the model
 }
 
 var (
@@ -105,8 +100,15 @@ var (
 	errMany   = errors.New("too many views are open: close one")
 )
 
-// New returns a service. The caller closes it.
+// New returns a service. The caller has to close it.
 func New(o Options) *Service {
+	ignore := func(*Call) {}
+	if o.Began == nil {
+		o.Began = ignore
+	}
+	if o.Ended == nil {
+		o.Ended = ignore
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -116,8 +118,8 @@ func New(o Options) *Service {
 	return &Service{opts: o, views: map[string]*view{}, open: map[string]*session{}}
 }
 
-// Offer makes the view of a call's result ready to be opened, and returns the address of its page. The tool
-// has a view, see [adapter.Tool.ViewURI].
+// Offer offers the view of a call's result, and returns the address of its page. The tool must have a view, see
+// [adapter.Tool.ViewURI].
 func (s *Service) Offer(tool *adapter.Tool, arguments json.RawMessage, result *mcp.CallToolResult) (address string, err error) {
 	raw, err := json.Marshal(result)
 	if err != nil {
@@ -154,8 +156,7 @@ func (s *Service) forgetLocked() {
 	}
 }
 
-// Told returns what views want models to know, once: the texts by their servers, of the views that were
-// offered last.
+// Told returns what the newest views want to tell the model, each text once.
 func (s *Service) Told() (texts []Words) {
 	s.mu.Lock()
 	all := append([]*view(nil), s.order...)
@@ -168,10 +169,10 @@ func (s *Service) Told() (texts []Words) {
 	return texts
 }
 
-// Words are what the view of a server wants models to know.
+// Words is what the view of a server wants to tell the model.
 type Words struct{ Server, Text string }
 
-// Close ends all sessions and listens no more.
+// Close ends all sessions and stops listening.
 func (s *Service) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -182,14 +183,14 @@ func (s *Service) Close() {
 	}
 }
 
-// find is the view with a token, nil if there is none.
+// find returns the view with a token, nil if there is none.
 func (s *Service) find(token string) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.views[token]
 }
 
-// current is a tool as its server has it at present: it may have been connected again.
+// current returns a tool as its server has it now, because the server may have been connected again.
 func (s *Service) current(tool *adapter.Tool) *adapter.Tool {
 	for _, server := range s.opts.Tools.Servers() {
 		for _, now := range server.Tools {
@@ -201,7 +202,7 @@ func (s *Service) current(tool *adapter.Tool) *adapter.Tool {
 	return tool
 }
 
-// beginPage counts a request that shows a view, unless the service is closed.
+// beginPage counts a request of a page. It reports false if the service is closed.
 func (s *Service) beginPage() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +212,7 @@ func (s *Service) beginPage() bool {
 	return !s.closed
 }
 
-// enter counts a session.
+// enter adds a session, unless too many are open.
 func (s *Service) enter(n *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,7 +232,7 @@ func (s *Service) leave(n *session) {
 	delete(s.open, n.id)
 }
 
-// session is an open page of a view, nil if there is none.
+// session returns an open session of a view, nil if there is none.
 func (s *Service) session(v *view, id string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
