@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// connector has a client connected: it dials, greets the server, and begins again what was lost.
+// connector connects a client: it dials, does the handshake, and replaces what was lost.
 type connector struct {
 	*peer
 	opts *Options
@@ -22,9 +22,9 @@ type connector struct {
 	log  *slog.Logger
 
 	negotiator  negotiator
-	connections atomic.Int64 // dialed so far
+	connections atomic.Int64 // number of connections dialed
 	direct      sender
-	wire        *roundTripper // for pings, which no middleware may hold up
+	wire        *roundTripper // for pings, which middleware must not delay
 
 	sessions      *sessions
 	subscriptions *subscriptions
@@ -36,11 +36,11 @@ type connector struct {
 
 	handle    handleFunc
 	slots     lifecycle.Slots
-	callbacks *lifecycle.CallbackQueue // of OnNotification and Restart.Notify
+	callbacks *lifecycle.CallbackQueue // for OnNotification and Restart.Notify
 	async     *lifecycle.SendQueue
 }
 
-// changed forgets what is cached of what has changed.
+// changed removes outdated results from the cache.
 func (c *connector) changed(change mcp.Change) { c.cache.invalidate(change) }
 
 // sessionLost implements [linkClient].
@@ -50,8 +50,7 @@ func (c *connector) sessionLost(err error) bool { return c.sessions.notice(err) 
 // [Options.OnNotification].
 const maxNotificationBytes = wire.DefaultMaxMessage
 
-// noticed passes a notification on to subscriptions of the legacy era and to the
-// observer.
+// noticed passes a notification on to subscriptions of the legacy era and to the observer.
 func (c *connector) noticed(n *mcp.Notification) {
 	if !c.current().has(listenStreams) {
 		if n.Method == "notifications/elicitation/complete" {
@@ -79,8 +78,8 @@ func (c *connector) newSessions() *sessions {
 
 func (c *connector) sessionHolder() sessionHolder { return c.link.Load() }
 
-// beginSession makes a session on the connection in use and restores what belonged to
-// the one before.
+// beginSession begins a session on the current connection and restores what belonged to the
+// previous one.
 func (c *connector) beginSession(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
@@ -100,16 +99,16 @@ func (c *connector) beginSession(ctx context.Context) error {
 	return c.restore(ctx)
 }
 
-// restore brings back what a server knew that has forgotten everything.
+// restore restores what a server that has forgotten everything needs to know.
 func (c *connector) restore(ctx context.Context) error {
 	c.cache.clear()
 	if c.current().has(listenStreams) {
-		return nil // each subscription opens its stream again
+		return nil // each subscription reopens its stream
 	}
 	return c.subscriptions.watchAgain(ctx)
 }
 
-// newRestarts returns nil if none are wanted.
+// newRestarts returns nil if restarts are not wanted.
 func (c *connector) newRestarts() *restarts {
 	if c.opts.Restart == nil {
 		return nil
@@ -149,8 +148,8 @@ func (c *connector) reopen(ctx context.Context) (err error) {
 	return c.restore(ctx)
 }
 
-// lost is called by a link whose connection ended by itself. It returns the
-// error of the calls that wait on it.
+// lost is called by a link whose connection ended by itself. It returns the error of the calls
+// that wait on it.
 func (c *connector) lost(l *link, err error) error {
 	if c.ready.Load() && c.link.Load() == l {
 		if lost := c.restarts.begin(l, err); lost != nil {
@@ -161,8 +160,8 @@ func (c *connector) lost(l *link, err error) error {
 	return closedBy(err)
 }
 
-// refused is the error of a message that the connection did not take because it is
-// ending, nil while it is not. It may bring answers for a while.
+// refused returns the error of a message that the connection did not accept because it is
+// ending, nil while it is not. Answers may still arrive on it.
 func (c *connector) refused(l *link) error {
 	conn, ok := wire.As[wire.Ender](l.conn)
 	if !ok {

@@ -23,38 +23,38 @@
 //	                 │ notify ▸ Options.OnNotification│ ◀────── "something changed"
 //	                 └────────────────────────────────┘
 //
-// Package mcp has the words of the protocol. A whole program is examples/client.
+// Package mcp has the types of the protocol, and examples/client is a program.
 //
 // # Transports
 //
-//   - [Command] starts a process and speaks over its standard input and output.
-//   - [HTTP] speaks Streamable HTTP, or HTTP+SSE if the server knows only that.
-//   - [IO] speaks over a reader and a writer, [Pipe] within the process.
+//   - [Command] starts a process and uses its standard input and output.
+//   - [HTTP] is Streamable HTTP, or HTTP+SSE if the server has only that.
+//   - [IO] uses a reader and a writer, [Pipe] stays within the process.
 //
-// A [Transport] is a recipe: it is dialed once for each connection. A host may bring
-// its own; package transport lists its optional methods.
+// A [Transport] describes how to connect, and is dialed for each connection. A host may
+// implement its own; package transport lists the optional methods.
 //
 // # Eras
 //
 // The revisions 2024-11-05 to 2025-11-25 are the legacy era: a handshake (initialize),
 // then requests in both directions. The revision 2026-07-28 is the modern era: no
-// handshake and no session, every request stands alone, and a server that needs
-// something answers input_required. The methods of Client are the same in both.
-// [Connect] finds out what a server speaks, unless [Protocol.Revision] forces a
-// revision; [Protocol.EraCache] remembers it for the next client.
+// handshake and no session, independent requests, and a server that needs input returns
+// input_required. The methods of Client are the same in both. [Connect] finds out what a
+// server speaks, unless [Protocol.Revision] forces a revision; [Protocol.EraCache]
+// remembers it for the next client.
 //
-// # What a server asks
+// # Requests of the server
 //
 // [Options.Sampling], [Options.Elicitation] and [Options.Roots] are offered to the server
-// if they are set, and called alike in both eras; [mcp.OriginFrom] tells a handler which
-// server asks, and for which call. The caller of a call to a modern server may answer
+// if they are set, and are called in the same way in both eras; [mcp.OriginFrom] tells a
+// handler which server asks, and for which call. The caller of a modern server may answer
 // instead, even days later in another process: see [WithManualInput] and [Continue].
 //
 // # Changes
 //
-// [Client.Subscribe] tells of changed lists and resources. [Options.OnNotification] gets
+// [Client.Subscribe] reports changed lists and resources. [Options.OnNotification] gets
 // every notification. A result with a lifetime (ttlMs) comes from the cache until that
-// ends or the server tells of a change: see [Limits.Cache] and [WithoutCache].
+// has passed or the server announces a change: see [Limits.Cache] and [WithoutCache].
 //
 // # Tasks
 //
@@ -64,39 +64,38 @@
 //
 // # Lost sessions and connections
 //
-// A legacy server may forget its session. Then the client begins a new one, once for all
-// calls under way, and resends the call that noticed if that is safe; a tool call ends
+// A legacy server may forget its session. The client then begins a new one, once for all
+// current calls, and resends the call that noticed if that is safe; a tool call fails
 // with [ErrSessionLost]. A connection that ends by itself ends its client:
-// [Client.AfterEnd] and [Client.Err] tell at once. With [Options.Restart] the client dials again instead, and
-// only calls that may have acted fail, with [ErrConnectionLost].
+// [Client.AfterEnd] and [Client.Err] report it at once. With [Options.Restart] the client
+// dials again instead, and only calls that may have acted fail, with [ErrConnectionLost].
 //
-// What era a server speaks is an observation, unless [Protocol.Revision] decides. If a call
-// over HTTP fails as if in another era, as after an update or a rollback of the server, the
-// client asks the server again, once for all calls and at most every 5 s. The failed call is sent again if the
-// server refused it before it ran, or if it does the same twice. Subscriptions end with [ErrSubscriptionEnded], and
-// [Options.OnNotification] is told that all lists have changed.
+// A server may change its era when it is updated or rolled back. If a call over HTTP fails
+// as it would in another era, the client probes the server again, once for all calls and
+// at most every 5 s, unless [Protocol.Revision] is set. The failed call is sent again if
+// the server refused it before it ran, or if it is safe to repeat. Subscriptions end with
+// [ErrSubscriptionEnded], and [Options.OnNotification] is told that all lists have changed.
 //
 // # Errors
 //
-// Three failures are kept apart. The server answered with an error: an
-// [*mcp.RPCError]. A tool ran and failed: no error of the call, but
-// [mcp.CallToolResult.Err] makes it a [*mcp.ToolError]. The client could not ask: every
-// other error, such as [ErrClosed], [*transport.HTTPError], [*transport.ProcessError] or
+// There are three kinds of failure. If the server answered with an error, it is an
+// [*mcp.RPCError]. If a tool ran and failed, the call has no error, and
+// [mcp.CallToolResult.Err] returns an [*mcp.ToolError]. If the client could not ask, it is
+// another error, such as [ErrClosed], [*transport.HTTPError], [*transport.ProcessError] or
 // [*CapabilityError]. A call whose context ended satisfies errors.Is(err, ctx.Err()).
 //
-// A message that is broken or too large fails the call that it was meant for, and no
-// other. The client never repeats a tool call that may have run. It resends one only if
-// the server did not act on it: the server refused its headers, its token, its revision or its
-// Accept header, needs a person to visit a URL, input or time, or the connection was
-// ending before the call was sent.
+// A message that is broken or too large fails only the call to which it belongs. The
+// client never repeats a tool call that may have run. It resends one only if the server
+// did not act on it: because it refused the headers, the token, the revision or the Accept
+// header, because it needs a person to visit a URL, input or time, or because the
+// connection was ending before the call was sent.
 //
 // # Concurrency
 //
-// The methods of a Client may be called by any number of goroutines, also by
-// handlers and callbacks.
+// The methods of a Client may be called concurrently, also by handlers and callbacks.
 //
-//   - A call returns at once when its context ends; a message that cancels it is sent
-//     elsewhere. Only a host's own http.RoundTripper that ignores its context delays that.
+//   - A call returns at once when its context ends, unless a host's own
+//     http.RoundTripper ignores the context. The server is notified asynchronously.
 //   - Progress callbacks run on the goroutine that made the call, in order, before the
 //     call returns.
 //   - [Options.OnNotification] runs on one goroutine, in the order of arrival.
@@ -109,11 +108,11 @@
 //
 // # Middleware
 //
-// [Options.Middleware] goes around each call, [Options.ServerMiddleware] around each
-// question of the server: see [Request]. Package otelmcp traces and measures with them.
+// [Options.Middleware] wraps each call, [Options.ServerMiddleware] each request of the
+// server: see [Request]. Package otelmcp traces and measures with them.
 //
 // # Bounds
 //
-// Each size, count, depth and wait that a server controls has a bound. [Limits] and
-// [Timeouts] change the most important ones; docs/bounds.md lists all.
+// Every size, count, depth and wait that a server controls has a bound. [Limits] and
+// [Timeouts] set the most important ones; docs/bounds.md lists all.
 package mcpclient

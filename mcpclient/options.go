@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// encodeImplementation makes the JSON of the client's name and version.
+// encodeImplementation returns the JSON of the client's name and version.
 func encodeImplementation(i *mcp.Implementation) (string, error) {
 	var buf [256]byte
 	b := appendText(append(buf[:0], '{'), "name", i.Name)
@@ -39,109 +39,106 @@ func encodeImplementation(i *mcp.Implementation) (string, error) {
 	return string(jsonrpc.CloseObject(b)), nil
 }
 
-// appendText appends a member that is a string, with a comma after it.
+// appendText appends a member that is a string, followed by a comma.
 func appendText(b []byte, key, text string) []byte {
 	b = append(jsonrpc.AppendString(b, key), ':')
 	return append(jsonrpc.AppendString(b, text), ',')
 }
 
-// Options configure a client. Nil and the zero value are valid. A client
-// copies what it needs, so an Options may be reused.
+// Options configure a client. Nil and the zero value are valid. A client copies what it needs,
+// so an Options may be reused.
 type Options struct {
-	// Client is our name and version. Default: name "mcpchain" and the version of
+	// Client is the client's own name and version. Default: name "mcpchain" and the version of
 	// this module.
 	Client mcp.Implementation
 
-	// Sampling, Elicitation and Roots answer requests of the server. Each declares
-	// its capability if it is not nil; otherwise the capability is not declared. Roots may be empty.
+	// Sampling, Elicitation and Roots answer requests of the server. Each that is not nil
+	// declares its capability. Roots may be empty.
 	Sampling    mcp.SamplingHandler
 	Elicitation mcp.ElicitationHandler
 	Roots       []mcp.Root
 
-	// Handlers answer requests of the server by their methods: requests of an
-	// extension that Protocol.Capabilities declares, for example, or roots/list
-	// for roots that are worked out when the server asks, instead of Roots. They
-	// run like other handlers; the result is a JSON object. Sampling and
-	// elicitation have handlers of their own, and ping is answered by the client.
-	// Default: other methods are refused with code -32601.
+	// Handlers answer requests of the server by method: requests of an extension that
+	// Protocol.Capabilities declares, for example, or roots/list for roots that are computed on
+	// request, instead of Roots. The result is a JSON object. Sampling and elicitation have
+	// handlers of their own, and the client answers ping. Default: other methods are refused
+	// with code -32601.
 	Handlers map[string]Handler
 
-	// OnNotification gets every notification of the server, one at a time, in the
-	// order of arrival, from one goroutine. It may call the client. If it is slow,
-	// later notifications wait; beyond Limits.Notifications the oldest are dropped
-	// and counted in the log. A modern server reports changes of its lists and
-	// resources only to subscriptions: see [Client.Subscribe]. When a server over HTTP has
-	// changed its era, the client itself says that each list has changed.
+	// OnNotification gets every notification of the server, one at a time, in order of arrival,
+	// from one goroutine. It may call the client. If it is slow, later notifications wait;
+	// beyond Limits.Notifications the oldest are dropped and counted in the log. A modern
+	// server announces changes of its lists and resources only to subscriptions: see
+	// [Client.Subscribe]. When a server over HTTP has changed its era, the client itself
+	// reports that each list has changed.
 	OnNotification func(*mcp.Notification)
 
-	// LogLevel asks the server for log messages at this level and above, by
-	// logging/setLevel after the handshake (legacy era) or on every request
-	// (modern era). They arrive at OnNotification. [Client.SetLogLevel] changes
-	// it. Default: the client asks for none.
+	// LogLevel asks the server for log messages at this level and above, by logging/setLevel
+	// after the handshake (legacy era) or with every request (modern era). They arrive at
+	// OnNotification. [Client.SetLogLevel] changes it. Default: none are requested.
 	LogLevel mcp.LogLevel
 
-	// Middleware wraps the client's requests, and ServerMiddleware the server's
-	// requests to handlers; the first is outermost. [Request] lists exceptions.
-	// See also HTTP.RoundTripper.
+	// Middleware wraps the client's requests, and ServerMiddleware the server's requests to
+	// handlers; the first is outermost. [Request] lists exceptions. See also HTTP.RoundTripper.
 	Middleware       []Middleware
 	ServerMiddleware []Middleware
 
-	// Restart makes the client connect again after its connection ends by itself.
-	// Default nil: the client ends with its connection.
+	// Restart makes the client reconnect after its connection ends by itself. Default nil: the
+	// client ends with its connection.
 	Restart *Restart
 
 	// Protocol sets the revision and the declared capabilities.
 	Protocol Protocol
 
-	// Schemas select the checks by JSON Schemas of the server.
+	// Schemas select what is checked against JSON Schemas of the server.
 	Schemas Schemas
 
 	// Limits and Timeouts bound everything that the server controls.
 	Limits   Limits
 	Timeouts Timeouts
 
-	// Logger gets traffic at Debug (no bodies), restarts if there is no Restart.Notify,
-	// and tolerated breaches of the protocol at Warn, for example lines of a [Command]
-	// between its messages: the first 100 of a connection, later ones at Debug. Default: discarded.
+	// Logger logs traffic at Debug (without bodies), restarts if there is no Restart.Notify,
+	// and at Warn tolerated violations of the protocol, for example lines of a [Command]
+	// between its messages: the first 100 of a connection, later ones at Debug. Default:
+	// discarded.
 	Logger *slog.Logger
 }
 
-// Protocol holds the protocol settings of [Options].
+// Protocol has the protocol settings of [Options].
 type Protocol struct {
-	// Revision forces a protocol revision, one of [Revisions], and with it the
-	// era, instead of probing. If the server speaks only other revisions, Connect
-	// fails with a [*RevisionError]. Default: the newest revision of both sides.
-	// Some servers speak 2026-07-28 although their tools send requests, which fail
-	// there: with [mcp.Revision20251125] such tools work.
+	// Revision forces a protocol revision, one of [Revisions], and with it the era, instead of
+	// probing. If the server speaks only other revisions, Connect fails with a
+	// [*RevisionError]. Default: the newest revision of both sides. Some servers speak
+	// 2026-07-28 although their tools send requests, which fail there: such tools work with
+	// [mcp.Revision20251125].
 	Revision string
 
-	// EraCache remembers the server's era for other clients. A forced Revision
-	// neither needs nor changes it. Default nil: each client probes its server.
+	// EraCache remembers the server's era for other clients. A forced Revision neither uses nor
+	// changes it. Default nil: each client probes its server.
 	EraCache *EraCache
 
-	// Capabilities is a JSON object with additional capabilities, in either era:
-	// extensions, experimental capabilities, or more features of a handler; the
-	// handler must support them. Handlers add to it and remove nothing. If it
-	// names sampling, elicitation or roots, they must be installed. An extension
-	// needs a prefix, as in com.example/x, and is declared on every request.
+	// Capabilities is a JSON object with additional capabilities, in either era: extensions,
+	// experimental capabilities, or more features of a handler, which the handler must support.
+	// Handlers add their own. If it names sampling, elicitation or roots, they must be
+	// installed. An extension needs a prefix, as in com.example/x, and is declared with every
+	// request.
 	Capabilities json.RawMessage
 
-	// ExactCapabilities declares only Capabilities, so that the client may declare
-	// less than its handlers support; the server may ask only for that.
-	// Capabilities must then name sampling, elicitation and roots if they are
-	// installed. Without roots.listChanged in it [Client.SetRoots] sends no
-	// notification, and without the extension io.modelcontextprotocol/tasks
-	// [Client.StartTask] and [WithTask] make no task in the modern era.
+	// ExactCapabilities declares only Capabilities, so that the client can declare less than
+	// its handlers support; the server may ask only for that. Capabilities must then name
+	// sampling, elicitation and roots if they are installed. Without roots.listChanged in it
+	// [Client.SetRoots] sends no notification, and without the extension
+	// io.modelcontextprotocol/tasks [Client.StartTask] and [WithTask] create no task in the
+	// modern era.
 	ExactCapabilities bool
 
-	// AllowUndeclared sends requests although the server did not declare their
-	// capability, for servers that forget to; otherwise they fail with a
-	// [*CapabilityError]. It also allows Capabilities to differ from the installed
-	// handlers: an undeclared handler still answers.
+	// AllowUndeclared sends requests even if the server did not declare their capability, for
+	// servers that forget to; otherwise they fail with a [*CapabilityError]. It also allows
+	// Capabilities to differ from the installed handlers: an undeclared handler still answers.
 	AllowUndeclared bool
 }
 
-// withDefaults is a copy of the options with every default in place.
+// withDefaults returns a copy of the options with all defaults.
 func (o *Options) withDefaults() Options {
 	var out Options
 	if o != nil {
@@ -183,8 +180,7 @@ func (o *Options) check() error {
 	return errors.Join(errs...)
 }
 
-// checkHandler returns an error for a method that a host's handler cannot
-// answer.
+// checkHandler returns an error for a method that a host's handler cannot answer.
 func (o *Options) checkHandler(method string, h Handler) error {
 	switch {
 	case h == nil:
@@ -204,10 +200,10 @@ func (o *Options) checkHandler(method string, h Handler) error {
 // givesRoots reports whether the server may ask for roots.
 func (o *Options) givesRoots() bool { return o.Roots != nil || o.Handlers[rootsMethod] != nil }
 
-// CallOption changes one call.
+// CallOption is an option of one call.
 type CallOption func(*callOptions)
 
-// with is o as the options change it, before that is checked.
+// with returns o with the options applied, without checks.
 func (o callOptions) with(opts []CallOption) callOptions {
 	if len(opts) == 0 {
 		return o
@@ -217,7 +213,7 @@ func (o callOptions) with(opts []CallOption) callOptions {
 	return changed
 }
 
-// apply applies the options to o; a nil option changes nothing.
+// apply applies options; nil options are ignored.
 func (o *callOptions) apply(opts []CallOption) {
 	for _, opt := range opts {
 		if opt != nil {
@@ -229,41 +225,40 @@ func (o *callOptions) apply(opts []CallOption) {
 type callOptions struct {
 	progress func(mcp.Progress)
 	meta     map[string]json.RawMessage
-	maxNotes int // waiting progress notices
+	maxNotes int // waiting progress notifications
 	idle     limit
 	whole    limit
-	token    bool // progress is asked for
+	token    bool // ask for progress
 	heed     bool // progress counts even outside of the response
 	logLevel mcp.LogLevel
 	noCache  bool
 	manual   bool                        // the caller answers input rounds
 	rounds   int                         // input rounds before the call
-	lasts    bool                        // as long as a task: no default bounds it
-	quiet    bool                        // the server gets no notice of cancellation
-	check    func(context.Context) error // decides on each request; nil for none
+	lasts    bool                        // it lasts as long as a task: defaults do not bound it
+	quiet    bool                        // the server is not notified of cancellation
+	check    func(context.Context) error // decides on each request, or nil
 
-	described   *mcp.Tool                 // tool whose output schema is checked
-	validator   Validator                 // checks it; nil for the validator of Options
-	task        *mcp.Tool                 // tool that may become a task
-	taskStarted func(mcp.TaskState) error // hears which task that is; nil for none
+	described   *mcp.Tool                 // whose output schema is checked
+	validator   Validator                 // nil: the validator of Options
+	task        *mcp.Tool                 // that may become a task
+	taskStarted func(mcp.TaskState) error // gets the task, or nil
 
-	follower  *follower   // follows the task that the call becomes; nil for none
-	listening *listening  // only for subscriptions/listen
-	sentAs    *int64      // gets the id of the message; nil without Options.Middleware
-	cameIn    *sessionRef // gets the session of the response; nil if not needed
+	follower  *follower   // follows the task that the call becomes, or nil
+	listening *listening  // only of subscriptions/listen
+	sentAs    *int64      // receives the id of the message; nil without Options.Middleware
+	cameIn    *sessionRef // receives the session of the response, or nil
 }
 
-// WithProgress asks for progress notices. fn runs on the goroutine that made
-// the call, one notice at a time, always before the call returns. If notices
-// arrive faster than fn takes them, the oldest are dropped.
+// WithProgress asks for progress notifications. fn runs on the goroutine that made the call,
+// one notification at a time, always before the call returns. If notifications arrive faster
+// than fn handles them, the oldest are dropped.
 func WithProgress(fn func(mcp.Progress)) CallOption {
 	return func(o *callOptions) { o.progress = fn }
 }
 
-// WithMeta adds an entry to the request's _meta. The call refuses keys of the
-// protocol itself (io.modelcontextprotocol/… and progressToken) and invalid
-// keys: use letters and digits, -_. between them, and a prefix such as
-// com.example/ to avoid collisions.
+// WithMeta adds an entry to the request's _meta. The call fails for keys of the protocol itself
+// (io.modelcontextprotocol/… and progressToken) and invalid keys: use letters and digits, -_.
+// between them, and a prefix such as com.example/ to avoid collisions.
 func WithMeta(key string, value json.RawMessage) CallOption {
 	return func(o *callOptions) {
 		if o.meta == nil {
@@ -273,15 +268,15 @@ func WithMeta(key string, value json.RawMessage) CallOption {
 	}
 }
 
-// WithLogLevel asks for log messages of this one request. It has an effect only
-// in the modern era.
+// WithLogLevel asks for log messages of this request only. It has an effect only in the modern
+// era.
 func WithLogLevel(level mcp.LogLevel) CallOption {
 	return func(o *callOptions) { o.logLevel = level }
 }
 
-// WithSendCheck has fn decide on each request of the call, just before it is sent, also
-// again. After an error the request is not sent, and the call fails with that error, see
-// [Unsent]. fn runs on the goroutine of the call.
+// WithSendCheck calls fn just before each request of the call is sent, including repetitions.
+// After an error the request is not sent, and the call fails with that error, see [Unsent]. fn
+// runs on the goroutine of the call.
 func WithSendCheck(fn func(context.Context) error) CallOption {
 	return func(o *callOptions) { o.check = fn }
 }

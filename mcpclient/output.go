@@ -9,44 +9,42 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Schemas say what is held against the JSON Schemas of a server: see [Options].
+// Schemas say what is checked against the JSON Schemas of a server: see [Options].
 type Schemas struct {
-	// Validator checks values against JSON Schemas of the server: results for
-	// CheckOutputs and [WithOutputCheck], answers to forms after they were held
-	// against their fields, and the arguments that package adapter reads. Package
-	// mcpclient/schemacheck has one. Default: none; forms have their fields only.
+	// Validator checks values against JSON Schemas of the server: results for CheckOutputs and
+	// [WithOutputCheck], answers to forms in addition to the client's own checks, and the
+	// arguments that package adapter parses. Package mcpclient/schemacheck has one. Default:
+	// none; forms are checked by the client only.
 	Validator Validator
 
-	// CheckOutputs holds the result of every tool that [Client.Tools] has listed, or
-	// [Client.RegisterTools] has named, against its output schema, as by
-	// [WithOutputCheck]: what does not fit is an [*OutputError] of the call. A
-	// schema that cannot be used is not held against; the log says so at Warn.
-	// It needs a Validator. Default: results are taken as they are.
+	// CheckOutputs checks the results of all tools from [Client.Tools] and
+	// [Client.RegisterTools] against their output schemas, as [WithOutputCheck] does: a
+	// violation is an [*OutputError] of the call. An unusable schema is logged at Warn and
+	// ignored. It needs a Validator. Default: results are not checked.
 	CheckOutputs bool
 
-	// OnInvalidTool, when set, is told of every tool that [Client.Tools] leaves
-	// out because its x-mcp-header is invalid, and why. It runs on the goroutine
-	// that ranges over the list. The log says the same at Warn.
+	// OnInvalidTool, if set, is called for every tool that [Client.Tools] leaves out because
+	// its x-mcp-header is invalid, on the goroutine of the range loop. The log has the same at
+	// Warn.
 	OnInvalidTool func(tool *mcp.Tool, reason error)
 }
 
-// Validator checks JSON values against JSON Schemas of servers. It is called
-// concurrently, and a server controls all that it gets.
+// Validator checks JSON values against JSON Schemas of servers. It is called concurrently, and
+// the server controls all its input.
 type Validator interface {
-	// Compile reads a schema. check returns nil for a value that fits, a
-	// [*SchemaViolation] for one that does not, and another error when it
-	// cannot tell.
+	// Compile compiles a schema. check returns nil for a valid value, a [*SchemaViolation] for
+	// an invalid one, and another error if it cannot tell.
 	Compile(schema json.RawMessage) (check func(value json.RawMessage) error, err error)
 }
 
-// SchemaViolation is the first place where a value does not fit its schema.
+// SchemaViolation is the first place where a value violates its schema.
 type SchemaViolation struct {
 	Path    string // a JSON pointer into the value, "" for the value itself
 	Keyword string // of the schema, such as "required"; "" for none
 	Message string // what was expected, and what was found
 }
 
-// Error gives the path and the message.
+// Error has the path and the message.
 func (v *SchemaViolation) Error() string {
 	if v.Path == "" {
 		return v.Message
@@ -54,8 +52,8 @@ func (v *SchemaViolation) Error() string {
 	return fmt.Sprintf("at %q: %s", v.Path, v.Message)
 }
 
-// OutputError says that the structured content of a result does not fit what
-// its tool declared. The tool ran.
+// OutputError is the error of a result whose structured content violates the tool's output
+// schema. The tool ran.
 type OutputError struct {
 	Result *mcp.CallToolResult
 	Err    error // a [*SchemaViolation], unless the validator could not tell
@@ -70,21 +68,20 @@ func (e *OutputError) Error() string {
 // Unwrap returns Err and [mcp.ErrInvalidResult].
 func (e *OutputError) Unwrap() []error { return []error{e.Err, mcp.ErrInvalidResult} }
 
-// errNoValidator says how a check of outputs gets its compiler.
+// errNoValidator says how to enable checks of outputs.
 var errNoValidator = errors.New("no Validator: set Options.Schemas.Validator, such as new(schemacheck.Validator) of package mcpclient/schemacheck")
 
-// WithOutputCheck holds the result of [Client.CallTool], [Continue] or
-// [Task.Wait] against the output schema of the tool: the first violation by its structured
-// content is an [*OutputError]. A successful result without structured content violates every
-// schema; a tool without a schema and a result that is an error are not checked. v may be
-// nil for the Validator of [Schemas]. A schema that cannot be used fails the call
-// before it is sent. Other methods ignore the option.
+// WithOutputCheck checks the result of [Client.CallTool], [Continue] or [Task.Wait] against the
+// output schema of the tool: a violation is an [*OutputError]. A successful result without
+// structured content violates every schema. Nothing is checked if the tool has no schema or the
+// result is an error. v may be nil for the Validator of [Schemas]. An unusable schema fails the
+// call before it is sent. Other methods ignore the option.
 func WithOutputCheck(tool *mcp.Tool, v Validator) CallOption {
 	return func(o *callOptions) { o.described, o.validator = tool, v }
 }
 
-// resultCheck is how the result of a tool is checked, nil for not at all: by the
-// definition that the caller gave, or by what is known of the tool.
+// resultCheck returns the check of a tool's result, by the definition that the caller gave or
+// that the client knows; nil for no check.
 func (k *toolRegistry) resultCheck(name string, o *callOptions) (func(*mcp.CallToolResult) error, error) {
 	v := k.schemas.Validator
 	if o.described != nil {
@@ -99,8 +96,7 @@ func (k *toolRegistry) resultCheck(name string, o *callOptions) (func(*mcp.CallT
 	return check, nil
 }
 
-// outputCheck compiles the output schema of a tool; it is nil when there is
-// nothing to check.
+// outputCheck compiles the output schema of a tool, nil if there is nothing to check.
 func outputCheck(v Validator, tool *mcp.Tool) (func(*mcp.CallToolResult) error, error) {
 	if tool == nil || len(tool.OutputSchema) == 0 {
 		return nil, nil
