@@ -8,15 +8,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Extension names MCP Apps among the extensions of clients and servers.
+// Extension is the name of MCP Apps among the extensions of clients and servers.
 const Extension = "io.modelcontextprotocol/ui"
 
 // MIMEType is the type of a view's document.
 const MIMEType = "text/html;profile=mcp-app"
 
-// Declare returns options for a connection whose host shows views: they declare the
-// extension, in either era. What the options declare already stays. Without it servers may
-// leave out the tools that have views. opts may be nil, and is not changed. The error says that
+// Declare returns options for a connection whose host shows views: they declare the extension,
+// in either era, in addition to what opts declares. Without it servers may leave out tools that
+// have views. opts may be nil, and is not modified. It is an error if
 // Options.Protocol.Capabilities, or its extensions, are not an object.
 func Declare(opts *mcpclient.Options) (*mcpclient.Options, error) {
 	var out mcpclient.Options
@@ -37,7 +37,7 @@ func Declare(opts *mcpclient.Options) (*mcpclient.Options, error) {
 	return &out, nil
 }
 
-// withMember is an object with one member changed; an absent object has no members.
+// withMember returns an object with one member changed; an absent object has no members.
 func withMember(object json.RawMessage, name string, change func(json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
 	if len(object) == 0 || string(object) == "null" {
 		object = json.RawMessage("{}")

@@ -18,8 +18,8 @@ const (
 	maxSource  = 256
 )
 
-// CSP are the origins that a view may reach, as sources of a Content Security Policy. The
-// zero value reaches none. What [Load] returns has passed [CheckSource].
+// CSP lists the origins that a view may access, as sources of a Content Security Policy. The
+// zero value allows none. The result of [Load] has passed [CheckSource].
 type CSP struct {
 	ConnectDomains  []string `json:"connectDomains,omitempty"`  // requests and web sockets
 	ResourceDomains []string `json:"resourceDomains,omitempty"` // images, scripts, styles, fonts, media
@@ -27,12 +27,12 @@ type CSP struct {
 	BaseURIDomains  []string `json:"baseUriDomains,omitempty"`  // base URIs of the document
 }
 
-// IsZero reports whether the view reaches no origin.
+// IsZero reports whether no origin is allowed.
 func (c CSP) IsZero() bool {
 	return len(c.ConnectDomains)+len(c.ResourceDomains)+len(c.FrameDomains)+len(c.BaseURIDomains) == 0
 }
 
-// readCSP takes the sources that a policy may have, and lists the others.
+// readCSP returns the valid sources, and lists the others.
 func readCSP(ui map[string]json.RawMessage) (csp CSP, refused []string) {
 	for _, list := range []struct {
 		name string
@@ -72,18 +72,18 @@ func readCSP(ui map[string]json.RawMessage) (csp CSP, refused []string) {
 	return csp, refused
 }
 
-// CheckSource returns a source as it stands in a policy. ok is false unless it is an
-// origin, and a path if there is one: https or wss, http or ws for the person's own machine, and a
-// host, whose first label may be * if two others follow. A host alone is one of https.
+// CheckSource normalizes a source for a policy. ok is false unless it is an origin with an
+// optional path: https or wss, or http or ws for the person's own machine, and a host, whose
+// first label may be * if two others follow. A host without a scheme means https.
 //
-// So no keyword of a policy ('unsafe-eval'), no scheme alone (data:), no character that
-// ends a source or a directive, and no wildcard for all hosts gets into a policy.
+// No keyword of a policy ('unsafe-eval'), no scheme alone (data:), no character that ends a
+// source or a directive, and no wildcard for all hosts passes.
 func CheckSource(source string) (_ string, ok bool) { return checkSource(source, connectSource) }
 
 type sourceKind int
 
 const (
-	connectSource sourceKind = iota // web sockets, too
+	connectSource sourceKind = iota // also web sockets
 	otherSource
 )
 
@@ -122,13 +122,13 @@ func checkSource(source string, kind sourceKind) (string, bool) {
 	return clean, true
 }
 
-// sourceByte reports whether a byte may stand in a source. What is not ASCII is not:
-// hosts are written in Punycode.
+// sourceByte reports whether a byte may appear in a source. Only ASCII may: hosts are written
+// in Punycode.
 func sourceByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~:/*[]", c) >= 0
 }
 
-// splitPort cuts a port off an authority, its colon included.
+// splitPort splits an authority into host and port, which keeps its colon.
 func splitPort(authority string) (host, port string, ok bool) {
 	host = authority
 	if i := strings.LastIndexByte(authority, ':'); i >= 0 && !strings.HasSuffix(authority, "]") {
@@ -160,8 +160,8 @@ func checkHost(host string) bool {
 	return len(host) <= 253 && !isNumber(labels[len(labels)-1], rest)
 }
 
-// isNumber reports whether a browser reads a host as an address of version 4 because of its last
-// label, as 127.1 and 0x7f000001, although it is not written as one.
+// isNumber reports whether a browser parses a host as an IPv4 address because of its last
+// label, such as 127.1 and 0x7f000001, although it is not written as one.
 func isNumber(last, host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false
@@ -181,9 +181,9 @@ func isLocal(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Private reports whether a source, as [CheckSource] returns it, reaches into the network of the
-// person: loopback, private and link-local addresses, names without a dot, and names below .local and
-// .internal. A host there may trust all who can reach it. Hosts should warn.
+// Private reports whether a source, as returned by [CheckSource], is in the person's network:
+// loopback, private and link-local addresses, names without a dot, and names below .local and
+// .internal. Hosts should warn, because a server there may trust everyone who can reach it.
 func Private(source string) bool {
 	u, err := url.Parse(source)
 	if err != nil {
@@ -196,11 +196,11 @@ func Private(source string) bool {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
 		_, isHost := CheckSource(host)
-		return !isHost // what a browser may read as an address
+		return !isHost // a browser may parse it as an address
 	}
 	ip = ip.Unmap()
 	return ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip.IsLoopback() || shared.Contains(ip)
 }
 
-// shared is the space of carriers, RFC 6598.
+// shared is the address space of carriers, RFC 6598.
 var shared = netip.MustParsePrefix("100.64.0.0/10")

@@ -25,20 +25,20 @@ const (
 	maxListed = 1000
 )
 
-// View is the document of a view with what its server says of it. All of it is the
-// server's: show it in a sandbox only.
+// View is the document of a view with the server's metadata. The server controls all of it:
+// show it only in a sandbox.
 type View struct {
 	URI  string
 	HTML []byte
 	Meta Resource
 }
 
-// Fingerprint is a hash of the document and of what the server says of it: a host that has
-// reviewed a view compares it.
+// Fingerprint returns a hash of the document and its metadata, by which a host recognizes a
+// view that it has reviewed.
 func (v *View) Fingerprint() string {
 	about, err := jsonrpc.Marshal(v.Meta)
 	if err != nil {
-		panic(err) // strings and booleans
+		panic(err) // strings and booleans always marshal
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%d:", len(v.HTML))
@@ -47,25 +47,25 @@ func (v *View) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Resource is what a server says of a view: the member ui of the _meta of a resource.
+// Resource is a server's metadata about a view: the member ui of the _meta of a resource.
 type Resource struct {
 	CSP           CSP         `json:"csp"`
 	Permissions   Permissions `json:"permissions"`
-	Domain        string      `json:"domain,omitempty"` // an origin of its own, in the words of some host
+	Domain        string      `json:"domain,omitempty"` // an origin of its own, in the syntax of certain hosts
 	PrefersBorder *bool       `json:"prefersBorder,omitempty"`
 
-	// Refused are the sources that the server declares and that no policy may have:
-	// they are left out of CSP. Each is a text for people, of at most 1 KiB of the server's: the
-	// list and the source.
+	// Refused describes the declared sources that no policy may have, which are left out of
+	// CSP. Each is a text for people with the list and the source, at most 1 KiB of it from the
+	// server.
 	Refused []string `json:"-"`
 }
 
-// Permissions are features of the browser that a view asks for.
+// Permissions are the browser features that a view asks for.
 type Permissions struct {
 	Camera, Microphone, Geolocation, ClipboardWrite bool
 }
 
-// names are the members on the wire.
+// names yields the names of the members in JSON.
 func (p *Permissions) names() iter.Seq2[string, *bool] {
 	return func(yield func(string, *bool) bool) {
 		_ = yield("camera", &p.Camera) && yield("microphone", &p.Microphone) &&
@@ -84,14 +84,13 @@ func (p Permissions) MarshalJSON() ([]byte, error) {
 	return jsonrpc.CloseObject(out), nil
 }
 
-// And returns the permissions that p and q have.
+// And returns the permissions that both p and q have.
 func (p Permissions) And(q Permissions) Permissions {
 	return Permissions{p.Camera && q.Camera, p.Microphone && q.Microphone, p.Geolocation && q.Geolocation, p.ClipboardWrite && q.ClipboardWrite}
 }
 
-// ofResource reads what the _meta of a resource says of a view. said is false if it has no
-// member ui. What cannot be read is as if it were not there, so that a view gets less,
-// never more.
+// ofResource decodes a resource's metadata about a view. said is false if there is no member
+// ui. Invalid parts count as absent, so that a view never gets more than was declared.
 func ofResource(meta json.RawMessage) (about Resource, said bool) {
 	raw := jsonrpc.Lookup(meta, "ui")
 	if !jsonrpc.IsObject(raw) {
@@ -113,10 +112,10 @@ func ofResource(meta json.RawMessage) (about Resource, said bool) {
 	return about, true
 }
 
-// Load reads a view of a server by its URI. What the server says of it in the contents
-// counts more than in its list of resources, which is asked for only if the contents say
-// nothing. The error matches [mcp.ErrInvalidResult] if the contents are not a view: of the type
-// [MIMEType], in UTF-8, not empty, and of at most 16 MiB.
+// Load reads a view of a server by its URI. The metadata in the contents takes precedence over
+// that in the list of resources, which is requested only if the contents have none. The error
+// matches [mcp.ErrInvalidResult] if the contents are not a view: of type [MIMEType], in UTF-8,
+// not empty, and at most 16 MiB.
 func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient.CallOption) (*View, error) {
 	if err := checkURI(uri); err != nil {
 		return nil, fmt.Errorf("load view: %w", err)
@@ -160,7 +159,7 @@ func read(r *mcp.ResourceContents) (*View, error) {
 	return &View{URI: r.URI, HTML: html}, nil
 }
 
-// listed is what the server's list of resources says of a view. A server need not list it.
+// listed returns the metadata in the server's list of resources. A server need not list a view.
 func listed(ctx context.Context, c *mcpclient.Client, uri string, opts []mcpclient.CallOption) Resource {
 	n := 0
 	for r, err := range c.Resources(ctx, opts...) {

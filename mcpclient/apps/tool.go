@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tool is what a tool says about views: the member ui of its _meta.
+// Tool is a tool's metadata about views: the member ui of its _meta.
 type Tool struct {
 	ResourceURI string // of the view that shows the tool's results, "" for none
 	ForModel    bool   // models may call it
@@ -21,11 +21,11 @@ type Tool struct {
 // maxURI bounds the URI of a view, in bytes.
 const maxURI = 2 << 10
 
-// OfTool reads what a tool says about views. The deprecated member ui/resourceUri counts if
-// there is no other. A tool that says nothing is for models and for views.
+// OfTool decodes a tool's metadata about views. The deprecated member ui/resourceUri counts if
+// there is no other. A tool without metadata is for models and views.
 //
-// The error says that visibility or the URI cannot be read. A tool whose visibility cannot be
-// read is for neither; without a URI that can be read it has no view.
+// It is an error if the visibility or the URI is invalid. A tool with an invalid visibility is
+// for neither; with an invalid URI it has no view.
 func OfTool(tool *mcp.Tool) (Tool, error) {
 	about := Tool{ForModel: true, ForViews: true}
 	if len(tool.Meta) == 0 {
@@ -57,7 +57,7 @@ func OfTool(tool *mcp.Tool) (Tool, error) {
 	return about, errors.Join(errs...)
 }
 
-// see takes the tool's visibility.
+// see sets the tool's visibility.
 func (t *Tool) see(raw json.RawMessage) error {
 	var who []string
 	t.ForModel, t.ForViews = false, false
@@ -81,8 +81,8 @@ func checkURI(uri string) error {
 	return nil
 }
 
-// object has the members of an object, none if raw is not an object. Of equal names the last
-// counts.
+// object decodes the members of an object, none if raw is not an object. Of duplicate names the
+// last counts.
 func object(raw []byte) map[string]json.RawMessage {
 	members := map[string]json.RawMessage{}
 	if jsonrpc.IsObject(raw) {

@@ -9,15 +9,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// misfit is an answer that does not fit the form. Its text is for the person
-// who gave the answer; the server learns only that it does not fit.
+// misfit is the error of an answer that does not fit the form. Its text is for the person; the
+// server only learns that there was an error.
 type misfit struct{ err error }
 
 func (e *misfit) Error() string { return "elicitation answer: " + e.err.Error() }
 
 func (e *misfit) Unwrap() error { return e.err }
 
-// RPCError is what the server gets.
+// RPCError returns the error for the server.
 func (e *misfit) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the answer does not fit the form"}
 }
@@ -43,13 +43,11 @@ func fill(fields []*Field, answers map[string]any) (map[string]any, error) {
 	return content, nil
 }
 
-// Complete gives the answer that the server gets when a handler returns r: the
-// defaults filled into an accepted form, every value checked and in the type
-// that its field has. The error names the field and what it wants, or is
-// that of [Read] for a form that cannot be read. The client
-// completes what handlers return; a handler that wants to know beforehand, to
-// ask the person again or to record what was sent, calls it too. r is not
-// changed.
+// Complete returns the answer that the server gets when a handler returns r: defaults are
+// filled into an accepted form, and every value is checked and converted to the type of its
+// field. The error names the field and what it expects, or is that of [Read] for an invalid
+// form. The client completes the results of handlers; a handler calls Complete to check an
+// answer beforehand, or to record what is sent. It does not modify r.
 func Complete(p *mcp.ElicitParams, r *mcp.ElicitResult) (*mcp.ElicitResult, error) {
 	switch r.Action {
 	case mcp.ElicitDecline, mcp.ElicitCancel:

@@ -9,22 +9,22 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Error is an answer that does not fit a [Field]. It does not say what that answer was: the
-// error may reach the server, to which the person's answer was not given yet.
+// Error is the error of an answer that does not fit a [Field]. It does not contain the answer,
+// because the error may reach the server, which has not been given the answer.
 type Error struct {
-	Reason string // what the field wants, for a person who sees which field it is
+	Reason string // what the field expects, for a person who sees the field
 	name   string
 }
 
-// Error gives the field's name, cut to 1 KiB, and the reason.
+// Error returns the field's name, cut to 1 KiB, and the reason.
 func (e *Error) Error() string {
 	return fmt.Sprintf("field %q: %s", excerpt.Cut(e.name), e.Reason)
 }
 
-// want says what the field wants.
+// want returns the error for a wrong answer.
 func (f *Field) want() error { return &Error{"want " + f.expected(), f.Name} }
 
-// expected describes an answer to the field.
+// expected describes a valid answer.
 func (f *Field) expected() string {
 	var b strings.Builder
 	switch f.Kind {

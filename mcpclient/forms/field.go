@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind is the type of a form's [Field].
+// Kind is the type of a [Field].
 type Kind string
 
 // The kinds of fields.
@@ -24,7 +24,7 @@ const (
 // Field is one question of a form.
 type Field struct {
 	Name        string
-	Title       string // Name when the server gave none
+	Title       string // Name if the server gave none
 	Description string
 	Kind        Kind
 	Required    bool
@@ -40,25 +40,24 @@ type Field struct {
 	MinItems  *int
 	MaxItems  *int
 
-	// Default has one of the types that [Field.Parse] returns. It is nil when the server gave none, or one that its
-	// own field does not accept.
+	// Default has a type that [Field.Parse] returns. It is nil if the server gave none, or an
+	// invalid one.
 	Default any
 }
 
 // Option is one choice of a field.
 type Option struct {
-	Value string // what the server gets
-	Title string // what the person sees
+	Value string // for the server
+	Title string // for the person
 }
 
-// Parse turns what a person typed into the field's value and checks it. The
-// value is a string, float64, int64, bool or []string, as the kind has it. The
-// empty text takes the default, or else is nil for a field that is not
-// required. Errors are of type [*Error].
+// Parse converts what a person typed to the field's value and checks it. The value is a string,
+// float64, int64, bool or []string, depending on Kind. Empty text means the default, or else
+// nil for a field that is not required. Errors are of type [*Error].
 //
-// A choice is named by its value, its title, or its number from 1; case does
-// not matter unless it tells options apart. Choices are separated by commas. A
-// boolean is yes or no, true or false, y or n, 1 or 0.
+// A choice is identified by its value, its title, or its number from 1, regardless of case
+// unless that distinguishes options. Several choices are separated by commas. A boolean is yes
+// or no, true or false, y or n, 1 or 0.
 func (f *Field) Parse(text string) (any, error) {
 	if f.Kind != KindString || formatName(f.Format) != "" {
 		text = strings.TrimSpace(text)
@@ -82,7 +81,7 @@ func (f *Field) Parse(text string) (any, error) {
 	case KindChoice:
 		return f.pick(text)
 	}
-	if value, err := f.pick(text); err == nil { // an option may have a comma in it
+	if value, err := f.pick(text); err == nil { // an option may contain a comma
 		return f.value([]string{value})
 	}
 	var values []string

@@ -10,10 +10,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// answer is the answer of the view to a request of the host.
+// answer is the view's answer to a request of the host.
 type answer = jsonrpc.Response
 
-// asks are the requests to the view under way.
+// asks are the current requests to the view.
 type asks struct {
 	life context.Context
 	out  *outbox
@@ -60,7 +60,7 @@ func (a *asks) take(id int64) chan<- answer {
 	return answered
 }
 
-// answered brings the view's answer to its request. It reports whether there is such a request.
+// answered passes the view's answer to its request. It reports whether there is such a request.
 func (a *asks) answered(m jsonrpc.Message, large bool) bool {
 	id, _, ok := m.IntID()
 	waits := a.take(id)
@@ -75,7 +75,7 @@ func (a *asks) answered(m jsonrpc.Message, large bool) bool {
 	return true
 }
 
-// resultOf is the result in a response, or its error.
+// resultOf returns the result of a response, or its error.
 func resultOf(r answer) (json.RawMessage, error) {
 	if r.Error == nil {
 		return r.Result, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/guard"
 )
 
-// maxCallbacks is how many calls of the host's functions may wait for their turn, besides
-// those for requests. What a view logs beyond is left out.
+// maxCallbacks bounds the waiting calls of the host's functions, except those for requests.
+// Further log messages of the view are dropped.
 const maxCallbacks = 256
 
 // callback is a call of a function of the host.
@@ -28,9 +28,8 @@ type callbacks struct {
 	waiting []callback
 }
 
-// tell has a function of the host called, if there is one, after the calls that wait. A call
-// that still waits for the same method is replaced if latest is true: the function then
-// hears the last of several.
+// tell queues a call of a function of the host, if it is not nil. If latest is true it replaces
+// a waiting call for the same method, so that the function gets only the last of several.
 func (c *callbacks) tell(method string, latest bool, f func()) {
 	if f == nil {
 		return
@@ -50,7 +49,7 @@ func (c *callbacks) tell(method string, latest bool, f func()) {
 	c.queueLocked(method, f)
 }
 
-// queue adds a call, however many wait.
+// queue adds a call regardless of how many wait.
 func (c *callbacks) queue(method string, f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +64,7 @@ func (c *callbacks) queueLocked(method string, f func()) {
 	}
 }
 
-// next takes the next call. Its run is nil if none waits.
+// next returns the next call. Its run is nil if none waits.
 func (c *callbacks) next() (next callback) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,8 +74,8 @@ func (c *callbacks) next() (next callback) {
 	return next
 }
 
-// run makes the calls that wait, one after the other, until ctx ends. The view's messages
-// are read meanwhile, so a function may wait for an answer of the view.
+// run makes the waiting calls, one after the other, until ctx ends. The view's messages are
+// read meanwhile, so a function may wait for an answer of the view.
 func (c *callbacks) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := c.next()
@@ -91,7 +90,7 @@ func (c *callbacks) run(ctx context.Context) {
 	}
 }
 
-// guarded runs code of the host. A panic is logged with its stack.
+// guarded calls code of the host. A panic is logged with its stack.
 func guarded(logger *slog.Logger, method string, f func() error) error {
 	err := guard.Run(method, f)
 	if p, ok := errors.AsType[*guard.PanicError](err); ok {

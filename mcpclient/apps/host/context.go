@@ -11,14 +11,14 @@ import (
 // DisplayMode is how a view is shown.
 type DisplayMode string
 
-// The display modes. Inline is the mode of views that say nothing.
+// The display modes. Views that name none have the mode inline.
 const (
 	DisplayInline     DisplayMode = "inline"
 	DisplayFullscreen DisplayMode = "fullscreen"
 	DisplayPIP        DisplayMode = "pip" // picture in picture
 )
 
-// Context is what a view is told of the host. What is not set is left out.
+// Context tells a view about its host. Fields that are not set are left out.
 type Context struct {
 	ToolInfo              *ToolInfo     `json:"toolInfo,omitempty"`
 	Theme                 string        `json:"theme,omitempty"`       // "light" or "dark"
@@ -30,14 +30,14 @@ type Context struct {
 	Platform              string        `json:"platform,omitempty"` // "web", "desktop" or "mobile"
 }
 
-// ToolInfo is the call of a tool for which the view is shown.
+// ToolInfo is the tool call for which the view is shown.
 type ToolInfo struct {
-	ID   json.RawMessage `json:"id,omitempty"` // of the request, a number or a string
+	ID   json.RawMessage `json:"id,omitempty"` // of the request, a number or string
 	Tool *mcp.Tool       `json:"tool"`
 }
 
-// Dimensions are the size of the frame, in pixels: fixed, or up to a maximum at the view's
-// choice, or at its choice alone.
+// Dimensions are the size of the frame in pixels: fixed, up to a maximum, or chosen by the
+// view.
 type Dimensions struct {
 	Height    *float64 `json:"height,omitempty"`
 	MaxHeight *float64 `json:"maxHeight,omitempty"`
@@ -45,7 +45,7 @@ type Dimensions struct {
 	MaxWidth  *float64 `json:"maxWidth,omitempty"`
 }
 
-// encode returns the context by its members.
+// encode returns the context by member.
 func (c *Context) encode() (map[string]json.RawMessage, error) {
 	if c.DisplayMode == "" {
 		c.DisplayMode = DisplayInline

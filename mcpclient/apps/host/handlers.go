@@ -21,7 +21,7 @@ type handlers struct {
 	out    *outbox
 }
 
-// serveFunc serves a request: params is an object.
+// serveFunc serves a request. params is an object.
 type serveFunc func(h *handlers, ctx context.Context, params json.RawMessage) (any, error)
 
 // turn says when a request is served.
@@ -29,15 +29,15 @@ type turn int
 
 const (
 	sideBySide turn = iota
-	atOnce          // before the next message is read: it runs no code of the host
-	inTurn          // after the functions of the host that wait, in the order of the requests
+	atOnce          // before the next message is read: it calls no code of the host
+	inTurn          // after waiting calls of the host's functions, in the order of requests
 )
 
-// method is how a request is served.
+// method says how a request is served.
 type method struct {
 	serve  serveFunc
 	when   turn
-	single bool // it asks a person or a model: a view has one under way
+	single bool // it asks a person or model: only one at a time
 }
 
 var methods = map[string]method{
@@ -74,7 +74,7 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 
 // listTools answers with the tools that the view may call.
 func (h *handlers) listTools(context.Context, json.RawMessage) (any, error) {
-	tools := []*mcp.Tool{} // the server's own list stays as it is
+	tools := []*mcp.Tool{} // the server's own list stays unchanged
 	for _, tool := range h.server.Tools() {
 		if forApps(tool) {
 			tools = append(tools, tool)
@@ -88,8 +88,8 @@ func forApps(tool *mcp.Tool) bool {
 	return about.ForViews
 }
 
-// callTool passes a call on to the server of the view. "Host MUST reject tools/call
-// requests from apps for tools that don't include "app" in visibility."
+// callTool passes a call on to the server of the view. "Host MUST reject tools/call requests
+// from apps for tools that don't include "app" in visibility."
 func (h *handlers) callTool(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Name      string          `json:"name"`
@@ -126,7 +126,7 @@ func isID(raw json.RawMessage) bool {
 	return raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
 }
 
-// progress tells the view how far its call is, unless much waits for it already.
+// progress sends progress of a call to the view, unless many messages wait already.
 func (h *handlers) progress(token json.RawMessage, n mcp.Progress) {
 	params, err := jsonrpc.Marshal(struct {
 		ProgressToken json.RawMessage `json:"progressToken"`
@@ -167,7 +167,7 @@ func (h *handlers) readResource(ctx context.Context, params json.RawMessage) (an
 	return out, nil
 }
 
-// createMessage answers the view with a model.
+// createMessage lets a model answer the view.
 func (h *handlers) createMessage(ctx context.Context, params json.RawMessage) (any, error) {
 	if h.opts.Sampling == nil {
 		return nil, notOffered("sampling/createMessage")

@@ -6,11 +6,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Bounds of what a view sends, in bytes.
+// Bounds of a view's messages, in bytes.
 const (
 	maxID           = 1 << 10 // of a request, and of its progress token
 	maxNotification = 64 << 10
-	maxError        = 64 << 10 // that a view is told
+	maxError        = 64 << 10 // of an error for the view
 )
 
 // inbox reads the messages of the view.
@@ -23,7 +23,7 @@ type inbox struct {
 	notifications *notifications
 }
 
-// receive takes the next message of the view. The error says that there are no more.
+// receive handles the next message of the view. An error means that there are no more.
 func (i *inbox) receive() error {
 	raw, err := i.conn.Recv()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// notifications takes the notifications of the view. Its methods are called by the inbox alone.
+// notifications handles the notifications of the view. Only the inbox calls its methods.
 type notifications struct {
 	opts     *Options
 	log      *eventLog
@@ -49,7 +49,7 @@ func (n *notifications) take(m jsonrpc.Message) {
 	}
 }
 
-// begin ends the handshake: from now on the host may talk to the view.
+// begin ends the handshake: the host may now send to the view.
 func (n *notifications) begin(method string) {
 	if !n.view.begin() {
 		n.log.warn("ui/notifications/initialized out of order")
@@ -60,7 +60,7 @@ func (n *notifications) begin(method string) {
 	n.calls.tell(method, true, n.opts.OnReady)
 }
 
-// maxPixels bounds a size that a view tells.
+// maxPixels bounds a size that a view reports.
 const maxPixels = 100_000
 
 func (n *notifications) resized(method string, params json.RawMessage) {
@@ -70,7 +70,7 @@ func (n *notifications) resized(method string, params json.RawMessage) {
 		return
 	}
 	for _, pixels := range []*float64{size.Width, size.Height} {
-		if pixels != nil && !(*pixels >= 0 && *pixels <= maxPixels) { // NaN neither
+		if pixels != nil && !(*pixels >= 0 && *pixels <= maxPixels) { // also refuses NaN
 			n.log.warn("a size out of bounds", "pixels", *pixels)
 			return
 		}

@@ -13,54 +13,55 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Server is what a view reaches of the server that it came from, and of no other. The
-// errors of package apps say what the view is told. An adapter.ViewAccess is one.
+// Server gives a view access to the server that it came from, and to no other. Errors of
+// package apps say what the view learns. adapter.ViewAccess is one.
 type Server interface {
 	// Tools returns the tools that views may call.
 	Tools() []*mcp.Tool
 
-	// CallTool calls one of them. [CallID] tells which request of the view this is.
+	// CallTool calls one of them. [CallID] returns the view's request.
 	CallTool(ctx context.Context, name string, arguments json.RawMessage, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error)
 
-	// ReadResource reads a resource by a URI that the view names.
+	// ReadResource reads a resource by a URI from the view.
 	ReadResource(ctx context.Context, uri string, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error)
 }
 
-// Options configure a session. Nil and the zero value are valid: the view then may call
-// tools, read resources and log. An error of a function refuses what the view asks for; the errors
-// of package apps say what the view is told. The context of a function ends with the request of the view.
+// Options configure a session. Nil and the zero value are valid: the view may then call tools,
+// read resources and log. An error of a function refuses the view's request; errors of package
+// apps say what the view learns. The context of a function ends with the request.
 type Options struct {
-	// Host is the name and version of the program. Default: name "mcpchain" and the
-	// version of this module.
+	// Host is the name and version of the program. Default: name "mcpchain" and the version of
+	// this module.
 	Host mcp.Implementation
 
-	// Context is what the view is told of the host when it begins.
+	// Context is what the view initially learns about the host.
 	Context Context
 
-	// Sandbox is what the view may reach and use in its sandbox, which the view is told.
+	// Sandbox is what the sandbox allows the view. The view is told.
 	Sandbox Grants
 
-	// OpenLink opens a URL outside of the view, once a person has seen the whole URL and
-	// agreed. The URL has https or http and a host, and neither user info nor characters that cannot be seen. apps.ErrDenied says that the person did not.
+	// OpenLink opens a URL outside of the view, after a person has seen the whole URL and
+	// agreed. The URL has the scheme http or https and a host, at most 8 KiB, and no user info
+	// or invisible characters. Return apps.ErrDenied if the person refuses.
 	OpenLink func(ctx context.Context, url string) error
 
-	// Message adds a message of the view to the conversation, in the role of the user. Show who wrote
-	// it.
+	// Message adds a message of the view to the conversation, in the role of the user. Show who
+	// wrote it.
 	Message func(ctx context.Context, content []mcp.Content) error
 
-	// Download has a person save files of the view, once the person has agreed.
+	// Download lets a person save files of the view, after the person has agreed.
 	Download func(ctx context.Context, files []File) error
 
-	// DisplayMode shows the view in another mode and returns the mode it is shown in now.
-	// It is asked only for modes that host and view have declared.
+	// DisplayMode shows the view in another mode and returns the resulting mode. It is only
+	// called with modes that host and view have declared.
 	DisplayMode func(ctx context.Context, mode DisplayMode) (DisplayMode, error)
 
-	// Sampling answers the view with a model. The host decides what is sent, as for a
-	// server's requests.
+	// Sampling answers the view's requests for the model. The host decides what is sent, as for
+	// a server's requests.
 	Sampling mcp.SamplingHandler
 
 	// OnModelContext is called with what the view wants models to know in future turns;
-	// [Session.ModelContext] has the last of it. An error refuses it.
+	// [Session.ModelContext] returns the latest. An error refuses it.
 	OnModelContext func(*ModelContext) error
 
 	// OnReady is called when the view has begun, OnSize with its size in pixels (nil: unknown),
@@ -72,8 +73,8 @@ type Options struct {
 
 	Limits Limits
 
-	// Logger gets each request that is served at Info, without its contents, and at most 60 lines
-	// a minute about refused requests (Info) and breaches of the protocol (Warn). Default: discarded.
+	// Logger logs each request at Info, without its contents, and at most 60 lines a minute
+	// about refused requests (Info) and violations of the protocol (Warn). Default: discarded.
 	Logger *slog.Logger
 }
 
@@ -83,11 +84,11 @@ type Grants struct {
 	Permissions apps.Permissions `json:"permissions"`
 }
 
-// Limits bound what a view can do. Zero is the default, see the package's list.
+// Limits bound what a view can do. Zero means the default, see the package documentation.
 type Limits struct {
-	Incoming, Outgoing                  int // bytes of one message of the view, and to it
-	Requests                            int // of the view, at once
-	Rate                                int // requests of the view in a minute; of notifications ten times as many
+	Incoming, Outgoing                  int // bytes of one message from the view, and to it
+	Requests                            int // concurrent requests of the view
+	Rate                                int // requests of the view per minute; for notifications ten times as many
 	Initialize, Request, Send, Teardown time.Duration
 }
 
@@ -126,7 +127,7 @@ func (o *Options) withDefaults() *Options {
 	return out
 }
 
-// capabilities is what the view is told that the host does.
+// capabilities returns the host's capabilities for the view.
 func (o *Options) capabilities() map[string]any {
 	none := struct{}{}
 	content := map[string]any{"text": none, "image": none, "audio": none, "resource": none, "resourceLink": none}

@@ -31,14 +31,14 @@ type Session struct {
 	asks *asks
 }
 
-// ErrClosed is how a session ends by Close.
+// ErrClosed is the error of a session that was closed.
 var ErrClosed = errors.New("host: the session with the view is closed")
 
-// Open begins a session over a connection to a view, which the session closes, also if there
-// is an error. It returns at once; [Session.Ready] tells when the view has begun.
+// Open begins a session over a connection to a view. The session closes the connection, even if
+// Open fails. Open returns at once; [Session.Ready] reports when the view has begun.
 //
-// The values of ctx reach each function of the host and each call of the view: who the user is, what
-// approves the user's calls, and the trace. The session outlives ctx.
+// Functions of the host and calls of the view get the values of ctx, for example the user,
+// their approvals and the trace. The session outlives ctx.
 func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options) (_ *Session, err error) {
 	if conn == nil || server == nil {
 		return nil, errors.New("host: Open needs a connection and a server")
@@ -101,57 +101,57 @@ func (s *Session) checkBegun() {
 	}
 }
 
-// Ready is closed when the view has begun: it has sent ui/notifications/initialized.
+// Ready returns a channel that is closed when the view has begun: it has sent
+// ui/notifications/initialized.
 func (s *Session) Ready() <-chan struct{} { return s.ready }
 
-// Ended is closed when the session has ended: see [Session.Err].
+// Ended returns a channel that is closed when the session has ended: see [Session.Err].
 func (s *Session) Ended() <-chan struct{} { return s.life.Done() }
 
-// Done is closed when the session has ended, and each function of the host that it called has
-// returned.
+// Done returns a channel that is closed when the session has ended and every function of the
+// host that it called has returned.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Err says how the session ended, nil while it lasts. It is [ErrClosed] after Close, and
-// [io.EOF] if the connection has ended.
+// Err returns why the session ended, nil while it lasts: [ErrClosed] after Close, and [io.EOF]
+// if the connection has ended.
 func (s *Session) Err() error { return context.Cause(s.life) }
 
-// App is what the view says of itself, empty before it has begun: its name and version, each cut to
-// 1 KiB, and the modes that it can be shown in, none if it does not say.
+// App returns the view's name and version, each cut to 1 KiB, and the display modes that it
+// supports, none if it does not say. Before the view has begun all are empty.
 func (s *Session) App() (mcp.Implementation, []DisplayMode) {
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
 	return s.view.app, s.view.modes
 }
 
-// ModelContext returns the last of what the view wants models to know, nil for nothing.
+// ModelContext returns the latest of what the view wants models to know, or nil.
 func (s *Session) ModelContext() *ModelContext {
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()
 	return s.view.model
 }
 
-// SetContext tells the view what has changed in the context of the host. A view that has
-// begun is told the members that differ. A member that is not set stays as the view knows it;
-// so do the display mode and the modes that are available. The error says that the view
-// cannot be shown in the mode.
+// SetContext updates the context of the host. A view that has begun is told the members that
+// have changed. Members that are not set keep their values, and so cannot be removed. It is an
+// error if the view cannot be shown in the mode.
 func (s *Session) SetContext(c Context) error { return s.view.setContext(c) }
 
-// DisplayMode is the mode in which the view is shown.
+// DisplayMode returns the mode in which the view is shown.
 func (s *Session) DisplayMode() DisplayMode { return s.view.mode() }
 
-// ServerToolsChanged tells the view that its server has other tools.
+// ServerToolsChanged tells the view that its server's tools have changed.
 func (s *Session) ServerToolsChanged() { s.view.listChanged(&s.out.tools) }
 
-// ServerResourcesChanged tells the view that its server has other resources.
+// ServerResourcesChanged tells the view that its server's resources have changed.
 func (s *Session) ServerResourcesChanged() { s.view.listChanged(&s.out.resources) }
 
-// Close tears the view down: a view that has begun is asked to end
-// (ui/resource-teardown), for at most Limits.Teardown, or until ctx ends. Then requests of
-// the view end, and so does the connection. It does not wait for functions of the host,
-// see [Session.Done]. It may be called more than once: each call waits for the answer, or for its own ctx.
-// The error says that the view did not answer; the session has ended all the same.
+// Close ends the session. A view that has begun is asked to end (ui/resource-teardown), for at
+// most Limits.Teardown or until ctx ends; then its requests and the connection are ended. Close
+// does not wait for functions of the host, see [Session.Done]. It may be called more than once:
+// each call waits for the answer, or for its own ctx. The error means that the view did not
+// answer; the session has ended all the same.
 //
-// What the host told the view before comes before the request to end. What it tells the view later is dropped.
+// Earlier messages to the view precede the request to end; later ones are dropped.
 func (s *Session) Close(ctx context.Context, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Limits.Teardown)
 	defer cancel()

@@ -12,15 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// view is what the view has said of itself, and what it was told of the host.
+// view is what is known about the view, and what the view was told about the host.
 type view struct {
 	out *outbox
 
-	mu      sync.Mutex // may be held while out is locked, never the other way round
+	mu      sync.Mutex // may be held while out is locked, never the reverse
 	greeted bool       // ui/initialize was answered
-	begun   bool       // ui/notifications/initialized has come
+	begun   bool       // ui/notifications/initialized was received
 	app     mcp.Implementation
-	modes   []DisplayMode // that the view can be shown in; none: it does not say
+	modes   []DisplayMode // the modes of the view; empty: it did not say
 	model   *ModelContext
 	context Context
 	told    map[string]json.RawMessage // the members of context that the view knows
@@ -34,14 +34,14 @@ func newView(c Context, out *outbox) (*view, error) {
 	return &view{out: out, context: c, told: told}, nil
 }
 
-// phase tells how far the handshake is.
+// phase returns the progress of the handshake.
 func (v *view) phase() (greeted, begun bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.greeted, v.begun
 }
 
-// greet notes what a view says of itself, and returns what it is told of the host.
+// greet records what a view says about itself, and returns what it is told about the host.
 func (v *view) greet(app mcp.Implementation, modes []DisplayMode) map[string]json.RawMessage {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -49,7 +49,7 @@ func (v *view) greet(app mcp.Implementation, modes []DisplayMode) map[string]jso
 	return maps.Clone(v.told)
 }
 
-// begin lets the host talk to the view. It reports whether the view may begin now.
+// begin allows the host to send to the view. It reports whether the view may begin now.
 func (v *view) begin() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -61,7 +61,7 @@ func (v *view) begin() bool {
 	return true
 }
 
-// setContext is [Session.SetContext].
+// setContext implements [Session.SetContext].
 func (v *view) setContext(c Context) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -80,7 +80,7 @@ func (v *view) setContext(c Context) error {
 	return nil
 }
 
-// changeLocked takes a new context, encoded as now, and has the view told what differs.
+// changeLocked sets a new context, encoded as now, and tells the view what differs.
 func (v *view) changeLocked(c Context, now map[string]json.RawMessage) {
 	v.context = c
 	changed := map[string]json.RawMessage{}
@@ -94,7 +94,7 @@ func (v *view) changeLocked(c Context, now map[string]json.RawMessage) {
 	}
 }
 
-// show takes the mode in which the view is shown now, if host and view have it.
+// show records the mode in which the view is shown now, if host and view support it.
 func (v *view) show(mode DisplayMode) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -108,7 +108,7 @@ func (v *view) show(mode DisplayMode) {
 	}
 }
 
-// mode is the mode in which the view is shown.
+// mode returns the mode in which the view is shown.
 func (v *view) mode() DisplayMode {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -120,12 +120,13 @@ func (v *view) showsLocked(mode DisplayMode) bool {
 	return len(v.modes) == 0 || slices.Contains(v.modes, mode)
 }
 
-// offersLocked reports whether host and view have a mode.
+// offersLocked reports whether host and view support a mode.
 func (v *view) offersLocked(mode DisplayMode) bool {
 	return slices.Contains(v.context.AvailableDisplayModes, mode) && v.showsLocked(mode)
 }
 
-// listChanged has the view told of a change of a list. A view that is not greeted yet asks for the list later.
+// listChanged tells the view of a changed list. A view before the handshake requests the list
+// later.
 func (v *view) listChanged(flag *bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

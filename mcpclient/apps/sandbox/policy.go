@@ -7,12 +7,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// policy returns the Content Security Policy for a view that declares these sources, and
-// whose page only ancestor, an origin, may frame. Sources that [apps.CheckSource] refuses are left out.
+// policy returns the Content Security Policy for a view that declares these sources, and whose
+// page only the origin ancestor may frame. It leaves out sources that [apps.CheckSource]
+// refuses.
 //
-// It is the policy of the specification, and tighter in these: nothing is reached at the sandbox's own
-// origin by requests (connect-src 'self'), no form is sent (form-action), and fonts fall
-// under default-src unless sources are declared.
+// It is the policy of the specification with three restrictions: no requests to the sandbox's
+// own origin (connect-src 'self'), no forms (form-action), and fonts fall under default-src
+// unless sources are declared.
 func policy(csp apps.CSP, ancestor string) string {
 	resources := sources(csp.ResourceDomains)
 	var b strings.Builder
@@ -45,7 +46,7 @@ func policy(csp apps.CSP, ancestor string) string {
 	return b.String()
 }
 
-// sources are the sources that a policy may have.
+// sources returns the valid sources.
 func sources(all []string) []string {
 	var out []string
 	for _, source := range all {
@@ -56,8 +57,8 @@ func sources(all []string) []string {
 	return out
 }
 
-// features are the browser's features that a view can be given, in the words of Permission
-// Policy.
+// features returns the browser features that a view gets and those it does not get, in the
+// words of Permissions Policy.
 func features(p apps.Permissions) (on, off []string) {
 	for _, f := range []struct {
 		name    string
@@ -72,15 +73,16 @@ func features(p apps.Permissions) (on, off []string) {
 	return on, off
 }
 
-// focus lets a view take the keyboard by a call of focus(). Few browsers enforce it, so a host has to take it back.
+// focus is the feature by which a view takes the keyboard with focus(). Few browsers enforce
+// it, so a host has to take the focus back.
 const focus = "focus-without-user-activation"
 
-// otherFeatures are features that no view is given.
+// otherFeatures are features that no view gets.
 var otherFeatures = []string{"accelerometer", "autoplay", "bluetooth", "browsing-topics", "clipboard-read", "display-capture", "encrypted-media", focus, "fullscreen", "gyroscope", "hid", "identity-credentials-get", "idle-detection",
 	"local-fonts", "magnetometer", "midi", "otp-credentials", "payment", "picture-in-picture", "publickey-credentials-create", "publickey-credentials-get", "screen-wake-lock", "serial", "storage-access", "usb", "web-share", "window-management", "xr-spatial-tracking"}
 
-// permissionsPolicy is the header for a page whose view has these permissions. Of a view
-// without an origin the browser must be told by *: only the view is in the page.
+// permissionsPolicy returns the header for a page whose view has these permissions. As a view
+// has no origin it is granted by *; nothing else is in the page.
 func permissionsPolicy(p apps.Permissions) string {
 	on, off := features(p)
 	var parts []string
@@ -93,7 +95,7 @@ func permissionsPolicy(p apps.Permissions) string {
 	return strings.Join(parts, ", ")
 }
 
-// allow is the allow attribute of a frame of a view, for its content from any origin.
+// allow returns the allow attribute of a view's frame, for content from any origin.
 func allow(p apps.Permissions) string {
 	on, _ := features(p)
 	return strings.Join(append(on, focus+" 'none'"), " *; ")

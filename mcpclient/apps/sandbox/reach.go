@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// within are the sources that a view of this sandbox gets, and the others.
+// within returns the sources that a view of this sandbox gets, and the others.
 func (s *Sandbox) within(declared apps.CSP) (csp apps.CSP, refused []string) {
 	for _, list := range []struct {
 		from []string
@@ -27,9 +27,9 @@ func (s *Sandbox) within(declared apps.CSP) (csp apps.CSP, refused []string) {
 	return csp, refused
 }
 
-// isOwn reports whether a source has an origin of the host or of the sandbox, or another port of the
-// host, which gets the host's cookies. On the person's own machine other ports are other
-// programs: Options.Local says what of them.
+// isOwn reports whether a source has an origin of the host or the sandbox, or is another port
+// of the host, which gets the host's cookies. On the person's own machine other ports are other
+// programs, see Options.Local.
 func (s *Sandbox) isOwn(source string) bool {
 	u, err := url.Parse(source)
 	if err != nil {

@@ -21,32 +21,34 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// Options configure a sandbox. Origin and HostOrigins are needed.
+// Options configure a sandbox. Origin and HostOrigins are required.
 type Options struct {
-	// Origin is where the sandbox is served: a scheme, a host, and a port if it is not the
-	// scheme's. It must not be the host's. If its host begins with "*.", a label for each user and
-	// server takes the place of the star: browsers find such names below localhost without DNS.
-	// Elsewhere the names need a domain of their own: see the package's chapter on origins.
+	// Origin is where the sandbox is served: a scheme, a host, and a port unless it is the
+	// scheme's. It must not be the host's. If its host begins with "*.", each user and server
+	// gets a label in the star's place: browsers resolve such names below localhost without
+	// DNS; elsewhere they need a domain of their own, see "Origins" in the package
+	// documentation.
 	Origin string
 
-	// HostOrigins are the origins of the host's page, by all its names. They alone may frame
-	// a view and talk to it, each the views that are made for it.
+	// HostOrigins are the origins of the host's page. Only they may frame a view and talk to
+	// it, each the views made for it.
 	HostOrigins []string
 
-	// Local lets views reach loopback and private addresses that their servers declare, for a
+	// Local lets views access loopback and private addresses that their servers declare, for a
 	// server on the person's own machine. The host's own origins stay out of reach.
 	Local bool
 
-	// Permissions are the features that views may have at most. Default: none.
+	// Permissions are the most that views may get. Default: none.
 	Permissions apps.Permissions
 
-	// Key makes the URLs of frames of one process valid in another, and after a restart. The names in place of
-	// a star come of it, too: with another key views do not find the data that they have kept. It should be 32
-	// random bytes. Default: a random one.
+	// Key, 32 random bytes, signs the URLs of frames, so that they stay valid in another
+	// process and after a restart. The labels in place of a star also depend on it: with
+	// another key views do not find their stored data. Default: a random key.
 	Key []byte
 }
 
-// Sandbox serves the page in which views run. It is an [http.Handler]. Its methods may be called concurrently.
+// Sandbox serves the page in which views run. It is an [http.Handler]. Its methods may be
+// called concurrently.
 type Sandbox struct {
 	scheme, host string // host with its port, and with "*." if views have origins
 	ancestors    []string
@@ -55,7 +57,7 @@ type Sandbox struct {
 	key          []byte
 }
 
-// New makes a sandbox. The error says which origin cannot be used.
+// New returns a sandbox. The error names the invalid origin.
 func New(o *Options) (*Sandbox, error) {
 	if o == nil {
 		o = new(Options)
@@ -87,8 +89,7 @@ func New(o *Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// checkAncestor returns an origin of the host. The error says why the sandbox cannot be at its own
-// host.
+// checkAncestor validates an origin of the host, which must not share the sandbox's host.
 func checkAncestor(raw, host string) (string, error) {
 	scheme, ancestor, err := origin(raw)
 	if err != nil || strings.HasPrefix(ancestor, "*.") {
@@ -105,12 +106,12 @@ func checkAncestor(raw, host string) (string, error) {
 	return scheme + "://" + ancestor, nil
 }
 
-// sharesCookies reports whether the pages below one name may set cookies for another: the other is
-// the same domain, or in the one above it. A domain above such as co.uk is a public suffix,
-// for which browsers take no cookies.
+// sharesCookies reports whether pages below one name may set cookies for another: the other is
+// the same domain or its parent. A parent such as co.uk is a public suffix, for which browsers
+// accept no cookies.
 func sharesCookies(below, other string) bool {
 	if below == "localhost" {
-		return false // a public suffix for browsers
+		return false // browsers know it as a public suffix
 	}
 	if other == below {
 		return true
@@ -123,7 +124,7 @@ func sharesCookies(below, other string) bool {
 	return other == above || strings.HasSuffix(other, "."+above)
 }
 
-// origin takes an origin apart.
+// origin splits an origin.
 func origin(raw string) (scheme, host string, err error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -151,37 +152,38 @@ func isAddress(host string) bool {
 	return err == nil
 }
 
-// Frame is how the host's page shows a view.
+// Frame is what the host's page needs to show a view.
 type Frame struct {
 	URL     string // of the iframe
-	Origin  string // of its messages, and for messages to it
-	Sandbox string // its attribute sandbox
-	Allow   string // its attribute allow
+	Origin  string // of messages from and to it
+	Sandbox string // value of the attribute sandbox
+	Allow   string // value of the attribute allow
 
-	// CSP and Permissions are what the view has, for the session with it. Refused are declared
-	// sources that it does not get: the host's own, the sandbox's, and private ones unless Options.Local.
+	// CSP and Permissions are what the view gets, for its session. Refused lists declared
+	// sources that it does not get: the host's own, the sandbox's, and private ones unless
+	// Options.Local is set.
 	CSP         apps.CSP
 	Permissions apps.Permissions
 	Refused     []string
 }
 
-// Place is where a view is shown, and whose it is.
+// Place is where a view is shown, and for whom.
 type Place struct {
-	Host string // the origin of the host's page. Default: the first of Options.HostOrigins.
+	Host string // origin of the host's page; default: the first of Options.HostOrigins
 
-	// User and Server name whose data a view may keep, if views have origins: the user, and the
-	// server by its URL or command, as a label may get another server.
+	// User and Server identify the data that a view may store, if views have origins: the user,
+	// and the server by URL or command, since a label may be reused for another server.
 	User, Server string
 }
 
-// pageSettings are what the URL of a frame says.
+// pageSettings are the settings in the URL of a frame.
 type pageSettings struct {
-	Host        int              `json:"host,omitempty"` // which of Options.HostOrigins
+	Host        int              `json:"host,omitempty"` // index in Options.HostOrigins
 	CSP         apps.CSP         `json:"csp"`
 	Permissions apps.Permissions `json:"permissions"`
 }
 
-// grants is what permissions are on the wire.
+// grants is the JSON form of permissions.
 type grants struct {
 	Camera, Microphone, Geolocation, ClipboardWrite *struct{}
 }
@@ -189,8 +191,9 @@ type grants struct {
 // maxURL bounds the URL of a frame, in bytes.
 const maxURL = 16 << 10
 
-// Frame returns how to show a view. A view that declares so many sources that the URL would be
-// over 16 KiB gets none of them. The error says that the host has no such origin.
+// Frame returns what is needed to show a view. If so many sources are declared that the URL
+// would exceed 16 KiB, the view gets none. It is an error if at.Host is not an origin of the
+// host.
 func (s *Sandbox) Frame(about apps.Resource, at Place) (Frame, error) {
 	which, err := s.which(at.Host)
 	if err != nil {
@@ -209,7 +212,7 @@ func (s *Sandbox) Frame(about apps.Resource, at Place) (Frame, error) {
 	return f, nil
 }
 
-// which is the index of an origin of the host.
+// which returns the index of an origin of the host.
 func (s *Sandbox) which(raw string) (int, error) {
 	if raw == "" {
 		return 0, nil
@@ -222,7 +225,7 @@ func (s *Sandbox) which(raw string) (int, error) {
 	return i, nil
 }
 
-// hostFor is the host that serves views of a user and a server.
+// hostFor returns the host name that serves views for a user and server.
 func (s *Sandbox) hostFor(at Place) string {
 	rest, own := strings.CutPrefix(s.host, "*.")
 	if !own {
@@ -233,12 +236,12 @@ func (s *Sandbox) hostFor(at Place) string {
 	return "v" + hex.EncodeToString(sum.Sum(nil)[:10]) + "." + rest
 }
 
-// sign makes the query of a frame's URL. The host and the settings are in its mark, so that no
-// page can make the sandbox loosen its policy.
+// sign returns the query of a frame's URL. The signature covers the host and the settings, so
+// that no page can make the sandbox loosen its policy.
 func (s *Sandbox) sign(f Frame, which int, host string) string {
 	raw, err := jsonrpc.Marshal(pageSettings{which, f.CSP, f.Permissions})
 	if err != nil {
-		panic(err) // strings and booleans
+		panic(err) // strings and booleans always marshal
 	}
 	settings := base64.RawURLEncoding.EncodeToString(raw)
 	return "?view=" + settings + "&mark=" + s.mark(host, settings)
@@ -253,10 +256,10 @@ func (s *Sandbox) mark(host, settings string) string {
 //go:embed proxy.html
 var page string
 
-// maxMessage bounds what passes through the proxy, in characters of JSON.
+// maxMessage bounds messages through the proxy, in characters of JSON.
 const maxMessage = 20 << 20
 
-// ServeHTTP serves the page of a frame's URL, and nothing else.
+// ServeHTTP serves the page for a frame's URL, and nothing else.
 func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -290,16 +293,16 @@ func refuse(w http.ResponseWriter, why string, status int) {
 	http.Error(w, why, status)
 }
 
-// quoted is a string of the page's script.
+// quoted returns a string literal for the page's script.
 func quoted(s string) string {
-	b, err := json.Marshal(s) // escapes what ends a script
+	b, err := json.Marshal(s) // it escapes what could end the script
 	if err != nil {
 		panic(err)
 	}
 	return string(b)
 }
 
-// serves reports whether a host is one of the sandbox.
+// serves reports whether a host belongs to the sandbox.
 func (s *Sandbox) serves(host string) bool {
 	if s.scheme == "http" {
 		host = strings.TrimSuffix(host, ":80")
@@ -314,7 +317,7 @@ func (s *Sandbox) serves(host string) bool {
 	return is && !strings.Contains(label, ".")
 }
 
-// settings reads the URL of a frame.
+// settings decodes the URL of a frame.
 func (s *Sandbox) settings(r *http.Request) (out pageSettings, ok bool) {
 	if r.URL.Path != "/" || len(r.URL.RawQuery) > maxURL {
 		return out, false
@@ -338,7 +341,7 @@ func (s *Sandbox) settings(r *http.Request) (out pageSettings, ok bool) {
 		Permissions grants   `json:"permissions"`
 	}
 	if err := json.Unmarshal(raw, &read); err != nil || read.Host < 0 || read.Host >= len(s.ancestors) {
-		return out, false // a process before had other origins
+		return out, false // an earlier process had other origins
 	}
 	p := read.Permissions
 	granted := apps.Permissions{Camera: p.Camera != nil, Microphone: p.Microphone != nil, Geolocation: p.Geolocation != nil, ClipboardWrite: p.ClipboardWrite != nil}
