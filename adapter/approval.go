@@ -35,7 +35,7 @@ type deniedError struct {
 	reason string
 }
 
-// Is lets a view learn that the call was denied, see [ViewAccess].
+// Is lets a view learn that the call was denied, see [Toolset.ViewAccess].
 func (e *deniedError) Is(target error) bool { return target == ErrDenied || target == apps.ErrDenied }
 
 func (e *deniedError) Error() string {

@@ -20,7 +20,7 @@ func (e *argumentError) Error() string {
 	return fmt.Sprintf("arguments of %s: %v", e.tool, e.err)
 }
 
-// Is lets a view learn the error, see [ViewAccess].
+// Is lets a view learn the error, see [Toolset.ViewAccess].
 func (e *argumentError) Is(target error) bool {
 	return target == ErrArguments || target == apps.ErrInvalid
 }

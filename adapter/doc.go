@@ -33,6 +33,10 @@
 // change what is offered, and [Options.OnChange] reports each change. A [Catalog] and a [Tool] never change. If a server
 // changes a tool, calls of the old one are not sent, see [ErrStale].
 //
+// A toolset connects again to servers that could not be reached, or whose connection has ended and is not restarted by its
+// client, after 0.5 s and ever longer waits up to 1 min. It cannot do that for connections of [mcpclient.IO], and it asks no
+// person to sign in: [Toolset.Refresh] does.
+//
 // # Calls that outlive their process
 //
 // A program can store a call and continue with it later. [Catalog.Find] finds the tool again, and [Tool.Prepare] and

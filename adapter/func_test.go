@@ -76,7 +76,7 @@ func TestFuncOptions(t *testing.T) {
 		Policy: Policy{MaxResult: 256},
 		Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Server+" "+a.Name)
-			return approval.AllowWith(json.RawMessage(`{"city":"Oslo"}`)), nil
+			return approval.Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`)}, nil
 		},
 		Intercept: []Interceptor{func(next Handler) Handler {
 			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {

@@ -77,7 +77,7 @@ func TestLazyServers(t *testing.T) {
 			t.Errorf("the next program began after %v with %v", took, toolNamesOf(next))
 		}
 		for n, s := range next.Servers() {
-			if !s.Rests || s.Client != nil || s.Err != nil || s.Ended != nil || ways[n].dials.Load() != 0 {
+			if s.Client != nil || s.Err != nil || s.Ended != nil || ways[n].dials.Load() != 0 {
 				t.Errorf("%s: got %+v and %d connections", s.Name, s, ways[n].dials.Load())
 			}
 		}
@@ -87,13 +87,13 @@ func TestLazyServers(t *testing.T) {
 		if r := next.Catalog(profile.Plain).Call(t.Context(), call("1", "tool3", "")); r.IsError || ways[3].dials.Load() != 1 {
 			t.Errorf("got %+v after %d connections", r, ways[3].dials.Load())
 		}
-		if s := next.Servers()[3]; s.Rests || s.Client == nil {
+		if s := next.Servers()[3]; s.Client == nil {
 			t.Errorf("got %+v, want a connection", s)
 		}
 		synctest.Wait()
 		time.Sleep(idleStop + time.Second)
 		synctest.Wait()
-		if s := next.Servers()[3]; !s.Rests || s.Client != nil || len(s.Tools) != 1 {
+		if s := next.Servers()[3]; s.Client != nil || s.Err != nil || len(s.Tools) != 1 {
 			t.Errorf("after %v without calls: got %+v, want that it rests", idleStop, s)
 		}
 		_ = next.Close()
@@ -156,7 +156,7 @@ func TestLazyServerOfUsers(t *testing.T) {
 				t.Errorf("%s: got %+v after %d connections", name, r, way.dials.Load())
 			}
 		}
-		if s := ts.Servers()[0]; !s.Rests {
+		if s := ts.Servers()[0]; s.Client != nil || s.Err != nil {
 			t.Errorf("got %+v, want that nobody's connection was made", s)
 		}
 		_ = ts.Close()
@@ -180,7 +180,7 @@ func TestListsThatCannotBeUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		ts := open(t, &Options{Lists: dir}, server)
-		if s := ts.Servers()[0]; s.Rests || len(s.Tools) != 1 || way.dials.Load() != 2 {
+		if s := ts.Servers()[0]; s.Client == nil || len(s.Tools) != 1 || way.dials.Load() != 2 {
 			t.Errorf("got %+v after %d connections", s, way.dials.Load())
 		}
 		_ = ts.Close()

@@ -13,14 +13,14 @@ import (
 // its connection ends by itself. The new connection is tended, too. No person is asked to sign
 // in.
 func (c *connector) tend(s *server) {
-	if c.opts.RetryWait < 0 || s.recipe.Transport == nil || s.dormant {
+	if c.opts.retryWait < 0 || s.recipe.Transport == nil || s.dormant {
 		return
 	}
 	c.roster.start(func() {
 		if !c.lasts(s) {
 			return
 		}
-		waits, life := backoff.Policy{Max: c.opts.RetryWait}, backoff.Unattended(c.roster.life)
+		waits, life := backoff.Policy{Max: c.opts.retryWait}, backoff.Unattended(c.roster.life)
 		for n := 0; ; n++ {
 			if backoff.Sleep(life, waits.Delay(n)) != nil {
 				return

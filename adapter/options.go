@@ -24,14 +24,6 @@ type Options struct {
 	// join later ([ServerAdded]). Default 0: Open waits until each is ready or has failed.
 	Patience time.Duration
 
-	// RetryWait is the longest wait between attempts to reconnect to a server that could not be
-	// reached, or whose connection ended and is not restarted by its client. The first wait is
-	// 0.5 s. Default 1 min; negative: only Refresh reconnects.
-	//
-	// A connection of [mcpclient.IO] cannot be made again. A server that requires a sign-in is
-	// reconnected by Refresh after it.
-	RetryWait time.Duration
-
 	// Parallelism bounds the concurrent calls of one Dispatch. Default 8; negative: no limit.
 	Parallelism int
 
@@ -86,7 +78,11 @@ type Options struct {
 	Logger *slog.Logger
 
 	maxMedia int // bytes of all images and sounds of one result; default 8 MiB
-	maxTools int // tools of one server; default 1,000
+	maxTools int
+
+	// retryWait is the longest wait between attempts to reconnect to a server; the first is 0.5 s.
+	// Default 1 min; negative: only Refresh reconnects.
+	retryWait time.Duration // tools of one server; default 1,000
 }
 
 func (o *Options) withDefaults() *Options {
@@ -110,8 +106,8 @@ func (o *Options) withDefaults() *Options {
 	if out.RefreshInterval == 0 {
 		out.RefreshInterval = time.Second
 	}
-	if out.RetryWait == 0 {
-		out.RetryWait = time.Minute
+	if out.retryWait == 0 {
+		out.retryWait = time.Minute
 	}
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)

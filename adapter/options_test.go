@@ -15,7 +15,6 @@ func TestNumbersOfOptions(t *testing.T) {
 	type meaning struct{ zero, negative int64 }
 	options := map[string]meaning{
 		"Patience":        {0, none}, // Open waits for all, either way
-		"RetryWait":       {int64(time.Minute), none},
 		"RefreshInterval": {int64(time.Second), none},
 		"Parallelism":     {8, unlimited},
 		"Spill":           {0, none},

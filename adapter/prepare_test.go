@@ -359,7 +359,7 @@ func TestApproveBeforeRun(t *testing.T) {
 		text   string
 	}{
 		{approval.Allow(), false, []string{`{"city":"Rome"}`}, `{"city":"Rome"}`},
-		{approval.AllowWith(json.RawMessage(edit)), false, []string{`{"city":"Rome"}`}, "[the user changed the arguments to " + edit + "]\n" + edit},
+		{approval.Decision{Allow: true, Arguments: json.RawMessage(edit)}, false, []string{`{"city":"Rome"}`}, "[the user changed the arguments to " + edit + "]\n" + edit},
 		{approval.Allow(), true, []string{`{"city":"Rome"}`, `{"city":"Bari"}`}, `{"city":"Bari"}`},
 		{approval.Deny("no"), false, []string{`{"city":"Rome"}`}, "Error: the call of write was denied: no. Nothing was done."},
 	} {

@@ -43,7 +43,7 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 		wantEvents(t, &e, Event{Server: "p", Kind: ServerAdded, Added: []string{"a"}})
 		l.offer("a", "b")
 		l.tell(t, "tools")
-		wantEvents(t, &e, Event{Server: "p", Added: []string{"b"}})
+		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}})
 		if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "b"}); diff != "" {
 			t.Errorf("got (-) want (+):\n%s", diff)
 		}
@@ -134,7 +134,7 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 		var dials atomic.Int32
 		first, second := newListener(t, "a"), newListener(t, "b")
 		opts := &mcpclient.Options{Restart: &mcpclient.Restart{Attempts: 2, First: time.Second}}
-		ts := open(t, &Options{Client: opts, OnChange: e.hear, RetryWait: -1}, Server{Name: "p", Transport: redial(&dials, first, second)})
+		ts := open(t, &Options{Client: opts, OnChange: e.hear, retryWait: -1}, Server{Name: "p", Transport: redial(&dials, first, second)})
 		client := ts.Servers()[0].Client
 		_ = first.conn.Close()
 		synctest.Wait()

@@ -11,42 +11,32 @@ import (
 )
 
 // EventKind is the kind of an [Event].
-type EventKind int
+type EventKind string
 
 const (
-	ToolsChanged     EventKind = iota // a server's tools were listed again
-	ServerAdded                       // by Add, or by a Refresh that reached it
-	ServerRemoved                     // by Remove
-	PromptsChanged                    // a server's prompts may have changed
-	ResourcesChanged                  // a server's resources or templates may have changed
+	ToolsChanged     EventKind = "tools changed"     // a server's tools were listed again
+	ServerAdded      EventKind = "server added"      // by Add, or by a Refresh that reached it
+	ServerRemoved    EventKind = "server removed"    // by Remove
+	PromptsChanged   EventKind = "prompts changed"   // a server's prompts may have changed
+	ResourcesChanged EventKind = "resources changed" // a server's resources or templates may have changed
 
 	// WatchEnded means that a server does not announce changes, although it declared or agreed
 	// to: Err has the reason. Refresh tries again.
-	WatchEnded
+	WatchEnded EventKind = "watch ended"
 
 	// RevisionChanged means that a server is now connected with an older revision, because its
 	// tools ask questions the older way: Err has the refusal of such a question. Set
 	// [Server.Revision] to prevent it.
-	RevisionChanged
+	RevisionChanged EventKind = "revision changed"
 
 	// ServerLost means that the connection to a server has ended by itself: Err has the reason.
-	// The toolset reconnects, see [Options.RetryWait]. The tools stay; their calls fail until
-	// then.
-	ServerLost
+	// The toolset reconnects. The tools stay; their calls fail until then.
+	ServerLost EventKind = "server lost"
 
 	// ServerReturned means that a lost server is connected again. The fields list changes of
 	// its tools.
-	ServerReturned
+	ServerReturned EventKind = "server returned"
 )
-
-// String returns the kind in words.
-func (k EventKind) String() string {
-	words := [...]string{"tools changed", "server added", "server removed", "prompts changed", "resources changed", "watch ended", "revision changed", "server lost", "server returned"}
-	if k < 0 || int(k) >= len(words) {
-		return fmt.Sprintf("EventKind(%d)", int(k))
-	}
-	return words[k]
-}
 
 // Event is a change of a toolset. Tools have the names of their server. Tools that are not for
 // models are not listed.
@@ -84,8 +74,8 @@ func toolNames(tools []*Tool) []string {
 }
 
 // Refresh lists the tools of the named servers again, or of all that are connected. It
-// reconnects servers that could not be reached or whose connection has ended at once, without
-// the waits of [Options.RetryWait]. A server that fails keeps its tools; the error joins all
+// reconnects servers that could not be reached or whose connection has ended at once, and
+// servers that required a sign-in. A server that fails keeps its tools; the error joins all
 // failures.
 //
 // Servers that announce changes are listed automatically, at most once every

@@ -103,7 +103,7 @@ type unknownToolError struct {
 	name string
 }
 
-// Is lets a view learn the error, see [ViewAccess].
+// Is lets a view learn the error, see [Toolset.ViewAccess].
 func (e *unknownToolError) Is(target error) bool {
 	return target == ErrUnknownTool || target == apps.ErrInvalid
 }

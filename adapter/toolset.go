@@ -76,9 +76,6 @@ type ServerStatus struct {
 	// lasting connection, and while a connection is being restarted: [mcpclient.Client.Ping]
 	// asks the server.
 	Ended error
-
-	// Rests reports whether the server is idle: its next call connects it, see [StartLazy].
-	Rests bool
 }
 
 // SkippedTool is a tool that cannot be offered, for example because of its schema. Tools that
@@ -99,7 +96,6 @@ func (s *server) status() ServerStatus {
 	out := ServerStatus{
 		Name:      s.label,
 		Client:    s.client,
-		Rests:     s.dormant,
 		Tools:     forModels(s.tools),
 		Skipped:   append([]SkippedTool(nil), s.skipped...),
 		Unmatched: slices.Clone(s.unmatched),

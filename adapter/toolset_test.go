@@ -121,7 +121,7 @@ func TestRefreshOnDemand(t *testing.T) {
 	if after, _ := ts.Catalog(profile.Plain).Lookup("a"); after != before {
 		t.Error("got another value for a tool that is the same")
 	}
-	want := []Event{{Server: "p", Added: []string{"d"}, Removed: []string{"b"}, Changed: []string{"c"}}}
+	want := []Event{{Server: "p", Kind: ToolsChanged, Added: []string{"d"}, Removed: []string{"b"}, Changed: []string{"c"}}}
 	if diff := cmp.Diff(events, want); diff != "" {
 		t.Errorf("got (-) want (+) events:\n%s", diff)
 	}
@@ -153,7 +153,7 @@ func TestRefreshByAnnouncement(t *testing.T) {
 		if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "b"}); diff != "" {
 			t.Errorf("got (-) want (+):\n%s", diff)
 		}
-		if diff := cmp.Diff(events, []Event{{Server: "p", Added: []string{"b"}}}); diff != "" {
+		if diff := cmp.Diff(events, []Event{{Server: "p", Kind: ToolsChanged, Added: []string{"b"}}}); diff != "" {
 			t.Errorf("got (-) want (+) events:\n%s", diff)
 		}
 		if !slices.Contains(heard, listChanged) {
@@ -219,7 +219,7 @@ func TestRefreshConnectsAgain(t *testing.T) {
 		return dial(ctx)
 	})
 	var kinds []EventKind
-	ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, RetryWait: -1, OnChange: func(e Event) { kinds = append(kinds, e.Kind) }}, Server{Name: "p", Transport: again})
+	ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, retryWait: -1, OnChange: func(e Event) { kinds = append(kinds, e.Kind) }}, Server{Name: "p", Transport: again})
 	if ts.Servers()[0].Err == nil {
 		t.Fatal("got a server that cannot be reached")
 	}

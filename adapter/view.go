@@ -11,23 +11,27 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ViewAccess is what the views of one server can reach: its tools for views, and its resources.
-// Calls pass interceptors, approval and the server's limits as a model's calls do. Nothing of
-// another server can be reached. It implements Server of package mcpclient/apps/host. Its
-// errors match what a view may learn (apps.ErrDenied, apps.ErrInvalid).
-type ViewAccess struct {
-	toolset     *Toolset
-	server, uri string
+// ViewAccess returns what a view of the server with this label can reach: the server's tools for
+// views, and its resources. uri is the URI of the view, for [approval.Request.View]. The result
+// remains valid while the toolset is open, and works for a server that is added later.
+//
+// Calls pass interceptors, approval and the server's limits as a model's calls do. Their errors
+// are those of [Result.Err], and match what a view may learn ([apps.ErrDenied],
+// [apps.ErrInvalid]). A call of a tool that is not for views is [ErrUnknownTool].
+//
+// A read needs the consent of [Options.ApproveRead], and a URI of at most 2 KiB.
+func (t *Toolset) ViewAccess(server, uri string) host.Server {
+	return &viewAccess{toolset: t, server: server, uri: uri}
 }
 
-// ViewAccess returns what a view of the server with this label can reach. uri is the URI of the
-// view, for [approval.Request.View]. It remains valid while the toolset is open, and works for
-// a server that is added later.
-func (t *Toolset) ViewAccess(server, uri string) *ViewAccess {
-	return &ViewAccess{toolset: t, server: server, uri: uri}
+// viewAccess implements [host.Server].
+type viewAccess struct {
+	toolset     *Toolset
+	server, uri string
 }
 
 // viewKey is the context key of the view of a call: a string during the call, a nextView in a
@@ -40,7 +44,7 @@ type nextView string
 
 // WithView returns a context for calls of [Toolset.ViewTools] on behalf of a view, see
 // [ViewFrom]. Calls that such a call makes are not on behalf of the view. Calls of a
-// [ViewAccess] have its view without it.
+// [Toolset.ViewAccess] have its view without it.
 //
 // A run does not store the view: pass it to agent.Agent.Resume again, and in
 // RecoverOptions.Context to agent.Recover.
@@ -92,8 +96,8 @@ func forViews(tools []*Tool) []*Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(tool *Tool) bool { return !tool.views.ForViews })
 }
 
-// Tools returns the present tools that views of the server may call.
-func (a *ViewAccess) Tools() []*mcp.Tool {
+// Tools implements [host.Server].
+func (a *viewAccess) Tools() []*mcp.Tool {
 	_, tools := a.present()
 	var out []*mcp.Tool
 	for _, tool := range tools {
@@ -103,7 +107,7 @@ func (a *ViewAccess) Tools() []*mcp.Tool {
 }
 
 // present returns the server, nil if the toolset has none, and its tools for views.
-func (a *ViewAccess) present() (*server, []*Tool) {
+func (a *viewAccess) present() (*server, []*Tool) {
 	r := a.toolset.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,10 +118,8 @@ func (a *ViewAccess) present() (*server, []*Tool) {
 	return r.servers[i], forViews(r.servers[i].tools)
 }
 
-// CallTool calls a tool by the server's name. The arguments, a JSON object that fits the tool's
-// schema, are sent as they are. The error is an [ErrUnknownTool] if the tool is not for views,
-// and otherwise as in [Result.Err].
-func (a *ViewAccess) CallTool(ctx context.Context, name string, arguments json.RawMessage, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
+// CallTool implements [host.Server].
+func (a *viewAccess) CallTool(ctx context.Context, name string, arguments json.RawMessage, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	_, all := a.present()
 	i := slices.IndexFunc(all, func(tool *Tool) bool { return tool.def.Name == name })
 	if i < 0 {
@@ -142,9 +144,8 @@ func (a *ViewAccess) CallTool(ctx context.Context, name string, arguments json.R
 // maxReadURI bounds the URI of a resource that a view reads, in bytes.
 const maxReadURI = 2 << 10
 
-// ReadResource reads a resource of the server if [Options.ApproveRead] allows it. uri has at
-// most 2 KiB. The context of the read has the view, see [ViewFrom].
-func (a *ViewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error) {
+// ReadResource implements [host.Server].
+func (a *viewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error) {
 	if len(uri) > maxReadURI {
 		return nil, fmt.Errorf("%w: a URI over %d bytes", apps.ErrInvalid, maxReadURI)
 	}

@@ -138,7 +138,7 @@ func TestViewAccess(t *testing.T) {
 			if a.Definition.Name == "plain" {
 				return approval.Deny("not now"), nil
 			}
-			return approval.AllowWith(json.RawMessage(`{"n":2}`)), nil
+			return approval.Decision{Allow: true, Arguments: json.RawMessage(`{"n":2}`)}, nil
 		},
 		Intercept: []Interceptor{func(next Handler) Handler {
 			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {

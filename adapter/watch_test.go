@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,7 +33,7 @@ func TestListening(t *testing.T) {
 		}
 		l.offer("a", "b")
 		l.tell(t, "tools")
-		wantEvents(t, &e, Event{Server: "p", Added: []string{"b"}})
+		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}})
 		if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "b"}); diff != "" {
 			t.Errorf("got (-) want (+):\n%s", diff)
 		}
@@ -47,8 +48,8 @@ func TestListening(t *testing.T) {
 		}
 		synctest.Wait()
 		got := e.take()
-		slices.SortFunc(got, func(a, b Event) int { return int(a.Kind) - int(b.Kind) })
-		want := []Event{{Server: "p", Added: []string{"c"}, Removed: []string{"a", "b"}}, {Server: "p", Kind: PromptsChanged}}
+		slices.SortFunc(got, func(a, b Event) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
+		want := []Event{{Server: "p", Kind: PromptsChanged}, {Server: "p", Kind: ToolsChanged, Added: []string{"c"}, Removed: []string{"a", "b"}}}
 		if diff := cmp.Diff(got, want); diff != "" {
 			t.Errorf("got (-) want (+) events after a gap:\n%s", diff)
 		}
@@ -143,7 +144,7 @@ func TestListeningRefused(t *testing.T) {
 		}
 		l.offer("b")
 		l.tell(t, "tools")
-		wantEvents(t, &e, Event{Server: "p", Added: []string{"b"}, Removed: []string{"a"}})
+		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}, Removed: []string{"a"}})
 		_ = ts.Close()
 	})
 }
@@ -177,7 +178,7 @@ func TestListeningEndsWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
 		l := newListener(t, "a")
-		ts := open(t, &Options{OnChange: e.hear, RetryWait: -1}, Server{Name: "p", Transport: l.way})
+		ts := open(t, &Options{OnChange: e.hear, retryWait: -1}, Server{Name: "p", Transport: l.way})
 		_ = l.conn.Close()
 		got := e.take()
 		if len(got) != 1 || got[0].Kind != WatchEnded || got[0].Err == nil {
@@ -257,16 +258,16 @@ func TestListeningOverHTTP(t *testing.T) {
 		}
 		p.tool("b", object, echo)
 		time.Sleep(time.Second) // the SDK gathers changes before it tells
-		wantEvents(t, &e, Event{Server: "p", Added: []string{"b"}})
+		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}})
 
 		web.Drop()
 		synctest.Wait()
 		p.RemoveTools("a") // told to no observer
 		time.Sleep(time.Minute)
-		wantEvents(t, &e, Event{Server: "p", Removed: []string{"a"}})
+		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Removed: []string{"a"}})
 		p.tool("c", object, echo)
 		time.Sleep(time.Second)
-		wantEvents(t, &e, Event{Server: "p", Added: []string{"c"}})
+		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"c"}})
 		if diff := cmp.Diff(toolNamesOf(ts), []string{"b", "c"}); diff != "" {
 			t.Errorf("got (-) want (+):\n%s", diff)
 		}

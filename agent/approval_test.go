@@ -49,7 +49,7 @@ func TestApproval(t *testing.T) {
 	decisions := map[string]approval.Decision{
 		"1": approval.Allow(),
 		"2": approval.Deny("too early"),
-		"3": approval.AllowWith(json.RawMessage(`{"x":30}`)),
+		"3": approval.Decision{Allow: true, Arguments: json.RawMessage(`{"x":30}`)},
 		// 4: the zero value
 	}
 	approve := func(_ context.Context, a *approval.Request) (approval.Decision, error) {

@@ -153,7 +153,7 @@ func TestEditedArgumentsAreSentAsTheyAre(t *testing.T) {
 			if string(a.Arguments) != `{"n":1}` {
 				t.Errorf("asked about %s, want what would be sent", a.Arguments)
 			}
-			return approval.AllowWith(json.RawMessage(edit)), nil
+			return approval.Decision{Allow: true, Arguments: json.RawMessage(edit)}, nil
 		}
 		got := mustRun(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}), human("go"))
 		if told := results(history(got))[0]; !strings.HasPrefix(told, want) {

@@ -18,35 +18,36 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// Files keeps decisions in a directory of their own, one file for each,
-// replaced as a whole. Any number of toolsets and processes may share it. It
-// keeps at most 10,000; later ones are refused with an error.
+// Files is a [Store] that keeps each decision as a file of a directory of its own. Any number of toolsets and processes may
+// share it. It keeps at most 10,000 decisions.
 //
-// Who can write to the directory can allow calls: it is made for its owner alone
-// (mode 0700), and so are the files (mode 0600). A symbolic link is refused, and on
-// Unix a directory or file that belongs to another user, or to which a group or
-// others can write.
+// Whoever can write to the directory can allow calls. So Files creates the directory (mode 0700) and the files (mode 0600)
+// for their owner only. It refuses symbolic links and, on Unix, directories and files that belong to another user or that
+// others can write to.
 type Files struct{ dir string }
 
-// NewFiles returns the store in a directory, which is made when the
-// first decision is kept.
+// NewFiles returns the store in a directory. The first Remember creates the directory.
 func NewFiles(dir string) *Files { return &Files{dir} }
 
-// maxKept bounds the decisions in a directory.
-const maxKept = 10_000
+// maxDecisions bounds the decisions in a directory.
+const maxDecisions = 10_000
 
-var errFull = errors.New("10000 decisions are remembered already: this one is not")
+var errFull = fmt.Errorf("%d decisions are already remembered", maxDecisions)
 
-// isOf reports whether the key belongs to a user and a server; "" stands for all.
-func (k *Key) isOf(user, server string) bool {
+// matches reports whether the key belongs to a user and a server. "" means all.
+func (k *Key) matches(user, server string) bool {
 	return (user == "" || k.User == user) && (server == "" || k.Server == server)
 }
 
-// decisionFile is what a file holds.
+// decisionFile is the content of a file.
 type decisionFile struct {
 	Key    Key    `json:"key"`
 	Allow  bool   `json:"allow"`
 	Reason string `json:"reason,omitempty"`
+}
+
+func (f *decisionFile) decision() Decision {
+	return Decision{Allow: f.Allow, Reason: f.Reason, Remember: f.Key.Scope}
 }
 
 const (
@@ -78,7 +79,7 @@ func (s *Files) Recall(_ context.Context, key Key) (Decision, bool, error) {
 	case f.Key != key:
 		return Decision{}, false, fmt.Errorf("recall a decision: %s is about another call: remove it", path)
 	}
-	return Decision{Allow: f.Allow, Reason: f.Reason, Remember: key.Scope}, true, nil
+	return f.decision(), true, nil
 }
 
 func readDecision(path string) (f decisionFile, err error) {
@@ -121,14 +122,14 @@ func (s *Files) remember(key Key, d Decision) error {
 			return err
 		}
 		private.Sweep(s.dir)
-		if len(all) >= maxKept {
+		if len(all) >= maxDecisions {
 			return errFull
 		}
 	}
 	return private.WriteFile(path, raw)
 }
 
-// files lists the decisions that are kept.
+// files returns the paths of all decisions.
 func (s *Files) files() ([]string, error) {
 	err := private.CheckDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,15 +151,15 @@ func (s *Files) files() ([]string, error) {
 	return out, nil
 }
 
-// Kept is a decision in a directory.
+// Kept is a stored decision.
 type Kept struct {
-	Key      Key // Key.Place says how the server is reached, without what may be secret
+	Key      Key
 	Decision Decision
-	Since    time.Time
+	Since    time.Time // when it was stored
 }
 
-// List returns the decisions that are kept, the oldest first. A file that cannot be read
-// decides nothing, and is left out.
+// List returns the stored decisions, the oldest first. It leaves out files that cannot be read, because they decide
+// nothing.
 func (s *Files) List(context.Context) ([]Kept, error) {
 	all, err := s.files()
 	if err != nil {
@@ -174,15 +175,14 @@ func (s *Files) List(context.Context) ([]Kept, error) {
 		if err != nil {
 			continue
 		}
-		d := Decision{Allow: f.Allow, Reason: f.Reason, Remember: f.Key.Scope}
-		kept = append(kept, Kept{Key: f.Key, Decision: d, Since: info.ModTime()})
+		kept = append(kept, Kept{Key: f.Key, Decision: f.decision(), Since: info.ModTime()})
 	}
 	slices.SortStableFunc(kept, func(a, b Kept) int { return a.Since.Compare(b.Since) })
 	return kept, nil
 }
 
-// Drop drops one decision. Dropping one that is not there is not an error.
-func (s *Files) Drop(_ context.Context, key Key) error {
+// Drop removes one decision, if it is stored.
+func (s *Files) Drop(ctx context.Context, key Key) error {
 	path, err := s.path(key)
 	if err == nil {
 		err = private.CheckDir(s.dir)
@@ -196,7 +196,7 @@ func (s *Files) Drop(_ context.Context, key Key) error {
 	return nil
 }
 
-// Forget implements [Store]. A file that cannot be read is removed, too.
+// Forget implements [Store]. It also removes files that cannot be read.
 func (s *Files) Forget(_ context.Context, user, server string) error {
 	all, err := s.files()
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *Files) Forget(_ context.Context, user, server string) error {
 	}
 	var errs []error
 	for _, path := range all {
-		if f, err := readDecision(path); err == nil && !f.Key.isOf(user, server) {
+		if f, err := readDecision(path); err == nil && !f.Key.matches(user, server) {
 			continue
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

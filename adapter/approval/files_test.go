@@ -70,7 +70,7 @@ func TestFilesAreBounded(t *testing.T) {
 	if err := os.Chmod(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for i := range maxKept {
+	for i := range maxDecisions {
 		path, err := s.path(sameTool("s", fmt.Sprint(i)))
 		if err != nil {
 			t.Fatal(err)

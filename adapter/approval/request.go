@@ -1,5 +1,5 @@
-// Package approval is about calls of tools that a person, or a rule, decides on before they are sent: what is asked, what is
-// decided, and what is kept of it for later calls. Packages adapter and agent ask; the guide is docs/adapter.md.
+// Package approval defines the approval of tool calls by a person or a rule: requests, decisions, and stores of decisions
+// that hold for later calls. Packages adapter and agent ask for decisions. The guide is docs/adapter.md of the repository.
 package approval
 
 import (
@@ -14,36 +14,30 @@ import (
 
 // Request is a call that awaits a decision.
 type Request struct {
-	Server string        // the host's label, "" for a tool of the toolset's own
-	Name   string        // by which the model knows the tool
-	Call   llms.ToolCall // as the model made it, or the view
-	View   string        // the URI of the view that makes the call, "" if a model does
+	Server string        // the host's label, "" for a tool of the toolset itself
+	Name   string        // the model's name of the tool
+	Call   llms.ToolCall // as the model or the view made it
+	View   string        // the URI of the view that makes the call, "" for a model
 
-	// Definition is the tool as its server describes it. Annotations are claims of
-	// the server.
+	// Definition is the tool as its server describes it. Annotations are claims of the server.
 	Definition *mcp.Tool
 
-	// Arguments are what will be sent: repaired, checked, and as the interceptors
-	// left them. Where an agent puts a result that it keeps into a call, they have a
-	// reference to it with its size, kind, shape and digest.
+	// Arguments are the arguments to send: repaired, checked, and as the interceptors left them. If an agent inserts a
+	// stored result into a call, they have a reference to it instead, with its size, kind, shape and digest.
 	Arguments json.RawMessage
 }
 
-// Decision says what becomes of a [Request]. The zero value denies.
+// Decision is the answer to a [Request]. The zero value denies.
 type Decision struct {
 	Allow  bool
-	Reason string // of a denial, told to the model
+	Reason string // of a denial; the model reads it
 
-	// Arguments replace the arguments of an allowed call. They must fit the tool's
-	// schema; the model is told what they are.
+	// Arguments replace the arguments of an allowed call. They must fit the tool's schema, and the model is told.
 	Arguments json.RawMessage
 
-	// Remember makes the decision hold for later calls as well, until
-	// Toolset.Forget of package adapter, or until the server's name gets another command line or
-	// URL. It holds for the user who made it, see User of adapter.Options.
-	// ScopeArguments and ScopeTool hold until the tool's definition changes at the
-	// longest; ScopeServer does not end by that. A decision with Arguments is not
-	// remembered.
+	// Remember makes the decision hold for later calls of the same user (User of adapter.Options). It ends with
+	// adapter.Toolset.Forget, or if the label of the server gets another command line or URL. Except for ScopeServer, it
+	// also ends if the tool's definition changes. A decision with Arguments is not remembered.
 	Remember Scope
 }
 
@@ -51,13 +45,13 @@ type Decision struct {
 type Scope int
 
 const (
-	ScopeCall      Scope = iota // no other
-	ScopeArguments              // the same tool with the same arguments
-	ScopeTool                   // the same tool
-	ScopeServer                 // all tools of the server, later ones included
+	ScopeCall      Scope = iota // this call
+	ScopeArguments              // calls of the same tool with the same arguments
+	ScopeTool                   // calls of the same tool
+	ScopeServer                 // calls of all tools of the server, including later ones
 )
 
-// String is what the constant says in words.
+// String describes the scope for a person.
 func (s Scope) String() string {
 	if s < ScopeCall || s > ScopeServer {
 		return fmt.Sprintf("Scope(%d)", int(s))
@@ -65,21 +59,13 @@ func (s Scope) String() string {
 	return [...]string{"this call", "same arguments", "same tool", "same server"}[s]
 }
 
-// Allow is the [Decision] to run the call as it is.
+// Allow returns the decision to run a call unchanged. To change its arguments, set Decision.Arguments.
 func Allow() Decision { return Decision{Allow: true} }
 
-// AllowWith is the [Decision] to run the call with other arguments, a JSON object.
-func AllowWith(arguments json.RawMessage) Decision {
-	return Decision{Allow: true, Arguments: arguments}
-}
-
-// Deny is the [Decision] not to run the call. The model is told the reason and
-// continues.
+// Deny returns the decision not to run a call. The model reads the reason and continues.
 func Deny(reason string) Decision { return Decision{Reason: reason} }
 
-// Func decides on a call before it is sent. A toolset asks about one call of a
-// user at a time (User of adapter.Options). It does not ask about calls for which a decision is
-// remembered or which Trust of adapter.Policy lets run. An error is adapter.ErrUndecided: the
-// call is not sent, its result is fatal (see adapter.Result.Fatal), and a run of package
-// agent ends.
+// Func decides on a call before it is sent. Toolsets ask each user about one call at a time (User of adapter.Options), and
+// only about calls without a remembered decision that Trust of adapter.Policy does not allow. After an error the call is
+// not sent: its result is the fatal adapter.ErrUndecided, and a run of package agent ends.
 type Func func(context.Context, *Request) (Decision, error)

@@ -18,10 +18,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Documents turns what was read into documents, one for each part. Their metadata has
-// "source" and "uri", the URI of the part, and "mime_type" when it is known.
-// The content of a binary part is its text when it is text by its type, and
-// else empty: metadata "data" then has the bytes.
+// Documents returns one document for each part of a resource. Metadata "source" and "uri" are the URI of the part, and
+// "mime_type" is its type if that is known. A binary part whose type is text becomes text. Other binary parts have no
+// content; metadata "data" has their bytes.
 func Documents(res *mcp.ReadResourceResult) []schema.Document {
 	out := make([]schema.Document, len(res.Contents))
 	for i := range res.Contents {
@@ -45,7 +44,7 @@ func document(c *mcp.ResourceContents) schema.Document {
 	return d
 }
 
-// isText reports whether a media type is one of text.
+// isText reports whether content of a media type is text.
 func isText(mimeType string) bool {
 	kind, _, err := mime.ParseMediaType(mimeType)
 	if err != nil {
@@ -55,19 +54,18 @@ func isText(mimeType string) bool {
 		slices.Contains([]string{"application/json", "application/xml", "application/yaml"}, kind)
 }
 
-// Loader loads resources of one server as documents. It is a langchaingo document
-// loader, a documentloaders.Loader. It loads at most 1,000 documents of 64 MiB together; more is an error.
+// Loader loads resources of one server as documents. It implements documentloaders.Loader of langchaingo. It loads at most
+// 1,000 documents with 64 MiB in all; more is an error.
 type Loader struct {
 	Client *mcpclient.Client
 
-	// URIs names the resources to load. Default: all that the server lists.
+	// URIs are the resources to load. Default: all that the server lists.
 	URIs []string
 
-	maxDocuments, maxBytes int // of tests
+	maxDocuments, maxBytes int // set by tests; 0 means the default
 }
 
-// Load reads the resources one after the other. With an error it returns no documents: if one cannot be read, or
-// if there are more than the bounds allow.
+// Load reads the resources one after the other. It returns no documents if one cannot be read.
 func (l *Loader) Load(ctx context.Context) ([]schema.Document, error) {
 	uris, err := l.uris(ctx)
 	if err != nil {
@@ -96,12 +94,12 @@ func (l *Loader) Load(ctx context.Context) ([]schema.Document, error) {
 
 func tooMany(most int) error { return fmt.Errorf("load resources: more than %d documents", most) }
 
-// bounds are the most documents and bytes.
+// bounds returns the maximum number of documents and of bytes.
 func (l *Loader) bounds() (documents, size int) {
 	return cmp.Or(l.maxDocuments, 1000), cmp.Or(l.maxBytes, 64<<20)
 }
 
-// uris lists what to load.
+// uris returns the resources to load.
 func (l *Loader) uris(ctx context.Context) ([]string, error) {
 	if l.Client == nil {
 		return nil, errors.New("load resources: set Loader.Client")
@@ -122,8 +120,8 @@ func (l *Loader) uris(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// LoadAndSplit loads the resources and splits their text into documents with the
-// metadata of the whole. Documents without text are left out.
+// LoadAndSplit loads the resources and splits their text. Each piece has the metadata of its document. Documents without
+// text are left out.
 func (l *Loader) LoadAndSplit(ctx context.Context, splitter textsplitter.TextSplitter) ([]schema.Document, error) {
 	all, err := l.Load(ctx)
 	if err != nil {

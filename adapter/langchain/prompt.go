@@ -9,27 +9,36 @@ import (
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/prompts"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Prompt makes a prompt of a server, one that the client lists, a prompt template of langchaingo: it
-// implements the interfaces of package prompts, FormatPrompter, MessageFormatter
-// and Formatter. Each use asks the server to fill the prompt in. The methods of these interfaces have no
-// context, so each ends after 30 s, and their messages have no media; [PromptMessages] has images and sounds as well.
-func Prompt(client *mcpclient.Client, prompt *mcp.Prompt) *template {
+// Prompt returns a prompt of a server as a template of langchaingo. It also implements MessageFormatter and Formatter of
+// package prompts. Each use asks the server for the messages, for at most 30 s, because the methods have no context. The
+// messages have no media; [PromptMessages] returns images and sounds as well.
+func Prompt(client *mcpclient.Client, prompt *mcp.Prompt) prompts.FormatPrompter {
 	return &template{client, prompt}
 }
 
+// template is the result of [Prompt].
 type template struct {
 	client *mcpclient.Client
 	prompt *mcp.Prompt
 }
 
-// PromptMessages has a prompt of a server filled in. Values that are not strings are written as
-// JSON; unknown ones are left out.
+var (
+	_ prompts.MessageFormatter = (*template)(nil)
+	_ prompts.Formatter        = (*template)(nil)
+)
+
+// formatTimeout bounds one use of a template.
+const formatTimeout = 30 * time.Second
+
+// PromptMessages asks the server for the messages of a prompt. Values that are not strings are sent as JSON. Values without
+// an argument of the prompt are ignored.
 func PromptMessages(ctx context.Context, client *mcpclient.Client, prompt *mcp.Prompt, values map[string]any) ([]llms.MessageContent, error) {
 	args, err := argumentsOf(prompt, values)
 	if err != nil {
@@ -50,7 +59,7 @@ func PromptMessages(ctx context.Context, client *mcpclient.Client, prompt *mcp.P
 	return out, nil
 }
 
-// partsOf writes a content of a prompt as parts of a message.
+// partsOf converts a content of a prompt to parts of a message.
 func partsOf(c mcp.Content) []llms.ContentPart {
 	switch c := c.(type) {
 	case *mcp.TextContent:
@@ -77,6 +86,7 @@ func partsOf(c mcp.Content) []llms.ContentPart {
 	return []llms.ContentPart{llms.TextPart(string(written))}
 }
 
+// argumentsOf returns the arguments of a prompt as the protocol wants them: strings.
 func argumentsOf(prompt *mcp.Prompt, values map[string]any) (map[string]string, error) {
 	args := map[string]string{}
 	for _, a := range prompt.Arguments {
@@ -100,7 +110,7 @@ func argumentsOf(prompt *mcp.Prompt, values map[string]any) (map[string]string, 
 	return args, nil
 }
 
-// GetInputVariables lists the names of the prompt's arguments.
+// GetInputVariables implements [prompts.FormatPrompter]. It returns the names of the prompt's arguments.
 func (p *template) GetInputVariables() []string {
 	var out []string
 	for _, a := range p.prompt.Arguments {
@@ -109,9 +119,9 @@ func (p *template) GetInputVariables() []string {
 	return out
 }
 
-// FormatMessages is Messages with chat messages.
+// FormatMessages implements [prompts.MessageFormatter].
 func (p *template) FormatMessages(values map[string]any) ([]llms.ChatMessage, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), formatTimeout)
 	defer cancel()
 	messages, err := PromptMessages(ctx, p.client, p.prompt, values)
 	if err != nil {
@@ -129,7 +139,7 @@ func (p *template) FormatMessages(values map[string]any) ([]llms.ChatMessage, er
 	return out, nil
 }
 
-// textOf writes parts as text.
+// textOf returns parts as text, with a line for each media part.
 func textOf(parts []llms.ContentPart) string {
 	var out []string
 	for _, part := range parts {
@@ -143,7 +153,7 @@ func textOf(parts []llms.ContentPart) string {
 	return strings.Join(out, "\n")
 }
 
-// FormatPrompt is FormatMessages as a prompt value.
+// FormatPrompt implements [prompts.FormatPrompter].
 func (p *template) FormatPrompt(values map[string]any) (llms.PromptValue, error) {
 	messages, err := p.FormatMessages(values)
 	if err != nil {
@@ -152,7 +162,7 @@ func (p *template) FormatPrompt(values map[string]any) (llms.PromptValue, error)
 	return promptValue(messages), nil
 }
 
-// Format is FormatMessages as one text.
+// Format implements [prompts.Formatter].
 func (p *template) Format(values map[string]any) (string, error) {
 	value, err := p.FormatPrompt(values)
 	if err != nil {
@@ -161,7 +171,7 @@ func (p *template) Format(values map[string]any) (string, error) {
 	return value.String(), nil
 }
 
-// promptValue is a list of messages as langchaingo's PromptValue.
+// promptValue implements [llms.PromptValue].
 type promptValue []llms.ChatMessage
 
 func (v promptValue) Messages() []llms.ChatMessage { return v }

@@ -40,7 +40,7 @@ func prompting(t *testing.T) *template {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Prompt(client, p)
+		return Prompt(client, p).(*template)
 	}
 	t.Fatal("got no prompt")
 	return nil

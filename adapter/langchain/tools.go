@@ -1,5 +1,5 @@
-// Package langchain gives langchaingo what MCP servers have: tools for its agents, prompts as templates, resources as
-// documents. It also makes a source of langchaingo's tools for package agent.
+// Package langchain connects langchaingo with MCP servers: their tools for its agents, their prompts as templates, and
+// their resources as documents. It also makes langchaingo's tools a source for package agent.
 //
 // The guide is docs/adapter.md of the repository.
 package langchain
@@ -16,9 +16,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tools returns the tools of a source for langchaingo's agents, each an [*adapter.Tool]. These agents
-// show a model the name and the description only, so the description tells
-// what the input must look like.
+// Tools returns the tools of a source for langchaingo's agents, each an [*adapter.Tool]. These agents show a model only the
+// name and the description, so the description says what the input must look like.
 func Tools(source adapter.Source) []tools.Tool {
 	var out []tools.Tool
 	for _, tool := range source.Catalog(profile.Plain).Tools() {
@@ -27,12 +26,11 @@ func Tools(source adapter.Source) []tools.Tool {
 	return out
 }
 
-// textSchema is the input of langchaingo's tools, which take a text.
+// textSchema is the input schema of langchaingo's tools, which accept one text.
 const textSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
 
-// Source makes a source of langchaingo's tools. Models give each one a text, input, and
-// read the text that it returns. They are functions like any other, see [adapter.Func], at the
-// server "langchain" where approvals name one. Source panics if a tool is nil or has no name.
+// Source returns a source of langchaingo's tools. Each is a function, see [adapter.Func], with one parameter, the text
+// "input". Approvals name the server "langchain". Source panics if a tool is nil or has no name.
 func Source(all ...tools.Tool) adapter.Source {
 	sources := make([]adapter.Source, len(all))
 	for i, tool := range all {
@@ -44,7 +42,7 @@ func Source(all ...tools.Tool) adapter.Source {
 	return adapter.Merge(sources...)
 }
 
-// function makes a function of a tool.
+// function returns the function that calls a tool.
 func function(tool tools.Tool) adapter.Source {
 	def := &mcp.Tool{Name: tool.Name(), Description: tool.Description(), InputSchema: json.RawMessage(textSchema)}
 	f, err := adapter.NewFuncTool(def, func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {

@@ -31,7 +31,7 @@ func (d *driver) people(o *agent.Options) {
 			case !found.Allow:
 				return approval.Deny(found.Reason), nil
 			case found.Arguments != nil:
-				return approval.AllowWith(found.Arguments), nil
+				return approval.Decision{Allow: true, Arguments: found.Arguments}, nil
 			}
 			return approval.Allow(), nil
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // Server gives a view access to the server that it came from, and to no other. Errors of
-// package apps say what the view learns. adapter.ViewAccess is one.
+// package apps say what the view learns. adapter.Toolset.ViewAccess returns one.
 type Server interface {
 	// Tools returns the tools that views may call.
 	Tools() []*mcp.Tool

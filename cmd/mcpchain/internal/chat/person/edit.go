@@ -42,7 +42,7 @@ func (p *Person) edit(ctx context.Context, a *approval.Request, draft *screen.Dr
 	case err != nil || text == indentJSON(a.Arguments):
 		return d, false, err
 	}
-	return approval.AllowWith(json.RawMessage(text)), true, nil
+	return approval.Decision{Allow: true, Arguments: json.RawMessage(text)}, true, nil
 }
 
 // checkArguments returns why a text does not have valid arguments, with the place, such as "line 2, column 7".

@@ -13,13 +13,14 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // access gives a view access to its server. The person is asked about the view's calls as about those of the model.
 type access struct {
 	session *session
-	direct  *adapter.ViewAccess
+	direct  host.Server
 }
 
 // Tools implements [host.Server].

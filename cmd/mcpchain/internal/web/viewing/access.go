@@ -30,7 +30,7 @@ type access struct {
 	service *Service
 	view    *view
 	user    string
-	direct  *adapter.ViewAccess
+	direct  host.Server
 }
 
 // Tools implements [host.Server].
