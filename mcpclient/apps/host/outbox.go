@@ -11,23 +11,23 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// maxWaiting is how many messages may wait for a view that does not read, before its own
-// are not read either. The same holds for twice Limits.Outgoing bytes.
+// maxWaiting is how many messages may wait for a view that does not read before its own
+// messages are no longer read. The same applies to twice Limits.Outgoing bytes.
 const maxWaiting = 256
 
-// outbox is what waits to be sent: answers and requests in their order, and the latest of
-// each notification. So a view that does not read takes bounded memory.
+// outbox has the messages to send: answers and requests in order, and the latest of each
+// notification, so that a view that does not read takes bounded memory.
 type outbox struct {
 	most int           // bytes, Limits.Outgoing
 	wake chan struct{} // there may be something to send
 	room chan struct{} // something was sent
 
 	mu      sync.Mutex
-	ended   bool // nothing is sent any more
+	ended   bool // nothing more is sent
 	queue   [][]byte
 	waiting int // bytes in queue
 
-	open      bool   // the view has begun and was not asked to end: it gets what follows
+	open      bool   // the view has begun and was not asked to end: it gets the following
 	partial   []byte // ui/notifications/tool-input-partial
 	input     []byte // ui/notifications/tool-input
 	outcome   []byte // ui/notifications/tool-result or tool-cancelled
@@ -47,7 +47,7 @@ func (o *outbox) send(message []byte) {
 	o.sendLocked(message)
 }
 
-// sendWithin queues a message unless more than the given bytes and messages would wait with it.
+// sendWithin queues a message unless more than the given bytes and messages would then wait.
 func (o *outbox) sendWithin(message []byte, bytes, messages int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,7 +67,7 @@ func (o *outbox) sendLocked(message []byte) {
 	o.wakeUp()
 }
 
-// wakeUp has the writer look for what there is to send.
+// wakeUp makes the writer look for messages to send.
 func (o *outbox) wakeUp() {
 	select {
 	case o.wake <- struct{}{}:
@@ -75,14 +75,15 @@ func (o *outbox) wakeUp() {
 	}
 }
 
-// begin lets notifications go to the view, from the next time that the writer wakes up.
+// begin allows notifications to the view, from the writer's next wake-up.
 func (o *outbox) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.open = true
 }
 
-// finish queues the notifications that wait and drops later ones. It reports whether they were let through before.
+// finish queues the waiting notifications and drops later ones. It reports whether
+// notifications were allowed before.
 func (o *outbox) finish() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,7 +99,7 @@ func (o *outbox) finish() bool {
 	return was
 }
 
-// contextChanged has the view told members of the host's context.
+// contextChanged queues members of the host's context.
 func (o *outbox) contextChanged(members map[string]json.RawMessage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,7 +115,7 @@ func (o *outbox) raise(flag *bool) {
 	o.wakeUp()
 }
 
-// next takes the next message to send, nil if there is none.
+// next returns the next message to send, nil if there is none.
 func (o *outbox) next() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -131,7 +132,7 @@ func (o *outbox) next() []byte {
 	return o.takeLocked()
 }
 
-// takeLocked takes the next notification: input comes before its outcome.
+// takeLocked returns the next notification. Input comes before its outcome.
 func (o *outbox) takeLocked() (message []byte) {
 	switch {
 	case o.partial != nil:
@@ -143,7 +144,7 @@ func (o *outbox) takeLocked() (message []byte) {
 	case len(o.changed) > 0:
 		params, err := jsonrpc.Marshal(o.changed)
 		if err != nil {
-			panic(err) // members that were encoded before
+			panic(err) // these members were encoded before
 		}
 		message, o.changed = jsonrpc.AppendNotification(nil, "ui/notifications/host-context-changed", params), map[string]json.RawMessage{}
 	case o.tools:
@@ -154,7 +155,7 @@ func (o *outbox) takeLocked() (message []byte) {
 	return message
 }
 
-// write sends what there is until ctx ends or a message cannot be sent within limit.
+// write sends messages until ctx ends or one cannot be sent within limit.
 func (o *outbox) write(ctx context.Context, conn mcpclient.Conn, limit time.Duration) error {
 	defer func() {
 		o.mu.Lock()

@@ -21,7 +21,7 @@ const (
 	maxName  = 128
 )
 
-// openLink has the host open a URL.
+// openLink asks the host to open a URL.
 func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, error) {
 	if h.opts.OpenLink == nil {
 		return nil, notOffered("ui/open-link")
@@ -54,14 +54,14 @@ func (h *handlers) message(ctx context.Context, params json.RawMessage) (any, er
 	return struct{}{}, h.opts.Message(ctx, content)
 }
 
-// blocks reads content: one block, as the specification has it, or a list, as the official
+// blocks decodes content: one block, as in the specification, or a list, as the official
 // library sends it.
 func blocks(raw json.RawMessage) ([]mcp.Content, error) {
 	content, err := jsonrpc.Marshal(map[string]json.RawMessage{"content": raw})
 	if err != nil {
 		return nil, err
 	}
-	var message mcp.SamplingMessage // whose content has the same two forms
+	var message mcp.SamplingMessage // its content has the same two forms
 	if err := json.Unmarshal(content, &message); err != nil {
 		return nil, err
 	}
@@ -75,14 +75,14 @@ func blocks(raw json.RawMessage) ([]mcp.Content, error) {
 	return message.Content, nil
 }
 
-// ModelContext is what a view wants models to know in future turns. It is the view's: tell
-// the model where it comes from.
+// ModelContext is what a view wants models to know in future turns. Tell the model that it
+// comes from the view.
 type ModelContext struct {
 	Content           []mcp.Content
-	StructuredContent json.RawMessage // an object, nil for none
+	StructuredContent json.RawMessage // an object, or nil
 }
 
-// updateModelContext replaces what models are to know.
+// updateModelContext replaces the model context.
 func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage) (any, error) {
 	if h.opts.OnModelContext == nil {
 		return nil, notOffered("ui/update-model-context")
@@ -114,7 +114,7 @@ func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage)
 	return struct{}{}, nil
 }
 
-// requestDisplayMode answers with the mode in which the view is shown, changed or not.
+// requestDisplayMode answers with the mode in which the view is now shown.
 func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Mode DisplayMode `json:"mode"`
@@ -136,16 +136,15 @@ func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessag
 	return map[string]DisplayMode{"mode": h.view.mode()}, nil
 }
 
-// File is a file that a view offers to save: its contents, or the URI of a resource that
-// has them.
+// File is a file that a view offers: its contents, or the URI of a resource with the contents.
 type File struct {
-	Name     string // without folders, never empty, nor one that a system keeps hidden or takes for a device
+	Name     string // without folders; never empty, hidden, or a device name
 	MIMEType string
 	Data     []byte
 	URI      string // "" if there is Data
 }
 
-// download has the host save files.
+// download asks the host to save files.
 func (h *handlers) download(ctx context.Context, params json.RawMessage) (any, error) {
 	if h.opts.Download == nil {
 		return nil, notOffered("ui/download-file")
@@ -172,10 +171,10 @@ func (h *handlers) download(ctx context.Context, params json.RawMessage) (any, e
 	return struct{}{}, h.opts.Download(ctx, files)
 }
 
-// device matches a name that Windows takes for a device, whatever extension follows.
+// device matches the names of devices on Windows, with any extension.
 var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
 
-// fileName makes of a URI a name that leads to no other folder.
+// fileName returns a file name for a URI that leads to no other folder.
 func fileName(uri string) string {
 	uri, _, _ = strings.Cut(uri, "?")
 	uri, _, _ = strings.Cut(uri, "#")

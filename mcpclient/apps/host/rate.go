@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// maxLines is how many breaches of the protocol and refused requests are logged in a minute, each
-// with a line.
+// maxLines bounds the log lines about violations of the protocol and refused requests, per
+// minute.
 const maxLines = 60
 
-// rate counts what a view does in a minute.
+// rate counts events per minute.
 type rate struct {
-	minute time.Time // that count is of
+	minute time.Time // to which count belongs
 	count  int
 }
 
-// take counts one more, and reports whether it is within the rate. In a new minute, left is how many
-// were over the rate in the one before.
+// take counts an event, and reports whether it is within the rate. In a new minute, left is the
+// number of events above the rate in the previous one.
 func (r *rate) take(most int) (ok bool, left int) {
 	if now := time.Now(); now.Sub(r.minute) >= time.Minute {
 		left = max(r.count-most, 0)
@@ -28,7 +28,7 @@ func (r *rate) take(most int) (ok bool, left int) {
 	return r.count <= most, left
 }
 
-// eventLog logs what a view does as often as it likes, within a rate.
+// eventLog logs events that a view can cause at will, at a limited rate.
 type eventLog struct {
 	logger *slog.Logger
 
@@ -36,7 +36,7 @@ type eventLog struct {
 	lines rate
 }
 
-// warn logs a breach of the protocol.
+// warn logs a violation of the protocol.
 func (l *eventLog) warn(what string, args ...any) {
 	l.log(slog.LevelWarn, what, append([]any{"peer", "view"}, args...)...)
 }

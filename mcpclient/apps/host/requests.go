@@ -16,14 +16,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// codeRefused is the code of what the host does not do for a view.
+// codeRefused is the code for requests that the host refuses.
 const codeRefused = -32000
 
 func refuse(code int, format string, args ...any) *mcp.RPCError {
 	return &mcp.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// requests admits requests of the view, has them served, and answers them.
+// requests admits requests of the view, serves them, and answers them.
 type requests struct {
 	life     context.Context // of the session
 	opts     *Options
@@ -32,15 +32,15 @@ type requests struct {
 	out      *outbox
 	calls    *callbacks
 	handlers *handlers
-	running  sync.WaitGroup // requests that are served side by side
-	rate     rate           // for the inbox alone
+	running  sync.WaitGroup // concurrent requests
+	rate     rate           // used by the inbox only
 
 	mu      sync.Mutex
-	serving map[string]context.CancelFunc // requests under way, by id
-	busy    map[string]bool               // methods of single under way
+	serving map[string]context.CancelFunc // current requests by id
+	busy    map[string]bool               // methods of current requests that allow only one at a time
 }
 
-// take admits a request of the view, and serves it.
+// take admits and serves a request of the view.
 func (r *requests) take(m jsonrpc.Message) {
 	params := m.Params
 	if params == nil {
@@ -72,7 +72,7 @@ func (r *requests) take(m jsonrpc.Message) {
 	}
 }
 
-// serve runs what serves a request.
+// serve calls the function that serves a request.
 func (r *requests) serve(ctx context.Context, method string, serve serveFunc, params json.RawMessage) (result any, err error) {
 	if !jsonrpc.IsObject(params) {
 		return nil, refuse(mcp.CodeInvalidParams, "the params are not an object")
@@ -89,14 +89,14 @@ func (r *requests) serve(ctx context.Context, method string, serve serveFunc, pa
 
 type callIDKey struct{} // string, in a request
 
-// CallID is the id of the view's request that is served with this context, as the view
-// wrote it, "" for none. No other request under way in the session has the same.
+// CallID returns the id of the view's request that is served with this context, as the view
+// wrote it, or "". No other current request of the session has the same id.
 func CallID(ctx context.Context) string {
 	id, _ := ctx.Value(callIDKey{}).(string)
 	return id
 }
 
-// admit gives a request its context. finish must be called before it is answered.
+// admit returns the context for a request. finish must be called before the answer is sent.
 func (r *requests) admit(m jsonrpc.Message, method method) (_ context.Context, finish func(), err error) {
 	greeted, begun := r.view.phase()
 	r.mu.Lock()
@@ -142,7 +142,7 @@ func (r *requests) refused(m jsonrpc.Message, err error) {
 	r.out.send(jsonrpc.AppendError(nil, m.ID, r.encodeError(err)))
 }
 
-// answer answers a request that was served, and notes it.
+// answer answers a request that was served, and logs it.
 func (r *requests) answer(id json.RawMessage, method string, result any, err error) {
 	var encoded []byte
 	if err == nil {
@@ -160,7 +160,7 @@ func (r *requests) answer(id json.RawMessage, method string, result any, err err
 	r.out.send(jsonrpc.AppendError(nil, id, r.encodeError(err)))
 }
 
-// cancel ends a request that the view has given up.
+// cancel ends a request that the view has cancelled.
 func (r *requests) cancel(id json.RawMessage) {
 	r.mu.Lock()
 	cancel := r.serving[string(id)]
@@ -170,7 +170,7 @@ func (r *requests) cancel(id json.RawMessage) {
 	}
 }
 
-// encodeError is what the view is told of an error, within a bound.
+// encodeError returns the error for the view, bounded in size.
 func (r *requests) encodeError(err error) json.RawMessage {
 	failed, err := jsonrpc.Marshal(failure(err))
 	if err != nil || len(failed) > min(maxError, r.opts.Limits.Outgoing) {
@@ -179,7 +179,7 @@ func (r *requests) encodeError(err error) json.RawMessage {
 	return failed
 }
 
-// failure is what the view is told of an error.
+// failure converts an error for the view.
 func failure(err error) *mcp.RPCError {
 	answered, isAnswer := errors.AsType[*mcp.RPCError](err)
 	_, panicked := errors.AsType[*guard.PanicError](err)

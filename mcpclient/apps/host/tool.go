@@ -9,10 +9,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// errOrder says that the host told a view of its tool call in a wrong order.
+// errOrder is the error of a message about a tool call in the wrong order.
 var errOrder = errors.New("the view was told the arguments already, or not yet")
 
-// toolPhase is how much of its call a view has been told.
+// toolPhase is what a view has been told about its call.
 type toolPhase int
 
 const (
@@ -21,9 +21,10 @@ const (
 	toldOutcome
 )
 
-// ToolInputPartial tells the view the arguments as far as the model has written them, a
-// JSON object with what was open closed. A view that is slow gets the latest. It does nothing after
-// ToolInput. The error says that the arguments are not a JSON object, or are over Limits.Outgoing.
+// ToolInputPartial sends the view the arguments as far as the model has written them, a JSON
+// object with open brackets closed. A slow view gets the latest. After ToolInput it does
+// nothing. It returns an error if the arguments are not a JSON object, or exceed
+// Limits.Outgoing.
 func (s *Session) ToolInputPartial(arguments json.RawMessage) error {
 	message, err := s.arguments("ui/notifications/tool-input-partial", arguments)
 	if err != nil {
@@ -33,9 +34,9 @@ func (s *Session) ToolInputPartial(arguments json.RawMessage) error {
 	return nil
 }
 
-// ToolInput tells the view the arguments of the call for which it is shown, once. None are {}. It
-// does not wait for the view. It returns an error for a second call, and for arguments that are not a
-// JSON object or are larger than Limits.Outgoing.
+// ToolInput sends the view the arguments of the call for which it is shown, once; empty
+// arguments are {}. It does not wait for the view. It returns an error for a second call, and
+// for arguments that are not a JSON object or exceed Limits.Outgoing.
 func (s *Session) ToolInput(arguments json.RawMessage) error {
 	message, err := s.arguments("ui/notifications/tool-input", arguments)
 	if err != nil {
@@ -44,8 +45,8 @@ func (s *Session) ToolInput(arguments json.RawMessage) error {
 	return s.out.toolInput(message)
 }
 
-// ToolResult tells the view the result of the call, once and after ToolInput. It returns an error in another
-// order, and for a result that is larger than Limits.Outgoing.
+// ToolResult sends the view the result of the call, once and after ToolInput. It returns an
+// error in another order, and for a result that exceeds Limits.Outgoing.
 func (s *Session) ToolResult(result *mcp.CallToolResult) error {
 	params, err := jsonrpc.Marshal(result)
 	if err != nil {
@@ -58,8 +59,8 @@ func (s *Session) ToolResult(result *mcp.CallToolResult) error {
 	return s.out.toolOutcome(message, false)
 }
 
-// ToolCancelled tells the view that the call was cancelled, once and instead of
-// ToolResult, also before ToolInput. Errors: see ToolResult.
+// ToolCancelled tells the view that the call was cancelled, once and instead of ToolResult,
+// possibly before ToolInput. Its errors are those of ToolResult.
 func (s *Session) ToolCancelled(reason string) error {
 	params, err := jsonrpc.Marshal(map[string]string{"reason": reason})
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *Session) ToolCancelled(reason string) error {
 	return s.out.toolOutcome(message, true)
 }
 
-// arguments makes a notification about arguments, an object.
+// arguments returns a notification with arguments, an object.
 func (s *Session) arguments(method string, arguments json.RawMessage) ([]byte, error) {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
@@ -114,7 +115,7 @@ func (o *outbox) toolInput(message []byte) error {
 	return nil
 }
 
-// toolOutcome sends the outcome of the call. Only a cancelled call may lack its input.
+// toolOutcome queues the outcome of the call. Only a cancelled call may lack its input.
 func (o *outbox) toolOutcome(message []byte, cancelled bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -3,10 +3,10 @@ package await
 
 import "time"
 
-// Closed waits until c is closed, but not longer than d, and reports whether it is.
+// Closed waits until c is closed, at most d, and reports whether it is.
 func Closed(c <-chan struct{}, d time.Duration) bool {
 	select {
-	case <-c: // also if d is 0
+	case <-c: // even if d is 0
 		return true
 	default:
 	}

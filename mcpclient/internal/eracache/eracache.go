@@ -16,11 +16,11 @@ import (
 
 const (
 	life       = 24 * time.Hour
-	maxEntries = 1024 // beyond them the oldest are dropped
+	maxEntries = 1024 // beyond them the oldest are removed
 	keySize    = 32   // hexadecimal digits
 )
 
-// Cache has an entry for each server. The zero value is ready; it is for concurrent use.
+// Cache has an entry for each server. The zero value is ready, and safe for concurrent use.
 type Cache struct {
 	mu    sync.Mutex
 	known map[string]entry
@@ -31,14 +31,13 @@ type entry struct {
 	Since    time.Time `json:"since"`
 }
 
-// holds reports whether an entry is young enough. An entry from the future
-// comes from a wrong clock.
+// holds reports whether an entry is fresh. An entry from the future is due to a wrong clock.
 func (e entry) holds(now time.Time) bool {
 	age := now.Sub(e.Since)
 	return age >= 0 && age < life
 }
 
-// Find returns the revision of a server, by its identity; "" if unknown.
+// Find returns the revision of a server by its identity, or "".
 func (c *Cache) Find(server string) string {
 	if server == "" {
 		return ""
@@ -51,8 +50,8 @@ func (c *Cache) Find(server string) string {
 	return ""
 }
 
-// Keep remembers the revision of a server, unless its identity is "". It does not renew
-// the age of a known revision.
+// Keep stores the revision of a server, unless its identity is "". It does not reset the age of
+// a known revision.
 func (c *Cache) Keep(server, revision string) {
 	if server == "" {
 		return
@@ -82,7 +81,7 @@ func (c *Cache) trimLocked() {
 	}
 }
 
-// MarshalJSON writes the entries. It names no server.
+// MarshalJSON returns the entries. It contains no names of servers.
 func (c *Cache) MarshalJSON() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,8 +91,7 @@ func (c *Cache) MarshalJSON() ([]byte, error) {
 	return jsonrpc.Marshal(c.known)
 }
 
-// Read replaces the entries by what MarshalJSON wrote, without the entries that are too old or
-// whose revision is not usable.
+// Read replaces the entries by those of MarshalJSON that are fresh and have a usable revision.
 func (c *Cache) Read(data []byte, usable func(revision string) bool) error {
 	var read map[string]entry
 	if err := json.Unmarshal(data, &read); err != nil {
@@ -110,7 +108,7 @@ func (c *Cache) Read(data []byte, usable func(revision string) bool) error {
 	return nil
 }
 
-// key is a digest of an identity, which may have secrets.
+// key returns a digest of an identity, which may contain secrets.
 func key(server string) string {
 	digest := sha256.Sum256([]byte(server))
 	return hex.EncodeToString(digest[:])[:keySize]

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// CallbackQueue runs callbacks of the host, one at a time, in the order in which they
-// are added. It has a goroutine only while there is something to run.
+// CallbackQueue calls callbacks of the host, one at a time, in the order in which they were
+// added. It has a goroutine only while there is something to call.
 type CallbackQueue struct {
 	life     *Lifecycle
-	limit    int // callbacks that wait
+	limit    int // waiting callbacks
 	maxBytes int
 	log      *slog.Logger
 
@@ -26,14 +26,14 @@ type callback struct {
 	size int
 }
 
-// NewCallbackQueue returns a queue for at most limit callbacks, which keep at most
-// maxBytes in memory. One callback is kept whatever its size.
+// NewCallbackQueue returns a queue for at most limit callbacks, which keep at most maxBytes in
+// memory. A single callback is kept regardless of its size.
 func NewCallbackQueue(life *Lifecycle, limit, maxBytes int, log *slog.Logger) *CallbackQueue {
 	return &CallbackQueue{life: life, limit: limit, maxBytes: maxBytes, log: log}
 }
 
-// Add queues a callback, which keeps size bytes in memory. Beyond the bounds the oldest
-// is dropped.
+// Add queues a callback, which keeps size bytes in memory. Beyond the bounds the oldest is
+// dropped.
 func (q *CallbackQueue) Add(run func(), size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -50,7 +50,7 @@ func (q *CallbackQueue) Add(run func(), size int) {
 
 func (q *CallbackQueue) takeLocked() (run func()) {
 	first := q.queue[0]
-	q.queue[0] = callback{} // the array behind the queue lives on
+	q.queue[0] = callback{} // the array outlives the slice
 	q.queue = q.queue[1:]
 	q.bytes -= first.size
 	return first.run
@@ -69,7 +69,7 @@ func (q *CallbackQueue) runAll() {
 	}
 }
 
-// next takes the oldest callback, or returns nil if the goroutine is to end.
+// next returns the oldest callback, or nil if the goroutine has to end.
 func (q *CallbackQueue) next() (run func(), dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,15 +92,15 @@ func (q *CallbackQueue) call(run func()) {
 	run()
 }
 
-// dropCount counts what a queue has dropped. It is reported at the first and when the
-// queue is empty, so that a peer cannot fill the log.
+// dropCount counts what a queue has dropped. It is logged at the first drop and when the queue
+// is empty, so that a peer cannot fill the log.
 type dropCount struct {
 	count    int
 	reported bool
 }
 
-// report returns the count if it is to be logged now, or else 0. idle says that the
-// queue is empty.
+// report returns the count if it has to be logged now, or 0. idle means that the queue is
+// empty.
 func (d *dropCount) report(idle bool) (count int) {
 	if !d.reported || idle {
 		count, d.count = d.count, 0

@@ -1,4 +1,4 @@
-// Package lifecycle owns the goroutines of a client.
+// Package lifecycle manages the goroutines of a client.
 package lifecycle
 
 import (
@@ -12,30 +12,31 @@ import (
 //
 //	open ──▶ closing ──▶ closed
 //
-// While it is closing, calls fail, and what is queued for the server still goes out. A
-// connection that ends by itself is closed at once. Once closed, no goroutine starts,
-// and the context of each one has ended.
+// While closing, calls fail and queued messages are still sent. A connection that ends by
+// itself is closed at once. When closed, no goroutine starts, and the contexts of all have
+// ended.
 type Lifecycle struct {
 	opts Options
 
 	ctx    context.Context // ends when the state is closed
 	cancel context.CancelFunc
 
-	ours sync.WaitGroup // goroutines that run our code
+	ours sync.WaitGroup // goroutines that run the client's own code
 	host sync.WaitGroup // goroutines that run the host's: handlers, callbacks
 
 	mu       sync.Mutex
 	state    state
 	owned    bool   // a goroutine of ours was started
 	hosted   bool   // a goroutine of host was started
-	closing  moment // when the state is no longer open
+	closing  moment // when the state stops being open
 	stopped  moment // when Wait returns
-	done     moment // the last: no goroutine runs any more
+	done     moment // when no goroutine runs any more
 	err      error  // why the state is closed
-	closeErr error  // of disconnecting, once stopped is closed
+	closeErr error  // of disconnecting, set when stopped is closed
 }
 
-// moment is an event that comes once. It has a channel only if somebody waits for it, as few do.
+// moment is an event that happens once. It has a channel only if someone waits for it, which is
+// rare.
 type moment struct {
 	come bool
 	wake chan struct{}
@@ -54,7 +55,7 @@ func (l *Lifecycle) wait(m *moment) <-chan struct{} {
 	return m.wake
 }
 
-// comeLocked marks a moment as come. The lock is that of its lifecycle.
+// comeLocked marks that the moment has come. The lock of its lifecycle is held.
 func (m *moment) comeLocked() {
 	if !m.come && m.wake != nil {
 		close(m.wake)
@@ -65,8 +66,8 @@ func (m *moment) comeLocked() {
 // Options configure a lifecycle.
 type Options struct {
 	Closed     error                       // why the state is closed after Close
-	Ended      func(context.Context) error // the error of a wait whose context has ended; nil: the cause of the context
-	Middleware bool                        // code of the host wraps what our goroutines send
+	Ended      func(context.Context) error // the error of a wait whose context has ended; nil: the context's cause
+	Middleware bool                        // the host's code wraps what our goroutines send
 	Timeout    time.Duration               // for our goroutines to return after the context has ended
 	Log        *slog.Logger
 }
@@ -86,19 +87,19 @@ func New(ctx context.Context, o Options) *Lifecycle {
 	return l
 }
 
-// Context ends when the state is closed.
+// Context returns a context that ends when the state is closed.
 func (l *Lifecycle) Context() context.Context { return l.ctx }
 
-// Closing is closed when the state is no longer open.
+// Closing returns a channel that is closed when the state is no longer open.
 func (l *Lifecycle) Closing() <-chan struct{} { return l.wait(&l.closing) }
 
-// Stopped is closed when [Lifecycle.Wait] returns.
+// Stopped returns a channel that is closed when [Lifecycle.Wait] returns.
 func (l *Lifecycle) Stopped() <-chan struct{} { return l.wait(&l.stopped) }
 
-// Done is closed last: no goroutine runs any more.
+// Done returns a channel that is closed last, when no goroutine runs any more.
 func (l *Lifecycle) Done() <-chan struct{} { return l.wait(&l.done) }
 
-// Ended is the error of a wait whose context has ended.
+// Ended returns the error of a wait whose context has ended.
 func (l *Lifecycle) Ended(ctx context.Context) error {
 	if l.opts.Ended != nil {
 		return l.opts.Ended(ctx)
@@ -109,8 +110,8 @@ func (l *Lifecycle) Ended(ctx context.Context) error {
 // Start runs fn on a goroutine that [Lifecycle.Wait] waits for, unless the state is closed.
 func (l *Lifecycle) Start(fn func()) bool { return l.startIn(&l.ours, fn) }
 
-// StartSending is [Lifecycle.Start] for a goroutine that sends requests. Wait does not
-// wait for it if they go through middleware, which may call Wait.
+// StartSending is [Lifecycle.Start] for a goroutine that sends requests. Wait does not wait for
+// it if they go through middleware, which may call Wait.
 func (l *Lifecycle) StartSending(fn func()) bool {
 	if l.opts.Middleware {
 		return l.StartHost(fn)
@@ -118,8 +119,8 @@ func (l *Lifecycle) StartSending(fn func()) bool {
 	return l.Start(fn)
 }
 
-// StartHost runs fn, which calls the host's code, on a goroutine that Wait does not
-// wait for, unless the state is closed.
+// StartHost runs fn, which calls the host's code, on a goroutine that Wait does not wait for,
+// unless the state is closed.
 func (l *Lifecycle) StartHost(fn func()) bool { return l.startIn(&l.host, fn) }
 
 func (l *Lifecycle) startIn(group *sync.WaitGroup, fn func()) bool {
@@ -147,14 +148,14 @@ func (l *Lifecycle) IsClosed() bool {
 	return l.state == stateClosed
 }
 
-// Reason is the error that closed the state, nil before that.
+// Reason returns the error with which the state was closed, nil before.
 func (l *Lifecycle) Reason() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// Cause is the error for calls that end because the state is not open.
+// Cause returns the error for calls that end because the state is not open.
 func (l *Lifecycle) Cause() error {
 	if err := l.Reason(); err != nil {
 		return err
@@ -162,7 +163,7 @@ func (l *Lifecycle) Cause() error {
 	return l.opts.Closed
 }
 
-// Close begins to close if the state is open: in the background it runs goodbye while the state is closing, then
+// Close closes an open lifecycle in the background: it runs goodbye while closing, and then
 // disconnect.
 func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
 	if begun, _ := l.beginClose(); begun {
@@ -173,8 +174,8 @@ func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
 	}
 }
 
-// CloseAndWait does what [Lifecycle.Close] and [Lifecycle.Wait] do. If no goroutine was started, it needs none
-// either.
+// CloseAndWait is [Lifecycle.Close] and [Lifecycle.Wait]. If no goroutine was started it starts
+// none.
 func (l *Lifecycle) CloseAndWait(goodbye func(), disconnect func() error) error {
 	switch begun, alone := l.beginClose(); {
 	case begun && alone && l.leave(goodbye):
@@ -190,7 +191,7 @@ func (l *Lifecycle) CloseAndWait(goodbye func(), disconnect func() error) error 
 	return l.Wait()
 }
 
-// beginClose reports whether the state was open, and whether no goroutine was started yet.
+// beginClose reports whether the state was open, and whether no goroutine had been started.
 func (l *Lifecycle) beginClose() (begun, alone bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,7 +203,8 @@ func (l *Lifecycle) beginClose() (begun, alone bool) {
 	return true, l.aloneLocked()
 }
 
-// leave runs goodbye, and then closes the state. It reports whether no goroutine was started.
+// leave runs goodbye, and then closes the state. It reports whether no goroutine had been
+// started.
 func (l *Lifecycle) leave(goodbye func()) (alone bool) {
 	goodbye()
 	l.mu.Lock()
@@ -213,8 +215,7 @@ func (l *Lifecycle) leave(goodbye func()) (alone bool) {
 
 func (l *Lifecycle) aloneLocked() bool { return !l.owned && !l.hosted }
 
-// Fail closes at once with the reason err if the state is open. It disconnects in the
-// background.
+// Fail closes an open lifecycle at once with the reason err, and disconnects in the background.
 func (l *Lifecycle) Fail(err error, disconnect func() error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,8 +232,8 @@ func (l *Lifecycle) endLocked(err error) {
 	l.cancel()
 }
 
-// finish disconnects and waits for all goroutines, for ours no longer than the timeout
-// before Wait returns.
+// finish disconnects and waits for all goroutines; before Wait returns, for ours no longer than
+// the timeout.
 func (l *Lifecycle) finish(disconnect func() error) {
 	err := disconnect()
 	l.mu.Lock()
@@ -267,8 +268,8 @@ func (l *Lifecycle) stop(err error) {
 	l.stopped.comeLocked()
 }
 
-// Wait waits until the state is closed and our goroutines have returned, for these no
-// longer than the timeout. It returns the error of disconnecting.
+// Wait waits until the state is closed and our goroutines have returned, for these no longer
+// than the timeout. It returns the error of disconnecting.
 func (l *Lifecycle) Wait() error {
 	l.mu.Lock()
 	if !l.stopped.come {

@@ -15,12 +15,12 @@ import (
 const SendTimeout = 5 * time.Second
 
 const (
-	maxSending = 16   // messages that are being sent at the same time
-	maxQueue   = 1024 // messages that wait to be sent
+	maxSending = 16   // messages that are being sent
+	maxQueue   = 1024 // messages that wait
 )
 
-// SendQueue sends messages for which no caller waits: notices of cancellation, answers
-// to pings, refusals. It has goroutines only while there is something to send.
+// SendQueue sends messages for which no caller waits: notices of cancellation, answers to
+// pings, refusals. It has goroutines only while there is something to send.
 type SendQueue struct {
 	life *Lifecycle
 	log  *slog.Logger
@@ -29,14 +29,14 @@ type SendQueue struct {
 	queue   []Message
 	workers int
 	dropped dropCount
-	empty   chan struct{} // closed when the last message is out; nil while messages are taken
+	empty   chan struct{} // closed when the last message was sent; nil while messages are accepted
 }
 
 // Message is a message for which no caller waits.
 type Message struct {
-	Values context.Context // whose values the context of Send has; nil for the lifecycle's
+	Values context.Context // whose values the context of Send has; nil: the lifecycle's
 	Send   func(ctx context.Context) error
-	Failed func(err error) // logs it; not called with [Options.Closed]
+	Failed func(err error) // logs it; not called for [Options.Closed]
 }
 
 // NewSendQueue returns an empty queue.
@@ -77,7 +77,7 @@ func (s *SendQueue) sendAll() {
 	}
 }
 
-// send sends a message within its time, unless the client is closed before that.
+// send sends a message within SendTimeout, unless the client is closed first.
 func (s *SendQueue) send(m Message) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmp.Or(m.Values, s.life.ctx)), SendTimeout)
 	defer cancel()
@@ -85,7 +85,7 @@ func (s *SendQueue) send(m Message) error {
 	return m.Send(ctx)
 }
 
-// next takes the oldest message. ok is false if the goroutine is to end.
+// next returns the oldest message. ok is false if the goroutine has to end.
 func (s *SendQueue) next() (m Message, dropped int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *SendQueue) next() (m Message, dropped int, ok bool) {
 	return m, dropped, true
 }
 
-// Finish takes no more messages, and waits until all are out, at most d.
+// Finish accepts no more messages, and waits at most d until all were sent.
 func (s *SendQueue) Finish(d time.Duration) {
 	s.mu.Lock()
 	empty := make(chan struct{})
@@ -112,7 +112,7 @@ func (s *SendQueue) Finish(d time.Duration) {
 	await.Closed(empty, d)
 }
 
-// emptyLocked closes the channel that says so, if all messages are out.
+// emptyLocked closes empty if all messages were sent.
 func (s *SendQueue) emptyLocked() {
 	if s.workers == 0 && s.empty != nil {
 		close(s.empty)

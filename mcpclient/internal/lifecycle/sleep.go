@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/idle"
 )
 
-// Sleep waits for d, and fails if ctx ends or the state changes before that. The silence
-// of a call does not count meanwhile.
+// Sleep waits for d, and fails if ctx ends or the state changes first. The time does not count
+// as silence of a call.
 func (l *Lifecycle) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return l.Ended(ctx)

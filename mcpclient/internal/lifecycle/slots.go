@@ -2,13 +2,13 @@ package lifecycle
 
 import "context"
 
-// Slots bound what runs at the same time: a semaphore.
+// Slots is a semaphore.
 type Slots chan struct{}
 
 // NewSlots returns n slots.
 func NewSlots(n int) Slots { return make(Slots, n) }
 
-// TryAcquire takes a slot, if one is free.
+// TryAcquire takes a slot if one is free.
 func (s Slots) TryAcquire() bool {
 	select {
 	case s <- struct{}{}:
@@ -18,8 +18,7 @@ func (s Slots) TryAcquire() bool {
 	}
 }
 
-// Acquire waits for a slot. It reports false if ctx ends, or closing is closed, before
-// one is free.
+// Acquire waits for a slot. It returns false if ctx ends or closing is closed first.
 func (s Slots) Acquire(ctx context.Context, closing <-chan struct{}) bool {
 	select {
 	case s <- struct{}{}:
@@ -31,5 +30,5 @@ func (s Slots) Acquire(ctx context.Context, closing <-chan struct{}) bool {
 	}
 }
 
-// Release gives a slot back.
+// Release returns a slot.
 func (s Slots) Release() { <-s }

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Prefix begins the names of the protocol's own members of _meta, and of its extensions.
+// Prefix begins the names of the protocol's own members of _meta and of its extensions.
 const Prefix = "io.modelcontextprotocol/"
 
-// Tasks is the extension of tasks since revision 2026-07-28. Both sides declare it: the
-// client on requests about tasks, and on requests whose result may be a task.
+// Tasks is the extension for tasks since revision 2026-07-28. Both sides declare it: the client
+// with requests about tasks, and with requests whose result may be a task.
 const Tasks = Prefix + "tasks"
 
 // Check returns an error for an invalid key (2026-07-28 basic, "_meta"). prefixed reports
@@ -40,8 +40,8 @@ func Reserved(key string) bool {
 	return prefixed && len(labels) > 1 && slices.Contains([]string{"modelcontextprotocol", "mcp"}, labels[1])
 }
 
-// isWord reports whether s is letters and digits, with characters of inner
-// between them.
+// isWord reports whether s consists of letters and digits, with characters of inner between
+// them.
 func isWord(s, inner string) bool {
 	for i := range len(s) {
 		alphanumeric := isLetter(s, i) || s[i] >= '0' && s[i] <= '9'

@@ -12,10 +12,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// pipeQueue is how many messages one end of a pipe can be ahead of the other.
+// pipeQueue is how many messages may be unread at one end of a pipe.
 const pipeQueue = 64
 
-// New is mcpclient.Pipe.
+// New implements mcpclient.Pipe.
 func New() (transport.Transport, transport.Conn) {
 	there, back := make(chan []byte, pipeQueue), make(chan []byte, pipeQueue)
 	clientClosed, serverClosed := make(chan struct{}), make(chan struct{})
@@ -52,7 +52,7 @@ func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
-	select { // an end that is closed refuses, also when there is room
+	select { // a closed end refuses messages even if there is room
 	case <-e.closed:
 		return transport.ErrClosed
 	case <-e.peerClosed:
@@ -71,7 +71,7 @@ func (e *pipeEnd) Send(ctx context.Context, message []byte) error {
 	}
 }
 
-// Err is why the end is over, nil before that.
+// Err returns why the end is closed, or nil.
 func (e *pipeEnd) Err() error {
 	select {
 	case <-e.closed:
@@ -99,7 +99,7 @@ func (e *pipeEnd) Recv() ([]byte, error) {
 		return nil, transport.ErrClosed
 	case <-e.peerClosed:
 	}
-	select { // what it sent before it closed
+	select { // messages that were sent before it closed
 	case message := <-e.in:
 		return message, nil
 	default:

@@ -1,4 +1,5 @@
-// Package stdio reaches a server by a process, or by a reader and a writer, one message a line.
+// Package stdio is the stdio transport, over a process or over a reader and a writer, with one
+// message per line.
 package stdio
 
 import (
@@ -18,11 +19,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// exitTime is how long a connection that broke waits to learn how the process
-// came to its end.
+// exitTime is how long a broken connection waits to learn how the process ended.
 const exitTime = time.Second / 2
 
-// Command is what mcpclient.Command says.
+// Command is the transport of mcpclient.Command, which documents the fields.
 type Command struct {
 	Path        string
 	Args        []string
@@ -34,8 +34,8 @@ type Command struct {
 	StopTimeout time.Duration
 }
 
-// Dial starts the process. The error of one that does not start is a
-// [*transport.ProcessError] and wraps what the operating system said.
+// Dial starts the process. The error of a process that does not start is a
+// [*transport.ProcessError] and wraps the operating system's.
 func (t *Command) Dial(ctx context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, errors.New("no transport (a nil *mcpclient.Command)")
@@ -61,19 +61,19 @@ func (t *Command) Dial(ctx context.Context) (transport.Conn, error) {
 	return newStream(started{p, t.Path}, p.Stdout(), p.Stdin(), t.MaxMessage), nil
 }
 
-// nameless reports an entry that is not KEY=value. A name may begin with "=": Windows
-// keeps the directory of each drive in such variables.
+// nameless reports an entry that is not KEY=value. A name may begin with "=": Windows keeps the
+// directory of each drive in such variables.
 func nameless(entry string) bool {
 	return entry == "" || !strings.Contains(entry[1:], "=")
 }
 
-// started is what a stream of a [Command] runs over.
+// started is the process of a [Command], as the source of a stream.
 type started struct {
 	process *child.Process
 	path    string
 }
 
-// cause says how the process came to its end. It may be about to.
+// cause returns how the process ended. It may be about to end.
 func (s started) cause(op string, _ error) error {
 	await.Closed(s.process.Done(), exitTime)
 	closed := "closed its standard output but runs on"
@@ -93,7 +93,7 @@ func (s started) stderr() string { return s.process.StderrExcerpt() }
 
 func (s started) name() string { return fmt.Sprintf("the command %q", s.path) }
 
-// startError is a transport.ProcessError with what the operating system said.
+// startError is a transport.ProcessError with the operating system's error.
 type startError struct {
 	process *transport.ProcessError
 	cause   error
@@ -103,7 +103,7 @@ func (e *startError) Error() string { return e.cause.Error() }
 
 func (e *startError) Unwrap() []error { return []error{e.process, e.cause} }
 
-// BundledPath is what mcpclient.BundledPath says.
+// BundledPath implements mcpclient.BundledPath.
 func BundledPath(name string) (string, error) {
 	executable, err := os.Executable()
 	if err != nil {

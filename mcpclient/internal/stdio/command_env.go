@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// harmless are the variables that a server gets without being asked for: none
-// of them is made to hold a secret.
+// harmless are the variables that every server gets: none of them is meant for secrets.
 var harmless = [...]string{
 	"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TMPDIR", "TZ", "USER",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
@@ -20,7 +19,7 @@ var harmlessWindows = [...]string{
 	"USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR",
 }
 
-// environment makes the server's environment out of this process's.
+// environment returns the server's environment, given this process's.
 func (t *Command) environment(own []string) []string {
 	out := make([]string, 0, len(own)+len(t.Env)) // nil would mean all
 	for _, entry := range own {

@@ -15,13 +15,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// IO is what mcpclient.IO says.
+// IO is the transport of mcpclient.IO, which documents the fields.
 type IO struct {
 	Reader     io.Reader
 	Writer     io.Writer
 	MaxMessage int
 
-	Dialed *atomic.Bool // whether it was dialed; nil: that is not asked
+	Dialed *atomic.Bool // whether it was dialed; nil: not checked
 }
 
 // Dial starts reading.
@@ -46,8 +46,8 @@ func (t *IO) Dial(ctx context.Context) (transport.Conn, error) {
 	return newStream(over, over.reader, over.writer, t.MaxMessage), nil
 }
 
-// supplied is what a stream of an [IO] runs over. A Read that blocks returns when
-// its reader is closed.
+// supplied is a reader and writer of an [IO], as the source of a stream. Closing the reader
+// ends a blocked Read.
 type supplied struct {
 	reader io.Reader
 	writer io.Writer
@@ -72,7 +72,7 @@ func (s supplied) stderr() string { return "" }
 
 func (s supplied) name() string { return "" }
 
-// closeEndsRead reports whether a Read that blocks returns when r is closed.
+// closeEndsRead reports whether closing r ends a blocked Read.
 func closeEndsRead(r io.Reader) bool {
 	switch r := r.(type) {
 	case *io.PipeReader:
@@ -86,9 +86,8 @@ func closeEndsRead(r io.Reader) bool {
 	return false
 }
 
-// closeIfCloser closes v, and gives its Close a moment to return: on Windows, a
-// file's Close can wait for a Read that begins at the same time. That v is closed
-// already is not an error.
+// closeIfCloser closes v, and gives its Close a moment to return: on Windows, a file's Close
+// can wait for a Read that begins at the same time. It is not an error if v is closed already.
 func closeIfCloser(v any) error {
 	c, ok := v.(io.Closer)
 	if !ok {
@@ -109,8 +108,7 @@ func closeIfCloser(v any) error {
 	}
 }
 
-// pump is a reader whose Read returns when it is closed, though the reader
-// behind it may still block.
+// pump is a reader whose Read returns when it is closed, even if the reader behind it blocks.
 type pump struct {
 	src     io.Reader
 	want    chan []byte
@@ -126,8 +124,8 @@ type readResult struct {
 	err error
 }
 
-// newPump reads from r on a goroutine, straight into what Read was given: a
-// stream that was closed makes no more use of that.
+// newPump reads from r on a goroutine, directly into the buffers given to Read: after Close a
+// stream no longer uses them.
 func newPump(r io.Reader) *pump {
 	p := &pump{
 		src:     r,
@@ -167,7 +165,7 @@ func (p *pump) Read(b []byte) (int, error) {
 	}
 }
 
-// Close closes what the pump reads from, and gives its Read a moment to return.
+// Close closes the source, and gives its Read a moment to return.
 func (p *pump) Close() error {
 	p.once.Do(func() {
 		close(p.stopped)

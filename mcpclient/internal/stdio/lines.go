@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	readBuffer = 2 << 10         // of a connection, idle ones too
-	maxChunk   = 256 << 10       // a long message is read in pieces of at most this
-	maxEmpty   = 100             // reads in a row that give neither bytes nor an error
-	blanks     = " \t\r\x00\x1e" // which also end and begin messages elsewhere
+	readBuffer = 2 << 10         // per connection, including idle ones
+	maxChunk   = 256 << 10       // long messages are read in pieces of at most this size
+	maxEmpty   = 100             // consecutive reads without bytes or an error
+	blanks     = " \t\r\x00\x1e" // may also precede and follow messages
 )
 
 var byteOrderMark = []byte("\uFEFF")
 
-// lineReader finds the messages among the lines of a reader. A line is a
-// message when it begins like a JSON object or array, or the first line of one;
-// other lines are skipped, up to an answer on them.
+// lineReader finds the messages among the lines of a reader. A line is a message if it begins
+// like a JSON object or array, or is the first line of one. Other lines are skipped, up to an
+// answer in them.
 type lineReader struct {
 	src       io.Reader
 	max       int    // bytes of a line
 	buffer    []byte // of readBuffer bytes; nil before the first read
-	data      []byte // read but not returned: part of the buffer, or of what a long line left
+	data      []byte // read but not returned: part of the buffer, or the rest of a long line
 	discard   bool   // the next line is the rest of one that is too long
-	err       error  // of src, after which it is not read again
+	err       error  // of src, which is not read again
 	multiline multiline
-	held      []byte // the line that interrupted a message on several lines
+	held      []byte // the line that interrupted a multi-line message
 	skipped   skippedLines
 }
 
@@ -75,8 +75,8 @@ func (l *lineReader) next() ([]byte, error) {
 
 func beginsMessage(line []byte) bool { return line[0] == '{' || line[0] == '[' }
 
-// line returns the next line without its newline. Unless it is owned, it is
-// valid until the next call.
+// line returns the next line without its newline. Unless owned is true it is valid until the
+// next call.
 func (l *lineReader) line() (line []byte, owned bool, err error) {
 	if line, l.held = l.held, nil; line != nil {
 		return line, true, nil
@@ -125,7 +125,7 @@ func (l *lineReader) fill() error {
 	return err
 }
 
-// read reads at least one byte, or returns why there is none.
+// read reads at least one byte, or returns an error.
 func (l *lineReader) read(b []byte) (int, error) {
 	for range maxEmpty {
 		if l.err != nil {
@@ -140,9 +140,8 @@ func (l *lineReader) read(b []byte) (int, error) {
 	return 0, l.err
 }
 
-// longLine reads the rest of a line that fills the buffer, in pieces that
-// double, and joins them once: the message has its exact size, and nothing of
-// the pieces stays.
+// longLine reads the rest of a line that fills the buffer, in pieces of doubling size, and
+// joins them once: the message has its exact size, and the pieces are freed.
 func (l *lineReader) longLine() ([]byte, error) {
 	chunks := [][]byte{bytes.Clone(l.data)}
 	total := len(l.data)
@@ -166,8 +165,7 @@ func (l *lineReader) longLine() ([]byte, error) {
 	return nil, l.tooLong(chunks[0])
 }
 
-// lastLine returns what remains when nothing more comes, unless that is a part
-// of a message.
+// lastLine returns what remains at the end of the input, unless it is part of a message.
 func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
 	text := bytes.Trim(bytes.TrimPrefix(rest, byteOrderMark), blanks)
 	switch {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// multiline is a message on several lines: some servers indent their JSON, against
-// the protocol. It begins with a line that ends in the middle of an object or array.
-// Lines that are indented, or begin like the rest of one, continue it until its
-// brackets are closed or another message begins.
+// multiline is a message on several lines: some servers indent their JSON, in violation of the
+// protocol. It begins with a line that ends within an object or array. Lines that are indented,
+// or begin like the rest of one, continue it until its brackets are closed or another message
+// begins.
 type multiline struct {
-	text  []byte // so far; nil once it is over the bound
-	depth int    // brackets that are open; 0 when there is no such message
+	text  []byte // so far; nil when it exceeds the bound
+	depth int    // open brackets; 0 if there is no such message
 }
 
 // beginsMultiline reports whether a line begins a message that continues.
@@ -21,8 +21,8 @@ func beginsMultiline(line []byte) bool {
 	return strings.IndexByte("{[,", line[len(line)-1]) >= 0 && brackets(line) > 0
 }
 
-// brackets is the number of brackets that a line opens, less what it closes. No
-// string goes beyond its line.
+// brackets returns the number of brackets that a line opens minus those that it closes. Strings
+// end within their line.
 func brackets(line []byte) (n int) {
 	for i := 0; i < len(line); i++ {
 		switch line[i] {
@@ -46,8 +46,8 @@ func (s *multiline) continues(line []byte) bool {
 	return s.depth > 0 && strings.IndexByte(" \t\"}]", line[0]) >= 0
 }
 
-// extend adds a line to the message that is being read. It returns the message
-// with its last line, and an error when it passes the bound.
+// extend adds a line to the current message. It returns the message after its last line, and an
+// error when it exceeds the bound.
 func (l *lineReader) extend(line []byte) (message []byte, err error) {
 	s := &l.multiline
 	s.depth = max(0, s.depth+brackets(line))
@@ -65,8 +65,8 @@ func (l *lineReader) extend(line []byte) (message []byte, err error) {
 	return message, err
 }
 
-// interrupted is what the error that took the place of a line means for the
-// message that is being read; nil when its reader was told before.
+// interrupted returns the error for the current message when reading a line failed; nil if its
+// reader was told before.
 func (l *lineReader) interrupted(err error) error {
 	s := &l.multiline
 	long, isLong := errors.AsType[*transport.MessageError](err)

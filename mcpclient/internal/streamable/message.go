@@ -13,15 +13,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// message is a message that is being sent, perhaps by several HTTP requests.
+// message is a message that is being sent, possibly by several HTTP requests.
 type message struct {
 	sent   *wire.Message
-	header http.Header // of this message; shared, not to be changed
-	asks   bool        // it awaits an answer
-	bound  bool        // to its session; otherwise it joins the current one
+	header http.Header // of this message; shared, not to be modified
+	asks   bool        // it expects an answer
+	bound  bool        // it belongs to its session; otherwise it joins the current one
 
-	session *session        // that it is sent in; nil for none
-	token   transport.Token // that it is sent with
+	session *session        // in which it is sent, or nil
+	token   transport.Token // with which it is sent
 }
 
 func newMessage(sent *wire.Message) *message {
@@ -33,10 +33,10 @@ func newMessage(sent *wire.Message) *message {
 	return m
 }
 
-// messageKey is that of a message in the context of its HTTP requests.
+// messageKey is the context key of the message of an HTTP request.
 type messageKey struct{}
 
-// MessageFrom is what mcpclient.MessageFrom says.
+// MessageFrom implements mcpclient.MessageFrom.
 func MessageFrom(ctx context.Context) []byte {
 	m, _ := ctx.Value(messageKey{}).(*wire.Message)
 	if m == nil {
@@ -45,7 +45,7 @@ func MessageFrom(ctx context.Context) []byte {
 	return m.Body
 }
 
-// in makes s the session of the message, nil for none.
+// in sets the session of the message, or nil.
 func (m *message) in(s *session) {
 	m.session = s
 	if s == nil {
@@ -55,11 +55,11 @@ func (m *message) in(s *session) {
 	}
 }
 
-// follows reports whether a message follows from an earlier one of its session, as the
-// answer to a question does. A request for the next page does not: its caller asks now.
+// follows reports whether a message is a consequence of an earlier one of its session, as the
+// answer to a server's request is. A request for the next page is not.
 func (m *message) follows() bool { return m.bound && m.session != nil && !m.asks }
 
-// listened is the body of a response whose reading is told to the sender of the message.
+// listened returns the body of a response that reports reads to the sender of the message.
 func (m *message) listened(body io.ReadCloser) io.ReadCloser {
 	if m.sent.Heard == nil {
 		return body
@@ -67,8 +67,7 @@ func (m *message) listened(body io.ReadCloser) io.ReadCloser {
 	return &heardBody{body, m.sent.Heard}
 }
 
-// heardBody tells whenever something was read from it: comments too, by which a
-// server keeps a stream alive.
+// heardBody reports every read, including comments that keep a stream alive.
 type heardBody struct {
 	io.ReadCloser
 	heard func()
@@ -90,7 +89,7 @@ func (c *conn) Redact(text string) string {
 	return c.secrets.Redact(text)
 }
 
-// ended is the error of a context that has ended: its cause, if there is one.
+// ended returns the cause of the end of a context, or its error.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {

@@ -17,17 +17,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// accepts are the values of Accept to try, in this order, when a server answers
-// 406; the last is to send none.
+// accepts are the values of Accept to try, in order, when a server answers 406; the last is to
+// send none.
 var accepts = [...][]string{{mediaJSON + ", " + mediaStream}, {mediaJSON}, {"*/*"}, nil}
 
-// accept is the first of them that an endpoint takes.
+// accept remembers the first of them that an endpoint accepts.
 type accept struct {
-	own   []string // is tried before them; nil for none
+	own   []string // tried before them, or nil
 	level atomic.Int32
 }
 
-// at is the value of a level.
+// at returns the value at a level.
 func (a *accept) at(level int32) []string {
 	switch {
 	case a.own == nil:
@@ -45,19 +45,18 @@ func (a *accept) last() int {
 	return len(accepts)
 }
 
-// next goes one further than level, which failed, if there is more.
+// next advances beyond a level that failed, if there is another.
 func (a *accept) next(level int32) bool {
 	if int(level) == a.last() {
-		a.level.Store(0) // it was not that
+		a.level.Store(0) // Accept was not the reason
 		return false
 	}
 	a.level.CompareAndSwap(level, level+1)
 	return true
 }
 
-// do makes an HTTP request. It makes it again with other words for the same when
-// the server takes another Accept, and once with another token after 401 and 403: in
-// either case the server has refused to look at the message.
+// do makes an HTTP request. It repeats it if the server wants another Accept, and once with
+// another token after 401 or 403: in either case the server has refused to look at the message.
 func (c *conn) do(ctx context.Context, method string, m *message) (*http.Response, error) {
 	var renewed *transport.Token
 	for asked := false; ; {
@@ -89,7 +88,7 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 	}
 }
 
-// once makes one HTTP request. accept is for requests that carry a message.
+// once makes one HTTP request. accept is for requests with a message.
 func (c *conn) once(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
 	if c.watched && m.sent.Body != nil {
 		ctx = context.WithValue(ctx, messageKey{}, m.sent)
@@ -104,23 +103,22 @@ func (c *conn) once(ctx context.Context, method string, m *message, accept []str
 	}
 	resp, err := c.client.Do(req)
 	if wrapped, ok := err.(*url.Error); ok {
-		err = wrapped.Err // the text of the other one has the whole URL
+		err = wrapped.Err // the text of the outer error has the whole URL
 	}
 	if err != nil {
 		return nil, c.unsent(method, err)
 	}
-	if resp.Request == nil { // as the host's RoundTripper may leave it
+	if resp.Request == nil { // a RoundTripper of the host may leave it nil
 		resp.Request = req
 	}
 	return resp, nil
 }
 
-// replayable is a field that lets net/http resend a POST on another connection,
-// if the idle connection turns out to be closed. Without a value it is not
-// sent.
+// replayable is a field that lets net/http resend a POST on another connection, if the idle
+// connection turns out to be closed. Without a value it is not sent.
 const replayable = "Idempotency-Key"
 
-// unsent is the error of a request that has no response.
+// unsent returns the error of a request without a response.
 func (c *conn) unsent(method string, err error) error {
 	if c.exchanges.over() {
 		return transport.ErrClosed
@@ -129,30 +127,29 @@ func (c *conn) unsent(method string, err error) error {
 		err = redact.Error(excerpt.Cut(text), err)
 	}
 	err = fmt.Errorf("%s %s: %w", method, c.shown(), err)
-	// Before the head of the response came: what the server did is not known.
+	// Before the response began: what the server did is unknown.
 	if broke(err) {
 		return &transport.BrokenError{Err: err}
 	}
 	return err
 }
 
-// broke reports whether a request failed because of the network: its connection was
-// not made, or was cut. That a name has no address, or a certificate is not trusted, is
-// no such failure.
+// broke reports whether a request failed because its connection could not be made or was cut. A
+// name without an address, or an untrusted certificate, is not such a failure.
 func broke(err error) bool {
 	_, network := errors.AsType[*os.SyscallError](err)
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || hungUp(err)
 }
 
-// hungUp reports whether the server closed a connection in a way for which net/http has
-// a text, and no exported error.
+// hungUp reports whether the server closed a connection in a way for which net/http has a text
+// but no exported error.
 func hungUp(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		for _, text := range []string{
-			"http: server closed idle connection", // also a new one, before its first request is written
+			"http: server closed idle connection", // also a new one, before its first request was written
 			"http2: server sent GOAWAY and closed the connection",
 			"http2: client connection lost",
-			"stream error: ", // of HTTP/2: the server reset it, or its response is malformed
+			"stream error: ", // HTTP/2: the server reset it, or its response is malformed
 		} {
 			if strings.HasPrefix(err.Error(), text) {
 				return true
@@ -162,7 +159,7 @@ func hungUp(err error) bool {
 	return false
 }
 
-// request makes a request without its header.
+// request returns a request without headers.
 func (c *conn) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
 	if len(body) == 0 {
 		return http.NewRequestWithContext(ctx, method, c.url, nil)

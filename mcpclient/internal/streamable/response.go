@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// single handles a response that is one message, or none.
+// single handles a response that is one message or none.
 func (c *conn) single(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	if resp.StatusCode/100 != 2 {
 		return c.refused(resp, m, deliver)
@@ -39,7 +39,7 @@ func (c *conn) single(resp *http.Response, m *message, deliver func([]byte) bool
 	return nil
 }
 
-// misfit is the error of a response whose content type is not that of a message.
+// misfit returns the error of a response whose content type is not that of a message.
 func (c *conn) misfit(resp *http.Response) error {
 	body := readFailed(resp.Body, maxFailed)
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -53,11 +53,11 @@ func (c *conn) bodiless(resp *http.Response) error {
 	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.shown(), resp.StatusCode)
 }
 
-// beginning is what an error shows of a body that is not a message.
+// beginning returns what an error quotes of a body that is not a message.
 func beginning(text string) string { return strings.ToValidUTF8(text[:min(len(text), 200)], "") }
 
-// refused handles a failure status. A JSON-RPC error in the body is the
-// server's answer, unless the status is about more than this request.
+// refused handles a failure status. A JSON-RPC error in the body is the server's answer, unless
+// the status is about more than this request.
 func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) bool) error {
 	failure := c.statusError(resp)
 	answer, err := jsonrpc.Parse(failure.raw)
@@ -67,7 +67,7 @@ func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) boo
 	rpc, ok := c.rpcError(answer.Error)
 	switch {
 	case ok && rpc.Code == mcp.CodeMethodNotFound:
-		failure.session = "" // the method is what was not found
+		failure.session = "" // the method was not found, not the session
 	case ok && forgets(failure.Status, rpc):
 		failure.session = resp.Request.Header.Get(sessionHeader)
 	}
@@ -81,8 +81,8 @@ func (c *conn) refused(resp *http.Response, m *message, deliver func([]byte) boo
 	return failure
 }
 
-// rpcError reads the error of a message, without secrets. The URLs that a person is to
-// visit stay whole: some name the session.
+// rpcError decodes the error of a message, without secrets. URLs for a person to visit stay
+// unchanged, because some contain the session.
 func (c *conn) rpcError(raw json.RawMessage) (_ *mcp.RPCError, ok bool) {
 	e := new(mcp.RPCError)
 	if json.Unmarshal(raw, e) != nil {
@@ -95,14 +95,14 @@ func (c *conn) rpcError(raw json.RawMessage) (_ *mcp.RPCError, ok bool) {
 	return e, true
 }
 
-// forgets reports whether an answer says that the server does not know the session.
-// It should have the status 404, but servers after the examples of the TypeScript
-// SDK answer 400 with "No valid session ID provided".
+// forgets reports whether an answer means that the server does not know the session. The status
+// should be 404, but servers modelled on the examples of the TypeScript SDK answer 400 with "No
+// valid session ID provided".
 func forgets(status int, err *mcp.RPCError) bool {
 	return status == http.StatusBadRequest && err.Code == -32000 && strings.Contains(strings.ToLower(err.Message), "session")
 }
 
-// mediaType is the type of a response without parameters, "" for none.
+// mediaType returns the type of a response without parameters, or "".
 func mediaType(resp *http.Response) string {
 	v := resp.Header.Get("Content-Type")
 	if v == mediaJSON || v == mediaStream {
@@ -112,7 +112,7 @@ func mediaType(resp *http.Response) string {
 	return media
 }
 
-// shownType is what an error shows of the type of a response: as it was sent.
+// shownType returns what an error quotes of the type of a response.
 func (c *conn) shownType(resp *http.Response) string {
 	return excerpt.Cut(c.Redact(strings.Join(resp.Header["Content-Type"], ", ")))
 }
@@ -141,11 +141,11 @@ func (c *conn) tooLarge() error {
 }
 
 const (
-	trustedSize  = 1 << 20 // bytes that a Content-Length alone is worth
-	trustedRatio = 16      // how many more it is worth for each byte that came
+	trustedSize  = 1 << 20 // bytes allocated because of a Content-Length alone
+	trustedRatio = 16      // and for each byte that has arrived
 )
 
-// readSized reads a body of a claimed size to its end.
+// readSized reads a body with a declared size to its end.
 func readSized(r io.Reader, size int) ([]byte, error) {
 	b := make([]byte, 0, min(size, trustedSize)+1) // one more, to see the end
 	for {
@@ -165,12 +165,12 @@ func readSized(r io.Reader, size int) ([]byte, error) {
 }
 
 const (
-	maxFailed  = redact.Max  // bytes of a body that is read for what an error shows
-	failedTime = time.Second // and how long that may take
+	maxFailed  = redact.Max  // bytes of a body that are read for an error
+	failedTime = time.Second // how long that may take
 )
 
-// readFailed reads the body of a response whose head says that it failed, as far as it
-// comes in time. Not every such body ends.
+// readFailed reads the body of a failed response, as far as it arrives in time. Not every such
+// body ends.
 func readFailed(body io.ReadCloser, max int64) []byte {
 	late := time.AfterFunc(failedTime, func() { _ = body.Close() })
 	defer late.Stop()
@@ -178,7 +178,7 @@ func readFailed(body io.ReadCloser, max int64) []byte {
 	return raw
 }
 
-// statusError makes an error of a response that has a failure status.
+// statusError returns the error of a response with a failure status.
 func (c *conn) statusError(resp *http.Response) *statusError {
 	raw := readFailed(resp.Body, maxFailed)
 	lost := ""

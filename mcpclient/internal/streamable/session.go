@@ -13,15 +13,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// session is a session of the server. A request belongs to the session that it
-// was sent in, and so does everything that follows from it: the rest of its
-// response, the server's requests in it, and their answers.
+// session is a session of the server. A request belongs to the session in which it was sent,
+// and so does everything that follows from it: the rest of its response, the server's requests
+// in it, and their answers.
 type session struct {
-	id      string // empty before the server has named it
-	users   group  // requests under way
+	id      string // empty until the server has named it
+	users   group  // current requests
 	over    atomic.Bool
 	token   atomic.Pointer[transport.Token] // that was sent last; nil without a source
-	version atomic.Pointer[[]string]        // the revision in headers; nil for none
+	version atomic.Pointer[[]string]        // the revision in headers, or nil
 }
 
 // ID implements [wire.Session].
@@ -33,7 +33,7 @@ func (s *session) Over() bool { return s.over.Load() }
 // SetOver implements [wire.Session].
 func (s *session) SetOver(over bool) { s.over.Store(over) }
 
-// join makes a message one of the session, unless that has ended.
+// join adds a message to the session, unless that has ended.
 func (s *session) join() bool {
 	s.users.enter()
 	if s.over.Load() {
@@ -43,17 +43,17 @@ func (s *session) join() bool {
 	return true
 }
 
-// enterOwn makes a bound message one of its session, until [message.leave]. It reports
-// false if that has ended.
+// enterOwn adds a bound message to its session, until [message.leave]. It returns false if the
+// session has ended.
 func (m *message) enterOwn() bool { return !m.bound || m.session.join() }
 
-// modern reports whether a message is of an era without sessions.
+// modern reports whether a message belongs to the era without sessions.
 func (m *message) modern() bool {
 	version := m.header[versionHeader]
 	return len(version) == 1 && version[0] >= mcp.Revision20260728
 }
 
-// join makes m a message of the current session, until [message.leave].
+// join adds m to the current session, until [message.leave].
 func (c *conn) join(m *message) {
 	for {
 		s := c.session.Load()
@@ -72,10 +72,10 @@ func (c *conn) join(m *message) {
 	}
 }
 
-// enter makes m a message of the session that it belongs to, until [message.leave].
+// enter adds m to the session to which it belongs, until [message.leave].
 func (c *conn) enter(m *message) {
 	switch {
-	case m.bound: // it is one already
+	case m.bound: // it was added before
 	case m.sent.Opens:
 		s := new(session)
 		s.users.enter()
@@ -96,11 +96,11 @@ func (m *message) leave() {
 	}
 }
 
-// maxSessionID bounds the id of a session in bytes: it is in every request.
+// maxSessionID bounds the id of a session in bytes, because every request has it.
 const maxSessionID = 8 << 10
 
-// begin takes the session that a response names, "" for none, and that its request
-// has entered. The session before it ends, unless the server has forgotten it.
+// begin starts the session that a response names, "" for none, for the request m. The previous
+// session ends, unless the server has forgotten it.
 func (c *conn) begin(m *message, id string) error {
 	if len(id) > maxSessionID {
 		return fmt.Errorf("%w: the session id has %d bytes, more than %d", mcp.ErrInvalidResult, len(id), maxSessionID)
@@ -126,7 +126,7 @@ func (c *conn) Session() wire.Session {
 	return nil
 }
 
-// retiring ends sessions that another one has replaced, each on a goroutine.
+// retiring ends sessions that were replaced, each on a goroutine.
 type retiring struct {
 	mu     sync.Mutex
 	group  group
@@ -147,7 +147,7 @@ func (r *retiring) begin(end func(context.Context)) {
 	r.group.Go(func() { end(r.ctx) })
 }
 
-// stop gives up what is under way, and waits for that at most d.
+// stop cancels what is in progress, and waits for it at most d.
 func (r *retiring) stop(d time.Duration) {
 	r.mu.Lock()
 	r.closed = true
@@ -158,13 +158,12 @@ func (r *retiring) stop(d time.Duration) {
 	r.group.wait(d)
 }
 
-// forgetTimeout bounds telling the server that a session has ended.
+// forgetTimeout bounds the request that ends a session.
 const forgetTimeout = 5 * time.Second
 
-// retire ends a session in whose place there is another, once nothing belongs to it
-// any more.
+// retire ends a session that was replaced, when nothing belongs to it any more.
 func (c *conn) retire(ctx context.Context, s *session) {
-	for range 2 { // what joined it in between is waited for, too
+	for range 2 { // also wait for what joined it in between
 		select {
 		case <-s.users.whenIdle():
 		case <-ctx.Done():
@@ -183,7 +182,7 @@ func (c *conn) EndCalls() { c.exchanges.endCalls() }
 // HasSessions implements [wire.Exchanger].
 func (c *conn) HasSessions() bool { return c.known() != nil || c.retiring.group.count() > 0 }
 
-// known is the current session, nil if there is none that the server knows.
+// known returns the current session, nil if the server knows none.
 func (c *conn) known() *session {
 	if s := c.session.Load(); s != nil && !s.over.Load() {
 		return s
@@ -203,8 +202,7 @@ func (c *conn) EndSessions(ctx context.Context) {
 	}
 }
 
-// forget tells the server that a session has ended. Whether it listens is its
-// own affair.
+// forget tells the server that a session has ended, and ignores its answer.
 func (c *conn) forget(ctx context.Context, s *session) {
 	sent := &wire.Message{In: s}
 	if version := s.version.Load(); version != nil {

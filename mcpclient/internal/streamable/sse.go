@@ -24,8 +24,8 @@ const (
 )
 
 // openStream opens the stream of a server of 2024-11-05 and waits up to 10 s for the endpoint,
-// which must be on the same origin. The error is an [*transport.HTTPError] if the status says why
-// there is no stream, and matches [mcp.ErrInvalidResult] if what came is no such stream.
+// which must be on the same origin. The error is an [*transport.HTTPError] if the status
+// explains it, and matches [mcp.ErrInvalidResult] if the response is not such a stream.
 func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, err error) {
 	c := &sseConn{recipe: t, stream: stream}
 	defer func() {
@@ -56,14 +56,14 @@ func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, 
 // sseConn is a shared connection over an event stream and an endpoint.
 type sseConn struct {
 	recipe *HTTP
-	stream *conn     // makes the stream
-	posts  *conn     // posts to the endpoint
+	stream *conn     // for the stream
+	posts  *conn     // for posts to the endpoint
 	life   *exchange // of the stream
 	body   io.ReadCloser
 	events *sse.Reader
 }
 
-// open reads the beginning of the stream up to the endpoint.
+// open reads the stream up to the endpoint.
 func (c *sseConn) open(resp *http.Response) error {
 	shown := c.stream.shown()
 	switch {
@@ -87,8 +87,8 @@ func (c *sseConn) open(resp *http.Response) error {
 	}
 }
 
-// endpoint takes the URL to post to, which may be relative to that of the stream.
-// Another origin would be told what was meant for this one.
+// endpoint sets the URL for posts, which may be relative to that of the stream. It must have
+// the same origin, because the messages are meant for that one.
 func (c *sseConn) endpoint(base *url.URL, raw string) error {
 	named, err := url.Parse(raw)
 	if err != nil || len(raw) > maxEndpoint {
@@ -101,14 +101,14 @@ func (c *sseConn) endpoint(base *url.URL, raw string) error {
 	u.User, u.Fragment = base.User, ""
 	recipe := *c.recipe
 	recipe.URL = u.String()
-	recipe.Client, recipe.RoundTripper = &c.stream.client, nil // the client has it
+	recipe.Client, recipe.RoundTripper = &c.stream.client, nil // the client includes it
 	if c.posts, err = recipe.conn(); err != nil {
 		return fmt.Errorf("%w: endpoint: %w", mcp.ErrInvalidResult, err)
 	}
 	return nil
 }
 
-// Send posts a message. That the server accepted it says nothing of its answer.
+// Send posts a message. Acceptance by the server says nothing about its answer.
 func (c *sseConn) Send(ctx context.Context, message []byte) error {
 	return c.posts.Send(ctx, bytes.Clone(message)) // the body of a request may be read after its response
 }
@@ -154,11 +154,11 @@ func (c *sseConn) Close() error {
 	return c.stream.Close()
 }
 
-// older reports a status that a server of 2024-11-05 answers initialize with.
+// older reports a status with which a server of 2024-11-05 answers initialize.
 func (e *statusError) older() bool {
 	return e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 }
 
-// Acknowledged implements [wire.Acknowledger]: the server may act on a message
-// before it confirms it.
+// Acknowledged implements [wire.Acknowledger]: the server may act on a message before it
+// confirms it.
 func (c *sseConn) Acknowledged() bool { return true }

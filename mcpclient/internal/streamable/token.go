@@ -32,8 +32,8 @@ func (c *conn) Owner(ctx context.Context) (string, error) {
 	return t.Owner, err
 }
 
-// authorize gives a message its token: the renewed one, after a refusal; that of its
-// session, if it follows from an earlier message there; or else what the source says.
+// authorize sets the token of a message: the renewed one after a refusal, that of its session
+// if it follows from an earlier message there, or else the source's.
 func (c *conn) authorize(ctx context.Context, m *message, renewed *transport.Token) (err error) {
 	s := m.session
 	switch {
@@ -62,8 +62,8 @@ func (c *conn) authorize(ctx context.Context, m *message, renewed *transport.Tok
 	return nil
 }
 
-// reauthorize returns another token for a message whose token was refused, nil for
-// none: then the response is passed on.
+// reauthorize returns another token for a message whose token was refused, or nil: then the
+// response is passed on.
 func (c *conn) reauthorize(ctx context.Context, m *message, resp *http.Response) (*transport.Token, error) {
 	t, err := c.ask(ctx, &transport.Refusal{Token: m.token.Value, Status: resp.StatusCode, Header: resp.Header})
 	switch s := m.session; {
@@ -77,8 +77,8 @@ func (c *conn) reauthorize(ctx context.Context, m *message, resp *http.Response)
 	return &t, nil
 }
 
-// refuses reports whether a response is about the token. The end of a session is not
-// worth another token.
+// refuses reports whether a response is about the token. The end of a session is not worth
+// another token.
 func (c *conn) refuses(resp *http.Response) bool {
 	return c.source != nil && resp.Request.Method != http.MethodDelete &&
 		(resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden)
