@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Addresses are the addresses of proxies.
+// Addresses is a set of addresses.
 type Addresses []netip.Prefix
 
-// Parse reads addresses and ranges such as 10.0.0.0/8, separated by commas.
+// Parse parses addresses and ranges, such as 10.0.0.0/8, which are separated by commas.
 func Parse(text string) (out Addresses, err error) {
 	for item := range strings.SplitSeq(text, ",") {
 		item = strings.TrimSpace(item)
@@ -28,14 +28,14 @@ func Parse(text string) (out Addresses, err error) {
 	return out, nil
 }
 
-// Sent reports whether a request comes from one of the addresses.
+// Sent reports whether a request was sent from one of the addresses.
 func (a Addresses) Sent(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && a.Has(from.Addr())
 }
 
-// Has reports whether an address is one of the addresses.
-func (a Addresses) Has(one netip.Addr) bool {
-	one = one.Unmap().WithZone("")
-	return slices.ContainsFunc(a, func(p netip.Prefix) bool { return p.Contains(one) })
+// Has reports whether an address is in the set.
+func (a Addresses) Has(address netip.Addr) bool {
+	address = address.Unmap().WithZone("")
+	return slices.ContainsFunc(a, func(p netip.Prefix) bool { return p.Contains(address) })
 }

@@ -1,4 +1,4 @@
-// Package bounded bounds the connections of a listener: all of them, and the ones of one address.
+// Package bounded bounds the connections of a listener, in all and for each address.
 package bounded
 
 import (
@@ -7,29 +7,29 @@ import (
 	"sync"
 )
 
-// share is the part of all connections that one address may have.
-const share = 8
+// addressShare is the divisor of the share of all connections that one address may have.
+const addressShare = 8
 
-// Listener accepts a connection when there is room for it, and closes one of an address that has an eighth of all
-// connections already, before it is read.
+// Listener accepts a connection only when there is room for it. It closes connections of an address that already has an
+// eighth of all.
 type Listener struct {
 	net.Listener
-	room  chan struct{}
-	each  int
-	known func(netip.Addr) bool
-	done  chan struct{}
-	once  sync.Once
+	room       chan struct{}         // has a value for each connection
+	perAddress int                   // most connections of an address
+	trusted    func(netip.Addr) bool // nil: none
+	done       chan struct{}         // closed by Close
+	once       sync.Once
 
-	mu sync.Mutex // guards the field below
-	of map[netip.Prefix]int
+	mu    sync.Mutex           // guards the field below
+	conns map[netip.Prefix]int // number of connections by address
 }
 
-// New returns a listener with at most this many connections. An address that is known, as a proxy is,
-// may have all of them; nil knows none.
-func New(l net.Listener, connections int, known func(netip.Addr) bool) *Listener {
+// New returns a listener with at most so many connections. A trusted address, such as that of a proxy, may have all of
+// them; trusted may be nil.
+func New(l net.Listener, connections int, trusted func(netip.Addr) bool) *Listener {
 	return &Listener{
-		Listener: l, room: make(chan struct{}, connections), each: max(1, connections/share), known: known,
-		done: make(chan struct{}), of: map[netip.Prefix]int{},
+		Listener: l, room: make(chan struct{}, connections), perAddress: max(1, connections/addressShare), trusted: trusted,
+		done: make(chan struct{}), conns: map[netip.Prefix]int{},
 	}
 }
 
@@ -56,36 +56,38 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// enter counts a connection. The addresses of an IPv6 network of 64 bits are one: a machine has as many as it likes.
+// enter counts a connection of an address, and reports whether it is allowed. The addresses of an IPv6 /64 network count
+// as one, because a machine can use all of them.
 func (l *Listener) enter(a net.Addr) (from netip.Prefix, ok bool) {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
 		return from, true
 	}
 	ip := at.Addr().Unmap().WithZone("")
-	if l.known != nil && l.known(ip) {
+	if l.trusted != nil && l.trusted(ip) {
 		return from, true
 	}
 	bits := ip.BitLen()
 	if ip.Is6() {
 		bits = 64
 	}
-	from, _ = ip.Prefix(bits) // it has as many bits
+	from, _ = ip.Prefix(bits) // fails only for too many bits
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.of[from] >= l.each {
+	if l.conns[from] >= l.perAddress {
 		return from, false
 	}
-	l.of[from]++
+	l.conns[from]++
 	return from, true
 }
 
+// leave counts the end of a connection.
 func (l *Listener) leave(from netip.Prefix) {
 	<-l.room
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.of[from]--; l.of[from] <= 0 {
-		delete(l.of, from)
+	if l.conns[from]--; l.conns[from] <= 0 {
+		delete(l.conns, from)
 	}
 }
 
@@ -95,7 +97,7 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// counted is a connection that makes room at its end.
+// counted is a connection that makes room when it is closed.
 type counted struct {
 	net.Conn
 	leave func()

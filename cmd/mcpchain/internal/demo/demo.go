@@ -1,4 +1,4 @@
-// Package demo stands in for a server or a model that a program does not have yet.
+// Package demo is the command demo: a demo server, or a demo model for other programs.
 package demo
 
 import (
@@ -29,7 +29,7 @@ const examples = `
 mcpchain demo model
     a model for another program`
 
-// Command is the command line of the program.
+// Command returns the command demo.
 func Command() *cli.Command {
 	c := cli.New(Name, "be the demo server, on standard input and output; demo model: serve the demo model")
 	c.Synopsis, c.About, c.Words = []string{"demo", "demo model"}, about, []string{"model"}
@@ -38,7 +38,7 @@ func Command() *cli.Command {
 	return c
 }
 
-// Main runs the program, and returns its exit status.
+// Main runs the command, and returns its exit status.
 func Main(args []string) int {
 	c := Command()
 	words, err := c.Arguments(args, os.Stdout)
@@ -56,7 +56,7 @@ func Main(args []string) int {
 	return cli.Status(err, os.Stderr)
 }
 
-// serveModel serves until a signal ends it. First it prints a command for another shell.
+// serveModel prints the variables by which programs find the model, and serves it until a signal.
 func serveModel() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -1,5 +1,5 @@
-// Package demoservers has the servers that the page and the service are tried with: the demo server of the examples, and
-// a desk whose tools need what only a page with users has.
+// Package demoservers runs the demo servers of the page and the service: the demo server of the chatbot, and a front desk
+// whose tools need users, forms, pages and views.
 package demoservers
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// UserHeader names the user of a request to a server.
+// UserHeader is the header of requests that names the user.
 const UserHeader = "X-Demo-User"
 
-// Servers are listening on the loopback interface.
+// Servers are the demo servers, which listen on the loopback interface.
 type Servers struct {
 	DemoURL, DeskURL string
 
@@ -30,7 +30,7 @@ type Servers struct {
 	done chan struct{}
 }
 
-// Start serves on a free port.
+// Start starts the servers on a free port.
 func Start() (*Servers, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -54,14 +54,14 @@ func handler(server *sdk.Server) http.Handler {
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})
 }
 
-// Close ends the servers.
+// Close stops the servers.
 func (s *Servers) Close() error {
 	err := s.http.Close()
 	<-s.done
 	return err
 }
 
-// NewDesk makes the server of the desk.
+// NewDesk returns the server of the front desk.
 func NewDesk() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "desk", Title: "Front desk", Version: "1.0.0"}, nil)
 	closed := false
@@ -81,7 +81,7 @@ func whoami(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallT
 	return text(fmt.Sprintf("The server sees the user %s.", user)), nil, nil
 }
 
-// visitorForm has each kind of field. The order of raw JSON is the order of the fields.
+// visitorForm is a form with fields of all kinds. It is raw JSON to keep the order of the fields.
 const visitorForm = `{
 	"type": "object",
 	"properties": {
@@ -123,7 +123,7 @@ func register(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.Cal
 	return text("Registered:\n\n" + strings.Join(lines, "\n")), nil, nil
 }
 
-// page is where the badge's photo would be uploaded. Example domains lead nowhere.
+// page is the page for the photo of a badge. There is no such host.
 const page = "https://desk.example.com/badge?visit=17"
 
 type badgeOrder struct {
@@ -149,8 +149,8 @@ func badge(_ context.Context, req *sdk.CallToolRequest, in badgeOrder) (*sdk.Cal
 	return text("The badge is ordered; it is printed once the photo is there."), nil, nil
 }
 
-// answer is what the user has said to a question, if it was asked.
-func answer(req *sdk.CallToolRequest, key string) (*sdk.ElicitResult, bool, error) {
+// answer returns the user's answer to a question. It reports false if the question was not asked yet.
+func answer(req *sdk.CallToolRequest, key string) (result *sdk.ElicitResult, asked bool, err error) {
 	if c := req.ClientCapabilities(); c == nil || c.Elicitation == nil {
 		return nil, false, errors.New("this tool needs a client that asks its user (elicitation), and yours does not")
 	}
@@ -165,10 +165,12 @@ func answer(req *sdk.CallToolRequest, key string) (*sdk.ElicitResult, bool, erro
 	return result, true, nil
 }
 
+// ask returns the result that asks the user a question.
 func ask(key string, question sdk.InputRequest) *sdk.CallToolResult {
 	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{key: question}}
 }
 
+// text returns a result with a text.
 func text(s string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
 }

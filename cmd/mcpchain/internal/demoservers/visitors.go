@@ -16,29 +16,30 @@ var visitorsPage string
 
 const visitorsURI = "ui://desk/visitors"
 
-// maxVisitors bounds the visitors of a user, and maxLists the users that have any.
 const (
-	maxVisitors = 20
-	maxLists    = 100
+	maxVisitors = 20  // of a user
+	maxLists    = 100 // users with visitors
 )
 
-// visitors has the visitors of each user.
+// visitors has the lists of visitors by user.
 type visitors struct {
-	mu sync.Mutex // guards the field below
-	of map[string][]string
+	mu    sync.Mutex // guards the field below
+	lists map[string][]string
 }
 
-type visitorsOf struct {
+// visitorList is the structured result of the tools.
+type visitorList struct {
 	Visitors []string `json:"visitors"`
 }
 
+// add adds a visitor to the list of a user, unless the name is "", and returns the list.
 func (v *visitors) add(user, name string) ([]string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	list, known := v.of[user]
+	list, known := v.lists[user]
 	if !known {
-		if len(v.of) >= maxLists {
-			clear(v.of)
+		if len(v.lists) >= maxLists {
+			clear(v.lists)
 		}
 		list = []string{"Marie Curie", "Emmy Noether"}
 	}
@@ -48,13 +49,13 @@ func (v *visitors) add(user, name string) ([]string, error) {
 		}
 		list = append(list, name)
 	}
-	v.of[user] = list
+	v.lists[user] = list
 	return slices.Clone(list), nil
 }
 
-// addVisitors adds a tool with a view, and a tool that is for the view alone.
+// addVisitors adds a tool with a view, and a tool that only the view may call.
 func addVisitors(s *sdk.Server) {
-	all := &visitors{of: map[string][]string{}}
+	all := &visitors{lists: map[string][]string{}}
 	closed := false
 	s.AddResource(&sdk.Resource{URI: visitorsURI, Name: "visitors", MIMEType: "text/html;profile=mcp-app"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: visitorsURI, MIMEType: "text/html;profile=mcp-app", Text: visitorsPage}}}, nil
@@ -64,21 +65,22 @@ func addVisitors(s *sdk.Server) {
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}, Meta: sdk.Meta{"ui": map[string]any{"resourceUri": visitorsURI}},
 	}, func(_ context.Context, req *sdk.CallToolRequest, in struct {
 		Day string `json:"day,omitempty" jsonschema:"such as Friday"`
-	}) (*sdk.CallToolResult, visitorsOf, error) {
+	}) (*sdk.CallToolResult, visitorList, error) {
 		list, err := all.add(userOf(req), "")
-		return text("Visitors: " + strings.Join(list, ", ")), visitorsOf{list}, err
+		return text("Visitors: " + strings.Join(list, ", ")), visitorList{list}, err
 	})
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "check_in", Title: "Check a visitor in", Description: "Checks a visitor in.",
 		Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}},
 	}, func(_ context.Context, req *sdk.CallToolRequest, in struct {
 		Name string `json:"name"`
-	}) (*sdk.CallToolResult, visitorsOf, error) {
+	}) (*sdk.CallToolResult, visitorList, error) {
 		list, err := all.add(userOf(req), in.Name)
-		return text(in.Name + " is checked in."), visitorsOf{list}, err
+		return text(in.Name + " is checked in."), visitorList{list}, err
 	})
 }
 
+// userOf returns the user of a request, "" if it names none.
 func userOf(req *sdk.CallToolRequest) string {
 	if req.Extra == nil {
 		return ""

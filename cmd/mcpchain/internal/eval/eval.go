@@ -1,4 +1,4 @@
-// Package eval has an agent do the tasks of suites, and says what came of them.
+// Package eval is the command eval: an agent does the tasks of suites, and checks decide on the outcome.
 package eval
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// Main runs the program, and returns its exit status.
+// Main runs the command, and returns its exit status.
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -34,23 +34,23 @@ func Main(args []string) int {
 	return cli.Status(err, os.Stderr)
 }
 
-// evaluate runs the suites. Results go to out, progress to notes.
-func evaluate(ctx context.Context, o *options, out, notes io.Writer) (err error) {
-	all, err := o.load()
+// evaluate runs the suites. It writes results to out, and progress to notes.
+func evaluate(ctx context.Context, o *options, out, notes io.Writer) error {
+	suites, err := o.load()
 	if err != nil {
 		return &cli.FileError{Err: err}
 	}
 	if o.list {
-		return o.tasks(all, out)
+		return o.listTasks(suites, out)
 	}
-	if err := o.equip(ctx, all); err != nil {
+	if err := o.addServers(ctx, suites); err != nil {
 		return err
 	}
-	end, err := o.open(ctx, notes)
+	closeModel, err := o.openModel(ctx, notes)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer closeModel()
 	if o.Dir, err = os.MkdirTemp("", "eval"); err != nil {
 		return err
 	}
@@ -63,52 +63,61 @@ func evaluate(ctx context.Context, o *options, out, notes io.Writer) (err error)
 		return err
 	}
 	defer o.Results.Close()
-	ran := map[results.Key]bool{}
+	ran, err := o.runTrials(ctx, suites, notes)
+	if err != nil {
+		return err
+	}
+	return o.conclude(suites, ran, out, notes)
+}
+
+// progressEvery is the number of trials after which progress is reported.
+const progressEvery = 20
+
+// runTrials runs the trials that have no results yet, and returns their keys.
+func (o *options) runTrials(ctx context.Context, suites []*suite.Suite, notes io.Writer) (ran map[results.Key]bool, err error) {
+	ran = map[results.Key]bool{}
 	o.OnLine = func(l *results.Line, done, all int) {
 		ran[l.Key()] = true
-		tell(notes, l, "")
-		if done%20 == 0 || done == all {
+		report(notes, l, "")
+		if done%progressEvery == 0 || done == all {
 			fmt.Fprintf(notes, "%d of %d trials\n", done, all)
 		}
 	}
-	if o.Model, err = o.Model.Open(all); err != nil {
-		return err
+	if o.Model, err = o.Model.Open(suites); err != nil {
+		return nil, err
 	}
-	if err := agenteval.Run(ctx, all, &o.Options); err != nil {
-		return err
-	}
-	return o.conclude(all, ran, out, notes)
+	return ran, agenteval.Run(ctx, suites, &o.Options)
 }
 
 // load reads the suites that have a task to run.
-func (o *options) load() (all []*suite.Suite, err error) {
+func (o *options) load() (suites []*suite.Suite, err error) {
 	for _, name := range o.files {
 		s, err := suite.Open(name)
 		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(s.Tasks, func(t *suite.Task) bool { return o.Tasks(s.Name, t.ID) }) {
-			all = append(all, s)
+			suites = append(suites, s)
 		}
 	}
-	if len(all) == 0 {
+	if len(suites) == 0 {
 		return nil, fmt.Errorf("no suite/id matches %q; -list has them", o.run)
 	}
-	return all, nil
+	return suites, nil
 }
 
-// maxShown bounds what is listed of a prompt, in characters.
-const maxShown = 80
+// maxPrompt bounds the text of a prompt in a list, in characters.
+const maxPrompt = 80
 
-// tasks lists the tasks that are chosen, with what each asks.
-func (o *options) tasks(all []*suite.Suite, out io.Writer) error {
+// listTasks lists the chosen tasks with their prompts.
+func (o *options) listTasks(suites []*suite.Suite, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, s := range all {
+	for _, s := range suites {
 		fmt.Fprintf(w, "%s: %s\n", s.Name, s.About)
 		for _, t := range s.Tasks {
 			text := []rune(strings.Join(strings.Fields(t.Prompt), " "))
-			if len(text) > maxShown {
-				text = append(text[:maxShown-1], '…')
+			if len(text) > maxPrompt {
+				text = append(text[:maxPrompt-1], '…')
 			}
 			if o.Tasks(s.Name, t.ID) {
 				fmt.Fprintf(w, "  %s/%s\t%s\n", s.Name, t.ID, string(text))
@@ -118,11 +127,11 @@ func (o *options) tasks(all []*suite.Suite, out io.Writer) error {
 	return w.Flush()
 }
 
-// open finds the model that is asked, if there is one: without a name it is the demo model.
-func (o *options) open(ctx context.Context, notes io.Writer) (end func(), err error) {
-	end = func() {}
+// openModel prepares the model that is asked, if any: the demo model if it has no name. The caller calls closeModel.
+func (o *options) openModel(ctx context.Context, notes io.Writer) (closeModel func(), err error) {
+	closeModel = func() {}
 	if o.Model.Mode != results.Live {
-		return end, nil
+		return closeModel, nil
 	}
 	m := o.model.Model
 	if m.Name == "" {
@@ -131,23 +140,24 @@ func (o *options) open(ctx context.Context, notes io.Writer) (end func(), err er
 			return nil, err
 		}
 		fmt.Fprintln(notes, "the model is a demo model that follows fixed rules; -model names a real one, and -scripted takes the replies of the tasks")
-		o.Model.Mode, m.Name, m.BaseURL, end = results.Demo, tryout.ModelName, demo.BaseURL, func() { _ = demo.Close() }
+		o.Model.Mode, m.Name, m.BaseURL = results.Demo, tryout.ModelName, demo.BaseURL
+		closeModel = func() { _ = demo.Close() }
 	}
 	within, cancel := context.WithTimeout(ctx, discovery)
 	defer cancel()
 	m.Discover(within)
 	o.Model.Endpoint, o.Prices = m, o.model.Prices
-	return end, nil
+	return closeModel, nil
 }
 
-// lines are the lines of these suites by this model and this program.
-func (o *options) lines(all []*suite.Suite) ([]*results.Line, error) {
+// lines returns the results of these suites by this model and this program.
+func (o *options) lines(suites []*suite.Suite) ([]*results.Line, error) {
 	program, err := agenteval.Program()
 	if err != nil {
 		return nil, err
 	}
 	hashes := map[string]bool{}
-	for _, s := range all {
+	for _, s := range suites {
 		hashes[s.Hash()] = true
 	}
 	lines := slices.DeleteFunc(o.Results.Lines(), func(l *results.Line) bool {
@@ -159,21 +169,21 @@ func (o *options) lines(all []*suite.Suite) ([]*results.Line, error) {
 	return lines, nil
 }
 
-// conclude prints what came of the suites, and fails below the threshold.
+// conclude writes the results, and returns an error if a suite is below the threshold.
 func (o *options) conclude(suites []*suite.Suite, ran map[results.Key]bool, out, notes io.Writer) error {
 	lines, err := o.lines(suites)
 	if err != nil {
 		return err
 	}
-	o.kept(lines, ran, notes)
-	var all []*results.Summary
+	o.reportKept(lines, ran, notes)
+	var summaries []*results.Summary
 	var wrong []error
 	for _, of := range results.BySuite(lines) {
 		sum, err := results.Summarize(of)
 		if wrong = append(wrong, err); sum == nil {
 			continue
 		}
-		all = append(all, sum)
+		summaries = append(summaries, sum)
 		if sum.Counts() && sum.Rate < o.least {
 			wrong = append(wrong, fmt.Errorf("%s: %d of %d trials failed", sum.Suite, sum.Failed, sum.Trials))
 		}
@@ -188,10 +198,11 @@ func (o *options) conclude(suites []*suite.Suite, ran map[results.Key]bool, out,
 		}
 		return errors.Join(wrong...)
 	}
-	slices.SortFunc(all, func(a, b *results.Summary) int { return cmp.Compare(a.Suite, b.Suite) })
-	return errors.Join(append(wrong, results.Table(out, all))...)
+	slices.SortFunc(summaries, func(a, b *results.Summary) int { return cmp.Compare(a.Suite, b.Suite) })
+	return errors.Join(append(wrong, results.Table(out, summaries))...)
 }
 
+// writeJUnit writes the results to the file of -junit, if any.
 func (o *options) writeJUnit(lines []*results.Line) error {
 	if o.junit == "" {
 		return nil
@@ -203,22 +214,22 @@ func (o *options) writeJUnit(lines []*results.Line) error {
 	return errors.Join(results.JUnit(f, lines), f.Close())
 }
 
-// tell writes what came of a trial that did not pass.
-func tell(notes io.Writer, l *results.Line, from string) {
+// report reports a trial that did not pass. source follows its number, and may be empty.
+func report(notes io.Writer, l *results.Line, source string) {
 	if l.Outcome != results.Pass {
-		fmt.Fprintf(notes, "%s %s/%s %d%s: %s\n", l.Outcome, l.Suite, l.Task, l.Trial, from, l.Reason)
+		fmt.Fprintf(notes, "%s %s/%s %d%s: %s\n", l.Outcome, l.Suite, l.Task, l.Trial, source, l.Reason)
 	}
 }
 
-// kept says which lines are of earlier commands: they say nothing of the servers of today.
-func (o *options) kept(lines []*results.Line, ran map[results.Key]bool, notes io.Writer) {
+// reportKept says which results are from earlier runs of the program: the servers may have changed since.
+func (o *options) reportKept(lines []*results.Line, ran map[results.Key]bool, notes io.Writer) {
 	n, oldest := 0, lines[0].Date
 	for _, l := range lines {
 		if ran[l.Key()] {
 			continue
 		}
 		n++
-		tell(notes, l, " (from "+filepath.Base(o.results)+")")
+		report(notes, l, " (from "+filepath.Base(o.results)+")")
 		if l.Date.Before(oldest) {
 			oldest = l.Date
 		}

@@ -131,7 +131,7 @@ func TestMistakes(t *testing.T) {
 		"":                            "name a suite",
 		"-scripted -model x " + file:  "give one of -model, -scripted and -play",
 		"-play-servers " + file:       "-play-servers goes with -play",
-		"-least 2 " + file:            "-least from 0 to 1",
+		"-least 2 " + file:            "-least 2: want 0 to 1",
 		"-base-url x " + file:         "-base-url needs the name of a model",
 		"-run nothing " + file:        `no suite/id matches "nothing"`,
 		"nonexistent.yaml":            "open nonexistent.yaml",

@@ -34,32 +34,33 @@ mcpchain eval -base-url http://localhost:11434/v1 -model qwen3 -trials 4 -least 
 mcpchain eval -model gpt-5 -record tapes todo.yaml && mcpchain eval -play tapes -play-servers todo.yaml
     record a model and its servers, and play both`
 
-// options are what the command line says.
+// options are the settings of the command line.
 type options struct {
 	agenteval.Options
 	model    *models.Flags
-	config   string // mcp.json for suites without servers; "": the demo server
+	config   string // file of servers for suites without any; "": the demo server
 	scripted bool
-	play     string // directory of cassettes; "": none
-	record   string
+	play     string // folder of recordings to play; "": none
+	record   string // folder for recordings; "": none
 
-	files   []string
-	run     *regexp.Regexp
+	files   []string       // of suites
+	run     *regexp.Regexp // matches the tasks to run
 	list    bool
 	json    bool
-	results string
-	junit   string
+	results string // file of results; "": a temporary one
+	junit   string // file for JUnit XML; "": none
 	least   float64
 	passAt  int
 }
 
-// Command is the command line of the program.
+// Command returns the command eval.
 func Command() *cli.Command {
 	c, _ := declare(func(string) string { return "" })
 	c.Main = Main
 	return c
 }
 
+// declare returns the command, and the options that its flags set.
 func declare(getenv func(string) string) (*cli.Command, *options) {
 	o := &options{run: regexp.MustCompile("")}
 	c := cli.New("eval", "have an agent do the tasks of suites, and check what comes of them")
@@ -112,15 +113,21 @@ func parse(args []string, getenv func(string) string, out io.Writer) (o *options
 	if o.Parallel < 1 {
 		o.Parallel = 2 * runtime.GOMAXPROCS(0)
 	}
+	asksModel := o.record != "" || c.Given("model")
 	switch {
 	case len(o.files) == 0:
 		return nil, c.Wrong("name a suite")
-	case o.scripted && (o.play != "" || o.record != "" || c.Given("model")), o.play != "" && (o.record != "" || c.Given("model")):
+	case o.scripted && (o.play != "" || asksModel), o.play != "" && asksModel:
 		return nil, c.Wrong("give one of -model, -scripted and -play; -record goes with -model")
 	case o.Model.Servers && o.play == "":
 		return nil, c.Wrong("-play-servers goes with -play")
-	case o.Patience < 0 || o.Trials < 1 || o.least < 0 || o.least > 1:
-		return nil, c.Wrong("-trials is above zero, -patience not below it, and -least from 0 to 1")
+	case o.Patience < 0:
+		return nil, c.Wrong("-patience is below 0")
+	case o.least < 0 || o.least > 1:
+		return nil, c.Wrong("-least %v: want 0 to 1", o.least)
+	}
+	if err := c.Positive("trials"); err != nil {
+		return nil, err
 	}
 	o.Model.Record = o.record != ""
 	o.Model.Cassette = o.play + o.record
@@ -138,5 +145,5 @@ func parse(args []string, getenv func(string) string, out io.Writer) (o *options
 	return o, nil
 }
 
-// discovery bounds what an endpoint is asked about its model.
+// discovery bounds the requests for the properties of a model.
 const discovery = 10 * time.Second

@@ -15,9 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// equip gives the servers of -config, or the demo server, to the suites that have none of their own. Each trial
-// connects again.
-func (o *options) equip(ctx context.Context, all []*suite.Suite) error {
+// addServers adds the servers of -config, or the demo server, to the suites without servers. Each trial connects again.
+func (o *options) addServers(ctx context.Context, suites []*suite.Suite) error {
 	servers := map[string]*suite.Server{"demo": {Dial: demo}}
 	switch o.config {
 	case "":
@@ -29,8 +28,8 @@ func (o *options) equip(ctx context.Context, all []*suite.Suite) error {
 			return &cli.FileError{Err: err}
 		}
 		found, left := adapter.FromConfig(c)
-		for _, s := range left {
-			return &cli.FileError{Err: fmt.Errorf("%s: %w", o.config, s.Err)}
+		if len(left) > 0 {
+			return &cli.FileError{Err: fmt.Errorf("%s: %w", o.config, left[0].Err)}
 		}
 		servers = map[string]*suite.Server{}
 		for _, s := range found {
@@ -39,7 +38,7 @@ func (o *options) equip(ctx context.Context, all []*suite.Suite) error {
 			}}
 		}
 	}
-	for _, s := range all {
+	for _, s := range suites {
 		if len(s.Servers) == 0 {
 			s.Servers = servers
 		}

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// patience bounds one command.
+// patience bounds the time of a command.
 const patience = 3 * time.Minute
 
 // Command is a command of a guide.
 type Command struct {
 	Text   string
-	Output string // what the guide shows of its standard output, "" if nothing
+	Output string // its standard output as the guide shows it, "" if the guide does not
 }
 
 var blocks = regexp.MustCompile("(?ms)^```(sh|text)\n(.*?)^```")
 
-// Commands lists the commands in the shell blocks of a document: one on each line, which continues after a
-// backslash. A text block behind them is the output of the last one.
+// Commands returns the commands in the sh blocks of a document, one for each line. A backslash at the end continues a line.
+// A text block has the output of the command before it.
 func Commands(document string) []Command {
 	var out []Command
 	for _, block := range blocks.FindAllStringSubmatch(document, -1) {
@@ -42,7 +42,7 @@ func Commands(document string) []Command {
 	return out
 }
 
-// Run runs a command in a shell, with nothing on its standard input, and returns its output.
+// Run runs a command in a shell without input, and returns its standard output. Its error has the standard error.
 func Run(ctx context.Context, text, dir string, env []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

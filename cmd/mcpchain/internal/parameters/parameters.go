@@ -1,4 +1,4 @@
-// Package parameters says in words what the JSON Schema of a tool takes or gives.
+// Package parameters describes the JSON Schema of a tool's arguments or result to people.
 package parameters
 
 import (
@@ -11,14 +11,16 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Bounds of a schema that is shown.
+// Bounds of a description.
 const (
-	maxLines = 60
-	maxDepth = 4
-	maxJSON  = 2000 // characters
+	maxLines  = 60
+	maxDepth  = 4    // of objects
+	maxJSON   = 2000 // characters of a schema that cannot be described
+	maxValues = 20   // of an enum
+	maxTypes  = 8    // of a member
 )
 
-// node is what a person needs to know of a schema.
+// node has the keywords of a schema that are described.
 type node struct {
 	Type        any             `json:"type"`
 	Description string          `json:"description"`
@@ -33,8 +35,7 @@ type node struct {
 	OneOf       []any           `json:"oneOf"`
 }
 
-// Lines describes an object, a member on each line: none for an object without members. What is not read is shown as
-// JSON.
+// Lines describes the members of an object, one on each line. Another schema is returned as JSON.
 func Lines(schema json.RawMessage) []string {
 	var n node
 	if json.Unmarshal(schema, &n) != nil {
@@ -47,14 +48,14 @@ func Lines(schema json.RawMessage) []string {
 	return lines
 }
 
-// members are a line for each member of an object, and below it the members of that.
+// members returns a line for each member of an object, followed by the indented members of its value.
 func (n *node) members(indent string, depth int) (lines []string) {
 	if depth >= maxDepth {
 		return []string{indent + "…"}
 	}
+	var all map[string]json.RawMessage
+	_ = json.Unmarshal(n.Properties, &all) // keys returns nil if this fails
 	for _, name := range keys(n.Properties) {
-		var all map[string]json.RawMessage
-		_ = json.Unmarshal(n.Properties, &all) // keys has read it
 		var member node
 		if json.Unmarshal(all[name], &member) != nil {
 			lines = append(lines, indent+hosttext.Line(name, 80))
@@ -73,7 +74,7 @@ func (n *node) members(indent string, depth int) (lines []string) {
 	return lines
 }
 
-// line is a member on a line: its name, what it takes, and the server's words.
+// line returns the line for a member: its name, its type, and the server's description.
 func (n *node) line(name string, required bool) string {
 	kind := n.kind()
 	if required {
@@ -86,13 +87,14 @@ func (n *node) line(name string, required bool) string {
 	return strings.TrimRight(strings.Replace(text, " ()", "", 1), " ")
 }
 
+// kind returns the type of a value, "" if it is not known.
 func (n *node) kind() string {
 	if len(n.Enum) > 0 {
 		var values []string
-		for _, v := range n.Enum[:min(len(n.Enum), 20)] {
+		for _, v := range n.Enum[:min(len(n.Enum), maxValues)] {
 			values = append(values, hosttext.Line(fmt.Sprint(v), 60))
 		}
-		if len(n.Enum) > 20 {
+		if len(n.Enum) > maxValues {
 			values = append(values, "…")
 		}
 		return "one of " + strings.Join(values, " | ")
@@ -106,7 +108,7 @@ func (n *node) kind() string {
 		return hosttext.Line(t, 40)
 	case []any:
 		var names []string
-		for _, name := range t[:min(len(t), 8)] {
+		for _, name := range t[:min(len(t), maxTypes)] {
 			names = append(names, hosttext.Line(fmt.Sprint(name), 40))
 		}
 		return strings.Join(names, " or ")
@@ -122,7 +124,7 @@ func (n *node) kind() string {
 	return ""
 }
 
-// keys are the names of an object's members, in their order.
+// keys returns the names of an object's members in their order, nil for other JSON.
 func keys(object json.RawMessage) (names []string) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

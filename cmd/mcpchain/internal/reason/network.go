@@ -19,26 +19,9 @@ const (
 	hangsUp  = "the server hangs up: check the URL, also http:// or https://"
 )
 
-// refused is why a server over HTTP did not take a request.
+// refused explains why a server over HTTP refused a request.
 func refused(e *transport.HTTPError) string {
-	text := ""
-	switch e.Status {
-	case http.StatusForbidden:
-		text = "the server does not let you in: its operator can allow your key or account"
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
-		text = "there is no MCP server at this URL: check its path, which often ends with /mcp or /sse"
-	case http.StatusTooManyRequests:
-		text = "the server has too much to do: try again later"
-	default:
-		switch {
-		case e.Status >= 500:
-			text = "the server is out of order: try again later, or tell its operator"
-		case e.Status >= 300 && e.Status < 400:
-			text = "the server has another address: write that in the file"
-		default:
-			text = "the server does not take the request: check the URL and the headers"
-		}
-	}
+	text := refusal(e.Status)
 	text += fmt.Sprintf(" (HTTP status %d of %s)", e.Status, e.URL)
 	if said := strings.TrimSpace(e.Body); said != "" && !strings.HasPrefix(said, "<") { // a page is for browsers
 		text += "; it says: " + hosttext.Line(said, 300)
@@ -46,9 +29,28 @@ func refused(e *transport.HTTPError) string {
 	return text
 }
 
-// network is why a server could not be reached, "" if it is not the network.
+// refusal explains an HTTP status.
+func refusal(status int) string {
+	switch status {
+	case http.StatusForbidden:
+		return "the server does not let you in: its operator can allow your key or account"
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return "there is no MCP server at this URL: check its path, which often ends with /mcp or /sse"
+	case http.StatusTooManyRequests:
+		return "the server has too much to do: try again later"
+	}
+	switch {
+	case status >= 500:
+		return "the server is out of order: try again later, or tell its operator"
+	case status >= 300 && status < 400:
+		return "the server has another address: write that in the file"
+	}
+	return "the server does not take the request: check the URL and the headers"
+}
+
+// network explains why a server could not be reached. It returns "" for errors that are not about the network.
 func network(err error) string {
-	text, of := "", err
+	text, cause := "", err
 	op, isOp := errors.AsType[*net.OpError](err)
 	name, isName := errors.AsType[*net.DNSError](err)
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
@@ -56,31 +58,31 @@ func network(err error) string {
 	_, isRecord := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case isBroken && broken.Begun:
-		text, of = "the server broke off its answer: try again", broken
+		text, cause = "the server broke off its answer: try again", broken
 	case isCertificate:
-		text, of = certificateOf(certificate.Err)
+		text, cause = certificateOf(certificate.Err)
 	case isRecord || errors.Is(err, http.ErrSchemeMismatch):
 		return "the server does not speak https: does its URL begin with http://?"
 	case isName && name.IsNotFound:
 		return fmt.Sprintf("there is no host %s: check the URL", hosttext.Line(name.Name, 300))
 	case isOp && op.Op == "proxyconnect":
-		text, of = "the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY", op
+		text, cause = "the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY", op
 	case isOp && op.Op == "dial":
-		text, of = "the server cannot be reached: "+checkURL, op
+		text, cause = "the server cannot be reached: "+checkURL, op
 	case isOp:
-		text, of = hangsUp, op
+		text, cause = hangsUp, op
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		text, of = hangsUp, io.EOF
+		text, cause = hangsUp, io.EOF
 	case isBroken:
-		text, of = hangsUp, broken
+		text, cause = hangsUp, broken
 	default:
 		return ""
 	}
-	return fmt.Sprintf("%s (%s)", text, hosttext.Line(of.Error(), 300))
+	return fmt.Sprintf("%s (%s)", text, hosttext.Line(cause.Error(), 300))
 }
 
-// certificateOf is what is wrong with a server's certificate.
-func certificateOf(err error) (string, error) {
+// certificateOf explains what is wrong with a server's certificate, and returns the cause in the error.
+func certificateOf(err error) (text string, cause error) {
 	host, isHost := errors.AsType[x509.HostnameError](err)
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
 	switch {

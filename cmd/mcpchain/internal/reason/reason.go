@@ -1,5 +1,4 @@
-// Package reason says why a server cannot be used, and what helps, to a person who has to
-// mend it and does not program.
+// Package reason explains why a server cannot be used, and what helps, to people who do not program.
 package reason
 
 import (
@@ -21,11 +20,11 @@ import (
 // Server is a server that may fail to connect.
 type Server struct {
 	Transport mcpclient.Transport
-	Timeout   time.Duration // for connecting, by -connect-timeout
+	Timeout   time.Duration // of -connect-timeout
 }
 
-// Explain says why err keeps the server from use, or a call from its answer. The result wraps err; an error without
-// an explanation stays as it is.
+// Explain returns an error that explains why a connection or a call failed, and wraps err. An error that it cannot explain
+// is returned unchanged.
 func (s Server) Explain(err error) error {
 	if told := signin.Explain(err); told != err {
 		return told
@@ -36,7 +35,7 @@ func (s Server) Explain(err error) error {
 	return err
 }
 
-// explained is an error with another text.
+// explained gives an error another text.
 type explained struct {
 	text string
 	err  error
@@ -45,6 +44,7 @@ type explained struct {
 func (e *explained) Error() string { return e.text }
 func (e *explained) Unwrap() error { return e.err }
 
+// explain returns the explanation of an error, "" for none.
 func (s Server) explain(err error) string {
 	process, isProcess := errors.AsType[*transport.ProcessError](err)
 	status, isStatus := errors.AsType[*transport.HTTPError](err)
@@ -74,19 +74,19 @@ func (s Server) explain(err error) string {
 	return network(err)
 }
 
-// strange is what is wrong with an answer that is not of the protocol.
+// strange explains an answer that violates the protocol.
 func (s Server) strange(err error) string {
 	what := "what answers at the URL does not speak MCP: check the URL, above all its path"
 	if _, started := s.Transport.(*mcpclient.Command); started {
 		what = "the program does not speak MCP as it is specified: is there a newer version of it?"
 	}
 	for cause := errors.Unwrap(err); cause != nil && cause != mcp.ErrInvalidResult; cause = errors.Unwrap(cause) {
-		err = cause // without what was being done
+		err = cause // drops the name of the operation
 	}
 	return fmt.Sprintf("%s (%s)", what, hosttext.Line(err.Error(), 500))
 }
 
-// ended is why a program came to its end.
+// ended explains the end of a server's process.
 func ended(p *transport.ProcessError, err error) string {
 	text := fmt.Sprintf("the program %q came to its end: %s", p.Command, p.Status)
 	if server, ok := errors.AsType[*transport.ServerError](err); ok && server.Skipped != "" {
@@ -98,7 +98,7 @@ func ended(p *transport.ProcessError, err error) string {
 	return text + "; it wrote to stderr:\n" + p.Stderr
 }
 
-// silent is why a server did not get ready in time.
+// silent explains why a server was not ready in time.
 func (s Server) silent(err error) string {
 	what := "the server"
 	c, started := s.Transport.(*mcpclient.Command)
@@ -126,9 +126,10 @@ func (s Server) silent(err error) string {
 	return text
 }
 
-// installers are programs that install a server when it is started for the first time.
+// installers are commands that install a server at its first start.
 var installers = []string{"npx", "uvx", "bunx", "pnpx"}
 
+// installs reports whether a command installs a server at its first start.
 func installs(program string) bool {
 	name := filepath.Base(program)
 	return slices.Contains(installers, strings.TrimSuffix(name, filepath.Ext(name)))

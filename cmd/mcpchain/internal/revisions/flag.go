@@ -1,4 +1,4 @@
-// Package revisions reads the flag that forces the protocol revision of servers.
+// Package revisions has the flag -revision, which sets the protocol revision of servers.
 package revisions
 
 import (
@@ -10,17 +10,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Usage is the flag's usage.
+// Usage is the usage of the flag.
 const Usage = "speak this `revision` of the protocol with all servers or, as server=revision, with one; may be repeated"
 
-// Flag is a [flag.Value] that may be given several times: revisions by server;
-// "" stands for all other servers.
+// Flag is a [flag.Value] with the revisions by server. The revision of "" is for all other servers.
 type Flag map[string]string
 
-// String is the default for package flag: there is none.
+// String implements [flag.Value]. It returns the default, which is empty.
 func (f Flag) String() string { return "" }
 
-// Set reads revision or server=revision.
+// Set implements [flag.Value]. It reads revision or server=revision.
 func (f Flag) Set(s string) error {
 	at := strings.LastIndexByte(s, '=')
 	server, revision := s[:max(0, at)], s[at+1:]
@@ -34,7 +33,7 @@ func (f Flag) Set(s string) error {
 	return nil
 }
 
-// Apply forces the revisions on servers, whatever their former setting.
+// Apply sets the revisions of servers, and replaces those of the file.
 func (f Flag) Apply(servers []adapter.Server) error {
 	for name := range f {
 		if name != "" && !slices.ContainsFunc(servers, func(s adapter.Server) bool { return s.Name == name }) {

@@ -1,5 +1,4 @@
-// Package templates lists the resource templates of servers. Many servers with
-// resources lack the method.
+// Package templates lists the resource templates of servers. Many servers with resources do not have the method.
 package templates
 
 import (
@@ -11,13 +10,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// List is [mcpclient.Client.ResourceTemplates], and empty if the server lacks
-// the method.
+// List is like [mcpclient.Client.ResourceTemplates], but empty if the server does not have the method.
 func List(ctx context.Context, c *mcpclient.Client) iter.Seq2[*mcp.ResourceTemplate, error] {
-	return known(c.ResourceTemplates(ctx))
+	return ignoreUnknownMethod(c.ResourceTemplates(ctx))
 }
 
-func known(all iter.Seq2[*mcp.ResourceTemplate, error]) iter.Seq2[*mcp.ResourceTemplate, error] {
+// ignoreUnknownMethod ends a list without an error if the server does not have the method.
+func ignoreUnknownMethod(all iter.Seq2[*mcp.ResourceTemplate, error]) iter.Seq2[*mcp.ResourceTemplate, error] {
 	return func(yield func(*mcp.ResourceTemplate, error) bool) {
 		for t, err := range all {
 			if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && rpc.Code == mcp.CodeMethodNotFound {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// OnHangup has the users read again at SIGHUP, which ends nothing, until stop. Nil: there is no file.
+// OnHangup calls again at each SIGHUP, until stop is called. again may be nil if there is no file.
 func OnHangup(logger *slog.Logger, again func() (int, error)) (stop func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

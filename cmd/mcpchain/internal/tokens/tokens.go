@@ -1,4 +1,4 @@
-// Package tokens knows the users of a program by their tokens, from a file that can be read again while it runs.
+// Package tokens authenticates users by tokens from a file, which can be read again while the program runs.
 package tokens
 
 import (
@@ -13,18 +13,19 @@ import (
 	"sync/atomic"
 )
 
-// MaxUser bounds the name of a user, in bytes: the stores of the programs take 1 KiB.
+// MaxUser bounds the name of a user in bytes. Stores take names of up to 1 KiB.
 const MaxUser = 256
 
-const leastToken = 16 // bytes, in a file
+// minToken is the least length of a token in a file, in bytes.
+const minToken = 16
 
-// Table has the hashes of tokens. Its methods may be called concurrently.
+// Table maps the hashes of tokens to users. Its methods may be called concurrently.
 type Table struct {
 	path  string
 	users atomic.Pointer[map[string]string] // by the hash of the token
 }
 
-// Of is a table of users by their tokens.
+// Of returns a table for users by their tokens.
 func Of(users map[string]string) *Table {
 	hashed := map[string]string{}
 	for token, user := range users {
@@ -35,14 +36,14 @@ func Of(users map[string]string) *Table {
 	return t
 }
 
-// Read reads a file with a user and a token on each line, for example of openssl rand -hex 32.
+// Read reads a file with a user and a token on each line. Empty lines and lines that begin with # are skipped.
 func Read(path string) (*Table, error) {
 	t := &Table{path: path}
 	_, err := t.Again()
 	return t, err
 }
 
-// Again reads the file again, and returns the number of users. An error leaves the users as they are.
+// Again reads the file again, and returns the number of users. After an error the table is unchanged.
 func (t *Table) Again() (users int, err error) {
 	file, err := os.Open(t.path)
 	if err != nil {
@@ -59,8 +60,8 @@ func (t *Table) Again() (users int, err error) {
 		if len(words) != 2 {
 			return 0, fmt.Errorf("%s:%d: want two words, a user and a token, and got %d", t.path, n, len(words))
 		}
-		if len(words[1]) < leastToken || len(words[0]) > MaxUser {
-			return 0, fmt.Errorf("%s:%d: want a user of at most %d bytes and a token of at least %d", t.path, n, MaxUser, leastToken)
+		if len(words[1]) < minToken || len(words[0]) > MaxUser {
+			return 0, fmt.Errorf("%s:%d: want a user of at most %d bytes and a token of at least %d", t.path, n, MaxUser, minToken)
 		}
 		hash := hashOf(words[1])
 		if hashed[hash] != "" {
@@ -78,15 +79,15 @@ func (t *Table) Again() (users int, err error) {
 	return len(slices.Compact(slices.Sorted(maps.Values(hashed)))), nil
 }
 
-// Find is the user of a token, and the hash of it, for [Table.Holds]. The time that it takes says nothing of other
-// tokens, because it compares hashes.
+// Find returns the user of a token, and its hash for [Table.Holds]. It compares hashes, so that its duration reveals
+// nothing about other tokens.
 func (t *Table) Find(token string) (user, hash string, ok bool) {
 	hash = hashOf(token)
 	user, ok = (*t.users.Load())[hash]
 	return user, hash, ok
 }
 
-// Holds reports whether a token with a hash is still the user's.
+// Holds reports whether the token with a hash still belongs to the user.
 func (t *Table) Holds(user, hash string) bool { return (*t.users.Load())[hash] == user && user != "" }
 
 func hashOf(token string) string {
