@@ -1,9 +1,10 @@
-// Agent is a conversation with a model that uses the servers of an mcp.json. The reply is shown as it comes; you allow calls,
-// fill in forms, and decide what servers may ask the model.
+// Agent is a conversation with a model that uses the servers of an mcp.json. Replies are shown as they come. You allow
+// calls, fill in forms, and decide what servers may ask the model.
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/agent mcp.json
 //
-// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI. ANTHROPIC_MODEL and ANTHROPIC_API_KEY are for Claude.
+// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI. Use ANTHROPIC_MODEL and ANTHROPIC_API_KEY for
+// Claude.
 package main
 
 import (
@@ -26,14 +27,14 @@ func main() {
 	if len(os.Args) != 2 {
 		log.Fatal("usage: agent MCP.JSON")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // Ctrl-C ends the run, and the servers with it
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // Ctrl-C ends the run and the servers
 	defer stop()
 	if err := converse(ctx, os.Args[1], &mcpchain.Terminal{}, os.Stdout); err != nil {
 		log.Fatal(hosttext.Line(err.Error(), 4000))
 	}
 }
 
-// converse asks for a question and shows the answer, until the input ends.
+// converse asks for questions and shows the answers, until the input ends.
 func converse(ctx context.Context, file string, you *mcpchain.Terminal, out io.Writer) error {
 	host, err := mcpchain.Open(ctx, file, &mcpchain.Options{Terminal: you})
 	if err != nil {

@@ -1,9 +1,9 @@
-// Chatbot is a chat in a terminal, to copy and to start from: the servers of an mcp.json, a reply that is shown as it comes, and
-// questions that this program puts in its own way.
+// Chatbot is a chat in a terminal to copy and to start from. It uses the servers of an mcp.json, shows replies as they
+// come, and asks the person in its own way.
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/chatbot mcp.json
 //
-// Ctrl-C stops the reply, and at the prompt the program. For variables of other models see examples/agent.
+// Ctrl-C stops the reply, and at the prompt the program. See examples/agent for the variables of other models.
 package main
 
 import (
@@ -66,7 +66,7 @@ func start(ctx context.Context, file string, in io.Reader, out io.Writer) error 
 	}
 }
 
-// round reads a line and does what it says. Ctrl-C ends the round only.
+// round reads and handles a line. Ctrl-C ends only the round.
 func (c *chatbot) round(ctx context.Context) (over bool, err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
@@ -84,13 +84,14 @@ func (c *chatbot) round(ctx context.Context) (over bool, err error) {
 	case "/tools":
 		c.listTools()
 	default:
-		if err := c.turn(ctx, line); err != nil { // the conversation is as before the question
+		if err := c.turn(ctx, line); err != nil { // the history does not have the question
 			fmt.Fprintf(c.out, "\nNo answer: %s\n", hosttext.Line(err.Error(), 4000))
 		}
 	}
 	return false, nil
 }
 
+// listTools shows the first line of each tool.
 func (c *chatbot) listTools() {
 	for _, tool := range c.host.Tools().Catalog(profile.Plain).Tools() {
 		first, _, _ := strings.Cut(tool.Description(), "\n")
@@ -98,7 +99,7 @@ func (c *chatbot) listTools() {
 	}
 }
 
-// turn shows what happens between a question and its answer.
+// turn asks the agent a question, and shows what happens until the answer.
 func (c *chatbot) turn(ctx context.Context, question string) error {
 	input := append(c.history[:len(c.history):len(c.history)], run.Text(run.RoleUser, question))
 	result := agent.Result{Messages: input}

@@ -12,14 +12,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
-// person is who sits at the terminal. What servers and models wrote is shown by hosttext, so that it can neither control the
-// terminal nor pass for a text of this program.
+// person is the person at the terminal. Texts of servers and models are escaped by hosttext, so that they can neither
+// control the terminal nor look like those of the program.
 type person struct {
 	terminal *mcpchain.Terminal
 	out      io.Writer
 }
 
-// reply answers a question of a run. Change the cases to put questions in a way of your own.
+// reply answers a question of a run. Change the cases to ask in your own way.
 func (p *person) reply(ctx context.Context, q *run.Question) (run.Reply, error) {
 	switch q.Kind {
 	case run.QuestionApproval:
@@ -74,9 +74,10 @@ func (p *person) fillIn(ctx context.Context, q *run.Question) (run.Reply, error)
 	return q.Accept(content)
 }
 
+// errDeclined means that the person does not want to fill in the form.
 var errDeclined = errors.New("the person declines")
 
-// field asks until the value fits the field.
+// field asks until the value is valid. It returns nil for no value.
 func (p *person) field(ctx context.Context, field *forms.Field) (any, error) {
 	for {
 		line, err := p.terminal.Read(ctx, "  "+prompt(field)+":")
@@ -94,7 +95,7 @@ func (p *person) field(ctx context.Context, field *forms.Field) (any, error) {
 	}
 }
 
-// prompt is the title of a field with its options, and with what an empty line means.
+// prompt describes a field: its title, its options, and the value of an empty line.
 func prompt(field *forms.Field) string {
 	text := hosttext.Quote(field.Title)
 	for i, option := range field.Options {

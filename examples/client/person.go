@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// person answers one question at a time, as handlers are called concurrently.
+// person answers one question at a time, because handlers are called concurrently.
 type person struct {
 	mu  sync.Mutex // guards the fields below
 	in  *bufio.Reader
@@ -26,6 +26,7 @@ var (
 	errNo      = errors.New("the person said no")
 )
 
+// askLocked returns a line of the person.
 func (p *person) askLocked(question string) (string, error) {
 	fmt.Fprint(p.out, question+": ")
 	line, err := p.in.ReadString('\n')
@@ -35,8 +36,7 @@ func (p *person) askLocked(question string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// fillIn asks for each field of a form. The client checks the whole form again
-// before it is sent.
+// fillIn asks for each field of a form. The client checks the form before it is sent.
 func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	fields, err := forms.Read(params)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.Elici
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 }
 
-// fieldLocked asks until the answer fits; nil means no answer.
+// fieldLocked asks until the answer is valid. It returns nil for no answer.
 func (p *person) fieldLocked(f *forms.Field) (any, error) {
 	for {
 		text, err := p.askLocked("  " + label(f))
@@ -78,8 +78,8 @@ func (p *person) fieldLocked(f *forms.Field) (any, error) {
 	}
 }
 
-// label describes a field: its title, its options, and the value of an empty
-// line. Servers' texts are quoted, so that they cannot look like the program's.
+// label describes a field: its title, its options, and the value of an empty line. Texts of servers are quoted, so that
+// they cannot look like those of the program.
 func label(f *forms.Field) string {
 	text := hosttext.Quote(f.Title)
 	for i, o := range f.Options {
@@ -94,8 +94,7 @@ func label(f *forms.Field) string {
 	return text
 }
 
-// reply lets the person answer in place of a model. A program with a model
-// installs a sampling.Sampler instead.
+// reply lets the person answer instead of a model. A program with a model uses a sampling.Sampler.
 func (p *person) reply(_ context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,5 +1,4 @@
-// The oauth example signs in to a protected MCP server, and lists its tools or
-// calls one.
+// The oauth example signs in to a protected MCP server, and lists its tools or calls one.
 //
 //	go run ./examples/oauth -demo                                 starts a server to try it on
 //	go run ./examples/oauth https://mcp.example.com/mcp
@@ -7,11 +6,11 @@
 //	go run ./examples/oauth -paste https://mcp.example.com/mcp     on a machine without a browser
 //	go run ./examples/oauth -sign-out https://mcp.example.com/mcp
 //
-// It keeps tokens in a folder of the user's configuration, so that the next run
-// needs no sign-in.
+// It keeps tokens in the user's configuration folder, so that the next run needs no sign-in.
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -19,9 +18,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 
+	"github.com/mcpchain/mcpchain/examples/internal/notes"
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -29,16 +29,16 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	p := &program{you: signin.NewLines(os.Stdin, os.Stdout), out: os.Stdout}
+	p := &program{you: &person{in: bufio.NewReader(os.Stdin), out: os.Stdout, open: oauth.OpenBrowser}, out: os.Stdout}
 	if err := p.run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "oauth:", hosttext.Line(err.Error(), 4000))
 		os.Exit(1)
 	}
 }
 
-// program is the example with its surroundings.
+// program is the example with the person who uses it.
 type program struct {
-	you *signin.Lines
+	you *person
 	out io.Writer
 }
 
@@ -53,21 +53,21 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	store, err := signin.Tokens(s.store)
 	if s.demo {
-		store = oauth.MemoryStore()
-		var d *demo
-		if d, err = startDemo(); err == nil {
-			defer func() { err = errors.Join(err, d.close()) }()
-			s.server = d.url()
+		demo, err := notes.Start()
+		if err != nil {
+			return err
 		}
+		defer demo.Close()
+		s.server = demo.URL()
 	}
+	store, err := tokens(s)
 	if err != nil {
 		return err
 	}
-	receiver := p.you.Browser(0)
+	receiver := p.you.browser()
 	if s.paste {
-		receiver = p.you.Paste()
+		receiver = p.you.paste()
 	}
 	auth, err := oauth.New(s.server, &oauth.Options{
 		Grant: &oauth.AuthorizationCode{Receiver: receiver, RegisterAs: "mcpchain example"},
@@ -76,12 +76,11 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, auth.Close()) }()
+	defer auth.Close()
 	if s.signOut {
 		return auth.SignOut(ctx)
 	}
-	// SignIn comes before Connect, as Connect does not wait long enough for a
-	// person.
+	// Connect does not wait long enough for a person, so SignIn comes first.
 	if err := auth.SignIn(ctx); err != nil {
 		return err
 	}
@@ -89,17 +88,26 @@ func (p *program) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, client.Close()) }()
+	defer client.Close()
 	if s.call != "" {
 		return p.call(ctx, client, s.call)
 	}
-	for tool, err := range client.Tools(ctx) {
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(p.out, "%s: %s\n", hosttext.Line(tool.Name, 200), hosttext.Line(tool.Description, 1000))
+	return p.list(ctx, client)
+}
+
+// tokens returns the store of tokens. Those of the demo, whose server ends with the program, are not kept.
+func tokens(s *settings) (oauth.Store, error) {
+	if s.demo {
+		return oauth.MemoryStore(), nil
 	}
-	return nil
+	if s.store != "" {
+		return oauth.FileStore(s.store)
+	}
+	folder, err := os.UserConfigDir()
+	if err != nil {
+		return nil, fmt.Errorf("%w: name a folder for tokens by -store", err)
+	}
+	return oauth.FileStore(filepath.Join(folder, "mcpchain", "tokens"))
 }
 
 func (p *program) parse(args []string) (*settings, error) {
@@ -124,12 +132,24 @@ func (p *program) parse(args []string) (*settings, error) {
 	return s, nil
 }
 
+// list lists the tools of the server.
+func (p *program) list(ctx context.Context, client *mcpclient.Client) error {
+	for tool, err := range client.Tools(ctx) {
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(p.out, "%s: %s\n", hosttext.Line(tool.Name, 200), hosttext.Line(tool.Description, 1000))
+	}
+	return nil
+}
+
+// call calls a tool without arguments.
 func (p *program) call(ctx context.Context, client *mcpclient.Client, tool string) error {
 	result, err := client.CallTool(ctx, tool, nil)
 	if err != nil {
 		return err
 	}
-	if err := result.Err(); err != nil {
+	if err := result.Err(); err != nil { // the tool ran, and failed
 		return err
 	}
 	fmt.Fprintln(p.out, hosttext.Prose(result.Text()))

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/peer"
-	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
@@ -26,31 +25,31 @@ import (
 // life is the life of an access token: the test waits for its end.
 const life = 3 * time.Second
 
-// notes is a protected server and the test that uses it.
-type notes struct {
+// protected is a protected server and the test that uses it.
+type protected struct {
 	*peer.Protected
 	t *testing.T
 }
 
-func startNotes(t *testing.T) *notes {
-	return &notes{peer.StartProtected(t, peer.Notes(), life), t}
+func startNotes(t *testing.T) *protected {
+	return &protected{peer.StartProtected(t, peer.Notes(), life), t}
 }
 
 // run runs the program for a person who agrees to open the browser.
-func (n *notes) run(args ...string) string {
+func (n *protected) run(args ...string) string {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), time.Minute)
 	defer cancel()
 	var out bytes.Buffer
-	p := &program{you: lines(strings.NewReader("y\n"), &out, n.Browse), out: &out}
+	p := &program{you: personAt(strings.NewReader("y\n"), &out, n.Browse), out: &out}
 	if err := p.run(ctx, append(args, n.URL)); err != nil {
 		n.t.Fatalf("%v\n%s", err, &out)
 	}
 	return out.String()
 }
 
-func lines(in io.Reader, out io.Writer, open func(context.Context, string) error) *signin.Lines {
-	return &signin.Lines{In: bufio.NewReader(in), Out: out, Open: open}
+func personAt(in io.Reader, out io.Writer, open func(context.Context, string) error) *person {
+	return &person{in: bufio.NewReader(in), out: out, open: open}
 }
 
 // TestSignInRefreshRestartStepUp runs the whole flow with real peers.
@@ -157,38 +156,10 @@ func TestDemo(t *testing.T) {
 		"call": {[]string{"-demo", "-call", "list_notes"}, "Buy milk.\n"},
 	} {
 		var out bytes.Buffer
-		p := &program{you: lines(strings.NewReader("y\n"), &out, browse), out: &out}
+		p := &program{you: personAt(strings.NewReader("y\n"), &out, browse), out: &out}
 		if err := p.run(ctx, tt.args); err != nil || !strings.HasSuffix(out.String(), tt.want) {
 			t.Errorf("%s: got %v and %s", name, err, &out)
 		}
-	}
-}
-
-// TestDemoRefuses tries what a stranger could try at the demo.
-func TestDemoRefuses(t *testing.T) {
-	t.Parallel()
-	d, err := startDemo()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = d.close() }()
-	d.clients["c"] = []string{"http://127.0.0.1/back"}
-	d.codes["code"] = authorization{"c", "http://127.0.0.1/back", "a challenge"}
-	for path, form := range map[string]url.Values{
-		"/authorize?client_id=c&redirect_uri=http://evil.example/&code_challenge=x&code_challenge_method=S256": {},
-		"/authorize?client_id=c&redirect_uri=http://127.0.0.1/back&code_challenge_method=S256":                 {},
-		"/token": {"client_id": {"c"}, "redirect_uri": {"http://127.0.0.1/back"}, "code": {"code"}, "code_verifier": {"guessed"}},
-	} {
-		resp, err := http.PostForm(d.issuer+path, form)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _ = resp.Body.Close(); resp.StatusCode != http.StatusBadRequest {
-			t.Errorf("%s: got %s, want a refusal", path, resp.Status)
-		}
-	}
-	if len(d.codes) != 0 {
-		t.Error("a code can be tried again")
 	}
 }
 
@@ -225,7 +196,7 @@ func TestClosedInput(t *testing.T) {
 	out, screen := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		p := &program{you: lines(strings.NewReader(""), screen, func(context.Context, string) error {
+		p := &program{you: personAt(strings.NewReader(""), screen, func(context.Context, string) error {
 			return errors.New("opened a browser without the person's consent")
 		}), out: screen}
 		err := p.run(t.Context(), []string{"-store", t.TempDir(), n.URL})
@@ -260,7 +231,7 @@ func TestPasted(t *testing.T) {
 	out, screen := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		p := &program{you: lines(in, screen, nil), out: screen}
+		p := &program{you: personAt(in, screen, nil), out: screen}
 		err := p.run(t.Context(), []string{"-store", t.TempDir(), "-paste", n.URL})
 		_ = screen.CloseWithError(io.EOF)
 		done <- err

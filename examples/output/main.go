@@ -1,10 +1,9 @@
-// Output gets an answer as a Go value. The model is told what does not fit the type, and
-// corrects it.
+// Output gets an answer as a Go value. The model is told what does not match the type, and corrects it.
 //
 //	go run ./examples/output
 //
-// The model is a script, so the program needs no key; examples/quickstart shows a real
-// one. A model of package openaimodel is held to the schema by its host.
+// The model is a script, so the program needs no key; examples/quickstart shows a real one. The host of a model of package
+// openaimodel enforces the schema.
 package main
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 )
 
-// invoice is the answer. Its schema comes from the type and the tags.
+// invoice is the answer. Its schema comes from the type and its tags.
 type invoice struct {
 	Number int    `json:"number" minimum:"1"`
 	Due    string `json:"due" jsonschema:"the last day to pay, as 2027-05-03"`
@@ -43,6 +42,7 @@ func main() {
 	fmt.Println(result.Spent.Turns, "model calls")
 }
 
+// must ends the program on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)

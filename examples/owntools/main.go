@@ -1,10 +1,8 @@
-// Owntools gives a model two Go functions as tools. Their schemas come from their
-// argument types.
+// Owntools gives a model two Go functions as tools. Their schemas come from their argument types.
 //
 //	go run ./examples/owntools
 //
-// The model is a script, so the program needs no key; examples/quickstart shows a real
-// one.
+// The model is a script, so the program needs no key; examples/quickstart shows a real one.
 package main
 
 import (
@@ -17,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 )
 
-// transfer is the arguments of a tool. A description is for the model, and a field
-// without omitempty is required.
+// transfer has the arguments of a tool. The descriptions are for the model. A field without omitempty is required.
 type transfer struct {
 	To     string  `json:"to" jsonschema:"who gets the money"`
 	Amount float64 `json:"amount" jsonschema:"in euros" minimum:"1"`
@@ -28,7 +25,7 @@ func main() {
 	money := 100.0
 	balance := adapter.Func("balance", "Tells the balance of the account.", func(context.Context, struct{}) (float64, error) {
 		return money, nil
-	}, &adapter.FuncOptions{ReadOnly: true}) // may run beside others, and again after a crash
+	}, &adapter.FuncOptions{ReadOnly: true}) // may run concurrently, and again after a crash
 	pay := adapter.Func("pay", "Sends money.", func(_ context.Context, t transfer) (string, error) {
 		if t.Amount > money {
 			return "", fmt.Errorf("%.2f is more than the balance of %.2f", t.Amount, money) // the model reads it
@@ -59,6 +56,7 @@ func main() {
 	}
 }
 
+// must ends the program on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)

@@ -1,10 +1,10 @@
-// Page is an agent behind a page of this machine: each window follows the events of a run by package agent/feed, and one that comes
-// back continues where it stopped.
+// Page serves an agent on a page of this machine. Each window follows the events of a run by package agent/feed, and
+// continues where it stopped after a reload.
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/page mcp.json
 //
-// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI. Runs end with the program; a store of agent/filestore
-// or agent/sqlstore keeps them. "mcpchain serve" is a page with users, forms and views.
+// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI. Runs end with the program, unless you use a
+// store of agent/filestore or agent/sqlstore. "mcpchain serve" is a page with users, forms and views.
 package main
 
 import (
@@ -69,15 +69,15 @@ func serve(ctx context.Context, listener net.Listener, file string) error {
 	return nil
 }
 
-// page has an agent, and the streams of its runs.
+// page has an agent and the event streams of its runs.
 type page struct {
 	agent   *agent.Agent
 	feed    *feed.Feed
-	work    context.Context // of the runs: they go on without a window
+	work    context.Context // of the runs, which continue without a window
 	driving sync.WaitGroup
 }
 
-// handler serves what the page asks for. Other pages of the browser, and other names for this address, are refused.
+// handler serves the page. It refuses requests of other pages, and by other names of this address.
 func (p *page) handler(address string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(index) })
@@ -96,9 +96,10 @@ func (p *page) handler(address string) http.Handler {
 
 func keyOf(r *http.Request) run.Key { return run.Key{ID: r.PathValue("id")} }
 
-const maxBody = 64 << 10 // bytes
+// maxBody bounds the body of a request in bytes.
+const maxBody = 64 << 10
 
-// begin begins a run with a question, and gives its id.
+// begin begins a run with a question, and responds with its id.
 func (p *page) begin(w http.ResponseWriter, r *http.Request) {
 	question, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -128,7 +129,7 @@ func (p *page) answer(w http.ResponseWriter, r *http.Request) {
 	p.drive(keyOf(r))
 }
 
-// drive continues a run, and publishes its events. A run under way takes its new answers by itself.
+// drive continues a run, and publishes its events. If the run is already being driven, it finds new answers by itself.
 func (p *page) drive(key run.Key) {
 	p.driving.Go(func() {
 		for event, err := range p.agent.Resume(p.work, key) {

@@ -4,8 +4,8 @@
 //	go run ./examples/resume yes        # continues: allows the payment
 //	go run ./examples/resume no         # continues: denies it
 //
-// The model is a script, so the program needs no key; examples/quickstart shows a real
-// one. The run is a file in RUNS, by default the folder runs.
+// The model is a script, so the program needs no key; examples/quickstart shows a real one. The run is a file in the folder
+// RUNS, by default "runs".
 package main
 
 import (
@@ -48,7 +48,7 @@ func main() {
 	if len(answers) == 0 {
 		log.Fatal("no question is open")
 	}
-	// ResumeRun gives the outcome alone.
+	// ResumeRun would return only the outcome.
 	for event, err := range second.Resume(ctx, key, answers...) {
 		if err != nil {
 			log.Fatal(err)
@@ -62,7 +62,7 @@ func main() {
 	}
 }
 
-// clerk is the agent as each process makes it.
+// clerk returns the agent. Each process creates it in the same way.
 func clerk(store record.Store, model ...agenttest.Step) *agent.Agent {
 	pay := adapter.Func("pay", "Pays a bill.", func(_ context.Context, b struct {
 		Bill int `json:"bill"`
@@ -75,6 +75,7 @@ func clerk(store record.Store, model ...agenttest.Step) *agent.Agent {
 	}))
 }
 
+// must ends the program on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)

@@ -1,12 +1,10 @@
-// The sampling example is a server that borrows its client's model: it
-// summarises files, without a model, a key or a network of its own. The same
-// program is also the client; it shows every request and every reply in the
-// terminal before it passes them on.
+// The sampling example is a server that borrows its client's model: it summarises files without a model, a key or a network
+// of its own. The same program is also the client, which shows every request and every reply in the terminal before it
+// passes them on.
 //
-//	go run ./examples/sampling README.md docs/architecture.md
+//	OPENAI_MODEL=gpt-5 go run ./examples/sampling README.md docs/architecture.md
 //
-// OPENAI_API_KEY and OPENAI_MODEL choose the model; OPENAI_BASE_URL names
-// another host than OpenAI. -help lists the flags that do so, and more.
+// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI.
 package main
 
 import (
@@ -17,19 +15,18 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
 func main() {
 	server := flag.Bool("serve", false, "be the server, over standard input and output")
-	model := models.Declare(flag.CommandLine, os.Getenv)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	run := func() error { return summarize(ctx, model, flag.Args(), os.Stdin, os.Stdout) }
+	run := func() error { return summarize(ctx, flag.Args(), os.Stdin, os.Stdout) }
 	if *server {
 		run = func() error { return serve(ctx) }
 	}
@@ -40,8 +37,8 @@ func main() {
 }
 
 // summarize asks the server to summarise files and prints the result.
-func summarize(ctx context.Context, model *models.Flags, files []string, in io.Reader, out io.Writer) error {
-	sampler, err := newSampler(model, &person{in: lines(in), out: out})
+func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer) error {
+	sampler, err := newSampler(&person{in: lines(in), out: out})
 	if err != nil {
 		return err
 	}
@@ -71,13 +68,11 @@ func summarize(ctx context.Context, model *models.Flags, files []string, in io.R
 	return nil
 }
 
-func newSampler(model *models.Flags, p *person) (*sampling.Sampler, error) {
-	if err := model.Complete(); err != nil {
-		return nil, err
-	}
-	return model.Model.Sampler(sampling.Options{
+// newSampler lends the model of the environment to servers, as far as the person allows.
+func newSampler(p *person) (*sampling.Sampler, error) {
+	return mcpchain.Sampler(&sampling.Options{
 		Review: &sampling.Review{Request: p.reviewRequest, Reply: p.reviewReply},
-		Policy: sampling.Policy{Outside: sampling.ModeDeny},                                    // no call is under way then
+		Policy: sampling.Policy{Outside: sampling.ModeDeny},                                    // refuses requests without a call
 		Limits: sampling.Limits{All: sampling.Budget{Requests: 20}, MaxTokens: 1000, Share: 1}, // there is one server
 		Audit: func(_ context.Context, r *sampling.Record) {
 			p.say("[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)

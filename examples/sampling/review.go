@@ -24,8 +24,7 @@ type person struct {
 
 var errRefused = errors.New("the person refused")
 
-// reviewRequest shows a request. The person may allow or refuse it, once or
-// always, or add an instruction.
+// reviewRequest shows a request. The person may allow or refuse it, once or always, or add an instruction.
 func (p *person) reviewRequest(ctx context.Context, r *sampling.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +68,7 @@ func (p *person) reviewReply(ctx context.Context, r *sampling.Request, reply *mc
 	return nil
 }
 
-// ask returns the person's line. At the end of the input it refuses.
+// ask returns a line of the person. The end of the input is a refusal.
 func (p *person) ask(ctx context.Context, what string) (string, error) {
 	fmt.Fprintf(p.out, "%s: ", what)
 	select {
@@ -83,13 +82,14 @@ func (p *person) ask(ctx context.Context, what string) (string, error) {
 	}
 }
 
+// say prints a text while the person is not asked.
 func (p *person) say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintf(p.out, format, args...)
 }
 
-// lines reads lines ahead, so that waiting for a line can be cancelled.
+// lines reads lines in a goroutine, so that the wait for a line can be cancelled.
 func lines(in io.Reader) <-chan string {
 	out := make(chan string)
 	go func() { // ends with the input, or with the program

@@ -1,4 +1,4 @@
-//lint:file-ignore SA1019 revision 2026-07-28 deprecates sampling, which works all the same
+//lint:file-ignore SA1019 revision 2026-07-28 deprecates sampling, but servers still use it
 
 package main
 
@@ -30,12 +30,12 @@ func serve(ctx context.Context) error {
 	return s.Run(ctx, &sdk.StdioTransport{})
 }
 
+// file is the argument of the tool.
 type file struct {
 	Path string `json:"path" jsonschema:"path of the file, within the working directory"`
 }
 
-// answer returns the model's summary, or asks for it; the SDK gets the client's
-// answer in any revision.
+// answer returns the model's summary if the client has sent it, or else asks the client for it.
 func answer(root *os.Root, r *sdk.CallToolRequest, path string) (*sdk.CallToolResult, error) {
 	if summary, ok := r.Params.InputResponses["summary"].(*sdk.CreateMessageWithToolsResult); ok {
 		return &sdk.CallToolResult{Content: summary.Content}, nil
@@ -54,6 +54,7 @@ func answer(root *os.Root, r *sdk.CallToolRequest, path string) (*sdk.CallToolRe
 	}}}, nil
 }
 
+// read reads a file of at most maxFile bytes.
 func read(root *os.Root, path string) (string, error) {
 	f, err := root.Open(path)
 	if err != nil {

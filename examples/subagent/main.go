@@ -1,10 +1,9 @@
-// Subagent lets one agent work for another: a clerk gives each letter to a reader, whose
-// model may be smaller and whose tools are its own.
+// Subagent lets one agent work for another: a clerk gives each letter to a reader, which has tools of its own and may have
+// a smaller model.
 //
 //	go run ./examples/subagent
 //
-// The models are scripts, so the program needs no key; examples/quickstart shows a real
-// one.
+// The models are scripts, so the program needs no key; examples/quickstart shows a real one.
 package main
 
 import (
@@ -37,7 +36,7 @@ func main() {
 	)
 	clerk := must(agent.New(large, &agent.Options{
 		Tools:  []adapter.Source{must(agent.Sub(reader, "reader", "Reads one letter."))},
-		Limits: run.Limits{Turns: 10}, // one account for both agents
+		Limits: run.Limits{Turns: 10}, // of both agents together
 	}))
 	result := &agent.Result{}
 	for event, err := range clerk.Events(context.Background(), agent.Text("What have I got to do?")) {
@@ -53,6 +52,7 @@ func main() {
 	fmt.Println(result.Spent.Turns, "model calls,", result.Spent.Calls, "tool calls")
 }
 
+// must ends the program on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)

@@ -1,5 +1,4 @@
-// Package concierge is a lesson about tests of agents: the agent is in this file, and its
-// tests need no model, no key and no server program.
+// Package concierge shows how to test an agent. The tests of the agent in this file need no model, no key and no server.
 //
 //	go test -v ./examples/testing
 package concierge
@@ -12,11 +11,10 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 )
 
-// Guest is true if the guest wants a call.
+// Guest reports whether the guest wants a call.
 type Guest func(tool, arguments string) bool
 
-// New is an agent that books tables with the tools of a server. The guest is asked before
-// a tool books.
+// New returns an agent that books tables with the tools of a server. The guest is asked before a table is booked.
 func New(model agent.Model, tools adapter.Source, guest Guest) (*agent.Agent, error) {
 	return agent.New(model, &agent.Options{
 		System: "Book what the guest wants. Be brief.",

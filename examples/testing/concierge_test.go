@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 )
 
-// restaurant is a server with two tools, and what it has booked.
+// restaurant is a server with two tools. It records what was booked.
 type restaurant struct{ booked []string }
 
 func (r *restaurant) open(t *testing.T) *adapter.Toolset {
@@ -37,7 +37,7 @@ func (r *restaurant) open(t *testing.T) *adapter.Toolset {
 	return tools
 }
 
-// The script is what a model may do; the test is about what the agent makes of it.
+// TestConcierge scripts what a model could do, and tests what the agent does with it.
 func TestConcierge(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -85,7 +85,7 @@ func TestConcierge(t *testing.T) {
 	}
 }
 
-// A model that fails, and one that calls what is not there, are tested in the same way.
+// TestModelFails has a model that calls an unknown tool, and then fails.
 func TestModelFails(t *testing.T) {
 	model := agenttest.Play(
 		agenttest.Use(agenttest.Wanted{Tool: "fly", Arguments: `{}`}),

@@ -1,4 +1,4 @@
-// Package demo gives the tests of lessons a server, a model, and an mcp.json.
+// Package demo has a server, a model and an mcp.json for the tests of examples.
 package demo
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// ServerArg makes the program of the tests the demo server.
+// ServerArg is the argument that makes a test binary the demo server.
 const ServerArg = "serve-as-demo"
 
-// Serve is for TestMain: it is the demo server, if the program has [ServerArg].
+// Serve runs the demo server if the test binary has the argument [ServerArg], and reports whether it did. Call it in TestMain.
 func Serve() (served bool) {
 	if !slices.Contains(os.Args, ServerArg) {
 		return false
@@ -25,7 +25,8 @@ func Serve() (served bool) {
 	return true
 }
 
-// Start writes an mcp.json with the demo server and with others, and starts the demo model, which the environment then names.
+// Start writes an mcp.json with the demo server and others, and returns its path. It starts the demo model, and sets the
+// environment to use it.
 func Start(t *testing.T, others map[string]any) (file string) {
 	t.Helper()
 	servers := map[string]any{"demo": Server(t, ServerArg)}
@@ -49,7 +50,7 @@ func Start(t *testing.T, others map[string]any) (file string) {
 	return file
 }
 
-// Server is an entry of an mcp.json: the program of the tests with an argument.
+// Server returns an entry of an mcp.json that starts the test binary with an argument.
 func Server(t *testing.T, arg string) map[string]any {
 	t.Helper()
 	program, err := os.Executable()
