@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
-// storeWait is how long a store has to answer a probe.
+// storeWait is how long a store may take to answer a probe.
 const storeWait = 2 * time.Second
 
 // CheckStore returns an error if a store does not answer.

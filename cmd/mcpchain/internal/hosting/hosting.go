@@ -1,5 +1,5 @@
-// Package hosting has what the commands share that serve several people: the user of a call, the model, and the
-// servers of a file.
+// Package hosting has what commands for several people share: the user of a call, the model,
+// and the servers of a file.
 package hosting
 
 import (
@@ -28,14 +28,15 @@ func WithUser(ctx context.Context, user string) context.Context {
 	return context.WithValue(ctx, userKey{}, user)
 }
 
-// User names the user of a call, "" outside of runs: for [adapter.Options].User and the headers of requests to servers.
+// User returns the user of a call, "" outside of runs. It is for [adapter.Options].User and the
+// headers of requests to servers.
 func User(ctx context.Context) string {
 	user, _ := ctx.Value(userKey{}).(string)
 	return user
 }
 
-// CarryUser is a transport whose requests say for which user they are made. A server believes it because only this
-// program reaches it.
+// CarryUser returns a transport whose requests name the user in a header. A server can trust it
+// if only this program reaches the server.
 func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
 	c, before := *t, t.RoundTripper
 	c.RoundTripper = func(next http.RoundTripper) http.RoundTripper {
@@ -52,8 +53,8 @@ func CarryUser(t *mcpclient.HTTP, header string) *mcpclient.HTTP {
 	return &c
 }
 
-// Load reads a file of servers, none for [cli.NoServers]. Those over HTTP are told the user, if the settings name a header
-// and they have no sign-in.
+// Load reads a file of servers, none for [cli.NoServers]. Servers over HTTP without a sign-in
+// are told the user, if the settings name a header.
 func Load(ctx context.Context, file string, h *cli.Hosting, signIn bool) (*config.Config, error) {
 	if file == cli.NoServers {
 		return new(config.Config), nil
@@ -71,8 +72,8 @@ func Load(ctx context.Context, file string, h *cli.Hosting, signIn bool) (*confi
 	return cfg, nil
 }
 
-// Servers are the servers of a file that are right, and those that are wrong. One over standard input and output has a
-// process for each user at a time, because a process does not say for whom it asks.
+// Servers splits the servers of a file into valid and invalid ones. A stdio server gets one
+// process per user, because a process does not say for which user it asks.
 func Servers(cfg *config.Config, h *cli.Hosting) (good []adapter.Server, wrong []adapter.ServerStatus) {
 	good, wrong = adapter.FromConfig(cfg)
 	for i := range good {
@@ -83,7 +84,8 @@ func Servers(cfg *config.Config, h *cli.Hosting) (good []adapter.Server, wrong [
 	return good, wrong
 }
 
-// DemoServers runs the demo servers, until the end. They are told the user, and their word on what only reads is taken.
+// DemoServers starts the demo servers, until end is called. They are told the user, and their
+// read-only hints are believed.
 func DemoServers() (out []adapter.Server, end func() error, err error) {
 	servers, err := demoservers.Start()
 	if err != nil {
@@ -98,8 +100,8 @@ func DemoServers() (out []adapter.Server, end func() error, err error) {
 	return out, servers.Close, nil
 }
 
-// Report logs the servers that can be used, the servers that cannot, and the tools that are left out. It returns the
-// reasons if no server can be used.
+// Report logs usable servers, unusable servers, and tools that are left out. It returns the
+// reasons if no server is usable.
 func Report(logger *slog.Logger, file string, opened, wrong []adapter.ServerStatus) error {
 	for _, w := range wrong {
 		logger.Warn("left out a server", "server", w.Name, "error", w.Err)
@@ -111,7 +113,7 @@ func Report(logger *slog.Logger, file string, opened, wrong []adapter.ServerStat
 			usable++
 			continue
 		}
-		if s.Err != nil { // which is in the log already
+		if s.Err != nil { // it is in the log already
 			wrong = append(wrong, s)
 			continue
 		}
@@ -144,8 +146,9 @@ type Model struct {
 	Close func() error // ends the demo model
 }
 
-// OpenModel opens the model, or the demo model if none is named. It is asked again after failures that pass. Strict refuses
-// the demo model if some settings of a model are there: who has given them is not there to read the log.
+// OpenModel opens the model, or the demo model if none is named. Temporary failures are
+// retried. strict refuses the demo model if some settings of a model are present, because
+// whoever made them may not read the log.
 func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.Logger) (_ *Model, err error) {
 	m := &Model{Model: f.Model, Close: func() error { return nil }}
 	switch {
@@ -175,10 +178,11 @@ func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.L
 	return m, nil
 }
 
-// retries are more than a person at a terminal waits for: 4 take 4 to 8 s, and a gateway that is restarted is back by then.
+// retries is more than a person at a terminal would wait for: 4 retries take 4 to 8 s, in which
+// a gateway can restart.
 const retries = 4
 
-// hostOf is the host of a base URL, without what may be secret.
+// hostOf returns the host of a base URL, without secrets.
 func hostOf(base string) string {
 	if base == "" {
 		return "the API's own"

@@ -7,24 +7,24 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxRated bounds the users and addresses whose rates are known.
+// maxRated bounds the users and addresses whose rates are remembered.
 const maxRated = 10_000
 
-// Rates bound requests by who sends them.
+// Rates limit requests by sender.
 type Rates struct {
 	every rate.Limit
 	burst int
 
-	mu sync.Mutex // guards the field below
+	mu sync.Mutex // guards the following field
 	of map[string]*rate.Limiter
 }
 
-// NewRates allows requests a minute on average, and a burst at once.
+// NewRates allows perMinute requests a minute on average, and burst at once.
 func NewRates(perMinute float64, burst int) *Rates {
 	return &Rates{every: rate.Limit(perMinute / 60), burst: burst, of: map[string]*rate.Limiter{}}
 }
 
-// Take counts a request, unless it has to wait.
+// Take counts a request. wait is not 0 if the request has to wait.
 func (r *Rates) Take(who string) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +44,7 @@ func (r *Rates) Take(who string) (wait time.Duration) {
 	return wait
 }
 
-// forgetLocked forgets who has not sent for a while, or everybody if there are none.
+// forgetLocked removes senders that have been quiet for a while, or all if there are none.
 func (r *Rates) forgetLocked() {
 	for who, l := range r.of {
 		if l.Tokens() >= float64(r.burst) {

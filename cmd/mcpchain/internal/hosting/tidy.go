@@ -12,10 +12,10 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// tidying is how often runs are deleted that are over for long.
+// tidying is the interval between deletions of old runs.
 const tidying = time.Hour
 
-// Tidy deletes runs that are over for longer than they are kept, until stop.
+// Tidy deletes runs that ended longer ago than kept, until stop is called.
 func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
@@ -41,7 +41,8 @@ func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop fun
 // MaxReasons bounds the errors that Forget returns.
 const MaxReasons = 10
 
-// Forget deletes the runs that were over before a time. A run that cannot be deleted keeps no others.
+// Forget deletes the runs that ended before a time. It continues after a run that cannot be
+// deleted.
 func Forget(ctx context.Context, store record.Store, before time.Time) (n int, err error) {
 	var reasons []error
 	failed := 0

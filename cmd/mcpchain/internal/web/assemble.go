@@ -41,7 +41,7 @@ import (
 type app struct {
 	handler http.Handler
 	again   func() (users int, err error) // reads the users again; nil without a file
-	closers []func() error                // last first
+	closers []func() error                // called in reverse order
 }
 
 func (a *app) later(close func() error) { a.closers = append(a.closers, close) }
@@ -53,7 +53,7 @@ func (a *app) close() (err error) {
 	return err
 }
 
-// assemble puts the parts together. The caller closes the app.
+// assemble creates the parts of the program. The caller closes the app.
 func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err error) {
 	a := &app{}
 	defer func() {
@@ -94,7 +94,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	var service *talk.Service
 	kept := rules.New(func(user string) { service.Changed(user) })
 	opts.Decisions = kept
-	var present atomic.Pointer[talk.Service] // servers come and go before it is there
+	var present atomic.Pointer[talk.Service] // servers may change before it is set
 	tools, asking, refused, err := a.tools(ctx, o, sandboxed, opts, func(adapter.Event) {
 		if s := present.Load(); s != nil {
 			s.ChangedAll()
@@ -145,7 +145,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	return a, nil
 }
 
-// store is where conversations are kept.
+// store opens the store of conversations.
 func (a *app) store(ctx context.Context, o *options, db *database.DB) (*keep.Store, error) {
 	store, err := keep.New(ctx, db.DB, db.Runs)
 	if err != nil || o.kept == 0 {
@@ -156,21 +156,21 @@ func (a *app) store(ctx context.Context, o *options, db *database.DB) (*keep.Sto
 	return store, nil
 }
 
-// shared is what windows show of the model and the servers of all users.
+// shared is what windows show about the model and the shared servers.
 type shared struct {
 	Model    string    `json:"model"`
-	Demo     bool      `json:"demo"` // the servers are those of this program
+	Demo     bool      `json:"demo"` // the servers are the program's own
 	Servers  []string  `json:"servers"`
 	Troubles []trouble `json:"troubles"`
 }
 
-// trouble says why a server is left out, or what of its entry in the file has no effect.
+// trouble says why a server is left out, or which part of its entry in the file has no effect.
 type trouble struct {
 	Server string `json:"server"`
 	Text   string `json:"text"`
 }
 
-// signIn is how people sign in.
+// signIn returns the sign-in for people.
 func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, error) {
 	if o.userFrom != "" {
 		return &signin.Proxy{Header: o.userFrom, Trusted: o.Proxies}, nil
@@ -186,8 +186,8 @@ func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, 
 	return signin.New(ctx, db, users, o.isSecure())
 }
 
-// personal has the servers that each user signs in to. The tokens are beside the database, in files
-// that only this user may read.
+// personal returns the servers to which each user signs in. Tokens are in files beside the
+// database that only the program's own user may read.
 func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, servers []*config.Server, changed func(context.Context, string, string, bool)) (*access.Access, error) {
 	tokens, err := oauth.FileStore(filepath.Join(filepath.Dir(o.store), "tokens"))
 	if err != nil {
@@ -201,14 +201,14 @@ func (a *app) personal(o *options, address net.Addr, opts *adapter.Options, serv
 	return personal, nil
 }
 
-// toolOptions are for the connections of all users, and of each.
+// toolOptions returns the options of all connections.
 func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.Options, error) {
 	opts := &adapter.Options{
 		Client: &mcpclient.Options{Logger: o.logger}, User: hosting.User, Logger: o.logger,
 		Policy: adapter.Policy{ConnectTimeout: o.timeouts.Connect, IdleTimeout: o.timeouts.Idle, CallTimeout: o.timeouts.Call},
 	}
 	if model.API == models.Messages {
-		return opts, nil // servers cannot borrow it
+		return opts, nil // servers cannot use the model
 	}
 	sampler, err := model.Sampler(sampling.Options{
 		Review: sampling.AskLater(), Prices: prices,
@@ -224,11 +224,10 @@ func toolOptions(o *options, model models.Model, prices *price.Table) (*adapter.
 	return opts, nil
 }
 
-// patience is how long the start waits for servers that are slower than others; they join later.
+// patience is how long the start waits for slow servers, which join later.
 const patience = 2 * time.Second
 
-// tools connects to the servers, once for all users. Servers that ask for a sign-in are for each
-// user.
+// tools connects to the shared servers. Servers that require a sign-in are connected per user.
 func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *adapter.Options, changed func(adapter.Event)) (tools *adapter.Toolset, asking []*config.Server, refused []adapter.ServerStatus, err error) {
 	var servers []adapter.Server
 	var file []*config.Server
@@ -245,7 +244,7 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 	}
 	shared := *opts
 	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, changed
-	if len(file) == 0 { // else the start has to see who wants a sign-in
+	if len(file) == 0 { // otherwise the start has to find out who requires a sign-in
 		shared.Patience = patience
 	}
 	shared.Lists = filepath.Join(filepath.Dir(o.store), "tools")
@@ -269,13 +268,13 @@ func (a *app) tools(ctx context.Context, o *options, sandboxed *views, opts *ada
 		}
 	}
 	if o.config != "" {
-		_ = hosting.Report(o.logger, o.config, tools.Servers(), refused) // the page is there all the same
+		_ = hosting.Report(o.logger, o.config, tools.Servers(), refused) // the page works without servers
 	}
 	return tools, asking, refused, nil
 }
 
-// troubles are what the panel says of servers. A mistake in the file stands there with its line; how a server is
-// reached is for the log alone. folder is the part of the file's path that people need not know.
+// troubles returns what the panel shows about servers. A mistake in the file has its line; how
+// to reach a server is only in the log. folder is the part of the file's path to hide.
 func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus, folder string) []trouble {
 	out := []trouble{}
 	for _, s := range slices.Concat(refused, tools.Servers()) {
@@ -296,14 +295,15 @@ func troubles(tools *adapter.Toolset, refused []adapter.ServerStatus, folder str
 	return out
 }
 
-// wantsSignIn reports whether a server refuses to be used without a token.
+// wantsSignIn reports whether a server requires a token.
 func wantsSignIn(err error) bool {
 	refused, ok := errors.AsType[*transport.HTTPError](err)
 	return ok && refused.Status == http.StatusUnauthorized
 }
 
-// servers reads the configuration. Its servers are not trusted: each call is asked about. Those with
-// "oauth" are for each user; they are in the file alone. A mistake in one server leaves out that server.
+// servers reads the configuration. Servers are not trusted: each call is approved by a person.
+// Servers with "oauth" are per user, and only returned in file. A mistake in one server
+// excludes only that server.
 func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*config.Server, refused []adapter.ServerStatus, err error) {
 	cfg, err := hosting.Load(ctx, o.config, &o.Hosting, true)
 	if err != nil {
@@ -323,7 +323,7 @@ func (o *options) servers(ctx context.Context) (out []adapter.Server, file []*co
 	return out, file, refused, nil
 }
 
-// names are the servers that can be used.
+// names returns the usable servers.
 func names(tools *adapter.Toolset) []string {
 	out := []string{}
 	for _, s := range tools.Servers() {
@@ -334,5 +334,5 @@ func names(tools *adapter.Toolset) []string {
 	return out
 }
 
-// demoPrices are prices for the demo model, so that costs are seen.
+// demoPrices are prices for the demo model, so that costs are shown.
 var demoPrices = &price.Table{Date: "2026-11-01", Models: []price.Price{{Model: tryout.ModelName, Currency: "USD", Input: 250_000, Output: 2_000_000}}}

@@ -41,44 +41,44 @@ mcpchain serve -base-url http://localhost:11434/v1 -model qwen3 -config mcp.json
 mcpchain serve -origin https://agent.example.com -users users.txt
     behind a proxy with HTTPS, for people with tokens`
 
-// options are what the command line says.
+// options are the settings from the command line.
 type options struct {
 	cli.Hosting
-	origin     *url.URL // by which browsers reach the page, through a proxy; nil: the address
+	origin     *url.URL // at which browsers reach the page through a proxy; nil: the address
 	store      string   // SQLite file
 	config     string   // mcp.json; "": the demo servers
 	timeouts   cli.Timeouts
 	demoUsers  []string
-	userFrom   string // header of the proxies that names the user
+	userFrom   string // header in which the proxies name the user
 	model      *models.Flags
 	views      string // address of the sandbox of views; "": next to Listen; "none"
 	viewsFrom  string // its origin for browsers; "": by its address
-	viewsLocal bool   // views may reach this machine
-	rate       int    // requests of a user that change something, a minute
+	viewsLocal bool   // views may access this machine
+	rate       int    // changing requests of a user per minute
 
-	stored, tokens int           // conversations of a user, and tokens of the answer to a question
-	bytes          int64         // that a user keeps
+	stored, tokens int           // conversations of a user, and tokens for the answer to a question
+	bytes          int64         // stored for a user
 	kept           time.Duration // how long a conversation is kept after its last turn; 0: until it is deleted
 
-	addressHeader string // in which the proxy names the browser's address
+	addressHeader string // in which the proxy sends the browser's address
 
 	logger *slog.Logger
 }
 
-// Command is the command line of the program.
+// Command returns the command line of the program.
 func Command() *cli.Command {
 	c, _, _ := declare(os.Getenv)
 	c.Main = Main
 	return c
 }
 
-// given is what the flags say before it is checked.
+// given has flags before they are checked.
 type given struct {
 	origin, users string
 	demoSignIn    bool
 }
 
-// declare returns the flags, and where they write to.
+// declare returns the flags, and the variables that they set.
 func declare(getenv func(string) string) (*cli.Command, *options, *given) {
 	o, g := &options{}, &given{}
 	c := cli.New("serve", "a page for several people; with -api an HTTP service for many users")
@@ -113,7 +113,7 @@ func declare(getenv func(string) string) (*cli.Command, *options, *given) {
 	return c, o, g
 }
 
-// parseFlags reads the command line.
+// parseFlags parses the command line.
 func parseFlags(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	c, o, g := declare(getenv)
 	if err := c.NoWords(args, out); err != nil {
@@ -125,7 +125,7 @@ func parseFlags(args []string, getenv func(string) string, out io.Writer) (*opti
 	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout", "stored", "bytes", "rate", "turn-tokens")
 }
 
-// complete takes what is given, and refuses flags that do not go together.
+// complete converts given flags, and refuses flags that contradict each other.
 func (o *options) complete(g *given) error {
 	o.demoUsers = list(g.users)
 	if g.origin != "" {
@@ -157,14 +157,14 @@ func (o *options) complete(g *given) error {
 	return o.model.Complete()
 }
 
-// isDemo reports whether the sign-in asks for no proof.
+// isDemo reports whether the sign-in requires no proof.
 func (o *options) isDemo() bool { return o.Users == "" && o.userFrom == "" }
 
-// isLocal reports whether an address to listen on is of the loopback interface.
+// isLocal reports whether an address to listen on is on the loopback interface.
 func isLocal(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)
-	return err != nil || host == "localhost" || ip != nil && ip.IsLoopback() // net.Listen has the words for an error
+	return err != nil || host == "localhost" || ip != nil && ip.IsLoopback() // net.Listen reports the error
 }
 
 func list(text string) (out []string) {
@@ -176,14 +176,14 @@ func list(text string) (out []string) {
 	return out
 }
 
-// allowedHosts are the names of the page for browsers: the address itself, the names of this machine
-// for itself, and the name at the proxy.
+// allowedHosts returns the host names by which browsers may reach the page: the address itself,
+// this machine's names for itself, and the name at the proxy.
 func (o *options) allowedHosts(a net.Addr) (hosts []string) {
 	_, port, err := net.SplitHostPort(a.String())
 	if err == nil {
 		for _, name := range []string{hostOf(a), "localhost", "127.0.0.1", "::1"} {
 			hosts = append(hosts, net.JoinHostPort(name, port))
-			if port == "80" { // browsers leave it out
+			if port == "80" { // browsers omit it
 				hosts = append(hosts, strings.TrimSuffix(net.JoinHostPort(name, port), ":80"))
 			}
 		}
@@ -195,11 +195,12 @@ func (o *options) allowedHosts(a net.Addr) (hosts []string) {
 }
 
 func hostOf(a net.Addr) string {
-	host, _, _ := net.SplitHostPort(a.String()) // it has one
+	host, _, _ := net.SplitHostPort(a.String()) // an address of a listener has a port
 	return host
 }
 
-// canonical is the URL of the page for browsers on this machine, which know it by several names. Others: "".
+// canonical returns the URL of the page for browsers on this machine, which know it by several
+// names, or "".
 func (o *options) canonical(a net.Addr) string {
 	if o.origin != nil || !isLoopback(a) {
 		return ""
@@ -207,10 +208,10 @@ func (o *options) canonical(a net.Addr) string {
 	return o.base(a)
 }
 
-// isSecure reports whether browsers reach the page by HTTPS.
+// isSecure reports whether browsers reach the page over HTTPS.
 func (o *options) isSecure() bool { return o.origin != nil && o.origin.Scheme == "https" }
 
-// base is the URL by which browsers reach the page.
+// base returns the URL at which browsers reach the page.
 func (o *options) base(a net.Addr) string {
 	if o.origin != nil {
 		return o.origin.String()

@@ -1,7 +1,7 @@
-// Package web is an agent behind a page, for several people at once.
+// Package web serves an agent as a web page for several people.
 //
-// Without flags it starts a demo model and demo servers on the loopback interface, so it
-// runs without a key, a configuration or a network, and prints the URL to open:
+// Without flags it starts a demo model and demo servers on the loopback interface, so that it
+// needs no key, configuration or network, and prints the URL to open:
 //
 //	go run ./cmd/mcpchain serve
 package web
@@ -33,7 +33,7 @@ func Main(args []string) int {
 	return cli.Status(err, os.Stderr)
 }
 
-// The bounds of connections.
+// Bounds of connections.
 const (
 	maxConnections = 4096
 	headerTime     = 10 * time.Second
@@ -82,7 +82,7 @@ func listen(ctx context.Context, o *options) (err error) {
 	return nil
 }
 
-// warnings are what is wrong with a page that others can reach, said at the start.
+// warnings returns warnings about a page that others can reach, for the log.
 func (o *options) warnings(a net.Addr) (out []string) {
 	if !isLoopback(a) && !o.isSecure() {
 		out = append(out, "other machines can reach this page without encryption.")

@@ -1,5 +1,5 @@
-// Package access signs each user in to the servers that ask for it, and connects to them with the
-// user's own token: a connection is bound to one authorization.
+// Package access signs users in to servers and connects to these with the user's own token: a
+// connection belongs to one authorization.
 package access
 
 import (
@@ -21,8 +21,8 @@ import (
 // maxGrants bounds the connections of all users.
 const maxGrants = 2000
 
-// A connection that nobody uses ends after idleAfter; if there are maxGrants, after idleIfFull. The next use connects
-// again, with the token that is kept.
+// An unused connection is closed after idleAfter, or after idleIfFull when there are maxGrants.
+// The next use reconnects with the stored token.
 const (
 	idleAfter  = 12 * time.Hour
 	idleIfFull = 15 * time.Minute
@@ -30,18 +30,18 @@ const (
 
 // Options configure an Access. Store, Callback and Changed must be set.
 type Options struct {
-	Servers  []*config.Server // by HTTP; their transports are copied
+	Servers  []*config.Server // HTTP servers; their transports are copied
 	Store    oauth.Store      // of tokens, by user
-	Callback string           // URL of the route to which authorization servers send people back
+	Callback string           // URL of the route to which authorization servers redirect
 	Tools    *adapter.Options // of each connection
 	Logger   *slog.Logger     // default: [slog.Default]
 
-	// Changed is told that the state of a user's server is another one, and if the user has signed
-	// in just now. It runs in a goroutine of the Access.
+	// Changed is called, on a goroutine of the Access, when the state of a user's server has
+	// changed. signedIn reports whether the user has just signed in.
 	Changed func(ctx context.Context, user, server string, signedIn bool)
 }
 
-// State says how a user stands with a server.
+// State is the state of a user's authorization at a server.
 type State string
 
 // The states of a server.
@@ -59,7 +59,7 @@ type Status struct {
 	Error string `json:"error,omitempty"`
 }
 
-// The errors of what a user does.
+// The errors of a user's actions.
 var (
 	ErrNoServer = errors.New("there is no such server")
 	ErrNoSignIn = errors.New("this sign-in is over, or not yours; begin again")
@@ -75,9 +75,9 @@ type Access struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the following fields
 	grants  map[[2]string]*grant
-	waiting map[string]*reception // for the answer with a state
+	waiting map[string]*reception // by the state of the expected answer
 }
 
 // New returns an Access. The caller closes it.
@@ -89,7 +89,7 @@ func New(o Options) *Access {
 	return a
 }
 
-// tidy ends what nobody uses.
+// tidy closes unused connections.
 func (a *Access) tidy() {
 	for tick := time.NewTicker(idleAfter / 4); ; {
 		select {
@@ -102,7 +102,7 @@ func (a *Access) tidy() {
 	}
 }
 
-// endIdle ends what nobody has used since a time, but for sign-ins under way.
+// endIdle closes what has been unused since a time, except for sign-ins in progress.
 func (a *Access) endIdle(since time.Time) {
 	a.mu.Lock()
 	var idle []*grant
@@ -132,7 +132,7 @@ func (a *Access) Close() (err error) {
 	return err
 }
 
-// Names are the servers.
+// Names returns the servers.
 func (a *Access) Names() (out []string) {
 	for _, s := range a.opts.Servers {
 		out = append(out, s.Name)
@@ -140,7 +140,7 @@ func (a *Access) Names() (out []string) {
 	return out
 }
 
-// Sources are the tools of a user, by the servers that the user is connected to.
+// Sources returns the tools of a user, by server to which the user is connected.
 func (a *Access) Sources(user string) (out []adapter.Source) {
 	for _, s := range a.opts.Servers {
 		out = append(out, &source{a, user, s.Name})
@@ -148,7 +148,7 @@ func (a *Access) Sources(user string) (out []adapter.Source) {
 	return out
 }
 
-// source has the tools of one server, for one user.
+// source has the tools of one server for one user.
 type source struct {
 	access       *Access
 	user, server string
@@ -164,8 +164,9 @@ func (s *source) Catalog(p profile.Profile) *adapter.Catalog {
 	return s.access.none.Catalog(p)
 }
 
-// Connect connects to the servers that were not tried for the user. It needs a token of an earlier
-// sign-in, or none: what asks for a sign-in says so in its status.
+// Connect connects to the servers that were not tried for the user. It uses the token of an
+// earlier sign-in, if there is one; a server that requires a sign-in then says so in its
+// status.
 func (a *Access) Connect(ctx context.Context, user string) {
 	for _, s := range a.opts.Servers {
 		if g, err := a.grant(user, s.Name); err == nil && g.status().State == Untried {
@@ -174,10 +175,10 @@ func (a *Access) Connect(ctx context.Context, user string) {
 	}
 }
 
-// View is Status for windows of the page.
+// View implements the interfaces of the page: it returns Status.
 func (a *Access) View(user string) any { return a.Status(user) }
 
-// Status is how a user stands with each server.
+// Status returns the user's state at each server.
 func (a *Access) Status(user string) []Status {
 	out := []Status{}
 	for _, s := range a.opts.Servers {
@@ -191,8 +192,8 @@ func (a *Access) Status(user string) []Status {
 	return out
 }
 
-// Begin begins to sign a user in to a server, and returns the address to sign in at. It is empty if
-// the user is signed in already.
+// Begin begins to sign a user in to a server, and returns the address to sign in at. It is
+// empty if the user is signed in already.
 func (a *Access) Begin(ctx context.Context, user, server string) (address string, err error) {
 	g, err := a.grant(user, server)
 	if err != nil {
@@ -212,8 +213,8 @@ func (a *Access) Begin(ctx context.Context, user, server string) (address string
 	}
 }
 
-// Callback takes the answer of an authorization server, which the user's browser brings, and returns
-// when the sign-in has ended. Another user's browser cannot bring it.
+// Callback handles the answer of an authorization server, which the user's browser delivers,
+// and returns when the sign-in has ended. It refuses the answer from another user's browser.
 func (a *Access) Callback(ctx context.Context, user string, answer url.Values) (server string, err error) {
 	a.mu.Lock()
 	r := a.waiting[answer.Get("state")]
@@ -221,7 +222,7 @@ func (a *Access) Callback(ctx context.Context, user string, answer url.Values) (
 		a.mu.Unlock()
 		return "", ErrNoSignIn
 	}
-	delete(a.waiting, answer.Get("state")) // there is one answer
+	delete(a.waiting, answer.Get("state")) // there is only one answer
 	a.mu.Unlock()
 	r.answer <- answer
 	select {
@@ -232,7 +233,7 @@ func (a *Access) Callback(ctx context.Context, user string, answer url.Values) (
 	}
 }
 
-// SignOut forgets the user's token for a server, and ends the connection.
+// SignOut deletes the user's token for a server, and closes the connection.
 func (a *Access) SignOut(ctx context.Context, user, server string) error {
 	g, err := a.grant(user, server)
 	if err != nil {
@@ -247,7 +248,7 @@ func (a *Access) SignOut(ctx context.Context, user, server string) error {
 	return err
 }
 
-// grant returns what a user has at a server.
+// grant returns a user's authorization at a server.
 func (a *Access) grant(user, server string) (*grant, error) {
 	g, err := a.take(user, server)
 	if errors.Is(err, ErrFull) {

@@ -18,28 +18,28 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// connectTime bounds the connection to a server: a user waits for it.
+// connectTime bounds connecting to a server, because a user waits for it.
 const connectTime = 20 * time.Second
 
-// grant is the authorization of one user at one server, and the connection with it.
+// grant is the authorization of one user at one server, with its connection.
 type grant struct {
 	access *Access
 	user   string
 	server *config.Server
 	auth   *oauth.Transport
 
-	connecting sync.Mutex // one connects at a time
+	connecting sync.Mutex // held while connecting
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the following fields
 	state   State
 	err     error
 	tools   *adapter.Toolset // nil without a connection
-	scopes  []string         // that a call was refused for
-	attempt *attempt         // the sign-in under way
+	scopes  []string         // missing in the token, according to refused calls
+	attempt *attempt         // the sign-in in progress, or nil
 	used    time.Time
 }
 
-// attempt is a sign-in under way.
+// attempt is a sign-in in progress.
 type attempt struct {
 	shown   chan struct{} // closed when there is an address
 	address string
@@ -66,14 +66,14 @@ func newGrant(a *Access, user string, s *config.Server) (*grant, error) {
 	return g, err
 }
 
-// touch notes a use.
+// touch records a use.
 func (g *grant) touch() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.used = time.Now()
 }
 
-// idle reports whether nothing has used the grant since a time.
+// idle reports whether the grant has been unused since a time.
 func (g *grant) idle(since time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -94,7 +94,8 @@ func (g *grant) status() Status {
 	return out
 }
 
-// Unmatched says which names in the lists of a server's entry no tool has, "" if each has one.
+// Unmatched describes the names in the lists of a server's entry that match no tool, "" if
+// there are none.
 func Unmatched(s adapter.ServerStatus) string {
 	if len(s.Unmatched) == 0 {
 		return ""
@@ -125,7 +126,7 @@ func (g *grant) disconnect() error {
 	return tools.Close()
 }
 
-// connect connects to the server with the user's token, unless there is a connection.
+// connect connects to the server with the user's token, unless it is connected.
 func (g *grant) connect(ctx context.Context) {
 	g.connecting.Lock()
 	defer g.connecting.Unlock()
@@ -151,7 +152,7 @@ func (g *grant) connect(ctx context.Context) {
 	}
 }
 
-// begin returns the sign-in under way, or begins one.
+// begin returns the sign-in in progress, or begins one.
 func (g *grant) begin() (*attempt, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -175,13 +176,13 @@ func (g *grant) begin() (*attempt, error) {
 	return at, nil
 }
 
-// signIn has the user sign in, and connects.
+// signIn signs the user in, and connects.
 func (g *grant) signIn(at *attempt) error {
 	ctx := context.WithValue(g.access.ctx, attemptKey{}, at)
 	g.mu.Lock()
 	more := len(g.scopes) > 0
 	g.mu.Unlock()
-	if more { // the token of now is valid, and not enough
+	if more { // the present token is valid but has too few scopes
 		if err := g.auth.SignOut(ctx); err != nil {
 			return err
 		}
@@ -201,17 +202,17 @@ func (g *grant) signIn(at *attempt) error {
 	return nil
 }
 
-// want remembers the scopes that a call was refused for.
+// want records a scope that a refused call needs.
 func (g *grant) want(scope string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.state, g.err = Needed, nil
-	if g.tools != nil { // else it is the first sign-in
+	if g.tools != nil { // otherwise it is the first sign-in
 		g.scopes = strings.Fields(scope)
 	}
 }
 
-// widened has the scopes of a sign-in, and those that a call was refused for.
+// widened returns the scopes of a sign-in, with those that refused calls need.
 func (g *grant) widened(scope string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// attemptKey is for the context of a sign-in that the user has begun.
+// attemptKey is the context key of a sign-in that the user has begun.
 type attemptKey struct{}
 
 // Listen implements [oauth.Receiver].
@@ -17,11 +17,11 @@ func (g *grant) Listen(ctx context.Context, _ string) (oauth.Reception, error) {
 	return &reception{grant: g, attempt: at, answer: make(chan url.Values, 1)}, nil
 }
 
-// reception waits for the answer of an authorization server. The transport makes the state and the
-// PKCE challenge, and checks the state and the issuer of the answer.
+// reception waits for the answer of an authorization server. The transport creates the state
+// and the PKCE challenge, and checks state and issuer of the answer.
 type reception struct {
 	grant   *grant
-	attempt *attempt // nil for a request that no user waits for
+	attempt *attempt // nil for a request without a waiting user
 	answer  chan url.Values
 }
 
@@ -29,7 +29,7 @@ type reception struct {
 func (r *reception) RedirectURI() string { return r.grant.access.opts.Callback }
 
 // Receive implements [oauth.Reception]. Without a user who signs in, the request fails with an
-// [*mcp.SignInError], and the run that it is for waits.
+// [*mcp.SignInError], and its run waits.
 func (r *reception) Receive(ctx context.Context, address string) (url.Values, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *reception) Receive(ctx context.Context, address string) (url.Values, er
 		delete(a.waiting, state)
 	}()
 	select {
-	case <-r.attempt.shown: // the user has another address
+	case <-r.attempt.shown: // the user already has another address
 		return nil, ErrNoSignIn
 	default:
 		r.attempt.address = u.String()

@@ -1,8 +1,10 @@
-// Package keep is where the page keeps conversations: a store of runs that has each message of edited conversations once, knows
-// how much a user keeps, and deletes what is old.
+// Package keep stores the conversations of the page. It wraps a store of runs: messages that
+// edited conversations share are stored once, it knows how much each user stores, and it
+// deletes old conversations.
 //
-// An edit begins a conversation with what was said before the question. That would be a copy for each edit: here the first record has the
-// hashes of these messages, and a table the messages, once for each user.
+// An edit begins a new conversation with the messages before the question. To avoid a copy for
+// each edit, its first record has hashes of these messages, and a table has the messages, once
+// per user.
 package keep
 
 import (
@@ -25,7 +27,7 @@ type Store struct {
 	db *sql.DB
 }
 
-// New makes the tables in the database of the store, which both stay the caller's.
+// New creates the tables in the store's database. Both remain the caller's.
 func New(ctx context.Context, db *sql.DB, store sqlstore.Store) (*Store, error) {
 	_, err := db.ExecContext(ctx, `
 		CREATE TABLE IF NOT EXISTS web_messages (tenant TEXT NOT NULL, hash TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tenant, hash)) STRICT, WITHOUT ROWID;
@@ -37,7 +39,7 @@ func New(ctx context.Context, db *sql.DB, store sqlstore.Store) (*Store, error) 
 	return &Store{store, db}, nil
 }
 
-// shared is what the first record of an edited conversation has beside its own members.
+// shared is what the first record of an edited conversation has in addition to its own members.
 type shared struct {
 	Hashes []string `json:"web_shared"`
 }
@@ -68,7 +70,7 @@ func (s *Store) Create(ctx context.Context, by record.Holder, head run.Head, rec
 	return s.Store.Create(ctx, by, head, append([]run.Record{first}, records[1:]...))
 }
 
-// share keeps messages before the run that uses them, and returns their hashes.
+// share stores messages before the run that uses them, and returns their hashes.
 func (s *Store) share(ctx context.Context, key run.Key, messages []run.Message) (hashes []string, err error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -111,7 +113,7 @@ func (s *Store) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, erro
 	return s.whole(ctx, key, log)
 }
 
-// whole gives the first record of a run the messages that it shares with others.
+// whole restores the shared messages in the first record of a run.
 func (s *Store) whole(ctx context.Context, key run.Key, log *record.Log) (_ *record.Log, err error) {
 	if len(log.Records) == 0 {
 		return log, nil
@@ -163,13 +165,14 @@ func (s *Store) Delete(ctx context.Context, key run.Key) error {
 	return tx.Commit()
 }
 
-// Bounds are what a user may keep.
+// Bounds limit what a user may store.
 type Bounds struct {
 	Conversations int
 	Bytes         int64
 }
 
-// Room says why a user may keep nothing more, in words for the user; begins is for a conversation more.
+// Room returns an error, for the user to read, if the user may store nothing more. begins means
+// that a conversation is to be added.
 func (s *Store) Room(ctx context.Context, user string, begins bool, b Bounds) error {
 	conversations, bytes, err := s.Kept(ctx, user)
 	switch {
@@ -183,7 +186,7 @@ func (s *Store) Room(ctx context.Context, user string, begins bool, b Bounds) er
 	return nil
 }
 
-// Kept is how many conversations a user keeps, and their bytes.
+// Kept returns how many conversations a user stores, and their bytes.
 func (s *Store) Kept(ctx context.Context, user string) (conversations int, bytes int64, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT
 		(SELECT COUNT(*) FROM mcpchain_runs WHERE tenant = ?1),

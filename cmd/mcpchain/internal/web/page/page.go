@@ -1,4 +1,4 @@
-// Package page has the files of the page: HTML, styles and JavaScript modules, as they stand.
+// Package page contains the files of the page: HTML, styles and JavaScript modules.
 package page
 
 import (
@@ -22,7 +22,7 @@ var types = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// file is a file with its tag, by which a browser asks whether it has changed.
+// file is a file with its entity tag, by which a browser asks whether it has changed.
 type file struct {
 	data      []byte
 	kind, tag string

@@ -7,22 +7,21 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Draft is a text that a model is writing, block by block. What is complete is read once. The
-// zero value is an empty text; it is for one goroutine at a time.
+// Draft is text that a model is writing, block by block. Complete blocks are parsed once. The
+// zero value is empty. It is not safe for concurrent use.
 type Draft struct {
 	Blocks []([]Node) // complete
 
-	open  strings.Builder // the block that is still written
-	line  strings.Builder // its last line, unfinished
+	open  strings.Builder // the current block
+	line  strings.Builder // its last, unfinished line
 	fence string          // that ends the code; "" outside of code
 	size  int
 
-	read   []Node // the open block, for the size it was read at
+	read   []Node // the current block, parsed at a certain size
 	readAt int
 }
 
-// Add takes a piece of the text. Beyond MaxText it is dropped: the whole comes with the
-// reply.
+// Add appends a piece of text. Beyond MaxText it is dropped: the reply has the full text.
 func (d *Draft) Add(piece string) {
 	if d.size > MaxText {
 		return
@@ -40,10 +39,10 @@ func (d *Draft) Add(piece string) {
 	}
 }
 
-// maxOpen bounds a block that is read again with each piece, in bytes.
+// maxOpen bounds a block that is parsed again with each piece, in bytes.
 const maxOpen = 16 << 10
 
-// Open is the block that is not complete. It is read once for all who show it.
+// Open returns the current block. It is parsed once for all callers.
 func (d *Draft) Open() []Node {
 	if d.readAt != d.size {
 		d.read, d.readAt = d.readOpen(), d.size
@@ -67,7 +66,7 @@ func (d *Draft) Empty() bool { return d.size == 0 }
 
 var fenceLine = regexp.MustCompile("^ {0,3}(```+|~~~+)[^`]*$")
 
-// take takes a whole line. A blank line outside of code ends a block.
+// take handles a complete line. A blank line outside of code ends a block.
 func (d *Draft) take(line string) {
 	switch mark := strings.TrimSpace(line); {
 	case d.fence != "":

@@ -2,7 +2,7 @@ package prose
 
 import "encoding/json"
 
-// Node is an element, or a text if it has no Tag.
+// Node is an element, or text if Tag is empty.
 type Node struct {
 	Tag      string
 	Attrs    map[string]string // href, start
@@ -12,8 +12,8 @@ type Node struct {
 
 func element(tag string, children ...Node) Node { return Node{Tag: tag, Children: children} }
 
-// MarshalJSON writes a text as a string and an element as an array: its tag, its attributes
-// and its children.
+// MarshalJSON writes text as a string, and an element as an array of its tag, attributes and
+// children.
 func (n Node) MarshalJSON() ([]byte, error) {
 	if n.Tag == "" {
 		return json.Marshal(n.Text)

@@ -1,8 +1,8 @@
-// Package prose turns a model's Markdown into a tree that a page can show as it is.
+// Package prose converts a model's Markdown to a tree that a page can show directly.
 //
-// The text is untrusted. The tree has elements of a short list, no HTML of the text, and
-// links to the web and to mail alone; a picture becomes a link, because to load one tells
-// its host who reads. The page makes elements of the tree and never parses HTML.
+// The text is untrusted. The tree has only elements of a short list, no HTML of the text, and
+// only links to the web and to mail. A picture becomes a link, because loading it would reveal
+// the reader to its host. The page creates elements from the tree and never parses HTML.
 package prose
 
 import (
@@ -22,20 +22,20 @@ import (
 )
 
 const (
-	// MaxText bounds a text that is read as Markdown, in bytes. A longer one is shown as it
-	// is, and MaxPlain bounds that.
+	// MaxText bounds text that is parsed as Markdown, in bytes. Longer text is shown unparsed,
+	// up to MaxPlain.
 	MaxText  = 256 << 10
 	MaxPlain = 1 << 20
 
 	maxNodes = 20_000
 	maxDepth = 40
-	maxMarks = 200  // of quotes and lists at the beginning of a line
+	maxMarks = 200  // markers of quotes and lists at the start of a line
 	maxStars = 1000 // of emphasis in a block
 )
 
 var markdown = commonmark.New(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList)
 
-// Tree is the text as elements.
+// Tree returns the elements of a text.
 func Tree(markdownText string) []Node {
 	shown := hosttext.Prose(strings.ToValidUTF8(markdownText, "\ufffd"))
 	if len(shown) > MaxText || isDeep(shown) || isStarred(shown) {
@@ -50,8 +50,8 @@ func Tree(markdownText string) []Node {
 	return tree
 }
 
-// isDeep reports whether a line begins with more marks of quotes and lists than a person
-// writes: to read them takes time that grows with their square.
+// isDeep reports whether a line begins with an implausible number of markers of quotes and
+// lists: the parser's time grows with their square.
 func isDeep(s string) bool {
 	for line := range strings.Lines(s) {
 		if len(line)-len(strings.TrimLeft(line, "> \t-*+")) > maxMarks {
@@ -61,8 +61,8 @@ func isDeep(s string) bool {
 	return strings.Contains(s, strings.Repeat("[", maxMarks))
 }
 
-// isStarred reports whether a block has more marks of emphasis than a person writes: to pair them
-// takes time that grows with their square. Marks within a word, as of a_name, are not paired.
+// isStarred reports whether a block has an implausible number of markers of emphasis: the
+// parser's time grows with their square. Markers within a word, as in a_name, do not count.
 func isStarred(s string) bool {
 	n := 0
 	for line := range strings.Lines(s) {
@@ -73,7 +73,7 @@ func isStarred(s string) bool {
 		for _, c := range line {
 			mark := c == '*' || c == '~' || c == '_' && !isWord(before)
 			if before == '_' && !isWord(c) {
-				mark = true // it may end one
+				mark = true // it may end an emphasis
 			}
 			if mark && !run {
 				n++
@@ -89,7 +89,7 @@ func isStarred(s string) bool {
 
 func isWord(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// plain is a text as it is, up to its bound.
+// plain returns a text unparsed, up to its bound.
 func plain(s string) Node {
 	if len(s) > MaxPlain {
 		s = strings.ToValidUTF8(s[:MaxPlain], "") + "\n… (" + strconv.Itoa(len(s)-MaxPlain) + " bytes more)"
@@ -97,7 +97,7 @@ func plain(s string) Node {
 	return Node{Text: s}
 }
 
-// builder makes elements of what the parser found.
+// builder converts the parser's nodes to elements.
 type builder struct {
 	source []byte
 	left   int // nodes that may follow
@@ -130,7 +130,7 @@ func (b *builder) node(n ast.Node, depth int) []Node {
 		return b.text(n)
 	case *ast.String:
 		return []Node{{Text: string(n.Value)}}
-	case *ast.Heading: // the page has the first two levels
+	case *ast.Heading: // the page uses the first two levels
 		return []Node{element("h"+strconv.Itoa(min(n.Level+2, 6)), b.children(n, depth)...)}
 	case *ast.List:
 		return []Node{b.list(n, depth)}
@@ -157,10 +157,10 @@ func (b *builder) node(n ast.Node, depth int) []Node {
 		}
 		return []Node{{Text: "☐ "}}
 	}
-	return b.children(n, depth) // a kind without an element of its own
+	return b.children(n, depth) // a node without an element of its own
 }
 
-// tags are the elements of kinds that have nothing but children.
+// tags are the elements of nodes that only have children.
 var tags = map[ast.NodeKind]string{
 	ast.KindParagraph: "p", ast.KindBlockquote: "blockquote", ast.KindListItem: "li", ast.KindCodeSpan: "code",
 	east.KindStrikethrough: "del", east.KindTable: "table", east.KindTableHeader: "tr", east.KindTableRow: "tr",
@@ -170,7 +170,7 @@ func (b *builder) text(n *ast.Text) []Node {
 	out := []Node{{Text: string(n.Segment.Value(b.source))}}
 	if !n.IsRaw() {
 		out[0].Text = string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations([]byte(out[0].Text)))))
-		out[0].Text = hosttext.Prose(out[0].Text) // entities may stand for what is not seen
+		out[0].Text = hosttext.Prose(out[0].Text) // entities may stand for invisible characters
 	}
 	switch {
 	case n.HardLineBreak():
@@ -200,7 +200,7 @@ func (b *builder) cell(n *east.TableCell, depth int) Node {
 	return cell
 }
 
-// link is a link if the address is of the web or of mail, and else its text.
+// link returns a link if the address is on the web or for mail, and otherwise its children.
 func (b *builder) link(address string, children []Node) []Node {
 	u, err := url.Parse(address)
 	switch {

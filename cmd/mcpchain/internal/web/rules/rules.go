@@ -1,5 +1,5 @@
-// Package rules keeps what users decided for later calls, until the program ends. A user sees the rules, and takes them
-// back.
+// Package rules stores users' decisions for later calls until the program ends. Users see their
+// rules and can revoke them.
 package rules
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// maxEach bounds the rules of a user, and maxAll the rules of all.
+// maxEach bounds the rules of a user, and maxAll those of all users.
 const (
 	maxEach = 200
 	maxAll  = 10_000
@@ -29,12 +29,13 @@ var errFull = errors.New("too many decisions for later calls: take some back")
 type Rules struct {
 	changed func(user string)
 
-	mu  sync.Mutex // guards the fields below
+	mu  sync.Mutex // guards the following fields
 	of  map[string]map[approval.Key]approval.Decision
 	all int
 }
 
-// New returns rules. changed is called with the user whose rules have changed; it may be called concurrently.
+// New returns an empty store. changed is called, possibly concurrently, with the user whose
+// rules have changed.
 func New(changed func(user string)) *Rules {
 	return &Rules{changed: changed, of: map[string]map[approval.Key]approval.Decision{}}
 }
@@ -53,7 +54,7 @@ func ruleOf(k approval.Key, d approval.Decision) Rule {
 	return Rule{hex.EncodeToString(sum[:8]), hosttext.Line(k.Server, 100), hosttext.Line(k.Tool, 200), k.Scope.String(), d.Allow}
 }
 
-// View is the list of a user's rules, for windows of the page.
+// View returns a user's rules, for windows of the page.
 func (r *Rules) View(user string) any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +68,7 @@ func (r *Rules) View(user string) any {
 	return out
 }
 
-// Drop takes a rule of a user back, and reports whether there was one.
+// Drop revokes a rule of a user, and reports whether there was one.
 func (r *Rules) Drop(user, id string) bool {
 	return r.forget(user, func(k approval.Key, d approval.Decision) bool { return ruleOf(k, d).ID == id }) > 0
 }

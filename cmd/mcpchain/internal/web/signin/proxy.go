@@ -11,19 +11,20 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 )
 
-// Proxy takes the user from a header of a proxy in front, which has signed the user in. It implements site.SignIn.
+// Proxy takes the user from a header of the proxy, which has signed the user in. It implements
+// site.SignIn.
 type Proxy struct {
 	Header  string
-	Trusted bounded.Addresses // of proxies; what others say counts for nothing
+	Trusted bounded.Addresses // of proxies; the header of others is ignored
 }
 
 // Choices implements site.SignIn.
 func (p *Proxy) Choices() site.Choices { return site.Choices{} }
 
-// Person names the user of a request.
+// Person returns the user of a request.
 func (p *Proxy) Person(r *http.Request) (site.Person, bool) {
 	names := r.Header.Values(p.Header)
-	if len(names) != 1 || !p.Trusted.Sent(r) { // of two one may be the browser's
+	if len(names) != 1 || !p.Trusted.Sent(r) { // a second one may come from the browser
 		return site.Person{}, false
 	}
 	user := strings.TrimSpace(names[0])
@@ -33,7 +34,7 @@ func (p *Proxy) Person(r *http.Request) (site.Person, bool) {
 	return site.Person{User: user, Session: "of " + user}, true
 }
 
-// ServeHTTP is where people come whom the proxy has not named.
+// ServeHTTP answers people whom the proxy has not named.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !p.Trusted.Sent(r) {
 		site.WritePage(w, http.StatusForbidden, "You are not signed in", "This page is reached through a proxy that signs people in. This request did not come from there.")
@@ -42,7 +43,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	site.WritePage(w, http.StatusForbidden, "You are not signed in", fmt.Sprintf("The proxy in front of this page has not said who you are, in the header %s.", p.Header))
 }
 
-// SignOut leads to a page that says where to sign out.
+// SignOut refers to a page that says where to sign out.
 func (p *Proxy) SignOut(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, `{"error":"you are signed in by the proxy in front of this page; sign out there"}`, http.StatusConflict)
 }

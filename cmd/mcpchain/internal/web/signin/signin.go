@@ -1,8 +1,8 @@
-// Package signin knows who uses the page: by a token of a file, by a header of a proxy in front, or, for a demo,
-// by a name that a person chooses without any proof. Another sign-in implements site.SignIn.
+// Package signin identifies the users of the page: by a token of a file, by a header of the
+// proxy, or in a demo by a name without proof. A custom sign-in implements site.SignIn.
 //
 // Sessions are a random secret in a cookie that scripts and other sites cannot use. The
-// database has only the hash of it.
+// database has only its hash.
 package signin
 
 import (
@@ -34,14 +34,14 @@ type Sessions struct {
 	secure bool
 }
 
-// Users are who may sign in.
+// Users are the people who may sign in.
 type Users struct {
-	Names  []string      // without any proof
-	Tokens *tokens.Table // nil: by Names
+	Names  []string      // without proof
+	Tokens *tokens.Table // nil: sign in by name
 }
 
-// New makes the table of sessions in a SQLite database, which stays the caller's. If browsers
-// reach the page by HTTPS, secure has them send the cookie in no other way.
+// New creates the table of sessions in a SQLite database, which remains the caller's. secure
+// restricts the cookie to HTTPS.
 func New(ctx context.Context, db *sql.DB, users Users, secure bool) (*Sessions, error) {
 	_, err := db.ExecContext(ctx, `DROP TABLE IF EXISTS web_sessions; CREATE TABLE IF NOT EXISTS web_sign_ins (
 		hash TEXT PRIMARY KEY, name TEXT NOT NULL, token TEXT NOT NULL, expires INTEGER NOT NULL) STRICT`)
@@ -56,7 +56,7 @@ func (d *Sessions) Choices() site.Choices {
 	return site.Choices{Names: d.users.Names, Token: d.users.Tokens != nil}
 }
 
-// holds reports whether a session with the hash of a token is still one of the user.
+// holds reports whether a session with the hash of a token still belongs to the user.
 func (d *Sessions) holds(user, token string) bool {
 	if d.users.Tokens != nil {
 		return d.users.Tokens.Holds(user, token)
@@ -64,7 +64,7 @@ func (d *Sessions) holds(user, token string) bool {
 	return token == "" && slices.Contains(d.users.Names, user)
 }
 
-// Person names the user of a request.
+// Person returns the user of a request.
 func (d *Sessions) Person(r *http.Request) (p site.Person, ok bool) {
 	cookie, err := r.Cookie(d.cookieName())
 	if err != nil {
@@ -127,8 +127,9 @@ func (d *Sessions) SignOut(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// cookie is not Strict: the browser has to send it when a server's sign-in leads back here. A
-// request of another site that changes something has no cookie all the same.
+// cookie returns the session's cookie. It is not Strict, because the browser has to send it
+// when a server's sign-in redirects back here. A changing request from another site does not
+// get it.
 func (d *Sessions) cookie(value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: d.cookieName(), Value: value, Path: "/", MaxAge: int(life / time.Second),
@@ -136,7 +137,8 @@ func (d *Sessions) cookie(value string, life time.Duration) *http.Cookie {
 	}
 }
 
-// cookieName is not that of other programs on this machine, whose ports share their cookies.
+// cookieName returns a name that differs between programs on this machine, because cookies are
+// shared between ports.
 func (d *Sessions) cookieName() string {
 	if d.secure {
 		return "__Host-mcpchain-web"

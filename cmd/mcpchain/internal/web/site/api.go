@@ -26,7 +26,7 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request, user string) {
 	s.respond(w, r, id, err)
 }
 
-// older answers with the conversations after one, of the time that the list has for it.
+// older answers with the conversations after one, which the list had with a certain time.
 func (s *Site) older(w http.ResponseWriter, r *http.Request, user string) {
 	query := r.URL.Query()
 	at, err := time.Parse(time.RFC3339Nano, query.Get("updated"))
@@ -93,7 +93,7 @@ func (s *Site) delete(w http.ResponseWriter, r *http.Request, user string) {
 	s.respond(w, r, id, s.opts.Talk.Delete(r.Context(), user, id))
 }
 
-// media serves a picture or a sound of a tool, of a type that has no script.
+// media serves a picture or sound of a tool, in a type that cannot contain scripts.
 func (s *Site) media(w http.ResponseWriter, r *http.Request, user string) {
 	seq, wrongSeq := strconv.ParseUint(r.PathValue("seq"), 10, 64)
 	index, wrongIndex := strconv.Atoi(r.PathValue("index"))
@@ -123,7 +123,7 @@ func (s *Site) respond(w http.ResponseWriter, r *http.Request, id string, err er
 	writeJSON(w, http.StatusAccepted, map[string]string{"id": id})
 }
 
-// fail answers with an error. What is not the user's doing stays in the log.
+// fail answers with an error. Details that are not the user's fault are only logged.
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if form, ok := errors.AsType[*talk.FormError](err); ok {
 		writeJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": form.Error(), "fields": form.Fields})
@@ -134,7 +134,8 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// describe is the status of an error, and its words for the user; 0 means that the browser is gone.
+// describe returns the status for an error, and its text for the user. Status 0 means that the
+// browser is gone.
 func (s *Site) describe(r *http.Request, err error) (status int, text string) {
 	switch {
 	case errors.Is(err, talk.ErrUnfit):
@@ -154,7 +155,7 @@ func (s *Site) describe(r *http.Request, err error) (status int, text string) {
 	return http.StatusInternalServerError, "something went wrong; the log of the server says what"
 }
 
-// readJSON reads the body, or answers that it cannot.
+// readJSON decodes the body, or answers that it is invalid.
 func readJSON(w http.ResponseWriter, r *http.Request, v any) bool {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// maxStream is how long a stream lasts. The browser resumes it at the event where it
-	// stopped, and is asked again who it is.
+	// maxStream is how long a stream lasts. The browser then resumes it after its last event,
+	// and is authenticated again.
 	maxStream = 15 * time.Minute
 
-	// writeTime bounds the time in which a browser takes a batch of events.
+	// writeTime bounds the time in which a browser accepts a batch of events.
 	writeTime = 30 * time.Second
 
-	// maxBatch is how many bytes are written at a time, or one event.
+	// maxBatch bounds what is written at a time in bytes, unless a single event is larger.
 	maxBatch = 256 << 10
 )
 
-// shown is a conversation that a window shows, "" for none, and the last event that the window has.
+// shown is the conversation of a window, "" for none, and the last event that the window has.
 type shown struct {
 	conversation string
 	after        agent.Position
 	window       string // whose views it shows, "" for none
 }
 
-// shownIn are the windows of a request, in the order of its parameters.
+// shownIn returns the windows of a request, in the order of its parameters.
 func shownIn(r *http.Request) ([]shown, error) {
 	query := r.URL.Query()
 	ids, after, names := query["conversation"], query["after"], query["window"]
@@ -54,7 +54,7 @@ func shownIn(r *http.Request) ([]shown, error) {
 	return windows, nil
 }
 
-// events streams to the windows of a browser, which share one connection: each gets its
+// events streams to the windows of a browser over one connection: each window gets its
 // conversation, and the list of all.
 func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	person, ok := s.person(w, r, s.changes)
@@ -83,7 +83,7 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 			send := func(events []talk.Event) error {
 				err := out.send(i, events)
 				if err != nil {
-					cancel() // the browser is gone, or takes nothing
+					cancel() // the browser is gone, or accepts nothing
 				}
 				return err
 			}
@@ -91,7 +91,7 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 			if err == nil || ctx.Err() != nil || send([]talk.Event{s.refusal(r, err)}) != nil {
 				return
 			}
-			_ = s.opts.Talk.Watch(ctx, person.User, "", agent.Position{}, send) // the list is there all the same
+			_ = s.opts.Talk.Watch(ctx, person.User, "", agent.Position{}, send) // the list works without it
 		})
 	}
 }
@@ -106,12 +106,12 @@ func (s *Site) refusal(r *http.Request, err error) talk.Event {
 	return talk.Event{Type: "refused", Data: data}
 }
 
-// stream writes server-sent events. The field "window" says whose an event is: clients with one
-// window ignore it, as the format wants.
+// stream writes server-sent events. The field "window" says to which window an event belongs.
+// Clients with one window ignore it, as the format requires.
 type stream struct {
 	control *http.ResponseController
 
-	mu sync.Mutex // one batch is written at a time
+	mu sync.Mutex // held while a batch is written
 	w  http.ResponseWriter
 }
 
@@ -121,7 +121,7 @@ func newStream(w http.ResponseWriter) *stream {
 	return &stream{control: http.NewResponseController(w), w: w}
 }
 
-// send writes a batch; an empty one keeps the connection alive.
+// send writes a batch. An empty one keeps the connection alive.
 func (s *stream) send(window int, events []talk.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *stream) send(window int, events []talk.Event) error {
 	return s.write(&b)
 }
 
-// write writes what is in the buffer, and empties it.
+// write writes and empties the buffer.
 func (s *stream) write(b *bytes.Buffer) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err

@@ -10,21 +10,20 @@ import (
 // maxBody bounds the body of a request, in bytes.
 const maxBody = 1 << 20
 
-// policy lets the page load its own files and nothing else. It has no script or style within the
-// HTML, and no function of the page can turn a text into HTML or script.
+// policy lets the page load only its own files. The HTML has no inline script or style, and the
+// page cannot convert text to HTML or script.
 const policy = "default-src 'none'; FRAMESscript-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// guarded refuses what does not come from the page, and tells the browser what the page
-// needs.
-// A sandbox of views may be framed if there is one.
+// guarded refuses requests that do not come from the page, and sets the security headers. The
+// sandbox of views may be framed if there is one.
 func guarded(o *Options, next http.Handler) http.Handler {
 	frames := o.FrameOrigin
 	if frames != "" {
 		frames = "frame-src " + frames + "; "
 	}
 	policy := strings.Replace(policy, "FRAMES", frames, 1)
-	// A form or script of another site is told by Sec-Fetch-Site, and by Origin.
+	// Sec-Fetch-Site and Origin reveal forms and scripts of other sites.
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -47,7 +46,7 @@ func guarded(o *Options, next http.Handler) http.Handler {
 		}
 		switch {
 		case o.Canonical != "" && r.Method == http.MethodGet && r.URL.Path == "/" && slices.Contains(o.Hosts, strings.ToLower(r.Host)) && "http://"+strings.ToLower(r.Host) != o.Canonical:
-			http.Redirect(w, r, o.Canonical+"/", http.StatusTemporaryRedirect) // cookies are for one name
+			http.Redirect(w, r, o.Canonical+"/", http.StatusTemporaryRedirect) // a cookie belongs to one name
 		case !slices.Contains(o.Hosts, strings.ToLower(r.Host)) && r.URL.Path != healthPath:
 			writeError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -origin")
 		case api && isForeign(r):
@@ -61,14 +60,15 @@ func guarded(o *Options, next http.Handler) http.Handler {
 	})
 }
 
-// isForeign reports whether a browser says that another site has made the request: also one that
-// reads, such as a picture of ours on another page.
+// isForeign reports whether the browser says that another site made the request, even one that
+// only reads, such as for one of our pictures on another page.
 func isForeign(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// isJSON reports whether the body is JSON by its type, which a form of another site cannot send.
+// isJSON reports whether the type of the body is JSON, which a form of another site cannot
+// send.
 func isJSON(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && kind == "application/json"

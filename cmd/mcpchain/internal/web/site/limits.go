@@ -14,18 +14,18 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
-// Limits bound what users may do. Zero values mean defaults.
+// Limits bound users' requests. Zero means the default.
 type Limits struct {
-	// PerMinute is how many requests that change something a user may send, and how often
-	// an address may try to sign in; Burst is how many at once. Default 120 and 30.
+	// PerMinute bounds a user's changing requests, and an address's attempts to sign in; Burst
+	// of them may come at once. Default 120 and 30.
 	PerMinute, Burst int
 
-	// ReadsPerMinute is how many other requests a user may send, and ReadBurst how many at once: to
-	// open a conversation reads all of it. Default 600 and 120.
+	// ReadsPerMinute bounds a user's other requests; ReadBurst of them may come at once.
+	// Opening a conversation reads all of it. Default 600 and 120.
 	ReadsPerMinute, ReadBurst int
 
-	// Streams is how many windows a user may have open, and AllStreams how many all users have.
-	// Default 12 and 2,000.
+	// Streams bounds the open windows of a user, and AllStreams those of all users. Default 12
+	// and 2,000.
 	Streams, AllStreams int
 }
 
@@ -36,7 +36,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// allow reports whether a request is within the rate, and else answers it.
+// allow reports whether a request is within the rate. If not it answers the request.
 func allow(r *hosting.Rates, w http.ResponseWriter, who string) bool {
 	wait := r.Take(who)
 	if wait == 0 {
@@ -48,17 +48,17 @@ func allow(r *hosting.Rates, w http.ResponseWriter, who string) bool {
 	return false
 }
 
-// streams counts the windows that streams serve, and ends the streams of a session.
+// streams counts the windows with streams, and ends the streams of a session.
 type streams struct {
 	each, all int
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the following fields
 	of      map[string]int
 	total   int
 	session map[string][]*place
 }
 
-// place is a stream that is served.
+// place is a stream that is being served.
 type place struct {
 	reader  string
 	windows int
@@ -69,8 +69,9 @@ func newStreams(l Limits) *streams {
 	return &streams{each: l.Streams, all: l.AllStreams, of: map[string]int{}, session: map[string][]*place{}}
 }
 
-// take gives a stream of n windows a place until leave, if there is room. A stream of the same reader
-// and session ends: a browser that reconnects need not wait until the end of the last one is noticed.
+// take reserves a place for a stream of n windows until leave is called, if there is room. It
+// ends an earlier stream of the same reader and session, so that a reconnecting browser need
+// not wait until the end of that one is noticed.
 func (s *streams) take(p Person, reader string, n int, end context.CancelFunc) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +95,7 @@ func (s *streams) take(p Person, reader string, n int, end context.CancelFunc) (
 	}, true
 }
 
-// leaveLocked gives a place back, if the stream has it.
+// leaveLocked frees a place, if the stream still has it.
 func (s *streams) leaveLocked(p Person, mine *place) {
 	at := slices.Index(s.session[p.Session], mine)
 	if at < 0 {
@@ -118,7 +119,8 @@ func (s *streams) end(session string) {
 	}
 }
 
-// addressOf is the address that a request comes from, as the proxy says it if there is one.
+// addressOf returns the address from which a request comes, as reported by the proxy if there
+// is one.
 func (s *Site) addressOf(r *http.Request) string {
 	if s.opts.AddressHeader != "" && (s.opts.Proxies == nil || s.opts.Proxies.Sent(r)) {
 		values := r.Header.Values(s.opts.AddressHeader)

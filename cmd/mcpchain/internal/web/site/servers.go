@@ -17,10 +17,10 @@ type Access interface {
 	SignOut(ctx context.Context, user, server string) error
 }
 
-// CallbackPath is the route to which authorization servers send people back.
+// CallbackPath is the route to which authorization servers redirect.
 const CallbackPath = "/servers/callback"
 
-// beginServer begins a sign-in to a server, and answers with the page to sign in at.
+// beginServer begins a sign-in to a server, and answers with the page to visit.
 func (s *Site) beginServer(w http.ResponseWriter, r *http.Request, user string) {
 	address, err := s.opts.Access.Begin(r.Context(), user, r.PathValue("server"))
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Site) leaveServer(w http.ResponseWriter, r *http.Request, user string) 
 	writeJSON(w, http.StatusOK, map[string]any{})
 }
 
-// failServer answers with the error of a sign-in, which is in words for people.
+// failServer answers with the error of a sign-in, whose text is for people.
 func (s *Site) failServer(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, access.ErrNoServer):
@@ -61,7 +61,7 @@ func (s *Site) failServer(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// callback takes the answer of an authorization server, which the browser brings from there.
+// callback handles the answer of an authorization server, which the browser delivers.
 func (s *Site) callback(w http.ResponseWriter, r *http.Request, user string) {
 	server, err := s.opts.Access.Callback(r.Context(), user, r.URL.Query())
 	if err != nil {

@@ -41,69 +41,75 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 )
 
-// Person is who sends a request.
+// Person is the sender of a request.
 type Person struct {
-	User    string // never empty; conversations are kept under it
-	Session string // a name of the session, and not its secret: a sign-out ends its streams
+	User    string // never empty; owner of conversations
+	Session string // identifies the session, but is not its secret: signing out ends its streams
 }
 
-// SignIn says who uses the page. The demo's asks for a name and no proof; a real one takes its
-// place, such as one that redirects to a provider.
+// SignIn authenticates users of the page. The demo's asks for a name without proof; another may
+// redirect to a provider.
 type SignIn interface {
-	// Person tells who sends a request; ok is false if no person is signed in.
+	// Person returns the sender of a request. ok is false if nobody is signed in.
 	Person(r *http.Request) (p Person, ok bool)
 
-	// Choices are what the page asks for. It sends POST /sign-in with it.
+	// Choices says what the page asks for. The page sends it with POST /sign-in.
 	Choices() Choices
 
-	// ServeHTTP answers /sign-in and all below, such as the redirect to a provider and the way back.
-	// POST requests have passed the checks of this package. GET requests may come from any site.
+	// ServeHTTP serves /sign-in and all below, such as the redirect to a provider and back.
+	// POST requests have passed the checks of this package. GET requests may come from any
+	// site.
 	http.Handler
 
-	// SignOut ends the session. It answers with 204, or with 200 and {"location": "…"}, a page of the
-	// provider to go to.
+	// SignOut ends the session. It answers with 204, or with 200 and {"location": "…"}, the
+	// provider's page to visit.
 	SignOut(w http.ResponseWriter, r *http.Request)
 }
 
-// Choices are the users to choose from, for a page without proof: it sends {"name": "…"}, or whether it asks for a
-// token: {"token": "…"}. With neither the page has a link to GET /sign-in.
+// Choices are the users to choose from, for a page without proof, which sends {"name": "…"}, or
+// whether the page asks for a token, {"token": "…"}. With neither the page links to GET
+// /sign-in.
 type Choices struct {
 	Names []string `json:"names"`
 	Token bool     `json:"token,omitempty"`
 }
 
-// Options configure a site. Talk, SignIn and Hosts must be set.
+// Options configure a site. Talk, SignIn and Hosts are required.
 type Options struct {
 	Talk   *talk.Service
 	SignIn SignIn
 
-	// Hosts are the names, with their ports, by which browsers may reach the site. A request for
-	// another one is refused: its name may lead here by a DNS entry of somebody else.
+	// Hosts are the names, with ports, by which browsers may reach the site. Requests for other
+	// names are refused: a DNS entry of someone else may point here.
 	Hosts []string
 
-	// Secure says that browsers reach the site by HTTPS: they are told to use nothing else for a year.
+	// Secure means that browsers reach the site over HTTPS. They are told to use only that for
+	// a year.
 	Secure bool
 
-	// Canonical is the origin to which the other names of Hosts lead, as sign-ins of servers come back there. Default: none.
+	// Canonical is the origin to which the other names of Hosts redirect, because sign-ins to
+	// servers return there. Default: none.
 	Canonical string
 
-	// Views keeps the views that windows show, and FrameOrigin is where their sandbox is; nil and "" for no views.
+	// Views has the views that windows show, and FrameOrigin is the origin of their sandbox;
+	// nil and "" if there are none.
 	Views       *viewing.Service
 	FrameOrigin string
 
-	// AddressHeader is a header in which the proxy in front names the address of the browser, as the
-	// last one, such as X-Forwarded-For. Default: no proxy. If Proxies are given, what others say there counts for
-	// nothing.
+	// AddressHeader is the header, such as X-Forwarded-For, in which the proxy names the
+	// address of the browser as the last one. With Proxies the header of other senders is
+	// ignored. Default: no proxy.
 	AddressHeader string
 	Proxies       bounded.Addresses
 
-	// Rules are what users decided for later calls. Default: none can be taken back.
+	// Rules are users' decisions for later calls. Default: they cannot be revoked.
 	Rules interface{ Drop(user, rule string) bool }
 
-	// Access signs users in to servers. Default: none asks for it.
+	// Access signs users in to servers. Default: no server requires it.
 	Access Access
 
-	// Health returns an error if the site cannot do its work, for GET /healthz at any host name. Default: it always can.
+	// Health returns an error if the site cannot work, for GET /healthz at any host name.
+	// Default: it always can.
 	Health func(context.Context) error
 
 	Limits Limits
@@ -160,10 +166,10 @@ func New(o Options) http.Handler {
 	return guarded(&o, mux)
 }
 
-// healthPath is for probes, which know neither the name of the host nor a user.
+// healthPath is for probes, which know neither a host name nor a user.
 const healthPath = "/healthz"
 
-// health is the state of the site.
+// health answers with the health of the site.
 func (s *Site) health(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Health != nil && s.opts.Health(r.Context()) != nil {
 		writeError(w, http.StatusServiceUnavailable, "the store does not answer")
@@ -182,14 +188,14 @@ func (s *Site) me(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"user": person.User})
 }
 
-// signIn has the sign-in decide, within the rate of the address.
+// signIn passes requests to the sign-in, within the rate of the address.
 func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 	if allow(s.changes, w, "address "+s.addressOf(r)) {
 		s.opts.SignIn.ServeHTTP(w, r)
 	}
 }
 
-// signOut ends the session, and what is under way for it.
+// signOut ends the session and its work.
 func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
 	if !allow(s.changes, w, "address "+s.addressOf(r)) {
 		return
@@ -206,10 +212,10 @@ func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.streams.end(person.Session)
-	endViews() // that have begun meanwhile
+	endViews() // those that began meanwhile
 }
 
-// signed passes on the requests of a user who is signed in, within the user's rate.
+// signed passes on requests of signed-in users, within the user's rate.
 func (s *Site) signed(next func(w http.ResponseWriter, r *http.Request, user string)) http.HandlerFunc {
 	return s.signedWithin(s.changes, next)
 }
@@ -222,8 +228,9 @@ func (s *Site) signedWithin(changes *hosting.Rates, next func(w http.ResponseWri
 	}
 }
 
-// person is who sends a request, or the request is answered: it has no session, or the rate is
-// used up. The page names the user that it shows: in another window another one may have signed in.
+// person returns the sender of a request. If there is no session or the rate is exceeded it
+// answers the request. The page names the user that it shows, because another user may have
+// signed in in another window.
 func (s *Site) person(w http.ResponseWriter, r *http.Request, changes *hosting.Rates) (p Person, ok bool) {
 	p, ok = s.opts.SignIn.Person(r)
 	shown, err := url.PathUnescape(r.Header.Get("Page-User"))

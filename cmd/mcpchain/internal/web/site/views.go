@@ -13,10 +13,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 )
 
-// viewRates bound the requests of a user's views, which talk more than a person does.
+// viewRates are the rates of a user's views, which send more than a person does.
 var viewRates = Limits{PerMinute: 1800, Burst: 300}
 
-// viewRoutes adds the routes of views, if the site shows them.
+// viewRoutes adds the routes of views, if there are views.
 func (s *Site) viewRoutes(mux *http.ServeMux) {
 	if s.opts.Views == nil {
 		return
@@ -100,7 +100,7 @@ func (s *Site) done(w http.ResponseWriter, r *http.Request, err error) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// watch streams a conversation to a window, and what its views do.
+// watch streams a conversation and its views to a window.
 func (s *Site) watch(ctx context.Context, p Person, w shown, send func([]talk.Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var views sync.WaitGroup

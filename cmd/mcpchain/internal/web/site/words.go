@@ -19,7 +19,7 @@ var words = template.Must(template.New("").Parse(`<!doctype html>
 </html>
 `))
 
-// WritePage answers a navigation with a page in words.
+// WritePage answers a navigation with a page of text.
 func WritePage(w http.ResponseWriter, status int, title, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
@@ -27,10 +27,10 @@ func WritePage(w http.ResponseWriter, status int, title, text string) {
 	_ = words.Execute(w, struct{ Title, Text string }{title, text}) // an error means that the browser is gone
 }
 
-// inWords turns the errors of a navigation into pages in words: a person reads them.
+// inWords converts the errors of a navigation to pages of text, because a person reads them.
 type inWords struct {
 	http.ResponseWriter
-	failed int // the status of an error whose text has not come; -1: it has
+	failed int // status of an error whose text has not come; -1: it has
 }
 
 func (w *inWords) Unwrap() http.ResponseWriter { return w.ResponseWriter }

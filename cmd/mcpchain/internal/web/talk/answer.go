@@ -20,12 +20,12 @@ type Answer struct {
 	Ask       string         `json:"ask"`
 	Action    run.Action     `json:"action"`
 	Scope     string         `json:"scope"`     // of an approval
-	Reason    string         `json:"reason"`    // of a denial; the result of a call in doubt
-	Arguments string         `json:"arguments"` // JSON instead of the call's, as the user wrote it
+	Reason    string         `json:"reason"`    // of a denial; for a call in doubt its result
+	Arguments string         `json:"arguments"` // JSON that replaces the call's, as the user wrote it
 	Fields    map[string]any `json:"fields"`    // of a form; numbers as the user wrote them
 }
 
-// FormError says which fields of a form are wrong, and why, for the user to read.
+// FormError says which fields of a form are wrong and why, for the user to read.
 type FormError struct{ Fields map[string]string }
 
 func (e *FormError) Error() string {
@@ -81,7 +81,7 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 				continue
 			}
 			err := s.Answer(ctx, user, head.Key.ID, Answer{Ask: q.ID, Action: run.ActionAccept})
-			if !errors.Is(err, ErrGone) { // one answer is for all calls
+			if !errors.Is(err, ErrGone) { // one answer settles all calls
 				errs = append(errs, err)
 			}
 		}
@@ -89,7 +89,7 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	return errors.Join(errs...)
 }
 
-// reply translates the answer for the run.
+// reply converts the answer for the run.
 func (a Answer) reply(q *run.Question) (run.Reply, error) {
 	answer := run.Reply{Question: q.ID, Action: a.Action, Reason: a.Reason}
 	switch {
@@ -101,7 +101,7 @@ func (a Answer) reply(q *run.Question) (run.Reply, error) {
 		return q.Accept(fields)
 	case q.Kind == run.QuestionSignIn:
 	case a.Action == run.ActionAllow || a.Action == run.ActionAccept:
-		// Nothing is allowed that could not be shown.
+		// What could not be shown cannot be allowed.
 		if wrong := askOf(q).Wrong; wrong != "" {
 			return answer, fmt.Errorf("%w: %s", ErrUnfit, wrong)
 		}
@@ -143,8 +143,8 @@ func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
 	return values, nil
 }
 
-// valueOf returns the value of a field. The page sends a number as the text that the user wrote, so
-// that no digit is lost.
+// valueOf returns the value of a field. The page sends a number as the text that the user
+// wrote, so that no digit is lost.
 func valueOf(f *forms.Field, v any) (any, error) {
 	text, isText := v.(string)
 	switch {
@@ -171,7 +171,7 @@ func (s *Service) deliver(key run.Key, a run.Reply) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.given == nil {
-		return false // it is not driven
+		return false // nothing drives it
 	}
 	c := t.asked[a.Question]
 	if _, twice := t.given[a.Question]; !twice {
@@ -184,7 +184,8 @@ func (s *Service) deliver(key run.Key, a run.Reply) bool {
 	return c != nil
 }
 
-// grace is how long a question waits after the last window was closed: a reload opens another one.
+// grace is how long a question waits after the last window was closed: a reload opens another
+// one.
 const grace = 30 * time.Second
 
 // replyAtWindow waits for the answer to a question while a window shows the conversation. Without a window
@@ -216,8 +217,8 @@ func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply
 	}
 }
 
-// waitFor returns two channels: given is closed when the answer to a question is there, left when the last
-// window is gone. answer returns the answer after that.
+// waitFor returns two channels: given is closed when a question has its answer, left when the
+// last window is gone. answer returns the answer after that.
 func (t *topic) waitFor(ask string) (answer func() run.Reply, given, left <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -236,7 +237,7 @@ func (t *topic) waitFor(ask string) (answer func() run.Reply, given, left <-chan
 	}, c, t.left
 }
 
-// giveUp ends the wait for an answer, unless it is given or a window is open.
+// giveUp ends the wait for an answer, unless there is one or a window is open.
 func (t *topic) giveUp(ask string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxWhole bounds what a person decides on, in bytes: the arguments of a call, the whole request of
-// a sampling review. What has more can be refused, and not allowed.
+// maxWhole bounds what a person can allow, in bytes: the arguments of a call, the complete
+// request of a sampling review. Larger ones can only be refused.
 const maxWhole = 256 << 10
 
 // ask is a question to the user.
@@ -23,7 +23,7 @@ type ask struct {
 	Call    string    `json:"call,omitempty"`
 	Server  string    `json:"server,omitempty"`
 	Tool    string    `json:"tool,omitempty"`
-	Path    []string  `json:"path,omitempty"` // the sub-agents that ask
+	Path    []string  `json:"path,omitempty"` // names of the sub-agents that ask
 	Expires time.Time `json:"expires,omitzero"`
 
 	Description string `json:"description,omitempty"` // of the tool, by its server
@@ -31,7 +31,7 @@ type ask struct {
 	Message     string `json:"message,omitempty"`     // of a form or a URL
 
 	Tries int       `json:"tries,omitempty"` // of a doubt: how often the call was sent
-	Sent  time.Time `json:"sent,omitzero"`   // and when last
+	Sent  time.Time `json:"sent,omitzero"`   // and when it was last sent
 
 	Fields []field `json:"fields,omitempty"`
 	Link   *link   `json:"link,omitempty"`
@@ -64,12 +64,12 @@ type option struct {
 	Title string `json:"title"`
 }
 
-// link is an address that a server has the user visit. The host stands apart.
+// link is an address that a server asks the user to visit. The host is shown separately.
 type link struct {
 	Before   string   `json:"before"`
 	Host     string   `json:"host"`
 	After    string   `json:"after"`
-	Href     string   `json:"href"` // as the browser gets it
+	Href     string   `json:"href"` // for the browser
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -110,7 +110,7 @@ func askOf(q *run.Question) ask {
 	return a
 }
 
-// tooLong says why what has n bytes cannot be allowed, "" if it can.
+// tooLong returns why n bytes cannot be allowed, "" if they can.
 func tooLong(n int, isAllowed bool) string {
 	if !isAllowed || n <= maxWhole {
 		return ""
@@ -148,7 +148,7 @@ func samplingOf(q *run.Question) (s *sampled, wrong string) {
 	return s, tooLong(len(data), true)
 }
 
-// subject says in a few words what a question is about.
+// subject returns the subject of a question in a few words.
 func subject(q *run.Question) string {
 	name := hosttext.Line(cmp.Or(q.Tool, q.Server), 100)
 	switch q.Kind {

@@ -16,12 +16,11 @@ import (
 )
 
 const (
-	// dueInterval is the wait between searches for conversations that wait for work: an
-	// earlier process has left them, or an answer came at the last moment.
+	// dueInterval is the wait between searches for due conversations: an earlier process has
+	// left them, or an answer came at the last moment.
 	dueInterval = time.Second
 
-	// maxRecovered bounds the conversations of all users that are found in this way at one
-	// time.
+	// maxRecovered bounds the conversations that one such search starts.
 	maxRecovered = 256
 
 	// retryAfter is the wait before a conversation is tried again.
@@ -33,7 +32,8 @@ type topicKey struct{}
 // startDriving starts a goroutine that drives a conversation until its run ends or waits.
 func (s *Service) startDriving(key run.Key) { s.start(key, false) }
 
-// start is like startDriving, and reports whether it started a goroutine. counted says that reserveWork has counted the work.
+// start is startDriving, and reports whether it started a goroutine. counted means that
+// reserveWork has counted the work.
 func (s *Service) start(key run.Key, counted bool) bool {
 	t, err := s.acquire(s.ctx, key)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// history returns what the store has after a position: the events of the agent, and the
-// questions and the early ends of turns, for which it has none. If windows get nothing of the last
-// record, an event without a type has its place.
+// history returns what the store has after a position: the events of the agent, and questions
+// and early ends of turns, which have no event there. If windows get nothing for the last
+// record, an event without a type takes its place.
 func (s *Service) history(ctx context.Context, key run.Key, after agent.Position) ([]placed, error) {
 	log, err := s.store.Load(ctx, key)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 	return out, nil
 }
 
-// saidIn are the events of a record for which the agent has none.
+// saidIn returns the events of a record that the agent has no events for.
 func saidIn(key run.Key, r run.Record) (out []placed) {
 	change := ledger.ChangeOf(r)
 	if end, ok := change.(*ledger.Ended); ok && end.Status != run.StatusFinished {
@@ -81,7 +81,7 @@ func saidIn(key run.Key, r run.Record) (out []placed) {
 	for i, m := range inputOf(change) {
 		v, kind := messageViews(key, kept{r.Seq, i}, m, calls)
 		if _, more := change.(*ledger.Said); more && m.Role != run.RoleUser {
-			continue // what the host tells the model of the turn before
+			continue // text of the program for the model, before the question
 		}
 		views, kinds = append(views, v...), append(kinds, kind...)
 	}
@@ -91,8 +91,9 @@ func saidIn(key run.Key, r run.Record) (out []placed) {
 	return out
 }
 
-// messageViews shows a message of an input: the last one is a question, and those before are of
-// the conversation that was edited. calls are the calls that wait for a result, by their ids.
+// messageViews returns the views of an input's message: the last message is a question, and
+// those before belong to the conversation that was edited. calls are the calls without a
+// result, by id.
 func messageViews(key run.Key, at kept, m run.Message, calls map[string]agent.Call) (views []any, kinds []string) {
 	add := func(v any, kind string) { views, kinds = append(views, v), append(kinds, kind) }
 	switch m.Role {
@@ -124,8 +125,9 @@ func messageViews(key run.Key, at kept, m run.Message, calls map[string]agent.Ca
 	return views, kinds
 }
 
-// Media returns a picture or a sound of a tool's result, the nth of the call. The result is where its
-// event says: in a record, and for one of the conversation that was edited in a message of it.
+// Media returns a picture or sound of a tool's result, the nth of the call. The result's event
+// says where it is stored: in a record, or, for an edited conversation, in a message of a
+// record.
 func (s *Service) Media(ctx context.Context, user, id string, seq uint64, index int, call string, n int) (run.Part, error) {
 	log, err := s.store.Load(ctx, run.Key{Tenant: user, ID: id})
 	if err != nil {

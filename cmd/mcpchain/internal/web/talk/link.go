@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Link is what the page shows of an address, and opens: as JSON.
+// Link returns, for JSON, what the page shows of an address and opens.
 func Link(address string) (any, error) {
 	l, wrong := linkOf(address)
 	if wrong != "" {
@@ -17,7 +17,7 @@ func Link(address string) (any, error) {
 	return l, nil
 }
 
-// linkOf splits an address so that the page can set its host apart.
+// linkOf splits an address, so that the page can highlight its host.
 func linkOf(address string) (*link, string) {
 	read, err := hosttext.ReadLink(address)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// maxTitles bounds the titles that are kept in memory.
+// maxTitles bounds the titles in memory.
 const maxTitles = 10_000
 
 // Summary is a conversation in the list.
@@ -34,8 +34,8 @@ func (s *Service) List(ctx context.Context, user string) ([]Summary, error) {
 	return out, nil
 }
 
-// Older returns the next page of the list: maxListed conversations after one, which was changed at a time. more says if
-// others follow.
+// Older returns the next page of the list: maxListed conversations after one that was last
+// changed at a given time. more reports whether others follow.
 func (s *Service) Older(ctx context.Context, user, after string, at time.Time) (page []Summary, more bool, err error) {
 	page = []Summary{}
 	q := record.Query{Tenant: user, Agents: []string{agentName}, After: &run.Head{Key: run.Key{Tenant: user, ID: after}, Updated: at}}
@@ -57,7 +57,7 @@ func (s *Service) summary(ctx context.Context, head run.Head) Summary {
 	}
 }
 
-// title is the beginning of the first question.
+// title returns the beginning of the first question.
 func (s *Service) title(ctx context.Context, key run.Key) string {
 	s.mu.Lock()
 	title, ok := s.titles[key]
@@ -70,7 +70,7 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 		return "(cannot be read)"
 	}
 	for _, m := range inputOf(ledger.ChangeOf(log.Records[0])) {
-		if m.Role == run.RoleUser { // the last one: earlier ones are of the conversation that was edited
+		if m.Role == run.RoleUser { // the last one: earlier ones belong to the conversation that was edited
 			title = hosttext.Line(m.Text(), 60)
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 	return title
 }
 
-// listed is the signal of a user's list, with how many wait for it.
+// listed is the signal of a user's list, and the number of waiters.
 type listed struct {
 	signal
 	windows int
@@ -112,7 +112,7 @@ func (s *Service) forget(user string) {
 	}
 }
 
-// ChangedAll tells the windows of all users that what is shared is another one.
+// ChangedAll tells the windows of all users that shared data has changed.
 func (s *Service) ChangedAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,7 @@ func (s *Service) ChangedAll() {
 	}
 }
 
-// Changed tells the windows of a user that the list, or what is personal, is another one.
+// Changed tells the windows of a user that the list or personal data has changed.
 func (s *Service) Changed(user string) {
 	s.mu.Lock()
 	l := s.lists[user]

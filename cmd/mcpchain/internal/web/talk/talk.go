@@ -31,15 +31,16 @@ const agentName = "web"
 // leaseTTL is how long a killed process still holds its conversations.
 const leaseTTL = 5 * time.Second
 
-// heldInterval is the wait between attempts to get a conversation that another process holds.
+// heldInterval is the wait between attempts to acquire a conversation that another process
+// holds.
 const heldInterval = 200 * time.Millisecond
 
-// The bounds of a user's conversations.
+// Bounds of a user's conversations.
 const (
 	maxMessage = 64 << 10 // bytes of a question
-	maxAtWork  = 8        // conversations of a user that run at the same time
+	maxAtWork  = 8        // running conversations of a user
 	maxRecent  = 4 << 20  // bytes of events of a conversation in memory; windows read earlier events from the store
-	maxListed  = 50       // conversations of a user in one page of the list
+	maxListed  = 50       // conversations in one page of the list
 )
 
 // Options configure a Service. Model and Store must be set.
@@ -51,7 +52,7 @@ type Options struct {
 	Prices *price.Table
 	Limits run.Limits
 
-	// View returns the URI of the view of a server's tool, "" for none. ViewTools are the tools that
+	// View returns the URI of the view of a server's tool, or "". ViewTools are the tools that
 	// views may call. Both may be nil.
 	View      func(server, tool string) string
 	ViewTools adapter.Source
@@ -88,7 +89,7 @@ type Rules interface {
 	View(user string) any
 }
 
-// Service works on the conversations of all users.
+// Service runs the conversations of all users.
 type Service struct {
 	agent     *agent.Agent // without the tools of a user
 	calls     *agent.Agent // makes the calls of views
@@ -108,7 +109,7 @@ type Service struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // guards the following fields
 	topics map[run.Key]*topic
 	atWork map[string]int // by user
 	lists  map[string]*listed
@@ -125,12 +126,12 @@ var (
 	ErrUnfit   = errors.New("not accepted")
 	ErrGone    = errors.New("it does not exist")
 
-	// ErrElsewhere is for a conversation that another process works on.
+	// ErrElsewhere is the error for a conversation that another process works on.
 	ErrElsewhere = errors.New("another process of this program works on the conversation: stop it there, or try again when it has ended")
 )
 
-// New returns a service, which also continues the conversations that an earlier process has left. The caller closes
-// it.
+// New returns a service. It also continues the conversations that an earlier process has left.
+// The caller closes it.
 func New(o Options) (*Service, error) {
 	s := &Service{
 		store: o.Store, logger: cmp.Or(o.Logger, slog.Default()), model: o.Model, personal: o.Personal, rules: o.Rules, shared: o.Shared, checkRoom: o.Room,

@@ -15,15 +15,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Event is what a window gets: a server-sent event. Without an ID it is of the moment, and the
-// next one of its type replaces it.
+// Event is a server-sent event for a window. Without an ID it is transient: the next one of its
+// type replaces it.
 type Event struct {
 	Type string
 	ID   string // the position, see [agent.ParsePosition]
 	Data []byte // JSON
 }
 
-// topic is a conversation that this process works on, or that a window shows.
+// topic is a conversation that this process works on or a window shows.
 type topic struct {
 	key  run.Key
 	refs int // guarded by Service.mu
@@ -32,8 +32,8 @@ type topic struct {
 	changed signal
 	at      agent.Position // of the last event
 
-	window     *filled   // in the last call of the model by this process, nil before it
-	spent      run.Spent // by the conversation, its sub-agents and samplings
+	window     *filled   // in the last model call of this process, or nil
+	spent      run.Spent // by the conversation, with sub-agents and sampling
 	generation int       // of the draft
 	draft      prose.Draft
 	progress   map[string]json.RawMessage // by call
@@ -41,9 +41,9 @@ type topic struct {
 
 	working bool // a goroutine drives the run
 	again   bool // and has to look once more
-	barred  int  // how many keep it from being driven
+	barred  int  // number of callers that keep it from being driven
 	cancel  context.CancelCauseFunc
-	idle    chan struct{} // closed when it is not driven any more
+	idle    chan struct{} // closed when it is no longer driven
 
 	left  chan struct{}        // closed when the last window is gone
 	given map[string]run.Reply // while the run is driven
@@ -103,7 +103,8 @@ func (s *Service) release(t *topic) {
 	}
 }
 
-// append takes an event, unless the topic has it, and gives it to the windows.
+// append adds an event, unless the topic has it, and sends it to the windows. It reports
+// whether it was added.
 func (s *Service) append(t *topic, p placed) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,7 +117,7 @@ func (s *Service) append(t *topic, p placed) bool {
 	return true
 }
 
-// item is an event for the feed: its type, and its data in the next line.
+// item converts an event for the feed: its type, and its data on the next line.
 func (p placed) item() feed.Item {
 	if p.Type == "" {
 		return feed.Item{At: p.at}
@@ -124,7 +125,7 @@ func (p placed) item() feed.Item {
 	return feed.Item{At: p.at, Data: append([]byte(p.Type+"\n"), p.Data...)}
 }
 
-// eventOf is an event of the feed.
+// eventOf converts an event of the feed.
 func eventOf(e feed.Event) Event {
 	kind, data, _ := bytes.Cut(e.Data, []byte("\n"))
 	return Event{Type: string(kind), ID: e.ID, Data: data}
@@ -135,7 +136,7 @@ var (
 	errEnded   = errors.New("the turn has ended")
 )
 
-// settled waits until this process has let go of a run that has ended.
+// settled waits until this process has released a run that has ended.
 func (s *Service) settled(ctx context.Context, key run.Key) error {
 	s.mu.Lock()
 	t := s.topics[key]
@@ -154,7 +155,7 @@ func (s *Service) settled(ctx context.Context, key run.Key) error {
 	}
 }
 
-// interrupt ends the work on the conversation, and keeps it from beginning until resume.
+// interrupt ends the work on the conversation, and prevents more until resume.
 func (t *topic) interrupt(ctx context.Context) error {
 	t.mu.Lock()
 	t.barred++
@@ -180,11 +181,11 @@ func (t *topic) resume() {
 
 // signal tells any number of waiters that something has changed. The zero value is ready.
 type signal struct {
-	mu sync.Mutex // guards the field below
+	mu sync.Mutex // guards the following field
 	c  chan struct{}
 }
 
-// next is closed by the next fire.
+// next returns a channel that is closed by the next fire.
 func (s *signal) next() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

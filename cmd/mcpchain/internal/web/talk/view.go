@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// The bounds of what a window shows, in bytes.
+// Bounds of what a window shows, in bytes.
 const (
 	maxArguments = 16 << 10
 	maxResult    = 64 << 10
@@ -23,8 +23,8 @@ const (
 	maxError     = 2000
 )
 
-// The views are what windows get of events. Texts of servers and models have escapes for
-// what is not seen; the page shows them as text.
+// What windows get of events. Invisible characters in texts of servers and models are escaped;
+// the page shows them as text.
 type (
 	said struct {
 		Seq   uint64 `json:"seq"`
@@ -40,7 +40,7 @@ type (
 		ID        string `json:"id"`
 		Turn      int    `json:"turn,omitempty"`
 		Server    string `json:"server,omitempty"`
-		View      string `json:"view,omitempty"` // that shows the result
+		View      string `json:"view,omitempty"` // the view that shows the result, if any
 		Name      string `json:"name"`
 		Arguments string `json:"arguments,omitempty"`
 	}
@@ -65,7 +65,7 @@ type (
 		Action string `json:"action"`
 		Reason string `json:"reason,omitempty"`
 		What   string `json:"what"`
-		Link   *link  `json:"link,omitempty"` // of a page that the user wants to visit
+		Link   *link  `json:"link,omitempty"` // the page that the user wants to visit
 	}
 	ended struct {
 		Status string `json:"status"` // done, failed or cancelled
@@ -77,7 +77,7 @@ type (
 	}
 )
 
-// viewOf is what windows get of an event; kind is "" for what they do not.
+// viewOf returns what windows get of an event. kind is "" if they get nothing.
 func viewOf(key run.Key, e agent.Event) (view any, kind string) {
 	switch e := e.(type) {
 	case *agent.Asked:
@@ -86,7 +86,7 @@ func viewOf(key run.Key, e agent.Event) (view any, kind string) {
 		return answeredOf(e), "answered"
 	}
 	if len(pathOf(e)) > 0 {
-		return nil, "" // of a sub-agent: its result is the call's
+		return nil, "" // of a sub-agent: its result is that of the call
 	}
 	switch e := e.(type) {
 	case *agent.ModelEnd:
@@ -141,8 +141,8 @@ func callOf(c agent.Call) call {
 	return call{ID: c.ID, Turn: c.Turn, Server: hosttext.Line(c.Server, 100), Name: hosttext.Line(c.Name, 200), Arguments: shownJSON(c.Arguments, maxArguments)}
 }
 
-// kept is where a result is kept: in a record, in a message of it. Records stay as they are, whatever becomes
-// of the history for the model.
+// kept says where a result is stored: in a record, or in a message of it. Records do not
+// change, unlike the model's history.
 type kept struct {
 	seq   uint64
 	index int
@@ -163,7 +163,8 @@ func resultOf(key run.Key, at kept, e *agent.ToolEnd) result {
 	return r
 }
 
-// shownTypes are the pictures and sounds that a page shows: types that can have no script.
+// shownTypes are the types of pictures and sound that a page shows: none of them can contain
+// scripts.
 var shownTypes = map[string]bool{
 	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true,
 	"audio/mpeg": true, "audio/wav": true, "audio/ogg": true, "audio/mp4": true, "audio/webm": true,
@@ -171,7 +172,7 @@ var shownTypes = map[string]bool{
 
 func isShown(p run.Part) bool { return shownTypes[p.MIMEType] && len(p.Data) > 0 }
 
-// shownText is a text that a person only reads, cut to n bytes.
+// shownText returns text that a person only reads, cut to n bytes.
 func shownText(s string, n int) string {
 	more := ""
 	if len(s) > n {
@@ -180,7 +181,7 @@ func shownText(s string, n int) string {
 	return hosttext.Prose(strings.ToValidUTF8(s, "\ufffd")) + more
 }
 
-// exactText is a text that a person decides on, cut to n bytes.
+// exactText returns text that a person decides on, cut to n bytes.
 func exactText(s string, n int) string {
 	more := ""
 	if len(s) > n {
@@ -189,8 +190,8 @@ func exactText(s string, n int) string {
 	return hosttext.Exact(strings.ToValidUTF8(s, "\ufffd")) + more
 }
 
-// shownJSON is JSON on lines, with escapes for what is not seen, cut to n bytes before they are
-// set.
+// shownJSON returns indented JSON with invisible characters escaped, cut to n bytes before
+// escaping.
 func shownJSON(text string, n int) string {
 	if len(text) > n || isNested(text) {
 		return exactText(text, n)
@@ -202,7 +203,7 @@ func shownJSON(text string, n int) string {
 	return hosttext.EscapeJSON(b.String())
 }
 
-// isNested reports whether JSON is so deep that its indentation would be most of it.
+// isNested reports whether JSON is so deep that it would be mostly indentation.
 func isNested(text string) bool {
 	depth, deepest, quoted := 0, 0, false
 	for i := 0; i < len(text); i++ {
@@ -222,5 +223,5 @@ func isNested(text string) bool {
 	return deepest > 32
 }
 
-// ShownError is the text of an error as the page shows it.
+// ShownError returns the text of an error as the page shows it.
 func ShownError(text string) string { return hosttext.Line(text, maxError) }
