@@ -60,7 +60,7 @@ var layers = []struct {
 	{"adapter/profile", nil},
 	{"internal/schema/rewrite", []string{"adapter/profile", "internal/schema"}},
 	{"internal/schema", []string{"internal/jsonrpc", "internal/schema/tree", "github.com/kaptinlin/jsonschema"}},
-	{"internal/toolschema", []string{"adapter/profile", "internal/jsonrpc", "internal/schema"}},
+	{"internal/toolschema", []string{"adapter/profile", "internal/excerpt", "internal/jsonrpc", "internal/schema"}},
 	{"internal/chat", []string{"adapter/profile", "internal/excerpt", "internal/jsonrpc", "internal/backoff", "internal/sse", "github.com/sashabaranov/go-openai"}},
 	{"mcpclient/internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 

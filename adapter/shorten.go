@@ -9,9 +9,4 @@ const minResult = 256
 func shorten(text string, limit int) string { return excerpt.Shorten(text, limit, nil) }
 
 // cut limits text to n bytes, including the mark of the cut.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return text[:excerpt.Before(text, n-len("…"))] + "…"
-}
+func cut(text string, n int) string { return excerpt.Limit(text, n) }

@@ -20,6 +20,14 @@ func CutAt(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
+// Limit limits text to n bytes, including an ellipsis if it cut something. n is at least 3.
+func Limit(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return text[:Before(text, n-len("…"))] + "…"
+}
+
 // Quote returns the first Max bytes of b as a Go string literal.
 func Quote(b []byte) string {
 	return strconv.Quote(Cut(string(b[:min(len(b), Max+1)])))

@@ -62,7 +62,7 @@ func (d *document) keywords(s map[string]any, at string) error {
 	if err := d.declared(s); err != nil {
 		return err
 	}
-	for _, name := range typeNames(s["type"]) {
+	for _, name := range tree.Types(s) {
 		if !slices.Contains(knownTypes, name) {
 			return fmt.Errorf("at %q: unknown type %q", at, clip(name, 40))
 		}
@@ -90,23 +90,6 @@ func (d *document) keywords(s map[string]any, at string) error {
 }
 
 var knownTypes = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
-
-// typeNames lists the types that a "type" keyword names.
-func typeNames(v any) []string {
-	switch v := v.(type) {
-	case string:
-		return []string{v}
-	case []any:
-		var names []string
-		for _, name := range v {
-			if name, ok := name.(string); ok {
-				names = append(names, name)
-			}
-		}
-		return names
-	}
-	return nil
-}
 
 // unresolved reports a reference out of the document, or to nowhere.
 func unresolved(s *jsonschema.Schema) error {

@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// plain is the rules of a subschema of few, plain keywords, in a form that checks JSON
-// text in one pass. It accepts only what the validator accepts, too, and knows nothing of
-// the rest: of objects, it takes those whose members are all described.
+// plain checks JSON text in one pass by the rules of a subschema that has only simple keywords. Whatever it accepts, the
+// validator accepts, too. It does not know about the rest: for example, it accepts only objects whose members are all
+// described.
 type plain struct {
 	types    kinds           // 0 for any
 	values   map[string]bool // the JSON of the enumerated values, nil for any
@@ -65,8 +66,8 @@ func newPlain(schema any) *plain {
 		return nil
 	}
 	p := &plain{anything: true, length: extent{max: -1}, count: extent{max: -1}}
-	for keyword, value := range s {
-		if !p.take(keyword, value) {
+	for keyword := range s {
+		if !p.take(s, keyword) {
 			return nil
 		}
 	}
@@ -76,18 +77,19 @@ func newPlain(schema any) *plain {
 	return p
 }
 
-// take notes a keyword. It returns false for one that is not plain.
-func (p *plain) take(keyword string, value any) (ok bool) {
+// take adds the rule of a keyword of s. It returns false for one that is not plain.
+func (p *plain) take(s map[string]any, keyword string) (ok bool) {
+	value := s[keyword]
 	switch keyword {
 	case "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$schema", "$comment",
 		"format", "contentEncoding", "contentMediaType", "$defs", "definitions", "required":
 		return true
-	case "additionalProperties": // other members are not taken
+	case "additionalProperties": // objects with such members are not accepted anyway
 		_, isSchema := value.(map[string]any)
 		_, isBool := value.(bool)
 		return isSchema || isBool
 	case "type":
-		names := typeNames(value)
+		names := tree.Types(s)
 		for _, name := range names {
 			p.types |= kindOf[name]
 		}
@@ -119,8 +121,7 @@ func (p *plain) take(keyword string, value any) (ok bool) {
 	return ok
 }
 
-// enumerate notes the JSON of values. Numbers may be written in other ways, which are not
-// recognized.
+// enumerate adds the JSON of the allowed values. It does not recognize other spellings of a number.
 func (p *plain) enumerate(values []any) bool {
 	if p.values != nil {
 		return false
@@ -152,7 +153,7 @@ func (p *plain) describe(value any) bool {
 	return true
 }
 
-// demand notes the required properties.
+// demand adds the required properties.
 func (p *plain) demand(value any) bool {
 	if value == nil {
 		return true
@@ -186,9 +187,8 @@ func small(value any) (int, bool) {
 	return int(*n), true
 }
 
-// Plainly returns raw on one line if it certainly is an object that fits: its schema has
-// plain rules for all of its members. Otherwise it says nothing, and [Decode] and
-// [Schema.ValidateValue] tell. It is for the many arguments of few, plain values.
+// Plainly returns raw on one line if one fast pass shows that it is an object that fits. Otherwise it returns false, and
+// [Decode] and [Schema.ValidateValue] have to decide. It is for the common arguments of few, simple values.
 func (s *Schema) Plainly(raw []byte) (json.RawMessage, bool) {
 	raw = bytes.TrimSpace(raw)
 	// Escapes of characters may be halves of pairs.

@@ -6,28 +6,26 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// maxArguments bounds the arguments of one call in bytes.
+// maxArguments bounds the arguments of one call, in bytes.
 const maxArguments = 4 << 20
 
-// wrapper is the parameter for a tool's whole input in langchaingo's
-// OpenAIFunctionsAgent.
-const wrapper = "__arg1"
+// agentWrapper is the parameter that langchaingo's OpenAIFunctionsAgent uses for all input of a tool.
+const agentWrapper = "__arg1"
 
-// Arguments turns a model's text into the tool's arguments. wrapped means that
-// the model's schema asks for them in the wrapper. Never apply Arguments to its
-// own result: an object in the wrapper may be a parameter.
+// Arguments converts a model's text to the tool's arguments. wrapped means that the model's schema asks for them in
+// [Schema.Wrapper]. Never apply Arguments to its own result: an object in the wrapper may be a parameter.
 //
-// It accepts a JSON object: bare, inside a string or a code fence, in the
-// __arg1 parameter of langchaingo's agents, in the wrapper, or before the
-// further lines of ReAct models. A tool with a single parameter, or a single
-// required one, also accepts its bare value. An empty text means no arguments.
+// It accepts a JSON object: bare, inside a string or a code fence, in the __arg1 parameter of langchaingo's agents, in the
+// wrapper, or before the further lines of ReAct models. A tool with a single parameter, or a single required one, also
+// accepts its bare value. An empty text means no arguments.
 //
-// Arguments that do not fit are repaired if the schema tells their meaning. If
-// they still do not fit, the error is a [*schema.Violation].
+// Arguments that do not fit are repaired if the schema tells their meaning. If they still do not fit, the error is a
+// [*schema.Violation].
 func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) {
 	if !wrapped && len(s.odd) == 0 && len(input) <= maxArguments {
 		if args, ok := s.compiled.Plainly([]byte(input)); ok {
@@ -52,14 +50,13 @@ func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) 
 	return nil, first
 }
 
-// reading reads a model's text.
+// reading parses a model's text.
 type reading struct {
 	*Schema
 	wrapped bool // the model was asked for the wrapper
 }
 
-// repairs is the number of repairs: a condition, or a constant that tells
-// alternatives apart, may need a repair itself.
+// repairs is the number of repair passes. The first may repair a condition, or a constant that tells alternatives apart.
 const repairs = 2
 
 // fit returns the arguments, unchanged or repaired, if they fit the schema.
@@ -84,8 +81,7 @@ func (s *Schema) fit(args map[string]any) (map[string]any, error) {
 	return nil, err
 }
 
-// candidates lists the possible arguments in input, the likeliest first.
-// Without an error there is at least one.
+// candidates returns the possible arguments in input, the likeliest first. Without an error there is at least one.
 func (r reading) candidates(input string) ([]map[string]any, error) {
 	if len(input) > maxArguments {
 		return nil, errTooLong(len(input), maxArguments)
@@ -99,7 +95,7 @@ func (r reading) candidates(input string) ([]map[string]any, error) {
 		out = append(out, r.objects(v, wrapperDepth)...)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("want a JSON object with %s, got the text %q", r.shape.names(), cut(strings.TrimSpace(input), 100))
+		return nil, fmt.Errorf("want a JSON object with %s, got the text %q", r.shape.names(), excerpt.Limit(strings.TrimSpace(input), 100))
 	}
 	return out, nil
 }
@@ -107,14 +103,13 @@ func (r reading) candidates(input string) ([]map[string]any, error) {
 // wrapperDepth bounds the nesting of langchaingo's wrappers.
 const wrapperDepth = 3
 
-// objects lists the argument objects that a reading may stand for, first
-// without a wrapper.
+// objects returns the argument objects that a parsed value may mean, the likeliest first.
 func (r reading) objects(v any, depth int) []map[string]any {
 	switch v := v.(type) {
 	case nil:
 		return []map[string]any{{}}
 	case map[string]any:
-		if inner, ok := r.alone(v, r.Wrapper); ok {
+		if inner, ok := r.unwrap(v, r.Wrapper); ok {
 			if !r.wrapped && r.compiled.ValidateValue(v) == nil {
 				return []map[string]any{v}
 			}
@@ -124,7 +119,7 @@ func (r reading) objects(v any, depth int) []map[string]any {
 			}
 			return append(inside, v)
 		}
-		inner, wrapped := r.alone(v, wrapper)
+		inner, wrapped := r.unwrap(v, agentWrapper)
 		if !wrapped || depth == 0 {
 			return []map[string]any{v}
 		}
@@ -150,9 +145,8 @@ func (r reading) objects(v any, depth int) []map[string]any {
 	return nil
 }
 
-// alone returns the member of a name if it is the only member and not a
-// parameter of the tool.
-func (r reading) alone(v map[string]any, name string) (inner any, ok bool) {
+// unwrap returns the member with this name if it is the only member, and not a parameter of the tool.
+func (r reading) unwrap(v map[string]any, name string) (inner any, ok bool) {
 	if len(v) != 1 || name == "" || r.shape.has(name) {
 		return nil, false
 	}
@@ -160,9 +154,8 @@ func (r reading) alone(v map[string]any, name string) (inner any, ok bool) {
 	return inner, ok
 }
 
-// insideWrapper lists the argument objects in the wrapper of a profile: an
-// object, a list of names and values, or either as JSON text. A wrapper inside
-// is a parameter.
+// insideWrapper returns the argument objects in the wrapper of a profile: an object, a list of names and values, or either
+// as JSON text. A second wrapper inside is a parameter.
 func insideWrapper(inner any) []map[string]any {
 	switch inner := inner.(type) {
 	case map[string]any:
@@ -181,8 +174,8 @@ func insideWrapper(inner any) []map[string]any {
 	return nil
 }
 
-// saysNothing recognizes a ReAct model's input for a tool without parameters;
-// these models always write an input.
+// saysNothing reports whether text means "no input". ReAct models always write an input, also for tools without
+// parameters.
 func saysNothing(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " \t\r\n.\"'")) {
 	case "", "none", "null", "nil", "n/a", "{}":
@@ -191,7 +184,7 @@ func saysNothing(text string) bool {
 	return false
 }
 
-// readings lists the possible values of a model's input.
+// readings returns the possible values of a model's input.
 func readings(input string) ([]any, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.ToValidUTF8(input, "\ufffd"), "\ufeff"))
 	if text == "" {
@@ -211,8 +204,7 @@ func readings(input string) ([]any, error) {
 	} else if loc := tail.FindStringIndex(text); loc != nil {
 		text = strings.TrimSpace(text[:loc[0]])
 	}
-	// A text that begins like JSON was meant as JSON: half of it must not become
-	// the value of a parameter.
+	// A text that begins like JSON was meant as JSON. A broken object must not become the value of a parameter.
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		return nil, err
 	}
@@ -227,8 +219,7 @@ func unquoted(v any) []any {
 	return []any{v}
 }
 
-// insideString lists the possible values of a string: the JSON in it, and
-// itself.
+// insideString returns the possible values of a string: the JSON in it, and the string itself.
 func insideString(text string) []any {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" {
@@ -251,8 +242,7 @@ func insideString(text string) []any {
 // tail matches the line after a ReAct model's input.
 var tail = regexp.MustCompile(`(?m)^[ \t]*(Observation|Thought|Action|Action Input|Final Answer|Question)[ \t]*:`)
 
-// fenced returns the content of a Markdown code fence at the start of text, if
-// only a tail follows it.
+// fenced returns the content of a Markdown code fence at the start of text, if nothing but a tail follows it.
 func fenced(text string) (string, bool) {
 	body, ok := strings.CutPrefix(text, "```")
 	if !ok {
@@ -269,7 +259,7 @@ func fenced(text string) (string, bool) {
 	return strings.TrimSpace(body), true
 }
 
-// beforeTail reads a JSON value before a tail.
+// beforeTail parses a JSON value that a tail follows.
 func beforeTail(text string) (any, bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()

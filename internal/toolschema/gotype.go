@@ -13,22 +13,20 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// OfType writes the JSON Schema of a Go type, as package encoding/json reads it. The error says
-// which part of the type has none.
+// OfType returns the JSON Schema of a Go type, as package encoding/json decodes it. The error says which part of the type
+// has none.
 //
-// Properties come from exported fields, in their order, with the names of the tag json.
-// A property is required unless its tag says omitempty or omitzero, or the field is a
-// pointer. Objects of structs take no other properties. More is said by tags of a field:
+// Properties come from exported fields, in their order. A property is required unless its tag says omitempty or omitzero,
+// or the field is a pointer. Structs allow no other properties. These tags count:
 //
 //	json:"city,omitempty"         the name, and that the property is optional
-//	jsonschema:"The city's name"  its description
+//	jsonschema:"The city's name"  the description
 //	enum:"red,green,blue"         the values of a string, or of each item of a list
 //	minimum:"1" maximum:"10"      the bounds of a number
 //
-// Pointers are what they point to. Fields of embedded structs are fields of the outer
-// one. [time.Time] is a date and time, []byte is base64, what implements
-// [encoding.TextUnmarshaler] is a string, and any, [json.RawMessage], and what reads its JSON by
-// itself is anything. A type in which it occurs itself becomes a definition.
+// A pointer has the schema of its target, and fields of embedded structs belong to the outer struct. [time.Time] is a
+// date-time, []byte is base64, and an [encoding.TextUnmarshaler] is a string. any and a [json.Unmarshaler] accept any value.
+// A recursive type becomes a definition.
 func OfType(t reflect.Type) (json.RawMessage, error) {
 	w := &typeWriter{open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, defs: map[string]json.RawMessage{}}
 	root, err := w.schema(t)
@@ -38,7 +36,7 @@ func OfType(t reflect.Type) (json.RawMessage, error) {
 	if len(w.names) == 0 {
 		return root, nil
 	}
-	for i := 0; i < len(w.recursive); i++ { // a definition may refer to further ones
+	for i := 0; i < len(w.recursive); i++ { // a definition may add further ones
 		t := w.recursive[i]
 		if w.defs[w.names[t]], err = w.object(t); err != nil {
 			return nil, fmt.Errorf("schema of %v: %w", t, err)
@@ -53,13 +51,13 @@ func OfType(t reflect.Type) (json.RawMessage, error) {
 
 // typeWriter writes one schema.
 type typeWriter struct {
-	open      map[reflect.Type]bool // the structs around the present type
-	recursive []reflect.Type        // that occur in themselves
-	names     map[reflect.Type]string
+	open      map[reflect.Type]bool // the structs around the current type
+	recursive []reflect.Type
+	names     map[reflect.Type]string // of the definitions of recursive types
 	defs      map[string]json.RawMessage
 }
 
-// reference refers to a type that occurs in itself.
+// reference returns a reference to the definition of a recursive type.
 func (w *typeWriter) reference(t reflect.Type) json.RawMessage {
 	name, known := w.names[t]
 	if !known {
@@ -81,7 +79,7 @@ func (w *typeWriter) taken(name string) bool {
 	return false
 }
 
-// definitionName is a type's name, without characters that need escapes in references.
+// definitionName returns a type's name without characters that need escapes in references.
 func definitionName(t reflect.Type) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
@@ -96,7 +94,7 @@ var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// schema writes the schema of a type.
+// schema returns the schema of a type.
 func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -139,8 +137,7 @@ func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%v has no JSON", t)
 }
 
-// integers returns the bounds of a type of integers, nil for bounds that numbers of 64
-// bits have.
+// integers returns the bounds of an integer type, nil for those of 64 bits. ok is false for other types.
 func integers(t reflect.Type) (low, high any, ok bool) {
 	bits := 0
 	switch t.Kind() {
@@ -184,18 +181,18 @@ func (w *typeWriter) mapping(t reflect.Type) (json.RawMessage, error) {
 	return keywords("type", "object", "additionalProperties", values), nil
 }
 
-// object writes the schema of a struct.
+// object returns the schema of a struct.
 func (w *typeWriter) object(t reflect.Type) (json.RawMessage, error) {
 	w.open[t] = true
 	defer delete(w.open, t)
 	properties := []byte{'{'}
 	var required []string
 	for _, f := range fieldsOf(t) {
-		says, err := w.property(f)
+		property, err := w.property(f)
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", f.Name, err)
 		}
-		properties = jsonrpc.AppendMember(properties, f.name, says)
+		properties = jsonrpc.AppendMember(properties, f.name, property)
 		if !f.optional {
 			required = append(required, f.name)
 		}
@@ -207,7 +204,7 @@ func (w *typeWriter) object(t reflect.Type) (json.RawMessage, error) {
 	return keywords(append(all, "additionalProperties", false)...), nil
 }
 
-// keywords writes a schema of names and values, without those whose value is nil.
+// keywords returns a schema with keywords, given as names and values in turn. It leaves out nil values.
 func keywords(all ...any) json.RawMessage {
 	out := []byte{'{'}
 	for i := 0; i < len(all); i += 2 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// field is a field of a struct as JSON has it.
+// field is a field of a struct that encoding/json decodes.
 type field struct {
 	reflect.StructField
 	name     string // of the property
@@ -18,9 +18,8 @@ type field struct {
 	depth    int  // of embedding
 }
 
-// fieldsOf lists the fields of a struct that JSON has, with the fields of embedded
-// structs. As in encoding/json, of fields with one name the shallowest counts, or else
-// the only one with a tag, or else none.
+// fieldsOf returns the fields of a struct that encoding/json decodes, with those of embedded structs. As in encoding/json,
+// of several fields with the same name the shallowest counts, or else the only one with a tag, or else none.
 func fieldsOf(t reflect.Type) []field {
 	all := collect(nil, t, 0, map[reflect.Type]bool{})
 	return slices.DeleteFunc(slices.Clone(all), func(f field) bool {
@@ -30,7 +29,7 @@ func fieldsOf(t reflect.Type) []field {
 	})
 }
 
-// hides reports whether a field counts instead of another one with its name.
+// hides reports whether a field takes precedence over another with the same name.
 func (f field) hides(other field) bool {
 	if f.depth != other.depth {
 		return f.depth < other.depth
@@ -38,7 +37,7 @@ func (f field) hides(other field) bool {
 	return f.tagged && !other.tagged
 }
 
-// collect appends the fields of t, which is embedded at a depth.
+// collect appends the fields of t, which is embedded at depth in the structs of around.
 func collect(out []field, t reflect.Type, depth int, around map[reflect.Type]bool) []field {
 	if around[t] {
 		return out
@@ -58,7 +57,7 @@ func collect(out []field, t reflect.Type, depth int, around map[reflect.Type]boo
 		case embedded && tag == "":
 			from := len(out)
 			out = collect(out, inner, depth+1, around)
-			for k := range out[from:] { // the place tells fields of one name apart
+			for k := range out[from:] { // fieldsOf compares indexes
 				out[from+k].Index = append([]int{i}, out[from+k].Index...)
 			}
 			continue
@@ -78,17 +77,17 @@ func collect(out []field, t reflect.Type, depth int, around map[reflect.Type]boo
 	return out
 }
 
-// property writes the schema of a field.
+// property returns the schema of a field.
 func (w *typeWriter) property(f field) (json.RawMessage, error) {
-	says, err := w.schema(f.Type)
+	schema, err := w.schema(f.Type)
 	if err != nil {
 		return nil, err
 	}
 	if f.quoted {
-		says = keywords("type", "string")
+		schema = keywords("type", "string")
 	}
 	if values := f.Tag.Get("enum"); values != "" {
-		if says, err = enumerate(says, strings.Split(values, ",")); err != nil {
+		if schema, err = enumerate(schema, strings.Split(values, ",")); err != nil {
 			return nil, err
 		}
 	}
@@ -105,33 +104,33 @@ func (w *typeWriter) property(f field) (json.RawMessage, error) {
 	if text := f.Tag.Get("jsonschema"); text != "" {
 		more["description"] = text
 	}
-	return with(says, more), nil
+	return with(schema, more), nil
 }
 
 // enumerate limits a schema of strings, or of lists of strings, to values.
-func enumerate(says json.RawMessage, values []string) (json.RawMessage, error) {
+func enumerate(schema json.RawMessage, values []string) (json.RawMessage, error) {
 	var s struct {
 		Type  string
 		Items json.RawMessage
 	}
-	if err := json.Unmarshal(says, &s); err != nil {
+	if err := json.Unmarshal(schema, &s); err != nil {
 		return nil, err
 	}
 	switch s.Type {
 	case "string":
-		return with(says, map[string]any{"enum": values}), nil
+		return with(schema, map[string]any{"enum": values}), nil
 	case "array":
 		items, err := enumerate(s.Items, values)
-		return with(says, map[string]any{"items": items}), err
+		return with(schema, map[string]any{"items": items}), err
 	}
-	return nil, fmt.Errorf("the tag enum is for strings, not for %s", says)
+	return nil, fmt.Errorf("the tag enum is for strings, not for %s", schema)
 }
 
-// with sets keywords of a schema, in their order.
-func with(says json.RawMessage, more map[string]any) json.RawMessage {
+// with returns a schema with more keywords, in a fixed order.
+func with(schema json.RawMessage, more map[string]any) json.RawMessage {
 	var all []any
 	var known map[string]json.RawMessage
-	_ = json.Unmarshal(says, &known) // it is ours
+	_ = json.Unmarshal(schema, &known) // it is ours
 	for _, keyword := range []string{"description", "$ref", "type", "format", "contentEncoding", "enum", "minimum", "maximum", "items", "minItems", "maxItems", "properties", "required", "additionalProperties"} {
 		if value, ok := more[keyword]; ok {
 			all = append(all, keyword, value)

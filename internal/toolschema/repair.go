@@ -8,25 +8,19 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// maxRepairs bounds the subschemas that one repair looks at.
-const maxRepairs = 10_000
+// Bounds of one repair.
+const (
+	maxRepairs  = 10_000              // visited subschemas
+	maxCompared = 1 << 20             // steps of comparing, matching and parsing
+	maxHops     = 16                  // references from one subschema to the next
+	maxNested   = 4 * schema.MaxDepth // nesting of subschemas, with recursion
+)
 
-// maxCompared bounds the compared names and values, the matching of patterns
-// and the reading of texts in one repair.
-const maxCompared = 1 << 20
-
-// maxHops bounds the references from one subschema to the next.
-const maxHops = 16
-
-// maxNested bounds the nesting of subschemas in one repair, recursion included.
-const maxNested = 4 * schema.MaxDepth
-
-// repair changes a value to its meaning by the schema. It guesses nothing:
-// every change keeps the information, and the result is validated anyway.
-// repair never changes values in place.
+// repair changes a value to what it means by the schema. It does not guess: every change keeps the information, and the
+// result is validated again. It never changes a value in place.
 type repair struct {
 	doc    *tree.Document // the schema, with the remaining steps
-	left   int            // subschemas
+	left   int            // subschemas that may still be visited
 	nested int            // depth of the current subschema
 }
 
@@ -34,8 +28,7 @@ func newRepair(root map[string]any) *repair {
 	return &repair{doc: &tree.Document{Root: root, Left: maxCompared}, left: maxRepairs}
 }
 
-// enter begins a subschema, and leave ends it. enter returns false if the
-// subschema has no keyword for a repair, or a bound is reached.
+// enter begins a subschema, and leave ends it. enter returns false if s is not an object, or if a bound is reached.
 func (r *repair) enter(s any) (sub map[string]any, ok bool) {
 	if r.left--; r.left < 0 || r.nested == maxNested {
 		return nil, false
@@ -49,14 +42,14 @@ func (r *repair) enter(s any) (sub map[string]any, ok bool) {
 
 func (r *repair) leave() { r.nested-- }
 
-// read takes the cost of reading a subschema from the steps.
+// read spends the steps for reading a subschema.
 func (r *repair) read(sub map[string]any) bool {
 	properties, _ := sub["properties"].(map[string]any)
-	return r.doc.Spend(len(list(sub["enum"])) + len(list(sub["required"])) + len(list(sub["type"])) + len(properties))
+	return r.doc.Spend(len(tree.List(sub["enum"])) + len(tree.List(sub["required"])) + len(tree.List(sub["type"])) + len(properties))
 }
 
-// value repairs v by the subschema s: by its own keywords, by the subschemas
-// that it applies to the same value, and by its rules for unevaluated parts.
+// value repairs v by the subschema s: by its own keywords, by the subschemas that it applies to the same value, and by its
+// rules for unevaluated parts.
 func (r *repair) value(s, v any) any {
 	sub, ok := r.enter(s)
 	if !ok {
@@ -72,7 +65,7 @@ func (r *repair) value(s, v any) any {
 	case []any:
 		v = r.array(sub, w)
 	case string:
-		v = r.enumerated(list(sub["enum"]), w)
+		v = r.enumerated(tree.List(sub["enum"]), w)
 	}
 	return r.unevaluated(sub, r.applied(sub, v))
 }
@@ -82,11 +75,11 @@ func (r *repair) applied(sub map[string]any, v any) any {
 	if target := r.target(sub); target != nil {
 		v = r.value(target, v)
 	}
-	for _, part := range list(sub["allOf"]) {
+	for _, part := range tree.List(sub["allOf"]) {
 		v = r.value(part, v)
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
-		if branches := list(sub[keyword]); len(branches) > 0 {
+		if branches := tree.List(sub[keyword]); len(branches) > 0 {
 			v = r.branch(branches, v)
 		}
 	}
@@ -101,8 +94,7 @@ func (r *repair) applied(sub map[string]any, v any) any {
 	return v
 }
 
-// outcome is the keyword that applies after the condition of an if: then or
-// else.
+// outcome returns the keyword that applies after an if: then or else.
 func (r *repair) outcome(condition, v any) string {
 	if r.fits(condition, v) {
 		return "then"
@@ -110,7 +102,7 @@ func (r *repair) outcome(condition, v any) string {
 	return "else"
 }
 
-// dependents lists the subschemas that apply because a property is present.
+// dependents returns the subschemas that apply because a property is present.
 func (r *repair) dependents(sub, object map[string]any) []any {
 	var out []any
 	for _, keyword := range []string{"dependentSchemas", "dependencies"} {
@@ -127,9 +119,8 @@ func (r *repair) dependents(sub, object map[string]any) []any {
 	return out
 }
 
-// resolve follows references inside the document. A reference beside other
-// keywords becomes a part of an allOf. It returns nil if the subschema has no
-// keyword for a repair, or a bound is reached.
+// resolve follows the reference of a subschema. If the subschema has other keywords, resolve adds the target to its allOf.
+// It returns nil if the target is not an object, or if a bound is reached.
 func (r *repair) resolve(s any) map[string]any {
 	for range maxHops {
 		sub, ok := s.(map[string]any)
@@ -143,15 +134,14 @@ func (r *repair) resolve(s any) map[string]any {
 		if len(sub) > 1 && s != nil {
 			sub = maps.Clone(sub)
 			delete(sub, "$ref")
-			sub["allOf"] = append([]any{s}, list(sub["allOf"])...)
+			sub["allOf"] = append([]any{s}, tree.List(sub["allOf"])...)
 			return sub
 		}
 	}
 	return nil
 }
 
-// target is the target of sub's reference, nil if there is none or if it is
-// outside the document.
+// target returns the target of sub's reference, nil if it has none or if the target is outside the document.
 func (r *repair) target(sub map[string]any) any {
 	ref, _ := sub["$ref"].(string)
 	target, _ := r.doc.Resolve(ref)

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// branch repairs v by the likeliest alternative: the first that v fits,
-// directly or as the value that its text spells; else the first that v fits
-// after a repair; else the alternative with v's constants.
+// branch repairs v by the likeliest alternative: the first that v fits, directly or as the value that its text spells; else
+// the first that v fits after a repair; else the one with the constants that v has.
 func (r *repair) branch(branches []any, v any) any {
 	for _, v := range r.meant(v) {
 		for _, b := range branches {
@@ -31,7 +32,7 @@ func (r *repair) branch(branches []any, v any) any {
 	return v
 }
 
-// meant lists a value and, for a text, the values that it spells.
+// meant returns v and, if v is a string that spells another value, that value.
 func (r *repair) meant(v any) []any {
 	if text, ok := v.(string); ok {
 		if spelled, ok := r.decode(text); ok {
@@ -41,9 +42,8 @@ func (r *repair) meant(v any) []any {
 	return []any{v}
 }
 
-// fits reports whether v has the shape of the subschema s: types, enumerated
-// values, patterns and present properties. It tells alternatives apart and does
-// not validate. Null has no other shape, so not is checked for it, too.
+// fits reports whether v has the shape of the subschema s: types, enumerated values, patterns and present properties. It
+// distinguishes alternatives and does not validate. For null it also checks not, because null has no other shape.
 func (r *repair) fits(s, v any) bool {
 	if s == false {
 		return false
@@ -53,7 +53,7 @@ func (r *repair) fits(s, v any) bool {
 		return r.left >= 0
 	}
 	defer r.leave()
-	if !fitsAny(typeNames(sub["type"]), v) || !r.isAmong(sub, v) || !r.fitsApplied(sub, v) {
+	if !fitsAny(tree.Types(sub), v) || !r.isAmong(sub, v) || !r.fitsApplied(sub, v) {
 		return false
 	}
 	switch v := v.(type) {
@@ -77,21 +77,20 @@ func (r *repair) fits(s, v any) bool {
 	return true
 }
 
-// fitsApplied reports whether v fits the subschemas that sub applies to the same
-// value.
+// fitsApplied reports whether v fits the subschemas that sub applies to the same value.
 func (r *repair) fitsApplied(sub map[string]any, v any) bool {
 	if target := r.target(sub); target != nil && !r.fits(target, v) {
 		return false
 	}
-	for _, part := range list(sub["allOf"]) {
+	for _, part := range tree.List(sub["allOf"]) {
 		if !r.fits(part, v) {
 			return false
 		}
 	}
-	if branches := list(sub["anyOf"]); len(branches) > 0 && r.fitting(branches, v) == 0 {
+	if branches := tree.List(sub["anyOf"]); len(branches) > 0 && r.fitting(branches, v) == 0 {
 		return false
 	}
-	if branches := list(sub["oneOf"]); len(branches) > 0 {
+	if branches := tree.List(sub["oneOf"]); len(branches) > 0 {
 		if n := r.fitting(branches, v); n == 0 || n > 1 && v == nil {
 			return false
 		}
@@ -105,8 +104,7 @@ func (r *repair) fitsApplied(sub map[string]any, v any) bool {
 	return !slices.ContainsFunc(r.dependents(sub, object), func(part any) bool { return !r.fits(part, v) })
 }
 
-// fitting counts the alternatives that v fits. It stops at one, except for
-// null.
+// fitting counts the alternatives that v fits. Except for null, it stops at one.
 func (r *repair) fitting(branches []any, v any) (n int) {
 	for _, b := range branches {
 		if !r.fits(b, v) {
@@ -120,7 +118,7 @@ func (r *repair) fitting(branches []any, v any) (n int) {
 }
 
 func (r *repair) fitsObject(sub, v map[string]any) bool {
-	for _, name := range stringList(sub["required"]) {
+	for _, name := range tree.Strings(sub["required"]) {
 		if _, ok := v[name]; !ok {
 			return false
 		}
@@ -161,18 +159,16 @@ func digits(v any) string {
 	return string(n)
 }
 
-// isAmong reports whether v is an enumerated value of sub, or sub enumerates
-// none.
+// isAmong reports whether v is an enumerated value of sub, or sub has none.
 func (r *repair) isAmong(sub map[string]any, v any) bool {
-	values := list(sub["enum"])
+	values := tree.List(sub["enum"])
 	if c, ok := sub["const"]; ok {
 		values = []any{c}
 	}
 	return values == nil || slices.ContainsFunc(values, func(w any) bool { return r.same(v, w) })
 }
 
-// hasConstants reports whether v has the constant properties of sub; they tell
-// alternatives apart that are objects.
+// hasConstants reports whether v does not contradict the constant properties of sub, which distinguish alternatives.
 func (r *repair) hasConstants(sub map[string]any, v any) bool {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -188,12 +184,12 @@ func (r *repair) hasConstants(sub map[string]any, v any) bool {
 	return true
 }
 
-// constant is the only allowed value of a subschema, if that is a string.
+// constant returns the only allowed value of a subschema, if that is a string.
 func constant(sub map[string]any) (string, bool) {
 	if text, ok := sub["const"].(string); ok {
 		return text, true
 	}
-	if values := list(sub["enum"]); len(values) == 1 {
+	if values := tree.List(sub["enum"]); len(values) == 1 {
 		text, ok := values[0].(string)
 		return text, ok
 	}

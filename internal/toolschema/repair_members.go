@@ -7,23 +7,23 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// object repairs the members of an object. It drops null from optional members
-// that cannot be null: models write null for "not given".
+// object repairs the members of an object. It drops optional members that are null but must not be: models write null for
+// "not given".
 func (r *repair) object(sub, v map[string]any) map[string]any {
 	properties, _ := sub["properties"].(map[string]any)
-	required := stringList(sub["required"])
+	required := tree.Strings(sub["required"])
 	if _, rest := sub["additionalProperties"]; len(properties) == 0 && sub["patternProperties"] == nil && !rest || !r.doc.Spend(len(v)) {
 		return v
 	}
 	patterns := r.patternsOf(sub)
 	out := make(map[string]any, len(v))
 	for name, member := range v {
-		says := r.rulesFor(sub, patterns, name)
+		rules := r.rulesFor(sub, patterns, name)
 		if _, described := properties[name]; described && member == nil && r.doc.Spend(len(required)) && !slices.Contains(required, name) &&
-			slices.ContainsFunc(says, func(s any) bool { return !r.fits(s, nil) }) {
+			slices.ContainsFunc(rules, func(s any) bool { return !r.fits(s, nil) }) {
 			continue
 		}
-		for _, s := range says {
+		for _, s := range rules {
 			member = r.value(s, member)
 		}
 		out[name] = member
@@ -31,7 +31,7 @@ func (r *repair) object(sub, v map[string]any) map[string]any {
 	return out
 }
 
-// patternsOf lists sub's patterns of names, none if there are too many.
+// patternsOf returns sub's patterns of names, none if there are too many.
 func (r *repair) patternsOf(sub map[string]any) []string {
 	patterns, _ := sub["patternProperties"].(map[string]any)
 	if len(patterns) == 0 || !r.doc.Spend(len(patterns)) {
@@ -40,14 +40,14 @@ func (r *repair) patternsOf(sub map[string]any) []string {
 	return slices.Sorted(maps.Keys(patterns))
 }
 
-// rulesFor lists sub's subschemas for the member of a name: the property, the
-// matching patterns, or else the subschema for all others.
+// rulesFor returns sub's subschemas for the member with this name: of the property, of matching patterns, or else of all
+// other members.
 func (r *repair) rulesFor(sub map[string]any, patterns []string, name string) []any {
 	properties, _ := sub["properties"].(map[string]any)
-	says, described := properties[name]
+	property, described := properties[name]
 	var out []any
 	if described {
-		out = append(out, says)
+		out = append(out, property)
 	}
 	for _, pattern := range patterns {
 		matches, known := r.doc.Matches(pattern, name)
@@ -64,9 +64,8 @@ func (r *repair) rulesFor(sub map[string]any, patterns []string, name string) []
 	return out
 }
 
-// array repairs the items of an array. It uses the schema of contains for items
-// without other rules, if no item fits contains, or if the schema has
-// unevaluatedItems.
+// array repairs the items of an array. If no item fits contains, or if the schema has unevaluatedItems, it repairs items
+// without other rules by the schema of contains.
 func (r *repair) array(sub map[string]any, v []any) []any {
 	if !r.doc.Spend(len(v)) {
 		return v
@@ -75,10 +74,10 @@ func (r *repair) array(sub map[string]any, v []any) []any {
 	for i, item := range v {
 		out[i] = r.value(itemOf(sub, i), item)
 	}
-	if demand, ok := sub["contains"]; ok {
+	if contains, ok := sub["contains"]; ok {
 		_, closed := sub["unevaluatedItems"]
-		if closed || !slices.ContainsFunc(out, func(item any) bool { return r.fits(demand, item) }) {
-			r.demanded(sub, demand, out)
+		if closed || !slices.ContainsFunc(out, func(item any) bool { return r.fits(contains, item) }) {
+			r.repairContained(sub, contains, out)
 		}
 	}
 	if sub["uniqueItems"] == true {
@@ -87,33 +86,27 @@ func (r *repair) array(sub map[string]any, v []any) []any {
 	return out
 }
 
-// demanded turns items without a description into the values that contains
-// demands, if their texts spell these.
-func (r *repair) demanded(sub map[string]any, demand any, items []any) {
+// repairContained repairs items without other rules by the schema of contains, if they then fit it.
+func (r *repair) repairContained(sub map[string]any, contains any, items []any) {
 	for i, item := range items {
 		if itemOf(sub, i) != nil {
 			continue
 		}
-		if w := r.value(demand, item); r.fits(demand, w) {
+		if w := r.value(contains, item); r.fits(contains, w) {
 			items[i] = w
 		}
 	}
 }
 
-// distinct leaves out repeated items: a list of unique items is a set.
+// distinct removes repeated items: a list of unique items is a set.
 func distinct(items []any) []any {
-	seen := make(map[any]bool, len(items))
-	return slices.DeleteFunc(items, func(item any) bool {
-		key := tree.Identity(item)
-		there := seen[key]
-		seen[key] = true
-		return there
-	})
+	seen := make(tree.Set, len(items))
+	return slices.DeleteFunc(items, func(item any) bool { return !seen.Add(item) })
 }
 
-// itemOf is the subschema of the item at an index, nil if there is none.
+// itemOf returns the subschema of the item at an index, or nil.
 func itemOf(sub map[string]any, i int) any {
-	prefix, items := list(sub["prefixItems"]), sub["items"]
+	prefix, items := tree.List(sub["prefixItems"]), sub["items"]
 	if tuple, ok := items.([]any); ok { // up to 2019-09
 		prefix, items = tuple, sub["additionalItems"]
 	}
@@ -123,7 +116,7 @@ func itemOf(sub map[string]any, i int) any {
 	return items
 }
 
-// unevaluated repairs the members and the items without other rules in sub.
+// unevaluated repairs the members and items that no other rule of sub describes.
 func (r *repair) unevaluated(sub map[string]any, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -133,8 +126,8 @@ func (r *repair) unevaluated(sub map[string]any, v any) any {
 		}
 		out := make(map[string]any, len(v))
 		for name, member := range v {
-			says := func(s map[string]any) bool { return len(r.rulesFor(s, r.patternsOf(s), name)) > 0 }
-			if !r.evaluates(sub, v, "unevaluatedProperties", says) {
+			describes := func(s map[string]any) bool { return len(r.rulesFor(s, r.patternsOf(s), name)) > 0 }
+			if !r.evaluates(sub, v, "unevaluatedProperties", describes) {
 				member = r.value(rest, member)
 			}
 			out[name] = member
@@ -147,11 +140,11 @@ func (r *repair) unevaluated(sub map[string]any, v any) any {
 		}
 		out := make([]any, len(v))
 		for i, item := range v {
-			says := func(s map[string]any) bool {
-				demand, ok := s["contains"]
-				return itemOf(s, i) != nil || ok && r.fits(demand, item)
+			describes := func(s map[string]any) bool {
+				contains, ok := s["contains"]
+				return itemOf(s, i) != nil || ok && r.fits(contains, item)
 			}
-			if !r.evaluates(sub, v, "unevaluatedItems", says) {
+			if !r.evaluates(sub, v, "unevaluatedItems", describes) {
 				item = r.value(rest, item)
 			}
 			out[i] = item
@@ -161,10 +154,10 @@ func (r *repair) unevaluated(sub map[string]any, v any) any {
 	return v
 }
 
-// evaluates reports whether sub, or a subschema that it applies to v, evaluates
-// a part of v: says is true for it, or it has the keyword itself.
-func (r *repair) evaluates(sub map[string]any, v any, keyword string, says func(map[string]any) bool) bool {
-	if says(sub) {
+// evaluates reports whether sub, or a subschema that it applies to v, evaluates a part of v: describes returns true for it,
+// or it has the keyword itself.
+func (r *repair) evaluates(sub map[string]any, v any, keyword string, describes func(map[string]any) bool) bool {
+	if describes(sub) {
 		return true
 	}
 	return slices.ContainsFunc(r.holding(sub, v), func(s any) bool {
@@ -174,15 +167,15 @@ func (r *repair) evaluates(sub map[string]any, v any, keyword string, says func(
 		}
 		defer r.leave()
 		_, all := part[keyword]
-		return all || r.evaluates(part, v, keyword, says)
+		return all || r.evaluates(part, v, keyword, describes)
 	})
 }
 
-// holding lists the subschemas that sub applies to v and that v fits.
+// holding returns the subschemas that sub applies to v and that v fits.
 func (r *repair) holding(sub map[string]any, v any) []any {
-	out := slices.Concat([]any{r.target(sub)}, list(sub["allOf"]))
+	out := slices.Concat([]any{r.target(sub)}, tree.List(sub["allOf"]))
 	for _, keyword := range []string{"anyOf", "oneOf"} {
-		for _, b := range list(sub[keyword]) {
+		for _, b := range tree.List(sub[keyword]) {
 			if r.fits(b, v) {
 				out = append(out, b)
 			}

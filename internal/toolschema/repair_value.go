@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// enumerated is the value among values that text spells, if text itself is not
-// among them.
+// enumerated returns text if it is one of values, and else the value that it spells.
 func (r *repair) enumerated(values []any, text string) any {
 	if len(values) == 0 || slices.ContainsFunc(values, func(v any) bool { return v == any(text) }) {
 		return text
@@ -30,8 +29,8 @@ func (r *repair) enumerated(values []any, text string) any {
 	return text
 }
 
-// convert changes v to one of types; v has none of them. For a string, the
-// value that it spells is tried before a list with one item.
+// convert changes v, which has none of types, to one of them. It tries the value that a string spells before a list with
+// one item.
 func (r *repair) convert(types []string, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -59,7 +58,7 @@ func (r *repair) convert(types []string, v any) any {
 	return v
 }
 
-// spelled reads text as a value of one of types.
+// spelled parses text as a value of one of types.
 func (r *repair) spelled(types []string, text string) (any, bool) {
 	if slices.Contains(types, "boolean") {
 		switch strings.ToLower(text) {
@@ -76,8 +75,7 @@ func (r *repair) spelled(types []string, text string) (any, bool) {
 	return v, true
 }
 
-// decode reads text as JSON. It returns false for other text, and if reading
-// would take too long: many alternatives may need it.
+// decode parses text as JSON. It returns false for other text, and if parsing would exceed the steps.
 func (r *repair) decode(text string) (any, bool) {
 	if !r.doc.Spend(1 + len(text)/16) {
 		return nil, false
@@ -86,13 +84,12 @@ func (r *repair) decode(text string) (any, bool) {
 	return v, err == nil
 }
 
-// typesOf lists the types that a subschema allows, by its type keyword or its
-// enumerated values; none if it allows all.
+// typesOf returns the types that a subschema allows, by its type keyword or its enumerated values. None means all.
 func typesOf(sub map[string]any) []string {
-	if types := typeNames(sub["type"]); len(types) > 0 {
+	if types := tree.Types(sub); len(types) > 0 {
 		return types
 	}
-	values := list(sub["enum"])
+	values := tree.List(sub["enum"])
 	if v, ok := sub["const"]; ok {
 		values = []any{v}
 	}
@@ -143,8 +140,7 @@ func isIntegral(v any) bool {
 	return ok && r.IsInt()
 }
 
-// same reports whether two values are equal; 1 equals 1.0. It is false if
-// comparing would take too long.
+// same reports whether two values are equal; 1 equals 1.0. It returns false if comparing would exceed the steps.
 func (r *repair) same(v, w any) bool {
 	if !r.doc.Spend(1) {
 		return false
@@ -165,9 +161,4 @@ func (r *repair) same(v, w any) bool {
 		return false
 	}
 	return v == w
-}
-
-func list(v any) []any {
-	l, _ := v.([]any)
-	return l
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// restore turns back changes of a profile that validation would not notice:
-// placeholders, and other names of properties. It never changes values in
-// place.
+// restore undoes changes of a profile that validation would not notice: placeholders, and aliases of properties. It never
+// changes a value in place.
 func (s *Schema) restore(args map[string]any) map[string]any {
 	if _, ok := args[rewrite.Placeholder]; ok && !s.shape.has(rewrite.Placeholder) {
 		args = maps.Clone(args)
@@ -25,14 +24,13 @@ func (s *Schema) restore(args map[string]any) map[string]any {
 	return restored
 }
 
-// unaliaser gives properties their own names back.
+// unaliaser replaces the aliases of properties by their names.
 type unaliaser struct {
 	*repair
 	own map[string]string // names by alias
 }
 
-// value gives properties their own names if v has their aliases and a subschema
-// about v mentions the name.
+// value replaces the aliases in v whose names a subschema about v mentions.
 func (u *unaliaser) value(about []any, v any, depth int) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -51,7 +49,7 @@ func (u *unaliaser) value(about []any, v any, depth int) any {
 	return v
 }
 
-// object gives the members of an object their names.
+// object replaces the aliases of an object's members.
 func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) map[string]any {
 	mentioned := u.mentioned(about)
 	patterns := make([][]string, len(about))
@@ -74,7 +72,7 @@ func (u *unaliaser) object(about []map[string]any, v map[string]any, depth int) 
 	return out
 }
 
-// mentioned lists the names in subschemas, as long as the steps last.
+// mentioned returns the names in subschemas, as long as the steps last.
 func (u *unaliaser) mentioned(about []map[string]any) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range about {
@@ -90,17 +88,16 @@ func (u *unaliaser) mentioned(about []map[string]any) map[string]bool {
 	return out
 }
 
-// allowed reports whether an alias stands for a name because of a rule for
-// names.
+// allowed reports whether a propertyNames allows a name but not its alias.
 func (u *unaliaser) allowed(about []map[string]any, name, alias string) bool {
 	return slices.ContainsFunc(about, func(s map[string]any) bool {
-		says, ok := s["propertyNames"]
-		return ok && u.doc.Aliased(says, name, alias)
+		names, ok := s["propertyNames"]
+		return ok && u.doc.Aliased(names, name, alias)
 	})
 }
 
-// concerning lists subschemas about a value, with the subschemas that these
-// apply to it: the targets of references, parts, alternatives and conditions.
+// concerning returns subschemas about a value, and the subschemas that they apply to it: targets of references, parts,
+// alternatives and conditions.
 func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 	var out []map[string]any
 	seen := map[uintptr]bool{}
@@ -128,12 +125,12 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 	return out
 }
 
-// ofMember lists the subschemas about a member of an object, as long as the
-// steps last. patterns are the patterns of names for each of about.
+// ofMember returns the subschemas about a member of an object, as long as the steps last. patterns are the patterns of
+// names of each subschema in about.
 func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name string) []any {
 	var out []any
 	for i, s := range about {
-		if !u.doc.Spend(1 + len(list(s["enum"]))) {
+		if !u.doc.Spend(1 + len(tree.List(s["enum"]))) {
 			break
 		}
 		for _, value := range rewrite.Enumerated(s) {
@@ -147,10 +144,10 @@ func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name s
 			out = append(out, property)
 			continue
 		}
-		says, _ := s["patternProperties"].(map[string]any)
+		byPattern, _ := s["patternProperties"].(map[string]any)
 		for _, pattern := range patterns[i] {
 			if matches, known := u.doc.Matches(pattern, name); matches && known {
-				out = append(out, says[pattern])
+				out = append(out, byPattern[pattern])
 			}
 			if u.doc.Left == 0 {
 				break
@@ -165,16 +162,15 @@ func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name s
 	return out
 }
 
-// ofItem lists the subschemas about an item of a list, as long as the steps
-// last.
+// ofItem returns the subschemas about an item of a list, as long as the steps last.
 func (u *unaliaser) ofItem(about []map[string]any, i int) []any {
 	var out []any
 	for _, s := range about {
-		if !u.doc.Spend(1 + len(list(s["enum"]))) {
+		if !u.doc.Spend(1 + len(tree.List(s["enum"]))) {
 			break
 		}
 		for _, value := range rewrite.Enumerated(s) {
-			if items := list(value); i < len(items) {
+			if items := tree.List(value); i < len(items) {
 				out = append(out, map[string]any{"const": items[i]})
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // Names are turned back as long as the steps of one repair last, in any schema.
@@ -55,7 +56,7 @@ func sizeOfValue(v any) int {
 	if object, ok := v.(map[string]any); ok {
 		return len(object)
 	}
-	return len(list(v))
+	return len(tree.List(v))
 }
 
 // Each subschema about a member or an item costs steps.

@@ -8,18 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// bilingual has on each line English words and the Chinese ones for the same: words that tools are described with. So
-// a tool is found that is described in the other language.
+// bilingual has on each line English words and their Chinese translations.
 //
 //go:embed chinese.txt
 var bilingual string
 
 const (
-	letterBytes = 3 // of each letter in the table
-	longest     = 4 // letters of a word there
+	letterBytes = 3 // of each Chinese letter of bilingual, in UTF-8
+	longest     = 4 // letters of its longest Chinese word
 )
 
-// english has the English words for a Chinese one.
+// english maps a Chinese word to its English translations.
 var english = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(bilingual) {
@@ -32,8 +31,8 @@ var english = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
-// translate yields the English words for the Chinese ones in a text. Of words that begin at the same letter the longest
-// one counts.
+// translate yields the English translations of the Chinese words in a text. If several words begin at the same letter, it
+// uses the longest.
 func translate(text string, yield func(word string) bool) bool {
 	for text != "" {
 		_, size := utf8.DecodeRuneInString(text)

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// related has for a stem the stems of words that people use for the same.
+// related maps a stem to the stems of related words.
 var related = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for group := range strings.Lines(thesaurus) {
@@ -23,8 +23,7 @@ var related = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
-// thesaurus has a group of related words on each line. A word may be in several groups, and is related to no more than
-// the words of these.
+// thesaurus has a group of related words on each line. A word may be in several groups.
 const thesaurus = `
 get fetch retrieve obtain read load
 search find lookup query discover locate seek

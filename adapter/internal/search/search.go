@@ -1,8 +1,8 @@
-// Package search finds tools by words that say what they are for.
+// Package search finds tools by words that describe their purpose.
 //
-// It ranks by BM25 over fields, as in Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-// Beyond", and counts related words and words that stand together, too. Chinese and English words
-// count for each other. Equal scores keep the order of the docs, so that the same query finds the same tools.
+// It ranks documents by BM25 over fields, see Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+// Beyond". It also scores related words, adjacent words, and translations between Chinese and English. Documents with equal
+// scores keep their order, so that the same query always finds the same tools.
 package search
 
 import (
@@ -14,62 +14,76 @@ import (
 	"strings"
 )
 
-// Doc is what is known of a tool. Of each text the first 400 words count.
+// Doc is the description of a tool. The first 400 words of each field are indexed.
 type Doc struct {
 	Name, Title, Description string
-	Params                   string // names and descriptions of its parameters
-	Server                   string // the server's label, and the groups of the tool
+	Params                   string // names and descriptions of parameters
+	Server                   string // the server's label and the tool's groups
 }
 
+// Bounds.
 const (
-	maxWords   = 400 // of a field
-	maxQuery   = 64  // words
-	fields     = 5
-	inText     = 3   // fields: name, title and description
-	saturation = 1.2 // of BM25: how much a repeated word counts
-	likeness   = 0.3 // how much a related word counts
-	kinship    = 0.6 // how much a word of the same beginning counts
-	nearness   = 0.6 // how much it counts that two words stand together
-	oneWord    = 0.7 // how much two words of a query count that docs write as one
-	faintness  = 0.3 // how much a word counts that people use for anything
-	wholeName  = 0.2 // how much it counts that a query has all words of a name
-	reread     = 50  // docs, the best ones, whose texts are read again
-	minKin     = 4   // letters of the shorter one of two words of the same beginning
-	maxEnding  = 5   // letters that the longer one has more
-	minJoined  = 5   // letters of two words that are one
+	maxWords = 400 // of a field
+	maxQuery = 64  // words
+	maxPairs = 50  // best documents that are searched for adjacent words and names
+)
+
+// Fields of a document.
+const (
+	fields = 5
+	inText = 3 // the first fields, whose word order is kept: name, title and description
+)
+
+// Weights of a match, relative to the word of the query itself.
+const (
+	saturation    = 1.2 // k of BM25: how little a repeated word adds
+	relatedWeight = 0.3 // a related word of the thesaurus
+	prefixWeight  = 0.6 // a word with the same beginning
+	pairWeight    = 0.6 // two words that are adjacent in both query and document
+	joinedWeight  = 0.7 // two words of the query that documents write as one
+	vagueWeight   = 0.3 // a word of vagueWords
+	nameWeight    = 0.2 // all words of a document's name
+)
+
+// Words with the same beginning, and words written as one.
+const (
+	minPrefix = 4 // letters that both words have
+	maxEnding = 5 // letters that only the longer one has
+	minJoined = 5 // letters of two words together
 )
 
 var (
-	// weights are how much a word counts in the fields of a doc, in their order.
+	// weights are the weights of the fields, in their order.
 	weights = [fields]float64{3, 2, 1, 0.5, 2}
-	// shortness is, as BM25 has it, how much it counts that a field is short. A tool with many parameters is as good as others.
+
+	// shortness is b of BM25: how much a short field is preferred. Many parameters hardly matter.
 	shortness = [fields]float64{0.5, 0.5, 0.5, 0.15, 0.5}
 )
 
-// Index is an index of docs. It may be used concurrently.
+// Index is an index of documents. It may be used concurrently.
 type Index struct {
 	terms   map[string]uint32
-	sorted  []string    // the terms
-	docs    [][]posting // that have a term
-	text    []place     // the names, titles and descriptions of all docs, one after the other
-	starts  []int       // of the docs in the text
+	sorted  []string    // the terms, in order
+	docs    [][]posting // by term
+	text    []place     // the words of all names, titles and descriptions
+	starts  []int       // of the documents in text
 	lengths [][fields]uint16
 	average [fields]float64
 }
 
-// posting is how often a doc has a word.
+// posting counts a word in the fields of a document.
 type posting struct {
 	doc   int32
 	count [fields]uint8
 }
 
-// place is a word in a field of a doc.
+// place is one word of a field.
 type place struct {
 	term  uint32
 	field uint8
 }
 
-// New makes an index of the docs.
+// New indexes documents.
 func New(docs []Doc) *Index {
 	x := &Index{terms: map[string]uint32{}, lengths: make([][fields]uint16, len(docs))}
 	known := stems{}
@@ -114,15 +128,15 @@ func (x *Index) add(stem string, doc, field int) {
 	}
 }
 
-// Search returns the docs that have words of the query or related ones, the best first: at most limit. Of the query the
-// first 64 words count. A word that no doc has is taken for a known one that differs by one letter.
+// Search returns the indexes of at most limit documents that match the query, the best match first. It uses the first 64
+// words of the query. It replaces a word that no document has by one that differs by one letter.
 func (x *Index) Search(query string, limit int) []int {
 	asked, joined := x.read(query)
 	r := ranking{index: x, asked: asked, scores: make([]float64, len(x.lengths)), word: make([]float64, len(x.lengths))}
 	for i, stem := range asked {
 		share := 1.0
-		if faintWords[stem] {
-			share = faintness
+		if vagueWords[stem] {
+			share = vagueWeight
 		}
 		if !slices.Contains(asked[:i], stem) {
 			r.add(stem, share)
@@ -130,19 +144,19 @@ func (x *Index) Search(query string, limit int) []int {
 	}
 	for i, stem := range joined {
 		if !slices.Contains(asked, stem) && !slices.Contains(joined[:i], stem) {
-			r.add(stem, oneWord)
+			r.add(stem, joinedWeight)
 		}
 	}
 	r.sort(r.found)
-	best := r.found[:min(reread, len(r.found))]
+	best := r.found[:min(maxPairs, len(r.found))]
 	r.pairs(best)
 	r.names(joined, best)
 	r.sort(best)
 	return r.found[:min(max(limit, 0), len(r.found))]
 }
 
-// read returns the stems of a query in their order, with those that no doc has spelled as one that docs have, and the
-// stems of two words that docs write as one: "log in" is "login", too.
+// read returns the stems of a query in order, with typing mistakes corrected. joined are the stems of two words that
+// documents write as one, such as "login" for "log in".
 func (x *Index) read(query string) (asked, joined []string) {
 	known, before := stems{}, ""
 	for word := range words(query) {
@@ -169,27 +183,27 @@ func (x *Index) has(stem string) bool {
 	return ok
 }
 
-// ranking is the work on one query.
+// ranking scores documents for one query.
 type ranking struct {
 	index  *Index
 	asked  []string  // stems of the query
-	scores []float64 // of the docs
-	word   []float64 // what one word gives to the docs
-	has    []int32   // docs that have the word
-	found  []int
+	scores []float64 // by document
+	word   []float64 // score of the current word, by document
+	has    []int32   // documents with the current word
+	found  []int     // documents with any word
 }
 
-// add counts a word in all docs. A doc with several words that are related has it once, by the best of them.
+// add scores a word of the query in all documents. If a document has several related words, only the best one counts.
 func (r *ranking) add(stem string, share float64) {
 	most := r.count(stem, share, math.Inf(1))
 	for _, other := range related()[stem] {
 		if !slices.Contains(r.asked, other) {
-			r.count(other, share*likeness, most)
+			r.count(other, share*relatedWeight, most)
 		}
 	}
-	for other := range r.index.kin(stem) {
+	for other := range r.index.prefixed(stem) {
 		if !slices.Contains(r.asked, other) {
-			r.count(other, share*kinship, most)
+			r.count(other, share*prefixWeight, most)
 		}
 	}
 	for _, doc := range r.has {
@@ -202,8 +216,8 @@ func (r *ranking) add(stem string, share float64) {
 	r.has = r.has[:0]
 }
 
-// count gives docs a share of what a word counts in them, if they have no more by another word. It returns how much the
-// word tells, which is at most the most.
+// count scores one form of the current word, times share, in the documents that have it. It returns the rarity of the
+// form, which it limits to most: a rare related word must not count more than the word of the query.
 func (r *ranking) count(stem string, share, most float64) float64 {
 	id, ok := r.index.terms[stem]
 	if !ok {
@@ -221,7 +235,7 @@ func (r *ranking) count(stem string, share, most float64) float64 {
 	return rarity
 }
 
-// pairs counts the words of a query that stand together in docs as they do in the query.
+// pairs scores adjacent words of the query that are also adjacent in the documents.
 func (r *ranking) pairs(docs []int) {
 	for i := 1; i < len(r.asked); i++ {
 		first, ok := r.index.terms[r.asked[i-1]]
@@ -237,49 +251,49 @@ func (r *ranking) pairs(docs []int) {
 					count += weights[text[j].field]
 				}
 			}
-			r.scores[doc] += nearness * rarity * count / (saturation + count)
+			r.scores[doc] += pairWeight * rarity * count / (saturation + count)
 		}
 	}
 }
 
-// names counts that the query has all words of the name of a doc, or others of their kin.
+// names scores documents whose name has no other words than the query, or words with the same beginning.
 func (r *ranking) names(joined []string, docs []int) {
 	asked := map[uint32]bool{}
 	for _, stem := range slices.Concat(r.asked, joined) {
-		for _, form := range slices.AppendSeq([]string{stem}, r.index.kin(stem)) {
+		for _, form := range slices.AppendSeq([]string{stem}, r.index.prefixed(stem)) {
 			if id, ok := r.index.terms[form]; ok {
 				asked[id] = true
 			}
 		}
 	}
 	for _, doc := range docs {
-		tells := 0.0
+		rarity := 0.0
 		for _, p := range r.index.text[r.index.starts[doc]:r.index.starts[doc+1]] {
 			if p.field != 0 {
 				break
 			}
 			if !asked[p.term] {
-				tells = 0
+				rarity = 0
 				break
 			}
-			tells += r.index.rarity(p.term)
+			rarity += r.index.rarity(p.term)
 		}
-		r.scores[doc] += wholeName * tells
+		r.scores[doc] += nameWeight * rarity
 	}
 }
 
-// sort puts the best docs first.
+// sort puts the documents with the highest scores first.
 func (r *ranking) sort(docs []int) {
 	slices.SortFunc(docs, func(a, b int) int { return cmp.Or(cmp.Compare(r.scores[b], r.scores[a]), cmp.Compare(a, b)) })
 }
 
-// rarity is how much a word tells: the more docs have it, the less.
+// rarity returns the inverse document frequency of a term.
 func (x *Index) rarity(term uint32) float64 {
 	n, has := float64(len(x.lengths)), float64(len(x.docs[term]))
 	return math.Log(1 + (n-has+0.5)/(has+0.5))
 }
 
-// weighted is how often a doc has a word, by the weights of its fields and their lengths.
+// weighted returns the number of times that a document has a word, by the weights and the lengths of its fields.
 func (x *Index) weighted(p *posting) (count float64) {
 	for f, n := range p.count {
 		if n > 0 {
@@ -290,13 +304,14 @@ func (x *Index) weighted(p *posting) (count float64) {
 	return count
 }
 
-// kin are the words of docs that begin with an English word, or that it begins with: "calculator" and "calculate".
-func (x *Index) kin(stem string) iter.Seq[string] {
+// prefixed returns the terms that begin with an English stem, and the beginnings of the stem: "calculator" and "calculate"
+// have the same beginning.
+func (x *Index) prefixed(stem string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if len(stem) < minKin || stem[0] < 'a' || stem[0] > 'z' {
+		if len(stem) < minPrefix || stem[0] < 'a' || stem[0] > 'z' {
 			return
 		}
-		for n := max(minKin, len(stem)-maxEnding); n < len(stem); n++ {
+		for n := max(minPrefix, len(stem)-maxEnding); n < len(stem); n++ {
 			if !yield(stem[:n]) {
 				return
 			}
@@ -313,8 +328,7 @@ func (x *Index) kin(stem string) iter.Seq[string] {
 	}
 }
 
-// near is the known word that differs from a mistyped one by one letter, "" for none. Of several it is the one that most
-// docs have.
+// near returns the term that differs from a mistyped word by one letter, the most frequent of several, or "".
 func (x *Index) near(word string) (best string) {
 	if len(word) < 5 {
 		return ""
@@ -331,7 +345,7 @@ func (x *Index) near(word string) (best string) {
 	return best
 }
 
-// oneOff reports whether words differ by one letter that is missing, or another one, or by two that are swapped.
+// oneOff reports whether two words differ by one missing or changed letter, or by two adjacent letters that are swapped.
 func oneOff(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -9,11 +9,11 @@ import (
 
 const (
 	maxText = 64 << 10 // bytes of a text that are read
-	maxWord = 40       // bytes of a word: longer ones are data, such as an encoded picture
+	maxWord = 40       // bytes of a word; longer ones are data, such as an encoded picture
 )
 
-// words are the words of a text. Camel and snake case are split. Of scripts that put no blanks between words, each pair of
-// letters is a word, and before these come the English words for the Chinese ones.
+// words returns the words of a text. It splits camel and snake case. In scripts without spaces between words, it returns
+// the English translations of Chinese words, and then each pair of adjacent letters as a word.
 func words(text string) iter.Seq[string] {
 	return func(yield func(word string) bool) {
 		for text := text[:min(len(text), maxText)]; text != ""; {
@@ -35,7 +35,7 @@ func words(text string) iter.Seq[string] {
 	}
 }
 
-// length is the number of bytes of the runes that a text begins with and that belong together, each to the one before it.
+// length returns the number of bytes of the first runes of a text that belong together, each to the one before it.
 func length(text string, together func(before, r, after rune) bool) int {
 	before, n := utf8.DecodeRuneInString(text)
 	for n < len(text) {
@@ -49,7 +49,7 @@ func length(text string, together func(before, r, after rune) bool) int {
 	return n
 }
 
-// letterPairs yields each pair of letters that stand together, or the only letter.
+// letterPairs yields each pair of adjacent letters, or the only letter.
 func letterPairs(text string, yield func(word string) bool) bool {
 	_, first := utf8.DecodeRuneInString(text)
 	if first == len(text) {
@@ -65,7 +65,7 @@ func letterPairs(text string, yield func(word string) bool) bool {
 	return true
 }
 
-// stems has the stems of words as they are written, "" for those that do not count.
+// stems caches the stems of words as they are written, "" for words that are ignored.
 type stems map[string]string
 
 func (s stems) of(word string) string {
@@ -79,7 +79,7 @@ func (s stems) of(word string) string {
 	return known
 }
 
-// in are the stems of the words in a text: at most so many.
+// in returns the stems of the words in a text, at most most of them.
 func (s stems) in(text string, most int) iter.Seq[string] {
 	return func(yield func(stem string) bool) {
 		n := 0
@@ -93,13 +93,13 @@ func (s stems) in(text string, most int) iter.Seq[string] {
 	}
 }
 
-// unbroken reports a letter of a script without blanks between words.
+// unbroken reports whether r belongs to a script without spaces between words.
 func unbroken(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-// sameWord reports whether a rune continues the word of the one before it: readFile and HTTPServer are two words
-// each, and so are pdf2text's three.
+// sameWord reports whether a rune continues the word of the one before it. readFile and HTTPServer are two words each, and
+// pdf2text is three.
 func sameWord(before, r, after rune) bool {
 	switch {
 	case unbroken(r), !unicode.IsLetter(r) && !unicode.IsDigit(r):
@@ -114,14 +114,14 @@ func sameWord(before, r, after rune) bool {
 	return true
 }
 
-// stopWords say nothing of what a tool does.
+// stopWords say nothing about what a tool does.
 var stopWords = set(`a about all also an and any are as at be been but by can do does each for from had has have how i if
 	in into is it its let may me more most must my no not of on or other our out s so some such t than that the their
 	them then there these they this those to up us use used uses using via was we were what when where which who will
 	with would you your tool tools please`)
 
-// faintWords has the stems of words that people use when they ask, and that tell little of the tool that they want.
-var faintWords = func() map[string]bool {
+// vagueWords are the stems of words that are frequent in requests, but say little about the tool.
+var vagueWords = func() map[string]bool {
 	out := map[string]bool{}
 	for w := range set(`com example following given help https like main need now one provide required specific various want
 		within`) {
@@ -138,8 +138,8 @@ func set(list string) map[string]bool {
 	return out
 }
 
-// stem takes the usual endings off an English word. It is lighter than Porter's: words that mean different things
-// stay apart.
+// stem removes common endings from an English word. It removes less than Porter's algorithm, so that words with different
+// meanings stay different.
 func stem(w string) string {
 	if len(w) < 4 || w[0] > unicode.MaxASCII {
 		return w

@@ -1,5 +1,5 @@
-// Package tree walks through a decoded JSON Schema: its subschemas, the targets
-// of its references, and the matches of its patterns. A peer's patterns are compiled within bounds.
+// Package tree reads decoded JSON Schemas of peers: it visits subschemas, resolves references, and matches patterns within
+// bounds.
 package tree
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Kind says to what a keyword applies its subschemas.
+// Kind says what a keyword applies its subschemas to.
 type Kind int
 
 const (
@@ -38,8 +38,7 @@ type Applicator struct {
 	shape   shape
 }
 
-// applicators has the keywords of all drafts from draft-04 to 2020-12, the walks of
-// this module in this order.
+// applicators are the keywords of all drafts from draft-04 to 2020-12, in the order in which they are visited.
 var applicators = []Applicator{
 	{"not", InPlace, single}, {"if", InPlace, single}, {"then", InPlace, single}, {"else", InPlace, single},
 	{"items", Items, singleOrList}, // a list up to 2019-09
@@ -52,7 +51,7 @@ var applicators = []Applicator{
 	{"dependencies", InPlace, byName}, // up to draft-07, beside lists of names
 }
 
-// Applicators lists the keywords that hold subschemas.
+// Applicators returns all keywords that hold subschemas.
 func Applicators() iter.Seq[Applicator] { return slices.Values(applicators) }
 
 var byKeyword = func() map[string]Applicator {
@@ -63,14 +62,13 @@ var byKeyword = func() map[string]Applicator {
 	return out
 }()
 
-// Lookup finds an applicator by its keyword.
+// Lookup returns the applicator with a keyword.
 func Lookup(keyword string) (a Applicator, ok bool) {
 	a, ok = byKeyword[keyword]
 	return a, ok
 }
 
-// Named reports whether the subschemas are the members of an object, each with a name
-// of its own.
+// Named reports whether the keyword holds its subschemas by name, in an object.
 func (a Applicator) Named() bool { return a.shape == byName }
 
 // Place is where a schema holds a subschema.
@@ -88,8 +86,8 @@ func (p Place) Join(at string) string {
 	return Join(at, p.Keyword)
 }
 
-// Each visits the subschemas that a schema holds itself, names in order. It
-// also visits a value of another kind where a subschema belongs.
+// Each visits the direct subschemas of a schema, names in order. It also visits values that are not schemas where a
+// subschema belongs.
 func Each(s map[string]any) iter.Seq2[Place, any] {
 	return func(yield func(Place, any) bool) {
 		for _, a := range applicators {
@@ -102,7 +100,7 @@ func Each(s map[string]any) iter.Seq2[Place, any] {
 	}
 }
 
-// In visits the subschemas that a schema holds by the keyword.
+// In visits the direct subschemas of s that the keyword holds.
 func (a Applicator) In(s map[string]any) iter.Seq2[Place, any] {
 	return func(yield func(Place, any) bool) {
 		held, ok := s[a.Keyword]
@@ -133,7 +131,7 @@ func (a Applicator) In(s map[string]any) iter.Seq2[Place, any] {
 	}
 }
 
-// Map copies a schema with a replacement for each of its own subschemas.
+// Map returns a copy of a schema in which each direct subschema is replaced.
 func Map(s map[string]any, replace func(Place, any) any) map[string]any {
 	out := maps.Clone(s)
 	for _, a := range applicators {
@@ -182,8 +180,7 @@ func all(v any, yield func(map[string]any) bool) bool {
 	return true
 }
 
-// MaxPath bounds a JSON pointer in bytes, except for one mark for every level beyond:
-// long names can be around many subschemas.
+// MaxPath bounds a JSON pointer, in bytes. Beyond that, each segment becomes a mark.
 const MaxPath = 1 << 10
 
 // mark stands for omitted segments.

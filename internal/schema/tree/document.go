@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Document is a schema with the targets of its references and the matches of its
-// patterns, for as long as its steps last. It is for one goroutine at a time.
+// Document resolves the references of a schema and matches its patterns, until its steps are used up. It is for one
+// goroutine at a time.
 type Document struct {
 	Root map[string]any // must not change
 	Left int            // steps that may still be spent
@@ -17,7 +17,7 @@ type Document struct {
 	patterns map[string]*Pattern // nil for a pattern in another syntax
 }
 
-// Spend takes steps. If there are not enough, it takes all and returns false.
+// Spend uses n steps. If there are not enough, it uses all and returns false.
 func (d *Document) Spend(n int) bool {
 	if n > d.Left {
 		d.Left = 0
@@ -27,9 +27,8 @@ func (d *Document) Spend(n int) bool {
 	return true
 }
 
-// Matches reports whether a text matches a pattern. known is false for a
-// pattern in another syntax, which only the server checks, and if matching
-// takes too long. A pattern is compiled once.
+// Matches reports whether a text matches a pattern. known is false if the pattern has another syntax, which only the
+// server checks, or if matching takes too long.
 func (d *Document) Matches(expr, text string) (matches, known bool) {
 	if d.Left == 0 {
 		return false, false
@@ -47,11 +46,11 @@ const workPerStep = 128
 // Readable reports whether a pattern has the syntax of the validator.
 func (d *Document) Readable(expr string) bool { return d.compiled(expr) != nil }
 
-// compiled is a pattern, nil for another syntax. The compilation of a schema
-// bounds all its patterns together.
+// compiled returns a compiled pattern, nil for another syntax. It compiles each once. Package schema bounds all patterns of
+// a schema together.
 func (d *Document) compiled(expr string) *Pattern {
-	compiled, there := d.patterns[expr]
-	if !there {
+	compiled, known := d.patterns[expr]
+	if !known {
 		compiled, _ = CompilePattern(expr)
 		if d.patterns == nil {
 			d.patterns = map[string]*Pattern{}
@@ -61,9 +60,8 @@ func (d *Document) compiled(expr string) *Pattern {
 	return compiled
 }
 
-// Resolve returns the target of a reference of the document, by a pointer or by
-// an anchor. It finds nothing in a subschema with an $id of its own, as that is
-// another document. A long reference takes steps.
+// Resolve returns the target of a reference inside the document, by a pointer or by an anchor. It finds nothing in a
+// subschema with its own $id, because that is another document. A long reference costs steps.
 func (d *Document) Resolve(ref string) (v any, ok bool) {
 	if !d.Spend(len(ref) / 64) {
 		return nil, false
@@ -100,7 +98,7 @@ func (d *Document) Resolve(ref string) (v any, ok bool) {
 	return v, true
 }
 
-// Plain follows references to their target, nil if that is not an object.
+// Plain follows the references of a subschema. It returns nil if the last target is not an object.
 func (d *Document) Plain(v any) map[string]any {
 	s := Object(v)
 	for range 16 {
@@ -114,7 +112,7 @@ func (d *Document) Plain(v any) map[string]any {
 	return nil
 }
 
-// Fragment is the place in the document that a reference names.
+// Fragment returns the pointer or the anchor of a reference inside the document.
 func Fragment(ref string) (place string, ok bool) {
 	place, ok = strings.CutPrefix(ref, "#")
 	if !ok {
@@ -124,18 +122,18 @@ func Fragment(ref string) (place string, ok bool) {
 	return place, err == nil
 }
 
-// anchored finds the subschema that has an anchor.
+// anchored returns the subschema with an anchor.
 func (d *Document) anchored(name string) (v any, ok bool) {
 	if d.anchors == nil {
 		d.anchors = map[string]any{}
-		d.anchor(d.Root)
+		d.collectAnchors(d.Root)
 	}
 	v, ok = d.anchors[name]
 	return v, ok
 }
 
-// anchor lists the anchors of a subschema and of all below it.
-func (d *Document) anchor(v any) {
+// collectAnchors collects the anchors of a subschema and of all below it.
+func (d *Document) collectAnchors(v any) {
 	s, ok := v.(map[string]any)
 	if !ok || d.MovesBase(s) {
 		return
@@ -151,12 +149,11 @@ func (d *Document) anchor(v any) {
 		}
 	}
 	for _, sub := range Each(s) {
-		d.anchor(sub)
+		d.collectAnchors(sub)
 	}
 }
 
-// MovesBase reports whether references in a subschema have other targets than
-// outside of it.
+// MovesBase reports whether a subschema has its own $id, so that references in it have other targets than outside.
 func (d *Document) MovesBase(s map[string]any) bool {
 	key := "$id"
 	if strings.Contains(Text(d.Root["$schema"]), "draft-04") {
@@ -166,8 +163,8 @@ func (d *Document) MovesBase(s map[string]any) bool {
 	return id != "" && id[0] != '#' && !Same(s, d.Root)
 }
 
-// RefersToRoot reports whether a reference of a schema leads to its root, so that an
-// addition to the root holds elsewhere, too.
+// RefersToRoot reports whether a reference in a schema leads to its root, so that an addition to the root also applies
+// elsewhere.
 func RefersToRoot(root map[string]any) bool {
 	doc := &Document{Root: root, Left: 1 << 20}
 	for s := range All(root) {
@@ -182,11 +179,11 @@ func RefersToRoot(root map[string]any) bool {
 	return false
 }
 
-// Same reports whether two values are one object.
+// Same reports whether a and b are the same object, not only equal.
 func Same(a any, b map[string]any) bool {
 	s, ok := a.(map[string]any)
 	return ok && Address(s) == Address(b)
 }
 
-// Address identifies an object for as long as it is in use.
+// Address identifies an object while it is in use.
 func Address(s map[string]any) uintptr { return reflect.ValueOf(s).Pointer() }

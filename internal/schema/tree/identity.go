@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// composite is the text of a list or an object, as a key beside that of strings.
+// composite identifies a list or an object by its text, and differs from a string with that text.
 type composite string
 
-// Identity is comparable, and equal for equal values: 1 and 1.0 are equal.
+// Identity returns a comparable value that is the same for equal values: 1 and 1.0 are equal.
 func Identity(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string:
@@ -24,9 +24,8 @@ func Identity(v any) any {
 	return composite(encoded)
 }
 
-// plainNumber spells numbers of one value in one way: digits without zeros around
-// them, and an exponent. It costs no more than the text is long, whatever the
-// exponent.
+// plainNumber writes equal numbers in the same way: digits without surrounding zeros, and an exponent. Its cost is
+// proportional to the length of the text, whatever the exponent.
 func plainNumber(n json.Number) json.Number {
 	mantissa, power, scientific := strings.Cut(strings.ToLower(string(n)), "e")
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
@@ -47,8 +46,8 @@ func plainNumber(n json.Number) json.Number {
 	return json.Number(short + "e" + strconv.Itoa(exponent))
 }
 
-// plainNumbers copies a list or an object, with its numbers as text that spells
-// them in one way and that no text in it equals.
+// plainNumbers copies a list or an object so that equal ones have the same JSON. Numbers and lists become lists with a
+// marker, so that they differ from strings and from each other.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -7,20 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting bounds the depth of the walk through a propertyNames.
+// maxNesting bounds the nesting of subschemas in a propertyNames.
 const maxNesting = 16
 
-// Aliased reports whether a propertyNames allows a name and not its alias, so
-// that the alias stands for the name. If it is unknown whether a name is
-// allowed, it counts as allowed.
+// Aliased reports whether a propertyNames allows a name but not its alias, so that the alias must mean the name. An
+// unknown answer counts as allowed for the name, and as not allowed for the alias.
 func (d *Document) Aliased(says any, name, alias string) bool {
 	fits, known := d.Named(says, name)
 	also, sure := d.Named(says, alias)
 	return (fits || !known) && !(also && sure)
 }
 
-// Named reports whether a propertyNames allows a name. known is false for some
-// keywords.
+// Named reports whether a propertyNames allows a name. known is false if a keyword is too complex to tell.
 func (d *Document) Named(says any, name string) (fits, known bool) {
 	return d.named(says, name, maxNesting)
 }
@@ -30,7 +28,7 @@ func (d *Document) named(says any, name string, depth int) (fits, known bool) {
 	switch {
 	case says == true, says == nil:
 		return true, true
-	case says == false, isNothing(s):
+	case Never(says), s != nil && Never(s):
 		return false, true
 	case s == nil, depth == 0, !d.Spend(1 + len(s) + len(List(s["enum"]))):
 		return false, false
@@ -71,7 +69,7 @@ func (d *Document) demand(s map[string]any, key, name string, depth int) (fits, 
 	return true, key == "format" || slices.Contains(Remarks, key) // formats are annotations
 }
 
-// combined reports whether a name fits all, any or one of several subschemas.
+// combined reports whether a name fits an allOf, anyOf or oneOf.
 func (d *Document) combined(key string, all []any, name string, depth int) (fits, known bool) {
 	count, unknown := 0, 0
 	for _, one := range all {
@@ -93,15 +91,8 @@ func (d *Document) combined(key string, all []any, name string, depth int) (fits
 	return count > 0, unknown == 0
 }
 
-// Remarks are keywords that demand nothing of values.
+// Remarks are keywords without rules for values.
 var Remarks = []string{
 	"description", "title", "default", "examples", "example", "$schema", "$id", "id", "$comment", "deprecated", "readOnly",
 	"writeOnly", "$anchor",
-}
-
-// isNothing reports whether a subschema obviously allows no value.
-func isNothing(s map[string]any) bool {
-	not, ok := s["not"]
-	m, isObject := not.(map[string]any)
-	return ok && (not == true || isObject && len(m) == 0)
 }

@@ -10,9 +10,8 @@ const MaxPatterns = 250_000
 // written. The zero value allows [MaxPatterns]. It is for one goroutine at a time.
 type PatternBudget struct{ spent int }
 
-// Check is like [CheckPattern], and returns the approximate size of a
-// pattern in instructions. If over is set, the budget is used up, and no more
-// patterns are accepted.
+// Check returns the approximate size of a pattern in instructions. foreign is the error of [CheckPattern] for the pattern.
+// If over is not nil, the budget is used up.
 func (b *PatternBudget) Check(expr string) (size int, foreign, over error) {
 	size, effort, err := measure(expr)
 	if b.spent += effort; b.spent > MaxPatterns {

@@ -7,28 +7,28 @@ import (
 	"slices"
 )
 
-// Keys lists the names of an object in order.
+// Keys returns the names of an object in order.
 func Keys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Object is a value that is an object, nil otherwise.
+// Object returns v if it is an object, else nil.
 func Object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
-// List is a value that is a list, nil otherwise.
+// List returns v if it is a list, else nil.
 func List(v any) []any {
 	l, _ := v.([]any)
 	return l
 }
 
-// Text is a value that is a text, "" otherwise.
+// Text returns v if it is a string, else "".
 func Text(v any) string {
 	s, _ := v.(string)
 	return s
 }
 
-// Strings lists the strings of a list.
+// Strings returns the strings in v if it is a list, without its other items.
 func Strings(v any) []string {
 	var out []string
 	for _, item := range List(v) {
@@ -39,7 +39,7 @@ func Strings(v any) []string {
 	return out
 }
 
-// Anys makes values of names.
+// Anys converts strings to values.
 func Anys(names []string) []any {
 	out := make([]any, len(names))
 	for i, name := range names {
@@ -48,7 +48,7 @@ func Anys(names []string) []any {
 	return out
 }
 
-// Types lists what the type keyword names.
+// Types returns the types that the type keyword of a subschema names.
 func Types(s map[string]any) []string {
 	if name, ok := s["type"].(string); ok {
 		return []string{name}
@@ -56,10 +56,10 @@ func Types(s map[string]any) []string {
 	return Strings(s["type"])
 }
 
-// IsObject reports whether all values of a subschema are objects.
+// IsObject reports whether the type keyword of a subschema allows only objects.
 func IsObject(s map[string]any) bool { return slices.Equal(Types(s), []string{"object"}) }
 
-// TypeOf names the type of a value. A number is an integer by its value.
+// TypeOf returns the type of a value. 1.0 is an integer.
 func TypeOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -79,7 +79,7 @@ func TypeOf(v any) string {
 	return "object"
 }
 
-// Show writes a value as JSON.
+// Show returns a value as JSON.
 func Show(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -88,7 +88,7 @@ func Show(v any) string {
 	return string(b)
 }
 
-// Constants lists the values that a subschema enumerates, nil if it does not.
+// Constants returns the values of const or enum, or nil.
 func Constants(s map[string]any) []any {
 	if v, ok := s["const"]; ok {
 		return []any{v}
@@ -96,12 +96,12 @@ func Constants(s map[string]any) []any {
 	return List(s["enum"])
 }
 
-// HasAny reports whether a subschema has one of some keywords.
+// HasAny reports whether a subschema has at least one of the keywords.
 func HasAny(s map[string]any, keywords []string) bool {
 	return slices.ContainsFunc(keywords, func(key string) bool { _, ok := s[key]; return ok })
 }
 
-// HasOnly reports whether a subschema has no keywords but some, and such as demand Nothing.
+// HasOnly reports whether a subschema has no other keywords, except [Remarks].
 func HasOnly(s map[string]any, keywords ...string) bool {
 	for key := range s {
 		if !slices.Contains(keywords, key) && !slices.Contains(Remarks, key) {
@@ -111,7 +111,7 @@ func HasOnly(s map[string]any, keywords ...string) bool {
 	return true
 }
 
-// Without copies a schema without some keywords.
+// Without returns a copy of a schema without the keywords.
 func Without(s map[string]any, keywords ...string) map[string]any {
 	out := maps.Clone(s)
 	for _, key := range keywords {
@@ -120,7 +120,7 @@ func Without(s map[string]any, keywords ...string) map[string]any {
 	return out
 }
 
-// CopyKeys copies the members of some names that are there.
+// CopyKeys copies the members with these names from in to out.
 func CopyKeys(out, in map[string]any, names ...string) {
 	for _, name := range names {
 		if v, ok := in[name]; ok {
@@ -132,7 +132,7 @@ func CopyKeys(out, in map[string]any, names ...string) {
 // Nothing is a subschema that no value fits.
 var Nothing = map[string]any{"not": map[string]any{}}
 
-// Never reports whether a subschema is one that no value fits, on its face.
+// Never reports whether a subschema is false or [Nothing], so that obviously no value fits it.
 func Never(v any) bool {
 	if v == false {
 		return true
@@ -142,8 +142,7 @@ func Never(v any) bool {
 	return ok && (not == true || isSchema && len(m) == 0)
 }
 
-// Rest is the subschema of the properties that an object does not describe, and the
-// keyword that has it.
+// Rest returns the subschema of properties that an object does not describe, and its keyword.
 func Rest(s map[string]any) (v any, keyword string) {
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties"} {
 		if v, ok := s[key]; ok {
@@ -156,7 +155,7 @@ func Rest(s map[string]any) (v any, keyword string) {
 // Set is a set of JSON values.
 type Set map[any]bool
 
-// SetOf is the set of some values.
+// SetOf returns the set of the values.
 func SetOf(all ...any) Set {
 	out := make(Set, len(all))
 	for _, v := range all {
@@ -168,14 +167,14 @@ func SetOf(all ...any) Set {
 // Has reports whether v is in the set.
 func (s Set) Has(v any) bool { return s[Identity(v)] }
 
-// Add reports whether v was not in the set yet.
+// Add adds v, and reports whether it was not in the set before.
 func (s Set) Add(v any) bool {
-	there := s.Has(v)
+	known := s.Has(v)
 	s[Identity(v)] = true
-	return !there
+	return !known
 }
 
-// Rational is a value that is a number, unless its exponent is huge.
+// Rational returns the value of a number. It returns false for other values, and for numbers with a huge exponent.
 func Rational(v any) (*big.Rat, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
