@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/cost"
@@ -96,19 +98,65 @@ func (a account) hold(r *ledger.Reserved) error {
 	return a.rec.recordLocked(nil, r)
 }
 
-// charge records the usage of a completion. If it is zero the model was not asked: a person has
-// to review the request first, or refused it.
+// charge records the usage of a completion.
 func (a account) charge(took cost.Charge, settles *string) {
-	t := took.Tokens
-	spent := run.Spent{Input: t.Input, Output: t.Output, Total: t.Input + t.Output, Cached: t.Cached, CacheWrite: t.CacheWrite, Reasoning: t.Reasoning}
-	switch {
-	case took != cost.Charge{Model: took.Model}:
-		spent.Sampling = run.Sampling{Requests: 1, Tokens: t.Input + t.Output}
-	case settles == nil:
+	spent, asked := spentOn(took)
+	if !asked && settles == nil {
 		return
+	}
+	_ = a.rec.record(nil, &ledger.Charged{Spent: spent, Settles: settles}) // a run that has ended has counted it as lost
+}
+
+// spentOn returns what a completion adds to the usage of a run. A zero charge means that the
+// model was not asked: a person has to review the request first, or refused it.
+func spentOn(took cost.Charge) (spent run.Spent, asked bool) {
+	if took == (cost.Charge{Model: took.Model}) {
+		return run.Spent{}, false
+	}
+	t := took.Tokens
+	total := t.Input + t.Output
+	spent = run.Spent{
+		Input: t.Input, Output: t.Output, Total: total, Cached: t.Cached, CacheWrite: t.CacheWrite, Reasoning: t.Reasoning,
+		Sampling: run.Sampling{Requests: 1, Tokens: total},
 	}
 	if took.Cost.Currency != "" {
 		spent.Cost = map[string]int64{took.Cost.Currency: took.Cost.Micro}
 	}
-	_ = a.rec.record(nil, &ledger.Charged{Spent: spent, Settles: settles}) // a run that has ended has counted it as lost
+	return spent, true
+}
+
+// metered is an account that counts what one request of a server uses.
+type metered struct {
+	cost.Account
+
+	mu    sync.Mutex
+	spent run.Spent
+}
+
+// meteredFrom returns a context whose account counts, and the account.
+func meteredFrom(ctx context.Context) (context.Context, *metered) {
+	m := &metered{Account: cost.AccountFrom(ctx)}
+	return cost.WithAccount(ctx, m), m
+}
+
+// Reserve implements [cost.Account].
+func (m *metered) Reserve(most cost.Charge) (func(cost.Charge), error) {
+	settle, err := m.Account.Reserve(most)
+	if err != nil {
+		return nil, err
+	}
+	return func(took cost.Charge) {
+		settle(took)
+		spent, _ := spentOn(took)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.spent.Add(spent)
+	}, nil
+}
+
+// used returns what was used so far.
+func (m *metered) used() run.Spent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spent
 }

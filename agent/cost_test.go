@@ -116,8 +116,17 @@ func TestSamplingIsCharged(t *testing.T) {
 	})
 	for _, limit := range []int64{0, 8000, 80_000} {
 		eachEra(t, mcpclient.Options{Sampling: poet}, func(t *testing.T, toolset *adapter.Toolset) {
-			a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, &agent.Options{Limits: run.Limits{Tokens: limit}})
-			got := mustRun(t, a, human("go"))
+			poem := func() *agent.Agent {
+				return withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, &agent.Options{Limits: run.Limits{Tokens: limit}})
+			}
+			got, added := mustRun(t, poem(), human("go")), agent.Result{}
+			for e, err := range poem().Events(t.Context(), human("go")) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				added.Add(e)
+			}
+			diff(t, "usage by events", added.Spent, got.Spent)
 			text := lines(history(got))[2]
 			if refused := !strings.Contains(text, "roses"); refused != (limit == 8000) {
 				t.Errorf("limit %d: the model is told %s", limit, text)

@@ -306,13 +306,15 @@ type SamplingStart struct {
 	Params *mcp.CreateMessageParams `json:"params"`
 }
 
-// SamplingEnd is the answer to the server: Result or Err.
+// SamplingEnd is the answer to the server: Result or Err. Usage is zero if the model was not
+// asked.
 type SamplingEnd struct {
 	Meta
 	Server   string                   `json:"server"`
 	Call     *Call                    `json:"call,omitempty"`
 	Params   *mcp.CreateMessageParams `json:"params"`
 	Result   *mcp.CreateMessageResult `json:"result,omitempty"`
+	Usage    run.Spent                `json:"usage,omitzero"`
 	Err      error                    `json:"-"` // in JSON its text, as "error"
 	Duration time.Duration            `json:"duration_ns,omitempty"`
 }

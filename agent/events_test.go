@@ -50,7 +50,7 @@ func everyEvent() []agent.Event {
 		&agent.ElicitationStart{Meta: meta, Elicitation: question},
 		&agent.ElicitationEnd{Meta: meta, Elicitation: question, Result: &mcp.ElicitResult{Action: mcp.ElicitDecline}, Err: errors.New("no form"), Duration: 5},
 		&agent.SamplingStart{Meta: meta, Server: "box", Call: &call, Params: sampling},
-		&agent.SamplingEnd{Meta: meta, Server: "box", Call: &call, Params: sampling, Err: errors.New("no model"), Duration: 5},
+		&agent.SamplingEnd{Meta: meta, Server: "box", Call: &call, Params: sampling, Usage: run.Spent{Input: 3, Total: 3, Sampling: run.Sampling{Requests: 1, Tokens: 3}}, Err: errors.New("no model"), Duration: 5},
 		&agent.ServerLost{Meta: meta, Server: "box", Err: errors.New("it crashed")},
 		&agent.Compacted{Meta: meta, Replaced: 4, By: 1},
 		&agent.Warning{Meta: meta, Text: "careful"},

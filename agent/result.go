@@ -144,6 +144,8 @@ func (r *Result) Add(e Event) {
 		r.Warnings = warn(r.Warnings, e)
 	case *ModelEnd:
 		r.Spent.Add(e.Usage)
+	case *SamplingEnd:
+		r.Spent.Add(e.Usage)
 	case *TurnEnd:
 		if last := e.Messages[len(e.Messages)-1]; last.Role == run.RoleTool {
 			r.Spent.Calls += len(last.Parts)

@@ -168,7 +168,9 @@ the conversation: 2 model calls, 2000 tokens in, 200 out; 0.006 USD
 the last turn:    0 model calls, 0 tokens in, 0 out
 the conversation: 0 model calls, 0 tokens in, 0 out
 `, 0)
-	o := converse(t, "/usage\n", "-base-url", url, "-model", "large", "-prices", prices)
+	o := converse(t, "Summarize: Go is a language. It is small.\n/usage\n", "-yes")
+	holds(t, o.stdout, "; for servers: 1 completion, ")
+	o = converse(t, "/usage\n", "-base-url", url, "-model", "large", "-prices", prices)
 	holds(t, o.stdout, "the price of large is not known; -prices names a file with prices\n")
 	converse(t, "", "-prices", write(t, "bad.json", `{"models":[{"input":-1}]}`)).check(t, "", 2, "-prices")
 }

@@ -59,8 +59,12 @@ func TestJSON(t *testing.T) {
 	if got[3].StopReason != "answer" || got[3].Error != nil || len(got[3].Calls) != 0 {
 		t.Errorf("got %+v, want an answer alone", got[3])
 	}
+	asked := turns(t, converse(t, "", "-json", "-yes", "-prompt", "Summarize: Go is a language. It is small.").stdout)[0].Usage
+	if asked.Calls != 2 || asked.Sampling != 1 || asked.SamplingTokens == 0 || asked.SamplingTokens >= asked.Input+asked.Output {
+		t.Errorf("got the usage %+v, want two calls of the model and a completion for the server", asked)
+	}
 	for _, member := range []string{`"answer"`, `"stop_reason"`, `"error":null`, `"model"`, `"usage"`, `"calls":[`, `"problems":[`, `"duration_ms"`,
-		`"model_calls"`, `"input_tokens"`, `"output_tokens"`, `"cached_tokens"`, `"reasoning_tokens"`, `"cost_micros":null`,
+		`"model_calls"`, `"input_tokens"`, `"output_tokens"`, `"cached_tokens"`, `"reasoning_tokens"`, `"sampling_requests"`, `"sampling_tokens"`, `"cost_micros":null`,
 		`"server"`, `"tool"`, `"id"`, `"arguments"`, `"denied"`, `"is_error"`, `"text"`} {
 		if first, _, _ := strings.Cut(o.stdout, "\n"); !strings.Contains(first, member) {
 			t.Errorf("the object lacks %s: %s", member, first)

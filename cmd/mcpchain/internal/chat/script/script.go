@@ -37,6 +37,10 @@ type Usage struct {
 	Cached    int64            `json:"cached_tokens"`    // of the input
 	Reasoning int64            `json:"reasoning_tokens"` // of the output
 	Cost      map[string]int64 `json:"cost_micros"`      // millionths by currency; null: not known
+
+	// Completions for servers are not model calls. Their tokens are part of the tokens above.
+	Sampling       int   `json:"sampling_requests"`
+	SamplingTokens int64 `json:"sampling_tokens"`
 }
 
 // Call is a call of a tool.
@@ -186,6 +190,8 @@ func (w *Screen) record(e agent.Event) {
 	case *agent.ModelEnd:
 		w.turn.Model = cmp.Or(e.Model, w.turn.Model)
 		w.turn.Usage.add(&e.Usage)
+	case *agent.SamplingEnd:
+		w.turn.Usage.add(&e.Usage)
 	case *agent.ApprovalDecided:
 		w.denied[e.ID] = !e.Decision.Allow
 	case *agent.ToolEnd:
@@ -210,7 +216,9 @@ func (w *Screen) call(e *agent.ToolEnd) *Call {
 }
 
 func (u *Usage) add(s *run.Spent) {
-	u.Calls++
+	u.Calls += s.Turns
+	u.Sampling += s.Sampling.Requests
+	u.SamplingTokens += s.Sampling.Tokens
 	u.Input += s.Input
 	u.Output += s.Output
 	u.Cached += s.Cached

@@ -22,7 +22,7 @@ func TestTurn(t *testing.T) {
 	w := New(&out, lines.New(io.Discard, io.Discard, lines.NewInput(t.Context(), strings.NewReader(""), false), lines.Options{}))
 	w.Begin()
 	for range 2 {
-		w.Show(&agent.ModelEnd{Model: "m", Usage: run.Spent{Input: 10, Output: 3, Cached: 4, Reasoning: 2, Cost: map[string]int64{"EUR": 7}}})
+		w.Show(&agent.ModelEnd{Model: "m", Usage: run.Spent{Turns: 1, Input: 10, Output: 3, Cached: 4, Reasoning: 2, Cost: map[string]int64{"EUR": 7}}})
 	}
 	good := agent.Call{ID: "1", Name: "s__add", Server: "s", Tool: "add", Arguments: `{"a":1}`}
 	w.Show(&agent.ToolEnd{Call: good, Result: &adapter.Result{Text: "2"}, Duration: 1500 * time.Microsecond})
@@ -43,7 +43,7 @@ func TestTurn(t *testing.T) {
 	want := map[string]any{
 		"answer": "two\u202e", "stop_reason": "answer", "error": nil, "model": "m", "problems": []any{},
 		"usage": map[string]any{
-			"model_calls": 2.0, "input_tokens": 20.0, "output_tokens": 6.0, "cached_tokens": 8.0, "reasoning_tokens": 4.0,
+			"model_calls": 2.0, "input_tokens": 20.0, "output_tokens": 6.0, "cached_tokens": 8.0, "reasoning_tokens": 4.0, "sampling_requests": 0.0, "sampling_tokens": 0.0,
 			"cost_micros": map[string]any{"EUR": 14.0},
 		},
 		"calls": []any{

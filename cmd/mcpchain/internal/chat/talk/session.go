@@ -254,6 +254,9 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 			if len(e.Path) == 0 {
 				s.window = e.Window
 			}
+		case *agent.SamplingEnd:
+			s.turnSpent.Add(e.Usage)
+			s.totalSpent.Add(e.Usage)
 		case *agent.TurnEnd:
 			messages = append(messages, e.Messages...)
 		}

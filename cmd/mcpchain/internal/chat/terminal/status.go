@@ -52,6 +52,9 @@ func (s *status) event(e agent.Event, now time.Time) {
 		s.context = e.Usage.Input + e.Usage.Output
 		s.turn.Add(e.Usage)
 		s.total.Add(e.Usage)
+	case *agent.SamplingEnd:
+		s.turn.Add(e.Usage)
+		s.total.Add(e.Usage)
 	case *agent.ToolStart:
 		s.calls = append(s.calls, &call{id: e.ID, what: hosttext.Line(e.Server+" "+screen.CallName(&e.Call), 60), since: now, done: -1})
 	case *agent.ToolProgress:

@@ -187,15 +187,17 @@ func (t *topic) setProgress(e *agent.ToolProgress) {
 func (t *topic) clearFinished(e agent.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if end, ok := e.(*agent.ModelEnd); ok {
-		t.spent.Add(end.Usage)
-		if end.Window != nil && len(end.Path) == 0 {
-			t.window = filledBy(end.Window)
-		}
-	}
 	switch e := e.(type) {
-	case *agent.ModelStart, *agent.ModelEnd:
+	case *agent.ModelStart:
 		t.clearLocked()
+	case *agent.ModelEnd:
+		t.clearLocked()
+		t.spent.Add(e.Usage)
+		if e.Window != nil && len(e.Path) == 0 {
+			t.window = filledBy(e.Window)
+		}
+	case *agent.SamplingEnd:
+		t.spent.Add(e.Usage)
 	case *agent.ToolEnd:
 		delete(t.progress, e.ID)
 	}
