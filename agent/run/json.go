@@ -1,114 +1,83 @@
 package run
 
-import (
-	"fmt"
+import "github.com/mcpchain/mcpchain/internal/runjson"
 
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	jsonv1 "github.com/go-json-experiment/json/v1"
-)
-
-// These types keep members of a later version, so each marshals itself to stay correct with
-// encoding/json. Nested in each other they are marshalled as plain structs, in one pass.
+// These types have the fields of the types of this package, and no methods.
 type (
 	plainMessage  Message
 	plainPart     Part
-	plainAsk      Question
-	plainAnswer   Reply
+	plainQuestion Question
+	plainReply    Reply
 	plainLimits   Limits
 	plainSpent    Spent
 	plainSampling Sampling
 	plainKept     Kept
 )
 
-// options are used for all values of a run: equal values have equal bytes. Text and raw JSON of
-// peers is kept even if it is not valid UTF-8 or has duplicate members.
-var options = jsonv2.JoinOptions(
-	jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true),
-	jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
-	jsonv2.WithMarshalers(marshalers), jsonv2.WithUnmarshalers(unmarshalers),
-)
-
-var marshalers = jsonv2.JoinMarshalers(
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, m *Message) error { return jsonv2.MarshalEncode(e, (*plainMessage)(m)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, p *Part) error { return jsonv2.MarshalEncode(e, (*plainPart)(p)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, q *Question) error { return jsonv2.MarshalEncode(e, (*plainAsk)(q)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, a *Reply) error { return jsonv2.MarshalEncode(e, (*plainAnswer)(a)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, l *Limits) error { return jsonv2.MarshalEncode(e, (*plainLimits)(l)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *Spent) error { return jsonv2.MarshalEncode(e, (*plainSpent)(s)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *Sampling) error { return jsonv2.MarshalEncode(e, (*plainSampling)(s)) }),
-	jsonv2.MarshalToFunc(func(e *jsontext.Encoder, k *Kept) error { return jsonv2.MarshalEncode(e, (*plainKept)(k)) }),
-)
-
-var unmarshalers = jsonv2.JoinUnmarshalers(
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, m *Message) error { return jsonv2.UnmarshalDecode(d, (*plainMessage)(m)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, p *Part) error { return jsonv2.UnmarshalDecode(d, (*plainPart)(p)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, q *Question) error { return jsonv2.UnmarshalDecode(d, (*plainAsk)(q)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Reply) error { return jsonv2.UnmarshalDecode(d, (*plainAnswer)(a)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, l *Limits) error { return jsonv2.UnmarshalDecode(d, (*plainLimits)(l)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *Spent) error { return jsonv2.UnmarshalDecode(d, (*plainSpent)(s)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *Sampling) error { return jsonv2.UnmarshalDecode(d, (*plainSampling)(s)) }),
-	jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, k *Kept) error { return jsonv2.UnmarshalDecode(d, (*plainKept)(k)) }),
-)
-
-func marshal(v any) ([]byte, error) { return jsonv2.Marshal(v, options) }
-
-func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, options) }
-
-// read unmarshals data into to; what names the value in errors.
-func read[T any](what string, data []byte, to *T) error {
-	var v T
-	if err := unmarshal(data, &v); err != nil {
-		return fmt.Errorf("read %s: %w", what, err)
+// JSONTypes returns how the types of this package are encoded inside other values. It is for
+// the packages of this module that store them.
+func JSONTypes() []runjson.Type {
+	return []runjson.Type{
+		runjson.Plain(func(m *Message) *plainMessage { return (*plainMessage)(m) }),
+		runjson.Plain(func(p *Part) *plainPart { return (*plainPart)(p) }),
+		runjson.Plain(func(q *Question) *plainQuestion { return (*plainQuestion)(q) }),
+		runjson.Plain(func(a *Reply) *plainReply { return (*plainReply)(a) }),
+		runjson.Plain(func(l *Limits) *plainLimits { return (*plainLimits)(l) }),
+		runjson.Plain(func(s *Spent) *plainSpent { return (*plainSpent)(s) }),
+		runjson.Plain(func(s *Sampling) *plainSampling { return (*plainSampling)(s) }),
+		runjson.Plain(func(k *Kept) *plainKept { return (*plainKept)(k) }),
 	}
-	*to = v
-	return nil
 }
 
+// codec encodes and decodes all values of this package.
+var codec = runjson.New(JSONTypes()...)
+
 // MarshalJSON implements [encoding/json.Marshaler]. Equal messages have equal bytes.
-func (m Message) MarshalJSON() ([]byte, error) { return marshal(&m) }
+func (m Message) MarshalJSON() ([]byte, error) { return codec.Marshal(&m) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (m *Message) UnmarshalJSON(data []byte) error { return read("message", data, m) }
+func (m *Message) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "message", data, m) }
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal parts have equal bytes.
-func (p Part) MarshalJSON() ([]byte, error) { return marshal(&p) }
+func (p Part) MarshalJSON() ([]byte, error) { return codec.Marshal(&p) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (p *Part) UnmarshalJSON(data []byte) error { return read("part", data, p) }
+func (p *Part) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "part", data, p) }
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal questions have equal bytes.
-func (q Question) MarshalJSON() ([]byte, error) { return marshal(&q) }
+func (q Question) MarshalJSON() ([]byte, error) { return codec.Marshal(&q) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (q *Question) UnmarshalJSON(data []byte) error { return read("question", data, q) }
+func (q *Question) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "question", data, q) }
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal replies have equal bytes.
-func (a Reply) MarshalJSON() ([]byte, error) { return marshal(&a) }
+func (a Reply) MarshalJSON() ([]byte, error) { return codec.Marshal(&a) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (a *Reply) UnmarshalJSON(data []byte) error { return read("answer", data, a) }
+func (a *Reply) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "answer", data, a) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (l Limits) MarshalJSON() ([]byte, error) { return marshal(&l) }
+func (l Limits) MarshalJSON() ([]byte, error) { return codec.Marshal(&l) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (l *Limits) UnmarshalJSON(data []byte) error { return read("limits", data, l) }
+func (l *Limits) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "limits", data, l) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (s Spent) MarshalJSON() ([]byte, error) { return marshal(&s) }
+func (s Spent) MarshalJSON() ([]byte, error) { return codec.Marshal(&s) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (s *Spent) UnmarshalJSON(data []byte) error { return read("counts", data, s) }
+func (s *Spent) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "usage", data, s) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (s Sampling) MarshalJSON() ([]byte, error) { return marshal(&s) }
+func (s Sampling) MarshalJSON() ([]byte, error) { return codec.Marshal(&s) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (s *Sampling) UnmarshalJSON(data []byte) error { return read("counts of completions", data, s) }
+func (s *Sampling) UnmarshalJSON(data []byte) error {
+	return runjson.Read(codec, "sampling usage", data, s)
+}
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (k Kept) MarshalJSON() ([]byte, error) { return marshal(&k) }
+func (k Kept) MarshalJSON() ([]byte, error) { return codec.Marshal(&k) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (k *Kept) UnmarshalJSON(data []byte) error { return read("a kept result", data, k) }
+func (k *Kept) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "kept result", data, k) }

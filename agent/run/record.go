@@ -31,7 +31,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		Kind string    `json:"kind"`
 		Data present   `json:"data"`
 	}
-	if err := unmarshal(data, &e); err != nil {
+	if err := codec.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
 	if e.Kind == "" || !e.Data {

@@ -208,7 +208,7 @@ func (q *Question) with(action Action, reason string) Reply {
 // Equal reports whether two replies say the same. It ignores their times.
 func (a Reply) Equal(b Reply) bool {
 	a.At, b.At = time.Time{}, time.Time{}
-	one, err1 := marshal(a)
-	two, err2 := marshal(b)
+	one, err1 := codec.Marshal(a)
+	two, err2 := codec.Marshal(b)
 	return err1 == nil && err2 == nil && bytes.Equal(one, two)
 }

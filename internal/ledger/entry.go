@@ -85,18 +85,14 @@ type envelope[T any] struct {
 
 // MarshalJSON implements [json.Marshaler]. Equal entries have equal bytes.
 func (r Entry) MarshalJSON() ([]byte, error) {
-	data, err := jsonv2.Marshal(&r, recordOptions)
+	data, err := codec.Marshal(&r)
 	if err != nil {
 		return nil, fmt.Errorf("write record %d: %w", r.Seq, err)
 	}
 	return data, nil
 }
 
-// recordOptions marshal records, which may contain records of sub-agents.
-var recordOptions = jsonv2.JoinOptions(options, jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
-	marshalers, jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Entry) error { return r.write(e) }),
-)))
-
+// write encodes the entry, which may contain entries of sub-agents.
 func (r *Entry) write(e *jsontext.Encoder) error {
 	if r.Change == nil {
 		return errors.New("it has no change")
@@ -122,7 +118,7 @@ func (r *Entry) UnmarshalJSON(data []byte) error {
 // readEntry decodes an entry of a sub-agent at that depth.
 func readEntry(data []byte, depth int) (Entry, error) {
 	var e envelope[jsontext.Value]
-	if err := unmarshal(data, &e); err != nil {
+	if err := codec.Unmarshal(data, &e); err != nil {
 		return Entry{}, err
 	}
 	if e.Kind == "" || len(e.Data) == 0 {
@@ -144,7 +140,7 @@ func readEntry(data []byte, depth int) (Entry, error) {
 func readChange(data []byte, c Change, depth int) error {
 	nested, ok := c.(*Nested)
 	if !ok {
-		return unmarshal(data, c)
+		return codec.Unmarshal(data, c)
 	}
 	if depth++; depth > MaxDepth {
 		return errTooDeep
@@ -154,7 +150,7 @@ func readChange(data []byte, c Change, depth int) error {
 		Record  jsontext.Value `json:"record"`
 		Unknown jsontext.Value `json:",embed"`
 	}
-	if err := unmarshal(data, &e); err != nil {
+	if err := codec.Unmarshal(data, &e); err != nil {
 		return err
 	}
 	r, err := readEntry(e.Record, depth)
@@ -201,7 +197,7 @@ func EndsTurn(r run.Record) bool {
 	var e struct {
 		Kind string `json:"kind"`
 	}
-	if err := unmarshal(r.JSON, &e); err != nil {
+	if err := codec.Unmarshal(r.JSON, &e); err != nil {
 		return false
 	}
 	switch e.Kind {

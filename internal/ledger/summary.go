@@ -56,7 +56,7 @@ func questionsOf(s *State) json.RawMessage {
 	if len(open) == 0 || size > MaxQuestions {
 		return nil
 	}
-	data, err := marshal(open)
+	data, err := codec.Marshal(open)
 	if err != nil || len(data) > MaxQuestions {
 		return nil
 	}
