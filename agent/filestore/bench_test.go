@@ -49,7 +49,7 @@ func suspended(t testing.TB, s record.Store, key run.Key) {
 	for range 12 {
 		changes = append(changes, note(strings.Repeat("x", 500)))
 	}
-	_, lease := create(t, s, key, append(changes, ask("a"), &ledger.Suspended{})...)
+	_, lease := create(t, s, key, append(changes, question("a"), &ledger.Suspended{})...)
 	if err := s.Release(ctx, lease); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func BenchmarkLists(b *testing.B) {
 		d := &draft{new(ledger.State)}
 		key := run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}
 		head, records := d.nextAt(time.Now().Add((runs-time.Duration(i))*-time.Second),
-			&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}, ask(fmt.Sprint("ask_", i)), &ledger.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)})
+			&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}, question(fmt.Sprint("ask_", i)), &ledger.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)})
 		if _, err := s.Create(ctx, record.Holder{}, head, records); err != nil {
 			b.Fatal(err)
 		}

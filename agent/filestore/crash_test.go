@@ -56,7 +56,10 @@ var (
 
 // steps use every method that writes.
 var steps = []step{
-	{"create", both, func(c *cast, s record.Store) (err error) { *c, err = begin(s, key, ask("a"), ask("b")); return err }},
+	{"create", both, func(c *cast, s record.Store) (err error) {
+		*c, err = begin(s, key, question("a"), question("b"))
+		return err
+	}},
 	{"append", every, func(c *cast, s record.Store) error { return c.append(s, note("1"), note(large)) }},
 	{"renew", nil, func(c *cast, s record.Store) error { return s.Renew(ctx, c.lease, -1) }},
 	{"append after a lease", every, func(c *cast, s record.Store) error { return c.append(s, note("2")) }},
@@ -238,13 +241,13 @@ func TestFailedSync(t *testing.T) {
 func TestEqualAnswerIsSynced(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
-	create(t, s, key, ask("a"))
-	answer := []run.Reply{{Question: "a", Action: run.ActionAccept}}
-	if err := s.Reply(ctx, key, answer); err != nil {
+	create(t, s, key, question("a"))
+	reply := []run.Reply{{Question: "a", Action: run.ActionAccept}}
+	if err := s.Reply(ctx, key, reply); err != nil {
 		t.Fatal(err)
 	}
 	d.syncs = 0
-	if err := s.Reply(ctx, key, answer); err != nil || d.syncs != 1 {
+	if err := s.Reply(ctx, key, reply); err != nil || d.syncs != 1 {
 		t.Errorf("got %v after %d syncs, want one", err, d.syncs)
 	}
 }

@@ -24,7 +24,7 @@ func sample(t testing.TB) (s filestore.Store, d *disk, path string, data []byte)
 	t.Helper()
 	d = newDisk()
 	s = d.on(t, t.TempDir(), filestore.SyncEveryEffect)
-	drafted, _ := create(t, s, key, ask("a"), ask("b"))
+	drafted, _ := create(t, s, key, question("a"), question("b"))
 	if err := s.Reply(ctx, key, []run.Reply{{Question: "b", Action: run.ActionAccept}}); err != nil {
 		t.Fatal(err)
 	}

@@ -47,16 +47,16 @@ func (p *pair) Create(ctx context.Context, h record.Holder, head run.Head, recor
 	return p.next().Create(ctx, h, head, records)
 }
 
-func (p *pair) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-	return p.next().Append(ctx, lease, head, records, answers...)
+func (p *pair) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
+	return p.next().Append(ctx, lease, head, records, replies...)
 }
 
 func (p *pair) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	return p.next().Acquire(ctx, key, h)
 }
 
-func (p *pair) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
-	return p.next().Reply(ctx, key, answers)
+func (p *pair) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
+	return p.next().Reply(ctx, key, replies)
 }
 
 func TestStore(t *testing.T) {
@@ -133,7 +133,7 @@ func note(text string) ledger.Change {
 	return &ledger.Noted{Vars: map[string]json.RawMessage{"note": data}}
 }
 
-func ask(id string) ledger.Change {
+func question(id string) ledger.Change {
 	return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}}
 }
 
@@ -211,7 +211,7 @@ func TestAcquireReadsTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, lease, large, note(strings.Repeat("x", 1<<20)))
-	add(t, s, lease, large, ask("a"))
+	add(t, s, lease, large, question("a"))
 	if err := s.Reply(ctx, key, []run.Reply{{Question: "a", Action: run.ActionDecline}}); err != nil {
 		t.Fatal(err)
 	}

@@ -50,9 +50,9 @@ func (h head) follow(next run.Head, records []run.Record, at int64) head {
 }
 
 // answered adds answers, and drops the ones to questions that are not open.
-func (h head) answered(asks []string) head {
-	closed := func(ask string) bool { return !slices.Contains(h.Questions, ask) }
-	h.Answered = slices.DeleteFunc(slices.Concat(h.Answered, asks), closed)
+func (h head) answered(questions []string) head {
+	closed := func(question string) bool { return !slices.Contains(h.Questions, question) }
+	h.Answered = slices.DeleteFunc(slices.Concat(h.Answered, questions), closed)
 	h.Replies = len(h.Answered)
 	return h
 }

@@ -129,7 +129,7 @@ func TestFolderWithoutMarks(t *testing.T) {
 		}
 		s := d.on(t, dir, filestore.SyncEveryEffect)
 		create(t, s, run.Key{ID: "runs"})
-		create(t, s, run.Key{ID: "waits"}, ask("a"), &ledger.Suspended{Wake: time.Now().Add(time.Minute)})
+		create(t, s, run.Key{ID: "waits"}, question("a"), &ledger.Suspended{Wake: time.Now().Add(time.Minute)})
 		unmark()
 		s = d.on(t, dir, filestore.SyncEveryEffect)
 		compareLists(t, s, "alone")
@@ -149,7 +149,7 @@ func TestListsOpenFew(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncNever)
 	for i := range 200 {
-		create(t, s, run.Key{ID: fmt.Sprint(i), Tenant: fmt.Sprint(i % 2)}, ask("a"), &ledger.Suspended{Wake: time.Now().Add(time.Hour)})
+		create(t, s, run.Key{ID: fmt.Sprint(i), Tenant: fmt.Sprint(i % 2)}, question("a"), &ledger.Suspended{Wake: time.Now().Add(time.Hour)})
 	}
 	var last run.Head
 	for head, err := range s.List(ctx, record.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 60}) {

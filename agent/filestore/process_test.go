@@ -83,7 +83,7 @@ func appendForEver(s record.Store) error {
 		}
 		seq := log.Head.Seq + uint64(len(changes)) + 1
 		q := fmt.Sprint("q", seq)
-		if err := c.append(s, append(changes, note(textOf(seq)), ask(q))...); err != nil {
+		if err := c.append(s, append(changes, note(textOf(seq)), question(q))...); err != nil {
 			return err
 		}
 		fmt.Println("record", seq+1)

@@ -49,7 +49,7 @@ func (s *directory) readEnd(f File, name string) (tip, error) {
 type content struct {
 	tip     tip
 	records []run.Record
-	answers map[string]run.Reply // by question, also the ones to closed questions
+	replies map[string]run.Reply // by question, also the ones to closed questions
 }
 
 // read reads a whole file.
@@ -85,7 +85,7 @@ func (s *directory) belongs(t tip, name string) error {
 
 // parse reads the content of a file from a place on.
 func parse(data []byte, at int64) (*content, error) {
-	c := &content{answers: map[string]run.Reply{}}
+	c := &content{replies: map[string]run.Reply{}}
 	s := span{data: data, at: at}
 	if at == 0 {
 		s.line = 1
@@ -97,7 +97,7 @@ func parse(data []byte, at int64) (*content, error) {
 		}
 		c.records = append(c.records, l.Records...)
 		for _, a := range l.Answers {
-			c.answers[a.Question] = a
+			c.replies[a.Question] = a
 		}
 		n := len(c.records)
 		if n == 0 || at == 0 && !ledger.Begins(c.records[0]) || l.Head.Seq != c.records[0].Seq+uint64(n)-1 || c.records[n-1].Seq != l.Head.Seq {
@@ -140,9 +140,9 @@ func (s *directory) readCurrent(f File, name string) (*content, error) {
 }
 
 // readFor reads what decides on answers: they are behind the last snapshot if all questions are open.
-func (s *directory) readFor(f File, name string, h head, answers []run.Reply) (*content, error) {
+func (s *directory) readFor(f File, name string, h head, replies []run.Reply) (*content, error) {
 	closed := func(a run.Reply) bool { return !slices.Contains(h.Questions, a.Question) }
-	if slices.ContainsFunc(answers, closed) {
+	if slices.ContainsFunc(replies, closed) {
 		return s.read(f, name)
 	}
 	return s.readCurrent(f, name)
@@ -164,13 +164,13 @@ func (s *directory) load(ctx context.Context, key run.Key, read func(File, strin
 }
 
 // pending are the answers to open questions, in the order of these.
-func (c *content) pending() (answers []run.Reply) {
-	for _, ask := range c.tip.head.Questions {
-		if a, ok := c.answers[ask]; ok {
-			answers = append(answers, a)
+func (c *content) pending() (replies []run.Reply) {
+	for _, question := range c.tip.head.Questions {
+		if a, ok := c.replies[question]; ok {
+			replies = append(replies, a)
 		}
 	}
-	return answers
+	return replies
 }
 
 // calm calls read with a file. If its content is not whole, another process may be writing: read is

@@ -77,23 +77,23 @@ func (s *directory) syncDir() error {
 }
 
 // Append implements [record.Store]. With answers it reads the file as Answer does.
-func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Head, records []run.Record, answers ...run.Reply) error {
+func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Head, records []run.Record, replies ...run.Reply) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
 		}
 		l := &line{Records: records, Head: t.head.follow(next, records, t.end)}
-		if len(answers) > 0 {
-			log, err := s.readFor(f, nameOf(lease.Key), t.head, answers)
+		if len(replies) > 0 {
+			log, err := s.readFor(f, nameOf(lease.Key), t.head, replies)
 			if err != nil {
 				return err
 			}
-			if l.Answers, err = record.CheckReplies(log.tip.head.Head, log.answers, answers); err != nil {
+			if l.Answers, err = record.CheckReplies(log.tip.head.Head, log.replies, replies); err != nil {
 				return err
 			}
-			l.Head = l.Head.answered(asksOf(l.Answers))
+			l.Head = l.Head.answered(questionIDs(l.Answers))
 		}
-		return s.write(f, t, l, s.syncs(records) || len(answers) > 0 && s.opts.Sync != SyncNever)
+		return s.write(f, t, l, s.syncs(records) || len(replies) > 0 && s.opts.Sync != SyncNever)
 	})
 	if errors.Is(err, record.ErrNotFound) {
 		err = record.ErrConflict
@@ -101,11 +101,11 @@ func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Hea
 	return of("append to", lease.Key, err)
 }
 
-func asksOf(answers []run.Reply) (asks []string) {
-	for _, a := range answers {
-		asks = append(asks, a.Question)
+func questionIDs(replies []run.Reply) (questions []string) {
+	for _, a := range replies {
+		questions = append(questions, a.Question)
 	}
-	return asks
+	return questions
 }
 
 // syncs reports whether an Append of records is synced.
@@ -117,19 +117,19 @@ func (s *directory) syncs(records []run.Record) bool {
 }
 
 // Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it for answers to questions that are closed.
-func (s *directory) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
+func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
 	return of("answer", key, s.change(ctx, key, func(f File, t tip) error {
-		log, err := s.readFor(f, nameOf(key), t.head, answers)
+		log, err := s.readFor(f, nameOf(key), t.head, replies)
 		if err != nil {
 			return err
 		}
-		fresh, err := record.CheckReplies(log.tip.head.Head, log.answers, answers)
+		fresh, err := record.CheckReplies(log.tip.head.Head, log.replies, replies)
 		switch {
 		case err != nil:
 			return err
 		case len(fresh) > 0:
-			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(asksOf(fresh))}, s.opts.Sync != SyncNever)
-		case len(answers) > 0 && s.opts.Sync != SyncNever:
+			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(questionIDs(fresh))}, s.opts.Sync != SyncNever)
+		case len(replies) > 0 && s.opts.Sync != SyncNever:
 			return f.Sync() // whoever wrote the answer may have ended before
 		}
 		return nil

@@ -21,7 +21,7 @@ func JSONTypes() []runjson.Type {
 		runjson.Plain(func(m *Message) *plainMessage { return (*plainMessage)(m) }),
 		runjson.Plain(func(p *Part) *plainPart { return (*plainPart)(p) }),
 		runjson.Plain(func(q *Question) *plainQuestion { return (*plainQuestion)(q) }),
-		runjson.Plain(func(a *Reply) *plainReply { return (*plainReply)(a) }),
+		runjson.Plain(func(r *Reply) *plainReply { return (*plainReply)(r) }),
 		runjson.Plain(func(l *Limits) *plainLimits { return (*plainLimits)(l) }),
 		runjson.Plain(func(s *Spent) *plainSpent { return (*plainSpent)(s) }),
 		runjson.Plain(func(s *Sampling) *plainSampling { return (*plainSampling)(s) }),
@@ -51,10 +51,10 @@ func (q Question) MarshalJSON() ([]byte, error) { return codec.Marshal(&q) }
 func (q *Question) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "question", data, q) }
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal replies have equal bytes.
-func (a Reply) MarshalJSON() ([]byte, error) { return codec.Marshal(&a) }
+func (r Reply) MarshalJSON() ([]byte, error) { return codec.Marshal(&r) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (a *Reply) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "answer", data, a) }
+func (r *Reply) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "answer", data, r) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
 func (l Limits) MarshalJSON() ([]byte, error) { return codec.Marshal(&l) }

@@ -22,7 +22,7 @@ var (
 )
 
 // maxAnswer bounds the text that a person writes in a reply, in bytes.
-const maxAnswer = 1 << 20
+const maxReply = 1 << 20
 
 // actions has the actions that each kind of question takes.
 var actions = map[QuestionKind][]Action{
@@ -49,43 +49,43 @@ var scopes = []string{"", ScopeArguments, ScopeTool, ScopeServer}
 // another question, [ErrExpired] if the question has expired, and [ErrUnfit] if the reply is
 // invalid: an action that the question does not take, arguments that violate the tool's schema,
 // a form that is not filled in correctly, or more than 1 MiB of text.
-func Check(q *Question, a Reply, now time.Time) error {
+func Check(q *Question, r Reply, now time.Time) error {
 	switch {
-	case a.Question != q.ID:
-		return fmt.Errorf("answer question %q with an answer to %.100q: %w", q.ID, a.Question, ErrNotAsked)
+	case r.Question != q.ID:
+		return fmt.Errorf("answer question %q with an answer to %.100q: %w", q.ID, r.Question, ErrNotAsked)
 	case !q.Expires.IsZero() && !now.Before(q.Expires):
 		return fmt.Errorf("answer question %q, which was open until %v: %w", q.ID, q.Expires.Format(time.RFC3339), ErrExpired)
 	}
-	if err := q.fits(a); err != nil {
+	if err := q.fits(r); err != nil {
 		return fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 	}
 	return nil
 }
 
-func (q *Question) fits(a Reply) error {
+func (q *Question) fits(r Reply) error {
 	takes := actions[q.Kind]
 	switch {
-	case !slices.Contains(takes, a.Action):
-		return fmt.Errorf("a question of kind %q takes %q and not %.100q", q.Kind, takes, a.Action)
-	case len(a.Reason)+len(a.Arguments)+len(a.Content)+len(a.Scope)+len(a.By) > maxAnswer:
-		return fmt.Errorf("it has more than %d bytes", maxAnswer)
-	case a.Scope != "" && q.Kind != QuestionApproval || !slices.Contains(scopes, a.Scope):
-		return fmt.Errorf("the scope %.100q is not one of an approval", a.Scope)
-	case len(a.Arguments) > 0 && (q.Kind != QuestionApproval && q.Kind != QuestionSampling || a.Action != ActionAllow):
+	case !slices.Contains(takes, r.Action):
+		return fmt.Errorf("a question of kind %q takes %q and not %.100q", q.Kind, takes, r.Action)
+	case len(r.Reason)+len(r.Arguments)+len(r.Content)+len(r.Scope)+len(r.By) > maxReply:
+		return fmt.Errorf("it has more than %d bytes", maxReply)
+	case r.Scope != "" && q.Kind != QuestionApproval || !slices.Contains(scopes, r.Scope):
+		return fmt.Errorf("the scope %.100q is not one of an approval", r.Scope)
+	case len(r.Arguments) > 0 && (q.Kind != QuestionApproval && q.Kind != QuestionSampling || r.Action != ActionAllow):
 		return errors.New("arguments are for a call or a completion that is allowed")
-	case len(a.Arguments) > 0 && !isObject(a.Arguments):
+	case len(r.Arguments) > 0 && !isObject(r.Arguments):
 		return errors.New("the arguments are not a JSON object")
-	case len(a.Content) > 0 && (q.Kind != QuestionForm || a.Action != ActionAccept):
+	case len(r.Content) > 0 && (q.Kind != QuestionForm || r.Action != ActionAccept):
 		return errors.New("content is for a form that is accepted")
 	}
 	switch q.Kind {
 	case QuestionApproval:
-		return q.suits(a.Arguments)
+		return q.suits(r.Arguments)
 	case QuestionForm, QuestionURL:
-		_, err := q.Elicited(a)
+		_, err := q.Elicited(r)
 		return err
 	case QuestionSampling:
-		_, err := a.Sampled()
+		_, err := r.Sampled()
 		return err
 	}
 	return nil
@@ -108,12 +108,12 @@ func (q *Question) suits(arguments json.RawMessage) error {
 }
 
 // Sampled returns the sampling request by which the person replaced the server's, or nil.
-func (a Reply) Sampled() (*mcp.CreateMessageParams, error) {
-	if len(a.Arguments) == 0 {
+func (r Reply) Sampled() (*mcp.CreateMessageParams, error) {
+	if len(r.Arguments) == 0 {
 		return nil, nil
 	}
 	params := new(mcp.CreateMessageParams)
-	if err := json.Unmarshal(a.Arguments, params); err != nil {
+	if err := json.Unmarshal(r.Arguments, params); err != nil {
 		return nil, fmt.Errorf("the arguments are no sampling request: %w", err)
 	}
 	if len(params.Messages) == 0 {
@@ -130,22 +130,22 @@ func isObject(raw json.RawMessage) bool {
 // Elicited returns the reply to a question of a server ([QuestionForm], [QuestionURL]) in the
 // form that the server gets: checked, and with defaults filled in. Integers keep all their
 // digits.
-func (q *Question) Elicited(a Reply) (*mcp.ElicitResult, error) {
+func (q *Question) Elicited(r Reply) (*mcp.ElicitResult, error) {
 	if q.Elicit == nil {
 		return nil, fmt.Errorf("a question of kind %q has no form and no URL", q.Kind)
 	}
-	r := &mcp.ElicitResult{Action: string(a.Action)}
-	if len(a.Content) > 0 {
-		if !isObject(a.Content) {
+	result := &mcp.ElicitResult{Action: string(r.Action)}
+	if len(r.Content) > 0 {
+		if !isObject(r.Content) {
 			return nil, errors.New("the content is not a JSON object")
 		}
-		d := json.NewDecoder(bytes.NewReader(a.Content))
+		d := json.NewDecoder(bytes.NewReader(r.Content))
 		d.UseNumber()
-		if err := d.Decode(&r.Content); err != nil {
+		if err := d.Decode(&result.Content); err != nil {
 			return nil, err
 		}
 	}
-	return forms.Complete(q.Elicit, r)
+	return forms.Complete(q.Elicit, result)
 }
 
 // Allow returns a reply that lets a call run ([QuestionApproval]) or lets a server have a
@@ -165,25 +165,25 @@ func (q *Question) Deny(reason string) Reply { return q.with(ActionDeny, reason)
 // in. Fields that are left out get their defaults. The error matches [ErrUnfit] if the fields
 // are invalid; its text is written for the person.
 func (q *Question) Accept(fields map[string]any) (Reply, error) {
-	a := q.with(ActionAccept, "")
+	r := q.with(ActionAccept, "")
 	if q.Kind == QuestionForm && q.Elicit != nil {
-		r, err := forms.Complete(q.Elicit, &mcp.ElicitResult{Action: string(ActionAccept), Content: fields})
+		result, err := forms.Complete(q.Elicit, &mcp.ElicitResult{Action: string(ActionAccept), Content: fields})
 		if err != nil {
 			return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 		}
-		fields = r.Content
+		fields = result.Content
 	}
 	if fields != nil {
 		content, err := json.Marshal(fields)
 		if err != nil {
 			return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 		}
-		a.Content = content
+		r.Content = content
 	}
-	if err := q.fits(a); err != nil {
+	if err := q.fits(r); err != nil {
 		return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
 	}
-	return a, nil
+	return r, nil
 }
 
 // Decline returns a reply that refuses a form, a URL or a sign-in.
@@ -206,9 +206,9 @@ func (q *Question) with(action Action, reason string) Reply {
 }
 
 // Equal reports whether two replies say the same. It ignores their times.
-func (a Reply) Equal(b Reply) bool {
-	a.At, b.At = time.Time{}, time.Time{}
-	one, err1 := codec.Marshal(a)
-	two, err2 := codec.Marshal(b)
-	return err1 == nil && err2 == nil && bytes.Equal(one, two)
+func (r Reply) Equal(other Reply) bool {
+	r.At, other.At = time.Time{}, time.Time{}
+	first, err1 := codec.Marshal(r)
+	second, err2 := codec.Marshal(other)
+	return err1 == nil && err2 == nil && bytes.Equal(first, second)
 }

@@ -12,33 +12,33 @@ import (
 )
 
 // Reply implements [record.Store].
-func (s *database) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
-	err := s.writing(ctx, func(ctx context.Context, t *tx) error { return t.answer(ctx, key, answers) })
+func (s *database) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
+	err := s.writing(ctx, func(ctx context.Context, t *tx) error { return t.reply(ctx, key, replies) })
 	return subject.Wrap(err, "answer run %q", key.ID)
 }
 
-func (t *tx) answer(ctx context.Context, key run.Key, answers []run.Reply) error {
+func (t *tx) reply(ctx context.Context, key run.Key, replies []run.Reply) error {
 	head, err := t.head(ctx, key)
 	if err != nil {
 		return err
 	}
-	fresh, err := t.keepAnswers(ctx, head, answers)
+	fresh, err := t.keepReplies(ctx, head, replies)
 	if err != nil || fresh == 0 {
 		return err
 	}
 	head.Replies += fresh
-	return t.updateAnswers(ctx, head)
+	return t.updateReplies(ctx, head)
 }
 
 // answerAs keeps answers for the holder of a run, who appends behind a record. It changes nothing
 // if the append will be refused.
-func (t *tx) answerAs(ctx context.Context, lease record.Lease, behind uint64, answers []run.Reply) error {
+func (t *tx) answerAs(ctx context.Context, lease record.Lease, behind uint64, replies []run.Reply) error {
 	head, err := t.head(ctx, lease.Key)
 	if errors.Is(err, record.ErrNotFound) || err == nil && (head.Epoch != lease.Epoch || head.Seq != behind) {
 		return refuse(record.ErrConflict)
 	}
 	if err == nil {
-		_, err = t.keepAnswers(ctx, head, answers)
+		_, err = t.keepReplies(ctx, head, replies)
 	}
 	return err
 }
@@ -63,24 +63,24 @@ func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 	return head, err
 }
 
-// keepAnswers inserts the answers that a run does not have, and returns how many these are.
-func (t *tx) keepAnswers(ctx context.Context, head run.Head, answers []run.Reply) (int, error) {
+// keepReplies inserts the replies that a run does not have, and returns how many these are.
+func (t *tx) keepReplies(ctx context.Context, head run.Head, replies []run.Reply) (int, error) {
 	var stored map[string]run.Reply
-	if head.Replies > 0 || slices.ContainsFunc(answers, func(a run.Reply) bool { return !slices.Contains(head.Questions, a.Question) }) {
+	if head.Replies > 0 || slices.ContainsFunc(replies, func(a run.Reply) bool { return !slices.Contains(head.Questions, a.Question) }) {
 		var err error
-		if stored, err = t.answers(ctx, head.Key); err != nil {
+		if stored, err = t.replies(ctx, head.Key); err != nil {
 			return 0, err
 		}
 	}
-	fresh, err := record.CheckReplies(head, stored, answers)
+	fresh, err := record.CheckReplies(head, stored, replies)
 	if err != nil || len(fresh) == 0 {
 		return 0, wrapRefusal(err)
 	}
-	items, err := encodeAnswers(fresh)
+	items, err := encodeReplies(fresh)
 	if err != nil {
 		return 0, refuse(err)
 	}
-	return len(fresh), t.insert(ctx, insertAnswers, head.Key, items)
+	return len(fresh), t.insert(ctx, insertReplies, head.Key, items)
 }
 
 func wrapRefusal(err error) error {
@@ -90,26 +90,26 @@ func wrapRefusal(err error) error {
 	return refuse(err)
 }
 
-// answers reads all answers to a run, by question.
-func (t *tx) answers(ctx context.Context, key run.Key) (map[string]run.Reply, error) {
-	rows, err := t.QueryContext(ctx, selectAnswers, key.Tenant, key.ID)
+// replies reads all replies to a run, by question.
+func (t *tx) replies(ctx context.Context, key run.Key) (map[string]run.Reply, error) {
+	rows, err := t.QueryContext(ctx, selectReplies, key.Tenant, key.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	answers := map[string]run.Reply{}
+	replies := map[string]run.Reply{}
 	for rows.Next() {
-		var ask string
+		var question string
 		var sum int64
 		var data []byte
-		if err := rows.Scan(&ask, &sum, &data); err != nil {
+		if err := rows.Scan(&question, &sum, &data); err != nil {
 			return nil, err
 		}
 		var a run.Reply
 		if err := decode(data, sum, &a); err != nil {
-			return nil, refuse(fmt.Errorf("read the answer to question %q: %w", ask, err))
+			return nil, refuse(fmt.Errorf("read the answer to question %q: %w", question, err))
 		}
-		answers[ask] = a
+		replies[question] = a
 	}
-	return answers, rows.Err()
+	return replies, rows.Err()
 }

@@ -45,7 +45,7 @@ func (s *database) Create(ctx context.Context, h record.Holder, head run.Head, r
 }
 
 // Append implements [record.Store].
-func (s *database) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
+func (s *database) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 	if err := checkAppend(lease, head, records); err != nil {
 		return err
 	}
@@ -60,10 +60,10 @@ func (s *database) Append(ctx context.Context, lease record.Lease, head run.Head
 		head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
 		tenant, id, int64(lease.Epoch), int64(before),
 	}
-	if n := len(items); s.d.remote && n > 0 && n <= fewRows && len(answers) == 0 && len(head.Questions) == 0 {
+	if n := len(items); s.d.remote && n > 0 && n <= fewRows && len(replies) == 0 && len(head.Questions) == 0 {
 		err = s.appendAtOnce(ctx, update, items)
 	} else {
-		err = s.appendInSteps(ctx, lease, head, update, items, answers)
+		err = s.appendInSteps(ctx, lease, head, update, items, replies)
 	}
 	return subject.Wrap(err, "append record %d to run %q as its holder %d", head.Seq, lease.Key.ID, lease.Epoch)
 }
@@ -95,10 +95,10 @@ func (s *database) appendAtOnce(ctx context.Context, update []any, items []item)
 }
 
 // appendInSteps appends in a transaction, with answers and the count of those that are there.
-func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head run.Head, update []any, items []item, answers []run.Reply) error {
+func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head run.Head, update []any, items []item, replies []run.Reply) error {
 	return s.writing(ctx, func(ctx context.Context, t *tx) error {
-		if len(answers) > 0 {
-			if err := t.answerAs(ctx, lease, head.Seq-uint64(len(items)), answers); err != nil {
+		if len(replies) > 0 {
+			if err := t.answerAs(ctx, lease, head.Seq-uint64(len(items)), replies); err != nil {
 				return err
 			}
 		}
@@ -110,7 +110,7 @@ func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head r
 			return refuse(record.ErrConflict)
 		}
 		if len(head.Questions) > 0 {
-			if err := t.countAnswers(ctx, head); err != nil {
+			if err := t.countReplies(ctx, head); err != nil {
 				return err
 			}
 		}
@@ -136,30 +136,30 @@ func encode(head run.Head, records []run.Record) ([]byte, []item, error) {
 	return data, items, err
 }
 
-// countAnswers keeps how many open questions have an answer.
-func (t *tx) countAnswers(ctx context.Context, head run.Head) error {
-	rows, err := t.QueryContext(ctx, selectAsks, head.Key.Tenant, head.Key.ID)
+// countReplies stores how many open questions have a reply.
+func (t *tx) countReplies(ctx context.Context, head run.Head) error {
+	rows, err := t.QueryContext(ctx, selectQuestions, head.Key.Tenant, head.Key.ID)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var ask string
-		if err := rows.Scan(&ask); err != nil {
+		var question string
+		if err := rows.Scan(&question); err != nil {
 			return err
 		}
-		if slices.Contains(head.Questions, ask) {
+		if slices.Contains(head.Questions, question) {
 			head.Replies++
 		}
 	}
 	if err := rows.Err(); err != nil || head.Replies == 0 {
 		return err
 	}
-	return t.updateAnswers(ctx, head)
+	return t.updateReplies(ctx, head)
 }
 
-func (t *tx) updateAnswers(ctx context.Context, head run.Head) error {
-	_, err := t.exec(ctx, updateAnswers, head.Replies, due(head), head.Key.Tenant, head.Key.ID)
+func (t *tx) updateReplies(ctx context.Context, head run.Head) error {
+	_, err := t.exec(ctx, updateReplies, head.Replies, due(head), head.Key.Tenant, head.Key.ID)
 	return err
 }
 

@@ -108,7 +108,7 @@ func (s *database) Delete(ctx context.Context, key run.Key) error {
 		if _, err := t.exec(ctx, deleteRecords, num); err != nil {
 			return err
 		}
-		if _, err = t.exec(ctx, deleteAnswers, num); err != nil {
+		if _, err = t.exec(ctx, deleteReplies, num); err != nil {
 			return err
 		}
 		if _, err = t.exec(ctx, deleteBlobs, num); err != nil {

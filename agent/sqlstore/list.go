@@ -64,13 +64,13 @@ func (s *database) page(ctx context.Context, q record.Query, last *row, size int
 		for rows.Next() {
 			var key run.Key
 			var epoch, held, ttl int64
-			var answers int
+			var replies int
 			var data []byte
 			var r row
-			if err := rows.Scan(&key.Tenant, &key.ID, &epoch, &held, &ttl, &answers, &r.updated, &r.due, &data); err != nil {
+			if err := rows.Scan(&key.Tenant, &key.ID, &epoch, &held, &ttl, &replies, &r.updated, &r.due, &data); err != nil {
 				return err
 			}
-			if r.head, err = decodeHead(key, data, epoch, held, ttl, answers); err != nil {
+			if r.head, err = decodeHead(key, data, epoch, held, ttl, replies); err != nil {
 				r.head, r.err = run.Head{Key: key}, &record.DamagedError{Key: key, Err: err}
 			}
 			page = append(page, r)

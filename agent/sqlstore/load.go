@@ -52,7 +52,7 @@ func (s *database) load(ctx context.Context, key run.Key, statement string, l *l
 			return err
 		}
 		defer func() { _ = rows.Close() }()
-		*l = loading{answers: map[string]run.Reply{}}
+		*l = loading{replies: map[string]run.Reply{}}
 		return l.read(key, rows)
 	}
 	if stmt := s.compiled[statement]; stmt != nil && read(stmt.QueryContext(ctx, args...)) == nil {
@@ -69,29 +69,29 @@ func (s *database) load(ctx context.Context, key run.Key, statement string, l *l
 type loading struct {
 	log     record.Log
 	found   bool
-	answers map[string]run.Reply
+	replies map[string]run.Reply
 }
 
 func (l *loading) read(key run.Key, rows *sql.Rows) error {
 	for rows.Next() {
 		var part, n, m, ttl int64
-		var answers int
+		var replies int
 		var data []byte
-		if err := rows.Scan(&part, &n, &m, &ttl, &answers, &data); err != nil {
+		if err := rows.Scan(&part, &n, &m, &ttl, &replies, &data); err != nil {
 			return err
 		}
-		if err := l.take(key, part, n, m, ttl, answers, data); err != nil {
+		if err := l.take(key, part, n, m, ttl, replies, data); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-func (l *loading) take(key run.Key, part, n, m, ttl int64, answers int, data []byte) (err error) {
+func (l *loading) take(key run.Key, part, n, m, ttl int64, replies int, data []byte) (err error) {
 	switch part {
 	case headPart:
 		l.found = true
-		l.log.Head, err = decodeHead(key, data, n, m, ttl, answers)
+		l.log.Head, err = decodeHead(key, data, n, m, ttl, replies)
 	case recordPart:
 		var r run.Record
 		if err = decode(data, m, &r); err != nil {
@@ -106,7 +106,7 @@ func (l *loading) take(key run.Key, part, n, m, ttl int64, answers int, data []b
 		if err = decode(data, m, &a); err != nil {
 			return fmt.Errorf("read an answer: %w", err)
 		}
-		l.answers[a.Question] = a
+		l.replies[a.Question] = a
 	}
 	return err
 }
@@ -129,8 +129,8 @@ func (l *loading) check() error {
 	if n := first + uint64(len(l.log.Records)) - 1; n != l.log.Head.Seq {
 		return fmt.Errorf("%w: its last record is %d and should be %d", record.ErrCorrupt, n, l.log.Head.Seq)
 	}
-	for _, ask := range l.log.Head.Questions {
-		if a, ok := l.answers[ask]; ok {
+	for _, question := range l.log.Head.Questions {
+		if a, ok := l.replies[question]; ok {
 			l.log.Replies = append(l.log.Replies, a)
 		}
 	}

@@ -256,12 +256,12 @@ func TestProcessesAtOnce(t *testing.T) {
 			d, lease := create(t, store, run.Key{ID: fmt.Sprint(id)})
 			wg.Go(func() {
 				for i := range 50 {
-					ask := fmt.Sprint(i)
-					records := d.add(&ledger.Opened{Question: run.Question{ID: ask, Kind: run.QuestionForm}})
+					question := fmt.Sprint(i)
+					records := d.add(&ledger.Opened{Question: run.Question{ID: question, Kind: run.QuestionForm}})
 					if err := store.Append(t.Context(), lease, ledger.HeadOf(&d.state), records); err != nil {
 						t.Error(err)
 					}
-					if err := store.Reply(t.Context(), lease.Key, []run.Reply{{Question: ask, Action: run.ActionDecline}}); err != nil {
+					if err := store.Reply(t.Context(), lease.Key, []run.Reply{{Question: question, Action: run.ActionDecline}}); err != nil {
 						t.Error(err)
 					}
 				}

@@ -90,7 +90,7 @@ func checkHead(data []byte) error {
 }
 
 // decodeHead reads a head with the columns of its row.
-func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, answers int) (run.Head, error) {
+func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, replies int) (run.Head, error) {
 	var h run.Head
 	if err := checkHead(data); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w", key.ID, err)
@@ -101,7 +101,7 @@ func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, answers int) (
 	if h.Key != key {
 		return h, fmt.Errorf("read the head of run %q: it is of run %q: %w", key.ID, h.Key.ID, record.ErrCorrupt)
 	}
-	h.Epoch, h.Replies = uint64(epoch), answers
+	h.Epoch, h.Replies = uint64(epoch), replies
 	if h.TTL = time.Duration(ttl); held != 0 {
 		h.Held = time.Unix(0, held)
 	}
@@ -132,9 +132,9 @@ func encodeRecords(records []run.Record) ([]item, error) {
 	return items, nil
 }
 
-func encodeAnswers(answers []run.Reply) ([]item, error) {
-	items := make([]item, len(answers))
-	for i, a := range answers {
+func encodeReplies(replies []run.Reply) ([]item, error) {
+	items := make([]item, len(replies))
+	for i, a := range replies {
 		data, err := a.MarshalJSON()
 		if err != nil {
 			return nil, err

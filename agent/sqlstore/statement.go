@@ -12,20 +12,20 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	updateRun = `UPDATE mcpchain_runs SET agent = ?, status = ?, updated = ?, due = ?, seq = ?, snapshot = ?, head = ?, answers = 0
 		WHERE tenant = ? AND id = ? AND epoch = ? AND seq = ?`
-	updateAnswers = `UPDATE mcpchain_runs SET answers = ?, due = ? WHERE tenant = ? AND id = ?`
+	updateReplies = `UPDATE mcpchain_runs SET answers = ?, due = ? WHERE tenant = ? AND id = ?`
 
-	selectHead    = `SELECT epoch, held, ttl, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?`
-	selectAnswers = `SELECT a.ask, a.sum, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
-	selectAsks    = `SELECT a.ask FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
+	selectHead      = `SELECT epoch, held, ttl, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?`
+	selectReplies   = `SELECT a.ask, a.sum, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
+	selectQuestions = `SELECT a.ask FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 
 	// selectLog reads all of a run in one statement, so that it is of one moment. selectCurrent leaves out the records before
 	// the last snapshot.
-	selectLog     = selectCurrentTo + selectAnswersToo
-	selectCurrent = selectCurrentTo + ` AND c.seq BETWEEN r.snapshot AND r.seq` + selectAnswersToo // a range has Postgres take the index
+	selectLog     = selectCurrentTo + selectRepliesToo
+	selectCurrent = selectCurrentTo + ` AND c.seq BETWEEN r.snapshot AND r.seq` + selectRepliesToo // a range has Postgres take the index
 
 	selectCurrentTo = `SELECT 0, epoch, held, ttl, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?
 		UNION ALL SELECT 1, c.seq, c.sum, 0, 0, c.data FROM mcpchain_runs r JOIN mcpchain_records c ON c.run = r.num WHERE r.tenant = ? AND r.id = ?`
-	selectAnswersToo = `
+	selectRepliesToo = `
 		UNION ALL SELECT 2, 0, a.sum, 0, 0, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 
 	acquireRun = `UPDATE mcpchain_runs SET epoch = CASE WHEN epoch < ? THEN ? ELSE epoch + 1 END, held = ?, ttl = ?, holder = ?
@@ -40,13 +40,13 @@ const (
 
 	deleteRun     = `DELETE FROM mcpchain_runs WHERE tenant = ? AND id = ? RETURNING num, epoch`
 	deleteRecords = `DELETE FROM mcpchain_records WHERE run = ?`
-	deleteAnswers = `DELETE FROM mcpchain_answers WHERE run = ?`
+	deleteReplies = `DELETE FROM mcpchain_answers WHERE run = ?`
 )
 
 // The statements that insert rows of one run.
 var (
 	insertRecords = newInsertion(`INSERT INTO mcpchain_records (run, seq, sum, data) VALUES `)
-	insertAnswers = newInsertion(`INSERT INTO mcpchain_answers (run, ask, sum, data) VALUES `)
+	insertReplies = newInsertion(`INSERT INTO mcpchain_answers (run, ask, sum, data) VALUES `)
 )
 
 // appendRecords are for 1 record and more. They change the run, if updateRun does, and insert its records.
@@ -96,8 +96,8 @@ func (s *database) compile(ctx context.Context) error {
 	}
 	s.compiled = compiled{}
 	for _, text := range append([]string{
-		lockSchema, insertRun, updateRun, updateAnswers, insertAnswers.few[0], selectHead, selectAnswers, selectAsks,
-		selectLog, selectCurrent, acquireRun, selectHolder, updateHeld, deleteRun, deleteRecords, deleteAnswers, deleteBlobs,
+		lockSchema, insertRun, updateRun, updateReplies, insertReplies.few[0], selectHead, selectReplies, selectQuestions,
+		selectLog, selectCurrent, acquireRun, selectHolder, updateHeld, deleteRun, deleteRecords, deleteReplies, deleteBlobs,
 	}, insertRecords.few[:]...) {
 		err := whileLocked(ctx, func() (err error) {
 			s.compiled[text], err = s.db.PrepareContext(ctx, text)

@@ -58,7 +58,7 @@ func live(t *testing.T, store record.Store, key run.Key) {
 	t.Helper()
 	d, lease := create(t, store, key)
 	steps := []func() error{
-		func() error { return d.ask(t.Context(), store, lease) },
+		func() error { return d.question(t.Context(), store, lease) },
 		func() error { return store.Renew(t.Context(), lease, time.Minute) },
 		func() error { return store.Release(t.Context(), lease) },
 		func() error {
@@ -80,7 +80,7 @@ func live(t *testing.T, store record.Store, key run.Key) {
 }
 
 // ask opens a question of a run.
-func (d *draft) ask(ctx context.Context, store record.Store, lease record.Lease) error {
+func (d *draft) question(ctx context.Context, store record.Store, lease record.Lease) error {
 	records := d.add(&ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}})
 	return store.Append(ctx, lease, ledger.HeadOf(&d.state), records)
 }
@@ -96,7 +96,7 @@ func TestLockComesFirst(t *testing.T) {
 			for i := range 50 {
 				key := run.Key{ID: fmt.Sprint(program, "-", i)}
 				d, lease := create(t, store, key)
-				err := d.ask(t.Context(), store, lease)
+				err := d.question(t.Context(), store, lease)
 				if err == nil {
 					err = store.Reply(t.Context(), key, []run.Reply{{Question: "a", Action: run.ActionDecline}})
 				}

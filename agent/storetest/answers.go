@@ -10,47 +10,47 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-func yes(ask string) run.Reply {
+func yes(question string) run.Reply {
 	return run.Reply{
-		Question: ask, Action: run.ActionAccept, Reason: "<so>", Content: []byte(`{"city":"Łódź","n":1.0}`), By: "alice", At: start,
+		Question: question, Action: run.ActionAccept, Reason: "<so>", Content: []byte(`{"city":"Łódź","n":1.0}`), By: "alice", At: start,
 		Unknown: jsontext.Value(`{"mood":["good"]}`),
 	}
 }
 
-func no(ask string) run.Reply {
-	return run.Reply{Question: ask, Action: run.ActionDecline, By: "bob", At: start}
+func no(question string) run.Reply {
+	return run.Reply{Question: question, Action: run.ActionDecline, By: "bob", At: start}
 }
 
 // answered takes an answer into the run.
 func answered(a run.Reply) ledger.Change { return &ledger.Replied{Reply: a} }
 
 // answer needs no lease, and leaves the holder's as it is.
-func answer(t *trial) {
+func reply(t *trial) {
 	d := begin(one, opened("a", "b", "c")...)
 	lease := t.create(d, held)
-	t.answer(d, no("c"), yes("a"))
+	t.reply(d, no("c"), yes("a"))
 	t.has(d, yes("a"), no("c"))
-	t.answer(d)
+	t.reply(d)
 	t.append(lease, d, said("1"))
 	t.has(d, yes("a"), no("c"))
 	t.append(lease, d, answered(yes("a")))
 	t.has(d, no("c"))
-	t.answer(d, yes("b"))
+	t.reply(d, yes("b"))
 	t.append(lease, d, answered(yes("b")), answered(no("c")))
 	t.has(d)
 	t.append(lease, d, opened("d")...)
-	t.answer(d, yes("d"))
+	t.reply(d, yes("d"))
 	t.has(d, yes("d"))
 }
 
 func answerFirst(t *trial) {
 	d := begin(one, opened("a")...)
 	t.create(d, held)
-	t.answer(d, yes("a"))
+	t.reply(d, yes("a"))
 	later := yes("a")
 	later.At = start.Add(time.Hour)
-	t.answer(d, later)
-	t.answer(d, yes("a"), later)
+	t.reply(d, later)
+	t.reply(d, yes("a"), later)
 	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	t.has(d, yes("a"))
 }
@@ -68,9 +68,9 @@ func answerNotAsked(t *trial) {
 func answerWhole(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	t.create(d, held)
-	tries := func(what string, want error, answers ...run.Reply) {
+	tries := func(what string, want error, replies ...run.Reply) {
 		t.Helper()
-		t.wants(what, t.store.Reply(t.Context(), one, answers), want)
+		t.wants(what, t.store.Reply(t.Context(), one, replies), want)
 	}
 	tries("answer what is not asked", run.ErrNotAsked, yes("a"), yes("c"))
 	tries("give two answers", record.ErrReplied, yes("a"), no("a"))
@@ -84,44 +84,44 @@ func answerWhole(t *trial) {
 func answerClosed(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
-	t.answer(d, yes("a"))
+	t.reply(d, yes("a"))
 	t.append(lease, d, answered(yes("a")))
-	t.answer(d, yes("a"))
+	t.reply(d, yes("a"))
 	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	t.has(d)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
-	t.answer(d, yes("a"))
+	t.reply(d, yes("a"))
 	t.wants("answer at the end", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
 	t.has(d)
 }
 
-// appendAnswers keeps answers with the records that the holder makes of them.
-func appendAnswers(t *trial) {
+// appendReplies keeps answers with the records that the holder makes of them.
+func appendReplies(t *trial) {
 	d := begin(one, opened("a", "b", "c")...)
 	lease := t.create(d, held)
 	t.appendWith(lease, d, []run.Reply{yes("a")}, answered(yes("a")), said("1"))
 	t.has(d)
-	t.answer(d, yes("a"))
+	t.reply(d, yes("a"))
 	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	t.appendWith(lease, d, []run.Reply{yes("b")}, said("2"))
 	t.has(d, yes("b"))
-	t.answer(d, no("c"))
+	t.reply(d, no("c"))
 	t.appendWith(lease, d, []run.Reply{no("c"), yes("b")}, answered(yes("b")))
 	t.has(d, no("c"))
 	t.appendWith(lease, d, []run.Reply{yes("a")}, &ledger.Ended{Status: run.StatusFinished})
 	t.has(d)
 }
 
-// appendAnswersRefused appends nothing and keeps no answer if one of both is refused.
-func appendAnswersRefused(t *trial) {
+// appendRepliesRefused appends nothing and keeps no answer if one of both is refused.
+func appendRepliesRefused(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
-	t.answer(d, no("b"))
-	tries := func(what string, want error, lease record.Lease, answers ...run.Reply) {
+	t.reply(d, no("b"))
+	tries := func(what string, want error, lease record.Lease, replies ...run.Reply) {
 		t.Helper()
 		next := &draft{state: must(ledger.StateOf(d.records)), records: d.records}
 		records := next.next(opened("c")...)
-		t.wants(what, t.store.Append(t.Context(), lease, next.head(), records, answers...), want)
+		t.wants(what, t.store.Append(t.Context(), lease, next.head(), records, replies...), want)
 		t.has(d, no("b"))
 	}
 	tries("with another answer", record.ErrReplied, lease, yes("a"), yes("b"))

@@ -61,7 +61,7 @@ func load(t *trial) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.answer(d, run.Reply{Question: "a", Action: run.ActionCancel})
+	t.reply(d, run.Reply{Question: "a", Action: run.ActionCancel})
 	records[0], head.Questions[0] = run.Record{}, "x"
 	log := t.load(one)
 	log.Records[0], log.Head.Questions[0], log.Replies[0] = run.Record{}, "x", run.Reply{}
@@ -145,14 +145,14 @@ func appendLost(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
 	before := must(ledger.StateOf(d.records))
-	answers := []run.Reply{yes("a")}
+	replies := []run.Reply{yes("a")}
 	records := d.next(said("mine"))
 	for i, want := range []error{nil, record.ErrConflict, record.ErrConflict} {
-		t.wants(fmt.Sprint("try ", i), t.store.Append(t.Context(), lease, d.head(), records, answers...), want)
-		t.has(d, answers...)
+		t.wants(fmt.Sprint("try ", i), t.store.Append(t.Context(), lease, d.head(), records, replies...), want)
+		t.has(d, replies...)
 	}
 	t.append(lease, d, said("next"))
-	t.has(d, answers...)
+	t.has(d, replies...)
 
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
 	late := &draft{state: before, records: slices.Clone(d.records[:len(d.records)-2])}
@@ -160,7 +160,7 @@ func appendLost(t *trial) {
 	records = late.next(said("too late"))
 	t.wants("after a takeover", t.store.Append(t.Context(), lease, late.head(), records), record.ErrConflict)
 	t.append(other, d, said("of the other"))
-	t.has(d, answers...)
+	t.has(d, replies...)
 }
 
 // appendTakeovers has processes end one after another that have taken the run up: lists say how many. Progress begins

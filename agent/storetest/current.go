@@ -27,20 +27,20 @@ func loadCurrent(t *trial) {
 	}
 }
 
-// loadCurrentAnswers has answers before and behind a snapshot.
-func loadCurrentAnswers(t *trial) {
+// loadCurrentReplies has answers before and behind a snapshot.
+func loadCurrentReplies(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, held)
 	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
-	t.answer(d, first)
+	t.reply(d, first)
 	t.append(lease, d, &ledger.Replied{Reply: first})
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, opened("open", "other")...)
 	second := run.Reply{Question: "open", Action: run.ActionDecline, At: start}
-	t.answer(d, second)
+	t.reply(d, second)
 	t.isCurrent(d, second)
 	t.has(d, second)
-	t.answer(d, first, second) // which changes nothing
+	t.reply(d, first, second) // which changes nothing
 	other := first
 	other.Action = run.ActionCancel
 	t.wants("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
@@ -56,7 +56,7 @@ func (d *draft) snapshotAfter(c ledger.Change) ledger.Change {
 
 // isCurrent checks that the store loads a draft as it is: its state, and answers to its open questions. A store that can
 // leave out the records before the last snapshot does.
-func (t *trial) isCurrent(d *draft, answers ...run.Reply) {
+func (t *trial) isCurrent(d *draft, replies ...run.Reply) {
 	t.Helper()
 	log, err := record.LoadCurrent(t.Context(), t.store, d.key())
 	if err != nil {
@@ -73,7 +73,7 @@ func (t *trial) isCurrent(d *draft, answers ...run.Reply) {
 	if _, ok := t.store.(record.CurrentLoader); ok && d.state.Snapshot > 0 {
 		want.records = d.records[d.state.Snapshot-d.records[0].Seq:]
 	}
-	if err := differs(log, &want, answers); err != nil {
+	if err := differs(log, &want, replies); err != nil {
 		t.Error(err)
 	}
 }

@@ -48,13 +48,13 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 		{"open questions", func(t *trial) {
 			for tenant, want := range map[string][2]int{"good": {9, 0}, "evil": {0, 1}, "": {9, 1}} {
 				var got [2]int
-				for ask, err := range record.OpenQuestions(t.Context(), t.store, record.Query{Tenant: tenant, AllTenants: tenant == ""}) {
+				for question, err := range record.OpenQuestions(t.Context(), t.store, record.Query{Tenant: tenant, AllTenants: tenant == ""}) {
 					switch {
 					case err != nil:
 						t.Fatalf("tenant %q: %v", tenant, err)
-					case ask.Err != nil && ask.Key == bad:
+					case question.Err != nil && question.Key == bad:
 						got[1]++
-					case ask.Question != nil:
+					case question.Question != nil:
 						got[0]++
 					}
 				}

@@ -37,7 +37,7 @@ func namesRun(t *trial) {
 	fails("create again", err)
 	_, err = t.store.Acquire(t.Context(), key, record.Holder{TTL: held})
 	fails("acquire what is held", err)
-	t.answer(d, yes("a"))
+	t.reply(d, yes("a"))
 	fails("another answer", t.store.Reply(t.Context(), key, []run.Reply{no("a")}))
 	fails("answer no question", t.store.Reply(t.Context(), key, []run.Reply{yes("c")}))
 

@@ -24,7 +24,7 @@ type faulty struct {
 	create  func(context.Context, record.Holder, run.Head, []run.Record) (record.Lease, error)
 	load    func(context.Context, run.Key) (*record.Log, error)
 	append  func(context.Context, record.Lease, run.Head, []run.Record, ...run.Reply) error
-	answer  func(context.Context, run.Key, []run.Reply) error
+	reply   func(context.Context, run.Key, []run.Reply) error
 	acquire func(context.Context, run.Key, record.Holder) (record.Lease, error)
 	renew   func(context.Context, record.Lease, time.Duration) error
 	release func(context.Context, record.Lease) error
@@ -36,11 +36,11 @@ func (f *faulty) Create(ctx context.Context, h record.Holder, head run.Head, rec
 	return f.create(ctx, h, head, records)
 }
 func (f *faulty) Load(ctx context.Context, key run.Key) (*record.Log, error) { return f.load(ctx, key) }
-func (f *faulty) Append(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-	return f.append(ctx, l, head, records, answers...)
+func (f *faulty) Append(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
+	return f.append(ctx, l, head, records, replies...)
 }
-func (f *faulty) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
-	return f.answer(ctx, key, answers)
+func (f *faulty) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
+	return f.reply(ctx, key, replies)
 }
 func (f *faulty) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	return f.acquire(ctx, key, h)
@@ -86,7 +86,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends in parts", "append/all_or_nothing", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 			for i := range records {
 				part := head
 				part.Seq = records[i].Seq
@@ -98,16 +98,16 @@ var faults = []struct {
 		}
 	}},
 	{"appends at any place", "append/conflict", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-			if err := f.Store.Append(ctx, l, head, records, answers...); l.Epoch == 0 || !errors.Is(err, record.ErrConflict) {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
+			if err := f.Store.Append(ctx, l, head, records, replies...); l.Epoch == 0 || !errors.Is(err, record.ErrConflict) {
 				return err
 			}
 			return nil
 		}
 	}},
 	{"takes any epoch", "lease/holder_that_wakes_up", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-			return f.Store.Append(ctx, f.present(l.Key), head, records, answers...)
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
+			return f.Store.Append(ctx, f.present(l.Key), head, records, replies...)
 		}
 	}},
 	{"does not say when the run was created", "lease", func(f *faulty) {
@@ -118,11 +118,11 @@ var faults = []struct {
 		}
 	}},
 	{"refuses a lease that has expired", "append/expired_lease", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 			if log, err := f.Store.Load(ctx, l.Key); err == nil && time.Now().After(log.Head.Held) {
 				return record.ErrConflict
 			}
-			return f.Store.Append(ctx, l, head, records, answers...)
+			return f.Store.Append(ctx, l, head, records, replies...)
 		}
 	}},
 	{"appends without the answers", "append/answers", func(f *faulty) {
@@ -131,19 +131,19 @@ var faults = []struct {
 		}
 	}},
 	{"keeps answers before it appends", "append/answers_refused", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-			if err := f.Store.Reply(ctx, l.Key, answers); err != nil {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
+			if err := f.Store.Reply(ctx, l.Key, replies); err != nil {
 				return err
 			}
 			return f.Store.Append(ctx, l, head, records)
 		}
 	}},
 	{"appends before it keeps answers", "append/answers_refused", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 			if err := f.Store.Append(ctx, l, head, records); err != nil {
 				return err
 			}
-			return f.Store.Reply(ctx, l.Key, answers)
+			return f.Store.Reply(ctx, l.Key, replies)
 		}
 	}},
 	{"says nothing of the last record", "lease", func(f *faulty) {
@@ -174,25 +174,25 @@ var faults = []struct {
 		f.release = func(ctx context.Context, l record.Lease) error { return f.Store.Release(ctx, f.present(l.Key)) }
 	}},
 	{"takes any answer", "answer/first_wins", func(f *faulty) {
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
-			if err := f.Store.Reply(ctx, key, answers); !errors.Is(err, record.ErrReplied) {
+		f.reply = func(ctx context.Context, key run.Key, replies []run.Reply) error {
+			if err := f.Store.Reply(ctx, key, replies); !errors.Is(err, record.ErrReplied) {
 				return err
 			}
 			return nil
 		}
 	}},
 	{"takes an answer without a question", "answer/not_asked", func(f *faulty) {
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
-			if err := f.Store.Reply(ctx, key, answers); !errors.Is(err, run.ErrNotAsked) {
+		f.reply = func(ctx context.Context, key run.Key, replies []run.Reply) error {
+			if err := f.Store.Reply(ctx, key, replies); !errors.Is(err, run.ErrNotAsked) {
 				return err
 			}
 			return nil
 		}
 	}},
 	{"keeps some of the answers", "answer/all_or_none", func(f *faulty) {
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
-			for i := range answers {
-				if err := f.Store.Reply(ctx, key, answers[i:i+1]); err != nil {
+		f.reply = func(ctx context.Context, key run.Key, replies []run.Reply) error {
+			for i := range replies {
+				if err := f.Store.Reply(ctx, key, replies[i:i+1]); err != nil {
 					return err
 				}
 			}
@@ -201,9 +201,9 @@ var faults = []struct {
 	}},
 	{"gives the answers to closed questions", "answer/closed_question", func(f *faulty) {
 		var all []run.Reply
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
-			all = answers
-			return f.Store.Reply(ctx, key, answers)
+		f.reply = func(ctx context.Context, key run.Key, replies []run.Reply) error {
+			all = replies
+			return f.Store.Reply(ctx, key, replies)
 		}
 		f.load = func(ctx context.Context, key run.Key) (*record.Log, error) {
 			log, err := f.Store.Load(ctx, key)
@@ -291,9 +291,9 @@ var faults = []struct {
 			l.Epoch -= base[l.Key]
 			return l, err
 		}
-		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 			l.Epoch += base[l.Key]
-			return f.Store.Append(ctx, l, head, records, answers...)
+			return f.Store.Append(ctx, l, head, records, replies...)
 		}
 		f.renew = func(ctx context.Context, l record.Lease, ttl time.Duration) error {
 			l.Epoch += base[l.Key]
@@ -333,7 +333,7 @@ var faults = []struct {
 		}
 	}},
 	{"appends without a lock", "at_once/append", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 			if log, err := f.Store.Load(ctx, l.Key); err != nil || log.Head.Seq+1 != records[0].Seq {
 				return record.ErrConflict
 			}
@@ -341,24 +341,24 @@ var faults = []struct {
 		}
 	}},
 	{"does not name the run", "errors_name_the_run", func(f *faulty) {
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
-			if err := f.Store.Reply(ctx, key, answers); errors.Is(err, run.ErrNotAsked) {
+		f.reply = func(ctx context.Context, key run.Key, replies []run.Reply) error {
+			if err := f.Store.Reply(ctx, key, replies); errors.Is(err, run.ErrNotAsked) {
 				return run.ErrNotAsked
 			}
 			return nil
 		}
 	}},
 	{"names the run twice", "errors_name_the_run", func(f *faulty) {
-		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-			if err := f.Store.Append(ctx, l, head, records, answers...); err != nil {
+		f.append = func(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
+			if err := f.Store.Append(ctx, l, head, records, replies...); err != nil {
 				return fmt.Errorf("append to run %q: %w", l.Key.ID, err)
 			}
 			return nil
 		}
 	}},
 	{"heeds no context", "context_has_ended", func(f *faulty) {
-		f.answer = func(ctx context.Context, key run.Key, answers []run.Reply) error {
-			return f.Store.Reply(context.WithoutCancel(ctx), key, answers)
+		f.reply = func(ctx context.Context, key run.Key, replies []run.Reply) error {
+			return f.Store.Reply(context.WithoutCancel(ctx), key, replies)
 		}
 	}},
 }

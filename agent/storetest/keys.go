@@ -23,7 +23,7 @@ func keys(t *trial) {
 	all = append(all, begin(run.Key{Tenant: "ab", ID: "c"}, opened("3")...), begin(run.Key{Tenant: "a", ID: "bc"}, opened("4")...))
 	for _, d := range all {
 		t.create(d, expired)
-		t.answer(d, yes(d.head().Questions[0]))
+		t.reply(d, yes(d.head().Questions[0]))
 	}
 	for _, d := range all {
 		t.has(d, yes(d.head().Questions[0]))
@@ -68,7 +68,7 @@ func tenants(t *trial) {
 	lease := t.create(mine, held)
 	t.hasNone(theirs.key())
 	t.create(theirs, held)
-	t.answer(mine, yes("a"))
+	t.reply(mine, yes("a"))
 	t.has(theirs)
 	t.append(lease, mine, said("x"))
 	t.has(theirs)

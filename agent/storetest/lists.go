@@ -51,7 +51,7 @@ func list(t *trial) {
 	t.lists("running", record.Query{AllTenants: true, Status: run.StatusRunning}, "one")
 	t.lists("failed", record.Query{AllTenants: true, Status: run.StatusFailed}, "other")
 
-	t.answer(d, yes("b"))
+	t.reply(d, yes("b"))
 	for range 2 {
 		for head, err := range t.store.List(t.Context(), record.Query{Tenant: "acme"}) {
 			want := t.load(one).Head
@@ -171,8 +171,8 @@ func listOrder(t *trial) {
 
 func listDue(t *trial) {
 	now := time.Now()
-	suspended := func(id string, wake time.Time, asks ...string) *draft {
-		d := begin(run.Key{ID: id}, opened(asks...)...)
+	suspended := func(id string, wake time.Time, questions ...string) *draft {
+		d := begin(run.Key{ID: id}, opened(questions...)...)
 		d.next(&ledger.Suspended{Wake: wake})
 		return d
 	}
@@ -195,7 +195,7 @@ func listDue(t *trial) {
 		}
 	}
 	due(now, "ran", "slept")
-	t.answer(answered, yes("a"))
+	t.reply(answered, yes("a"))
 	due(now, "answered", "ran", "slept")
 	due(now.Add(2*time.Minute), "answered", "ran", "sleeps", "slept")
 	due(now.Add(2*held), "answered", "held", "ran", "sleeps", "slept", "slept, held")
@@ -214,7 +214,7 @@ func listDueOrder(t *trial) {
 	create("as old")
 	create("slept long", &ledger.Suspended{Wake: start.Add(-time.Hour)})
 	create("slept", &ledger.Suspended{Wake: now.Add(-time.Minute)})
-	t.answer(create("answered", append(opened("a"), &ledger.Suspended{Wake: now.Add(time.Hour)})...), yes("a"))
+	t.reply(create("answered", append(opened("a"), &ledger.Suspended{Wake: now.Add(time.Hour)})...), yes("a"))
 
 	all := []string{"slept long", "as old", "old", "answered", "new", "slept"}
 	for limit := range len(all) + 2 {
@@ -265,7 +265,7 @@ func deleteRun(t *trial) {
 	d, other := begin(one, opened("a")...), begin(run.Key{ID: "one"})
 	lease := t.create(d, held)
 	t.create(other, held)
-	t.answer(d, yes("a"))
+	t.reply(d, yes("a"))
 	t.wants("delete", t.store.Delete(t.Context(), one), nil)
 	t.wants("delete again", t.store.Delete(t.Context(), one), nil)
 	t.hasNone(one)
@@ -285,7 +285,7 @@ func deleteRun(t *trial) {
 func deleteCreated(t *trial) {
 	old := begin(one, opened("a")...)
 	first := t.create(old, held)
-	t.answer(old, yes("a"))
+	t.reply(old, yes("a"))
 	t.wants("delete", t.store.Delete(t.Context(), one), nil)
 	d := begin(one, opened("a")...)
 	second := t.create(d, held)
@@ -300,7 +300,7 @@ func deleteCreated(t *trial) {
 	if got := t.load(one).Head; !got.Held.After(time.Now()) {
 		t.Errorf("got a run held until %s, want a time to come", got.Held)
 	}
-	t.answer(d, no("a"))
+	t.reply(d, no("a"))
 	t.append(second, d, said("2"))
 	t.has(d, no("a"))
 }

@@ -19,7 +19,7 @@ func exportImport(t *trial) {
 	}
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, opened("a", "b")...)
-	t.answer(d, yes("b"))
+	t.reply(d, yes("b"))
 	var out bytes.Buffer
 	if err := record.Export(t.Context(), t.store, one, &out); err != nil {
 		t.Fatal(err)

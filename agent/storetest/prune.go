@@ -17,13 +17,13 @@ func prune(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, held)
 	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
-	t.answer(d, first)
+	t.reply(d, first)
 	t.append(lease, d, &ledger.Replied{Reply: first}, said("before"))
 	t.prunes(0) // without a snapshot
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, said("after"))
 	t.append(lease, d, opened("open")...)
-	t.answer(d, yes("open"))
+	t.reply(d, yes("open"))
 	t.prunes(0) // it is held
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
 	t.prunes(1)

@@ -110,31 +110,31 @@ func acquireAtOnce(t *trial) {
 func answerAtOnce(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	t.create(d, held)
-	answers := make([]run.Reply, many)
+	replies := make([]run.Reply, many)
 	won := t.race(record.ErrReplied, func(i int) error {
-		answers[i] = run.Reply{Question: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
-		return t.store.Reply(t.Context(), one, []run.Reply{answers[i]})
+		replies[i] = run.Reply{Question: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
+		return t.store.Reply(t.Context(), one, []run.Reply{replies[i]})
 	})
 	if len(won) != 1 {
 		t.Fatalf("got the winners %v, want one", won)
 	}
 	t.race(nil, func(int) error { return t.store.Reply(t.Context(), one, []run.Reply{yes("b")}) })
-	t.has(d, answers[won[0]], yes("b"))
+	t.has(d, replies[won[0]], yes("b"))
 }
 
-// appendAnswersAtOnce has the holder and other processes answer.
-func appendAnswersAtOnce(t *trial) {
+// appendRepliesAtOnce has the holder and other processes answer.
+func appendRepliesAtOnce(t *trial) {
 	d := begin(one, opened("a")...)
 	lease := t.create(d, held)
 	next := begin(one, opened("a")...)
 	records := next.next(said("1"))
-	answers := make([]run.Reply, many)
+	replies := make([]run.Reply, many)
 	won := t.race(record.ErrReplied, func(i int) error {
-		answers[i] = run.Reply{Question: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
+		replies[i] = run.Reply{Question: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
 		if i == many/2 {
-			return t.store.Append(t.Context(), lease, next.head(), records, answers[i])
+			return t.store.Append(t.Context(), lease, next.head(), records, replies[i])
 		}
-		return t.store.Reply(t.Context(), one, []run.Reply{answers[i]})
+		return t.store.Reply(t.Context(), one, []run.Reply{replies[i]})
 	})
 	if len(won) != 1 {
 		t.Fatalf("got the winners %v, want one", won)
@@ -142,7 +142,7 @@ func appendAnswersAtOnce(t *trial) {
 	if won[0] == many/2 {
 		d = next
 	}
-	t.has(d, answers[won[0]])
+	t.has(d, replies[won[0]])
 }
 
 // loadAtOnce reads and lists a run while it changes: what is read is of one moment.
@@ -159,10 +159,10 @@ func loadAtOnce(t *trial) {
 		})
 	}
 	for i := range 10 {
-		ask, next := fmt.Sprint("a", i), fmt.Sprint("a", i+1)
-		t.append(lease, d, opened(ask)...)
-		t.answer(d, yes(ask))
-		t.append(lease, d, append([]ledger.Change{answered(yes(ask)), said("x")}, opened("q"+next)...)...)
+		question, next := fmt.Sprint("a", i), fmt.Sprint("a", i+1)
+		t.append(lease, d, opened(question)...)
+		t.reply(d, yes(question))
+		t.append(lease, d, append([]ledger.Change{answered(yes(question)), said("x")}, opened("q"+next)...)...)
 		t.append(lease, d, answered(no("q"+next)))
 	}
 	stop()

@@ -20,7 +20,7 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	first.create(gone, held)
 	lease := first.acquire(one, held)
 	first.append(lease, d, said("1"))
-	first.answer(d, yes("a"), yes("b"))
+	first.reply(d, yes("a"), yes("b"))
 	first.append(lease, d, answered(yes("a")))
 	first.append(lease, d, &ledger.Suspended{})
 	first.wants("delete", s.Delete(t.Context(), gone.key()), nil)

@@ -34,7 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"create/refused", createRefused},
 		{"load", load},
 		{"load/current", loadCurrent},
-		{"load/current with answers", loadCurrentAnswers},
+		{"load/current with answers", loadCurrentReplies},
 		{"append", appendRecords},
 		{"append/all or nothing", appendWhole},
 		{"append/conflict", appendConflict},
@@ -42,8 +42,8 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"append/takeovers", appendTakeovers},
 		{"append/expired lease", appendExpired},
 		{"append/members of the store", appendOwnMembers},
-		{"append/answers", appendAnswers},
-		{"append/answers refused", appendAnswersRefused},
+		{"append/answers", appendReplies},
+		{"append/answers refused", appendRepliesRefused},
 		{"lease", lease},
 		{"lease/expiry", leaseExpiry},
 		{"lease/renew", leaseRenew},
@@ -54,7 +54,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"wish", wish},
 		{"wish/of another input", wishEnded},
 		{"wish/cancel", wishCancel},
-		{"answer", answer},
+		{"answer", reply},
 		{"answer/first wins", answerFirst},
 		{"answer/not asked", answerNotAsked},
 		{"answer/all or none", answerWhole},
@@ -84,7 +84,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"at once/append", appendAtOnce},
 		{"at once/acquire", acquireAtOnce},
 		{"at once/answer", answerAtOnce},
-		{"at once/append answers", appendAnswersAtOnce},
+		{"at once/append answers", appendRepliesAtOnce},
 		{"at once/load", loadAtOnce},
 		{"context has ended", ended},
 		{"errors name the run", namesRun},
@@ -183,10 +183,10 @@ func (t *trial) append(lease record.Lease, d *draft, changes ...ledger.Change) {
 }
 
 // appendWith adds changes to a draft and its run, with answers.
-func (t *trial) appendWith(lease record.Lease, d *draft, answers []run.Reply, changes ...ledger.Change) {
+func (t *trial) appendWith(lease record.Lease, d *draft, replies []run.Reply, changes ...ledger.Change) {
 	t.Helper()
 	records := d.next(changes...)
-	if err := t.store.Append(t.Context(), lease, d.head(), records, answers...); err != nil {
+	if err := t.store.Append(t.Context(), lease, d.head(), records, replies...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -203,9 +203,9 @@ func (t *trial) acquire(key run.Key, ttl time.Duration) record.Lease {
 	return lease
 }
 
-func (t *trial) answer(d *draft, answers ...run.Reply) {
+func (t *trial) reply(d *draft, replies ...run.Reply) {
 	t.Helper()
-	if err := t.store.Reply(t.Context(), d.key(), answers); err != nil {
+	if err := t.store.Reply(t.Context(), d.key(), replies); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -220,9 +220,9 @@ func (t *trial) load(key run.Key) *record.Log {
 }
 
 // has checks that the store has a draft, with answers to its open questions.
-func (t *trial) has(d *draft, answers ...run.Reply) {
+func (t *trial) has(d *draft, replies ...run.Reply) {
 	t.Helper()
-	if err := differs(t.load(d.key()), d, answers); err != nil {
+	if err := differs(t.load(d.key()), d, replies); err != nil {
 		t.Error(err)
 	}
 }
@@ -243,9 +243,9 @@ func (t *trial) wants(what string, err, want error) {
 }
 
 // differs returns what is wrong with a log.
-func differs(log *record.Log, d *draft, answers []run.Reply) error {
+func differs(log *record.Log, d *draft, replies []run.Reply) error {
 	want := d.head()
-	want.Replies = len(answers)
+	want.Replies = len(replies)
 	if len(log.Head.OpenQuestions) == 0 { // a store that seals runs leaves them out
 		want.OpenQuestions = nil
 	}
@@ -260,8 +260,8 @@ func differs(log *record.Log, d *draft, answers []run.Reply) error {
 			return fmt.Errorf("got the record %.1000s, want %.1000s", got, want)
 		}
 	}
-	if got := encode(log.Replies); len(log.Replies) != len(answers) || len(answers) > 0 && !bytes.Equal(got, encode(answers)) {
-		return fmt.Errorf("got the answers %s, want %s", got, encode(answers))
+	if got := encode(log.Replies); len(log.Replies) != len(replies) || len(replies) > 0 && !bytes.Equal(got, encode(replies)) {
+		return fmt.Errorf("got the answers %s, want %s", got, encode(replies))
 	}
 	return nil
 }

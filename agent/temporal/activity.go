@@ -162,13 +162,13 @@ func backoff(ctx context.Context) time.Duration {
 	return 100 * time.Millisecond << min(activity.GetInfo(ctx).Attempt, 7)
 }
 
-// answer has the store take answers.
-func (a *activities) answer(ctx context.Context, t target, answers []run.Reply) error {
+// reply has the store take replies.
+func (a *activities) reply(ctx context.Context, t target, replies []run.Reply) error {
 	helper, err := a.agent(t)
 	if err != nil {
 		return err
 	}
-	return refusal(helper.Reply(ctx, t.key(), answers...))
+	return refusal(helper.Reply(ctx, t.key(), replies...))
 }
 
 // cancel ends a run as cancelled.

@@ -20,29 +20,29 @@ const (
 	maxTaken       = 256     // questions that a workflow remembers
 )
 
-// answer has the store take answers.
-func (d *driver) answer(ctx workflow.Context, answers []run.Reply) error {
+// reply has the store take replies.
+func (d *driver) reply(ctx workflow.Context, replies []run.Reply) error {
 	if d.job.Target.ID == "" { // a schedule's, which has not begun
 		if err := workflow.Await(ctx, func() bool { return d.job.Target.ID != "" }); err != nil {
 			return err
 		}
 	}
 	ctx = workflow.WithActivityOptions(ctx, d.quick)
-	err := workflow.ExecuteActivity(ctx, answerActivity, d.job.Target, answers).Get(ctx, nil)
+	err := workflow.ExecuteActivity(ctx, answerActivity, d.job.Target, replies).Get(ctx, nil)
 	if app := (*temporalsdk.ApplicationError)(nil); errors.As(err, &app) {
 		return app
 	}
 	if err == nil {
-		d.took(answers)
+		d.took(replies)
 	}
 	return err
 }
 
 // checkAnswers refuses what cannot be an answer before it enters the history. What the
 // workflow cannot know, the store checks.
-func (d *driver) checkAnswers(answers []run.Reply) error {
+func (d *driver) checkAnswers(replies []run.Reply) error {
 	size := 0
-	for _, a := range answers {
+	for _, a := range replies {
 		size += len(a.Reason) + len(a.Arguments) + len(a.Content) + len(a.Scope) + len(a.By) + len(a.Unknown)
 		if a.Question == "" || len(a.Question) > maxAskID {
 			return refusal(fmt.Errorf("a question has no id of %d bytes: %w", len(a.Question), run.ErrNotAsked))
@@ -51,7 +51,7 @@ func (d *driver) checkAnswers(answers []run.Reply) error {
 			return refusal(fmt.Errorf("answer question %q: %w", a.Question, run.ErrNotAsked))
 		}
 	}
-	if n := len(answers); n == 0 || n > maxAnswers || size > maxAnswerBytes {
+	if n := len(replies); n == 0 || n > maxAnswers || size > maxAnswerBytes {
 		return refusal(fmt.Errorf("%d answers of %d bytes, at most %d of %d may be sent at once: %w", n, size, maxAnswers, maxAnswerBytes, run.ErrUnfit))
 	}
 	return nil

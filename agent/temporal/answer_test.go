@@ -19,7 +19,7 @@ import (
 )
 
 // asking has a run ask for two approvals. send is called when it waits.
-func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question)) *world {
+func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question)) *world {
 	t.Helper()
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`, `{"n":2,"ask":true}`}}, {calls: []string{`{"n":3,"ask":true}`}}, {text: "done"}}, agent.Options{})
@@ -63,8 +63,8 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sent []*answered
-			w := asking(t, func(_ *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question) {
-				sent = send(t, env, asks)
+			w := asking(t, func(_ *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question) {
+				sent = send(t, env, questions)
 			})
 			for i, a := range sent {
 				if !a.done || a.rejected != nil || a.failed != nil {
@@ -82,7 +82,7 @@ func TestAnswers(t *testing.T) {
 // An invalid answer is refused before it enters the history, or by the store, and changes nothing.
 func TestAnswerIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
-		answer   func(q *run.Question) run.Reply
+		reply    func(q *run.Question) run.Reply
 		kind     string
 		rejected bool // by the workflow
 	}{
@@ -95,13 +95,13 @@ func TestAnswerIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got *answered
-			asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question) {
-				got = update(t, env, "bad", tt.answer(asks[0]))
+			asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question) {
+				got = update(t, env, "bad", tt.reply(questions[0]))
 				env.RegisterDelayedCallback(func() {
 					if s := w.state(t); s.Status != run.StatusWaiting || len(ledger.Open(s)) != 2 {
 						t.Errorf("the run is %s with %d questions", s.Status, len(ledger.Open(s)))
 					}
-					update(t, env, "good", asks[0].Allow(), asks[1].Allow())
+					update(t, env, "good", questions[0].Allow(), questions[1].Allow())
 				}, time.Hour)
 			})
 			if (got.rejected != nil) != tt.rejected {
@@ -119,11 +119,11 @@ func TestAnswerIsRefused(t *testing.T) {
 // After a question is closed an equal answer changes nothing, and another one is refused.
 func TestAnswerTooLate(t *testing.T) {
 	var again, other *answered
-	w := asking(t, func(_ *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question) {
-		update(t, env, "1", asks[0].Deny("no"), asks[1].Allow())
+	w := asking(t, func(_ *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question) {
+		update(t, env, "1", questions[0].Deny("no"), questions[1].Allow())
 		env.RegisterDelayedCallback(func() {
-			again = update(t, env, "2", asks[0].Deny("no"))
-			other = update(t, env, "3", asks[0].Allow())
+			again = update(t, env, "2", questions[0].Deny("no"))
+			other = update(t, env, "3", questions[0].Allow())
 		}, time.Hour)
 	})
 	if !again.done || again.rejected != nil || again.failed != nil {
@@ -140,8 +140,8 @@ func TestAnswerTooLate(t *testing.T) {
 
 // An answer that the store has got in another way is found by the signal.
 func TestWake(t *testing.T) {
-	w := asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, asks []*run.Question) {
-		if err := record.Submit(t.Context(), w.store, key, asks[0].Allow(), asks[1].Allow()); err != nil {
+	w := asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question) {
+		if err := record.Submit(t.Context(), w.store, key, questions[0].Allow(), questions[1].Allow()); err != nil {
 			t.Error(err)
 		}
 		env.SignalWorkflow("wake", nil)

@@ -154,16 +154,16 @@ func fairnessKey(tenant string) string {
 // Reply replies to questions of a run, which then continues. Replies are checked against their
 // questions; the errors are those of [record.Submit]. The first reply to a question counts; an
 // equal one changes nothing, even after the run has ended.
-func (c *Client) Reply(ctx context.Context, key run.Key, answers ...run.Reply) error {
-	if len(answers) == 0 {
+func (c *Client) Reply(ctx context.Context, key run.Key, replies ...run.Reply) error {
+	if len(replies) == 0 {
 		return nil
 	}
-	id, err := updateID(answers)
+	id, err := updateID(replies)
 	if err == nil {
-		err = c.update(ctx, key, id, answers)
+		err = c.update(ctx, key, id, replies)
 	}
 	if gone := (*serviceerror.NotFound)(nil); errors.As(err, &gone) { // no workflow drives the run
-		if err = record.Submit(ctx, c.store, key, answers...); err == nil {
+		if err = record.Submit(ctx, c.store, key, replies...); err == nil {
 			return c.resumeDue(ctx, key)
 		}
 	}
@@ -182,9 +182,9 @@ func (c *Client) resumeDue(ctx context.Context, key run.Key) error {
 	return c.Resume(ctx, key)
 }
 
-func (c *Client) update(ctx context.Context, key run.Key, id string, answers []run.Reply) error {
+func (c *Client) update(ctx context.Context, key run.Key, id string, replies []run.Reply) error {
 	h, err := c.service.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		UpdateID: id, WorkflowID: WorkflowID(key), UpdateName: answerUpdate, Args: []any{answers},
+		UpdateID: id, WorkflowID: WorkflowID(key), UpdateName: answerUpdate, Args: []any{replies},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err != nil {
@@ -194,9 +194,9 @@ func (c *Client) update(ctx context.Context, key run.Key, id string, answers []r
 }
 
 // updateID returns the same id for equal replies, so that a lost update can be sent again.
-func updateID(answers []run.Reply) (string, error) {
-	same := make([]run.Reply, len(answers))
-	for i, a := range answers {
+func updateID(replies []run.Reply) (string, error) {
+	same := make([]run.Reply, len(replies))
+	for i, a := range replies {
 		a.At = time.Time{}
 		same[i] = a
 	}

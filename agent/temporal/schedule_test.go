@@ -69,11 +69,11 @@ func TestSchedule(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				asks, err := log.Questions()
+				questions, err := log.Questions()
 				if err != nil {
 					t.Fatal(err)
 				}
-				update(t, env, "1", asks[0].Allow())
+				update(t, env, "1", questions[0].Allow())
 			}, time.Minute)
 			env.ExecuteWorkflow(action.Workflow, action.Args...)
 			var got temporal.Outcome

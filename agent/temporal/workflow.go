@@ -128,7 +128,7 @@ func (d *driver) serve(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, stateQuery, func() (State, error) { return d.state, nil }); err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, answerUpdate, d.answer, workflow.UpdateHandlerOptions{Validator: d.checkAnswers})
+	return workflow.SetUpdateHandlerWithOptions(ctx, answerUpdate, d.reply, workflow.UpdateHandlerOptions{Validator: d.checkAnswers})
 }
 
 // advance takes a step.
@@ -224,9 +224,9 @@ func (d *driver) outcome() (Outcome, error) {
 }
 
 // took records that questions have replies.
-func (d *driver) took(answers []run.Reply) {
+func (d *driver) took(replies []run.Reply) {
 	d.news++
-	for _, a := range answers {
+	for _, a := range replies {
 		if !slices.Contains(d.job.Taken, a.Question) {
 			d.job.Taken = append(d.job.Taken, a.Question)
 		}

@@ -190,9 +190,9 @@ func (a *answered) Reject(err error) { a.rejected, a.done = err, true }
 func (a *answered) Complete(_ any, err error) { a.failed, a.done = err, true }
 
 // update sends answers to the workflow.
-func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, answers ...run.Reply) *answered {
+func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, replies ...run.Reply) *answered {
 	t.Helper()
-	data, err := json.Marshal(answers)
+	data, err := json.Marshal(replies)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -255,21 +255,21 @@ func TestAnswerToADoubt(t *testing.T) {
 
 // TestListsInOtherHands leaves lists that a caller has taken from the state as they are.
 func TestListsInOtherHands(t *testing.T) {
-	ask := func(id string) ledger.Change {
+	question := func(id string) ledger.Change {
 		return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Call: "1", Key: id}}
 	}
-	answer := func(id string) ledger.Change {
+	reply := func(id string) ledger.Change {
 		return &ledger.Replied{Reply: run.Reply{Question: id, Action: run.ActionDecline}, Value: json.RawMessage(`{}`)}
 	}
-	s := fold(t, with(paused, ask("a"), ask("b"), ask("c"), answer("a")))
-	asks, answers, history := s.Questions, s.Call("1").Replies, s.History
-	for _, c := range []ledger.Change{answer("b"), ask("d"), ask("e"), answer("c")} {
+	s := fold(t, with(paused, question("a"), question("b"), question("c"), reply("a")))
+	questions, replies, history := s.Questions, s.Call("1").Replies, s.History
+	for _, c := range []ledger.Change{reply("b"), question("d"), question("e"), reply("c")} {
 		if err := ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, Change: c}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(asks) != 2 || asks[0].ID != "b" || asks[1].ID != "c" || len(answers) != 1 || len(history) != 2 {
-		t.Errorf("got %d questions, %d answers and %d messages, want 2, 1 and 2 as before", len(asks), len(answers), len(history))
+	if len(questions) != 2 || questions[0].ID != "b" || questions[1].ID != "c" || len(replies) != 1 || len(history) != 2 {
+		t.Errorf("got %d questions, %d answers and %d messages, want 2, 1 and 2 as before", len(questions), len(replies), len(history))
 	}
 }
 
@@ -278,9 +278,9 @@ func TestListsInOtherHands(t *testing.T) {
 func TestApplyCopiesNoHistory(t *testing.T) {
 	history := make([]run.Message, 20_000)
 	s := fold(t, []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: history}})
-	ask := &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1"}}
+	question := &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1"}}
 	turn := []ledger.Change{
-		&ledger.Called{}, &ledger.Responded{Calls: []ledger.Call{call("1")}}, ask, &ledger.Suspended{},
+		&ledger.Called{}, &ledger.Responded{Calls: []ledger.Call{call("1")}}, question, &ledger.Suspended{},
 		&ledger.Replied{Reply: run.Reply{Question: "a", Action: run.ActionAllow}}, &ledger.Woken{}, &ledger.Decided{Call: "1", Decision: ledger.Decision{Allow: true}},
 		&ledger.Intent{Call: "1"}, &ledger.Outcome{Call: "1", Result: result("1")}, &ledger.TurnEnded{}, &ledger.Charged{},
 	}
@@ -308,23 +308,23 @@ func TestApplyCopiesNoHistory(t *testing.T) {
 // TestSignInOfOthers settles the calls that wait for the same sign-in once it is accepted, but
 // not a call with an answer of its own.
 func TestSignInOfOthers(t *testing.T) {
-	asks := func(id, call string) ledger.Change {
+	questions := func(id, call string) ledger.Change {
 		return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionSignIn, Call: call, Server: "drive"}}
 	}
-	answer := func(ask string, action run.Action) ledger.Change {
-		return &ledger.Replied{Reply: run.Reply{Question: ask, Action: action}}
+	reply := func(question string, action run.Action) ledger.Change {
+		return &ledger.Replied{Reply: run.Reply{Question: question, Action: action}}
 	}
-	waiting := with(sent, &ledger.Decided{Call: "2", Decision: ledger.Decision{Allow: true}}, &ledger.Intent{Call: "2"}, asks("a", "1"), asks("b", "2"))
+	waiting := with(sent, &ledger.Decided{Call: "2", Decision: ledger.Decision{Allow: true}}, &ledger.Intent{Call: "2"}, questions("a", "1"), questions("b", "2"))
 	for _, tt := range []struct {
 		name string
 		then []ledger.Change
 		want []run.Action // of the calls
 		open int
 	}{
-		{"accepted", []ledger.Change{answer("a", run.ActionAccept)}, []run.Action{run.ActionAccept, run.ActionAccept}, 0},
-		{"declined", []ledger.Change{answer("a", run.ActionDecline)}, []run.Action{run.ActionDecline, ""}, 1},
-		{"cancelled", []ledger.Change{answer("a", run.ActionCancel)}, []run.Action{run.ActionCancel, ""}, 1},
-		{"asked twice", []ledger.Change{asks("c", "1"), answer("a", run.ActionDecline), answer("b", run.ActionAccept)}, []run.Action{run.ActionDecline, run.ActionAccept}, 0},
+		{"accepted", []ledger.Change{reply("a", run.ActionAccept)}, []run.Action{run.ActionAccept, run.ActionAccept}, 0},
+		{"declined", []ledger.Change{reply("a", run.ActionDecline)}, []run.Action{run.ActionDecline, ""}, 1},
+		{"cancelled", []ledger.Change{reply("a", run.ActionCancel)}, []run.Action{run.ActionCancel, ""}, 1},
+		{"asked twice", []ledger.Change{questions("c", "1"), reply("a", run.ActionDecline), reply("b", run.ActionAccept)}, []run.Action{run.ActionDecline, run.ActionAccept}, 0},
 	} {
 		s := fold(t, with(waiting, tt.then...))
 		for i, want := range tt.want {

@@ -26,7 +26,7 @@ func (c *Opened) apply(s *State, _ time.Time) error {
 	if q.ID == "" || !utf8.ValidString(q.ID) || q.Kind == "" {
 		return errors.New("the question has no id, an id that is not text, or no kind")
 	}
-	if err := s.asks(&q); err != nil {
+	if err := s.questions(&q); err != nil {
 		return err
 	}
 	s.Questions = append(s.Questions, &q) // callers may hold the shorter slice
@@ -79,25 +79,25 @@ func (c *Replied) signedIn(q *run.Question, s *State) {
 
 // settle hands the reply to the call that waits for it.
 func (c *Replied) settle(q *run.Question, call *Call) {
-	answer := c.Reply
+	reply := c.Reply
 	switch q.Kind {
 	case run.QuestionApproval:
-		call.At, call.Reply = CallProposed, &answer
+		call.At, call.Reply = CallProposed, &reply
 	case run.QuestionDoubt, run.QuestionSignIn:
-		call.Reply = &answer
+		call.Reply = &reply
 	case run.QuestionSampling:
 		if q.Key != "" {
-			call.review(q, answer)
+			call.review(q, reply)
 		}
 	default:
 		if q.Key != "" {
-			call.answer(q.Key, c.Value)
+			call.reply(q.Key, c.Value)
 		}
 	}
 }
 
 // asks updates the call that a question is about.
-func (s *State) asks(q *run.Question) error {
+func (s *State) questions(q *run.Question) error {
 	var from []CallAt
 	switch {
 	case q.Call == "" && q.Key == "" && q.Kind != run.QuestionApproval && q.Kind != run.QuestionDoubt:

@@ -31,28 +31,28 @@ func (c *Sampled) apply(s *State, _ time.Time) error {
 	if review, ok := call.Reviews[c.Key]; !ok || review.Reply.Action != run.ActionAllow {
 		return fmt.Errorf("call %q has no sampling request %.100q that is allowed", c.Call, c.Key)
 	}
-	call.answer(c.Key, c.Value)
+	call.reply(c.Key, c.Value)
 	return nil
 }
 
-// answer adds an answer to the round. It copies the map, which callers may hold.
-func (c *Call) answer(key string, value json.RawMessage) {
-	answers := maps.Clone(c.Replies)
-	if answers == nil {
-		answers = map[string]json.RawMessage{}
+// reply adds a reply to the round. It copies the map, which callers may hold.
+func (c *Call) reply(key string, value json.RawMessage) {
+	replies := maps.Clone(c.Replies)
+	if replies == nil {
+		replies = map[string]json.RawMessage{}
 	}
-	answers[key] = value
-	c.Replies = answers
+	replies[key] = value
+	c.Replies = replies
 }
 
 // review adds a person's decision about a sampling request. It copies the map, which callers
 // may hold.
-func (c *Call) review(q *run.Question, answer run.Reply) {
+func (c *Call) review(q *run.Question, reply run.Reply) {
 	reviews := maps.Clone(c.Reviews)
 	if reviews == nil {
 		reviews = map[string]Review{}
 	}
-	reviews[q.Key] = NewReview(q, answer)
+	reviews[q.Key] = NewReview(q, reply)
 	c.Reviews = reviews
 }
 

@@ -52,7 +52,7 @@ func FuzzState(f *testing.F) {
 			f.Add(read(f, present+"/"+name+".state"), []byte(`{"ask":"ask_8","action":"accept","content":{"city":"x"}}`), uint(i))
 		}
 	}
-	f.Fuzz(func(t *testing.T, data, answer []byte, next uint) {
+	f.Fuzz(func(t *testing.T, data, reply []byte, next uint) {
 		s := new(ledger.State)
 		if json.Unmarshal(data, s) != nil {
 			return
@@ -60,11 +60,11 @@ func FuzzState(f *testing.F) {
 		if _, err := reread(s); err != nil {
 			t.Fatal(err)
 		}
-		if asks := ledger.Open(s); len(asks) != len(ledger.HeadOf(s).Questions) {
-			t.Fatalf("got %d questions, and %d in the head", len(asks), len(ledger.HeadOf(s).Questions))
+		if questions := ledger.Open(s); len(questions) != len(ledger.HeadOf(s).Questions) {
+			t.Fatalf("got %d questions, and %d in the head", len(questions), len(ledger.HeadOf(s).Questions))
 		}
 		var a run.Reply
-		if json.Unmarshal(answer, &a) == nil {
+		if json.Unmarshal(reply, &a) == nil {
 			_ = ledger.CheckReply(s, a, start)
 			for _, q := range ledger.Open(s) {
 				a.Question = q.ID

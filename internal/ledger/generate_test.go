@@ -74,7 +74,7 @@ func (g *generator) change(s *ledger.State, depth int) ledger.Change {
 	case n == 19 && g.IntN(3) == 0:
 		return &ledger.Ended{Status: pick(g, run.StatusFinished, run.StatusFailed, run.StatusCancelled), Output: g.text(), Structured: g.raw(), Error: g.text()}
 	case len(s.Questions) > 0 && n < 8:
-		return &ledger.Replied{Reply: g.answer(pick(g, s.Questions...).ID), Value: g.raw()}
+		return &ledger.Replied{Reply: g.reply(pick(g, s.Questions...).ID), Value: g.raw()}
 	case s.Phase == ledger.PhaseModel:
 		return g.ofModel(s)
 	}
@@ -150,14 +150,14 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 	if g.IntN(4) == 0 {
 		outcome.Result.Kept = &run.Kept{Handle: g.id("r"), Tool: g.text(), Kind: "json", Shape: g.text(), Size: g.IntN(99), Digest: g.text(), Unknown: g.unknown()}
 	}
-	if answer := g.text(); g.IntN(4) == 0 {
-		outcome.Stop = &answer
+	if reply := g.text(); g.IntN(4) == 0 {
+		outcome.Stop = &reply
 	}
 	var to []ledger.Change
 	switch c.At {
 	case ledger.CallProposed:
 		to = append(to, &ledger.Decided{Call: id, Decision: ledger.Decision{Allow: g.IntN(3) > 0, Arguments: g.raw(), When: g.time()}, Args: g.raw()},
-			&ledger.Opened{Question: g.ask(run.QuestionApproval, id, "")})
+			&ledger.Opened{Question: g.question(run.QuestionApproval, id, "")})
 	case ledger.CallReady, ledger.CallOfChild:
 		if depth < 3 {
 			child := c.Child
@@ -169,11 +169,11 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 		}
 	case ledger.CallSent:
 		to = append(to, &ledger.Paused{Call: id, Round: pick(g, json.RawMessage(`{}`), json.RawMessage(`{"requestState":"<"}`)), Replies: g.raws()},
-			&ledger.Detached{Call: id, Task: ledger.Task{ID: g.text(), Expires: g.time()}}, &ledger.Opened{Question: g.ask(run.QuestionDoubt, id, "")},
-			&ledger.Opened{Question: g.ask(run.QuestionForm, id, "")}, &ledger.Opened{Question: g.ask(run.QuestionSignIn, id, "")}, &ledger.Opened{Question: g.parked(id)})
+			&ledger.Detached{Call: id, Task: ledger.Task{ID: g.text(), Expires: g.time()}}, &ledger.Opened{Question: g.question(run.QuestionDoubt, id, "")},
+			&ledger.Opened{Question: g.question(run.QuestionForm, id, "")}, &ledger.Opened{Question: g.question(run.QuestionSignIn, id, "")}, &ledger.Opened{Question: g.parked(id)})
 	case ledger.CallInRound:
-		to = append(to, &ledger.Opened{Question: g.ask(pick(g, run.QuestionForm, run.QuestionURL, run.QuestionSampling), id, g.id("key"))},
-			&ledger.Detached{Call: id, Task: ledger.Task{ID: g.text()}}, &ledger.Opened{Question: g.ask(run.QuestionSignIn, id, "")})
+		to = append(to, &ledger.Opened{Question: g.question(pick(g, run.QuestionForm, run.QuestionURL, run.QuestionSampling), id, g.id("key"))},
+			&ledger.Detached{Call: id, Task: ledger.Task{ID: g.text()}}, &ledger.Opened{Question: g.question(run.QuestionSignIn, id, "")})
 		for _, key := range slices.Sorted(maps.Keys(c.Reviews)) {
 			if c.Reviews[key].Reply.Action == run.ActionAllow {
 				to = append(to, &ledger.Sampled{Call: id, Key: key, Value: g.raw()})
@@ -184,7 +184,7 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 	case ledger.CallAtSignIn:
 		to = append(to, &ledger.Paused{Call: id, Round: json.RawMessage(`{}`)})
 	case ledger.CallTasked:
-		to = append(to, &ledger.Paused{Call: id, Round: json.RawMessage(`[]`)}, &ledger.Opened{Question: g.ask(run.QuestionSignIn, id, "")})
+		to = append(to, &ledger.Paused{Call: id, Round: json.RawMessage(`[]`)}, &ledger.Opened{Question: g.question(run.QuestionSignIn, id, "")})
 	case ledger.CallDone:
 		return &ledger.TurnEnded{Unknown: g.unknown()}
 	}
@@ -198,7 +198,7 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 	return pick(g, to...)
 }
 
-func (g *generator) ask(kind run.QuestionKind, call, key string) run.Question {
+func (g *generator) question(kind run.QuestionKind, call, key string) run.Question {
 	q := run.Question{
 		ID: g.id("ask"), Kind: kind, Call: call, Key: key, Server: g.text(), Path: []string{g.text()}, Survives: g.IntN(2) == 0,
 		Created: g.time(), Expires: g.time(), Arguments: g.raw(), Unknown: g.unknown(),
@@ -218,14 +218,14 @@ func (g *generator) ask(kind run.QuestionKind, call, key string) run.Question {
 
 // parked is a question of a call that is made again.
 func (g *generator) parked(call string) run.Question {
-	q := g.ask(run.QuestionForm, call, g.id("key"))
+	q := g.question(run.QuestionForm, call, g.id("key"))
 	q.Parked = true
 	return q
 }
 
-func (g *generator) answer(ask string) run.Reply {
+func (g *generator) reply(question string) run.Reply {
 	return run.Reply{
-		Question: ask, Action: pick(g, run.ActionAllow, run.ActionDeny, run.ActionAccept, run.ActionNotRun), Reason: g.text(), Arguments: g.raw(), Content: g.raw(),
+		Question: question, Action: pick(g, run.ActionAllow, run.ActionDeny, run.ActionAccept, run.ActionNotRun), Reason: g.text(), Arguments: g.raw(), Content: g.raw(),
 		By: g.text(), At: g.time(), Unknown: g.unknown(),
 	}
 }

@@ -23,9 +23,9 @@ func CheckReply(s *State, a run.Reply, now time.Time) error {
 // open questions, with the present time where a reply has none. Replies to other questions are
 // left to the store, which knows the replies to closed questions. The error matches
 // [ErrExpired] or [ErrUnfit].
-func CheckOpen(s *State, answers []run.Reply) (open []run.Reply, err error) {
+func CheckOpen(s *State, replies []run.Reply) (open []run.Reply, err error) {
 	now := time.Now()
-	for _, a := range Dated(answers) {
+	for _, a := range Dated(replies) {
 		switch err := CheckReply(s, a, now); {
 		case err == nil:
 			open = append(open, a)
@@ -37,12 +37,12 @@ func CheckOpen(s *State, answers []run.Reply) (open []run.Reply, err error) {
 }
 
 // Dated sets the time of replies that have none.
-func Dated(answers []run.Reply) []run.Reply {
-	answers = slices.Clone(answers)
-	for i := range answers {
-		if answers[i].At.IsZero() {
-			answers[i].At = time.Now().UTC().Truncate(time.Millisecond)
+func Dated(replies []run.Reply) []run.Reply {
+	replies = slices.Clone(replies)
+	for i := range replies {
+		if replies[i].At.IsZero() {
+			replies[i].At = time.Now().UTC().Truncate(time.Millisecond)
 		}
 	}
-	return answers
+	return replies
 }

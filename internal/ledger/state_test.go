@@ -94,14 +94,14 @@ func TestLaterVersion(t *testing.T) {
 	if _, err := ledger.Fold(later); err == nil || !strings.Contains(err.Error(), "(dreamt): its kind is unknown") {
 		t.Errorf("got %v, want the kind named", err)
 	}
-	answer := run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
-	data, err := json.Marshal(answer)
+	reply := run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"a":"<"}`), Unknown: jsontext.Value(`{"mood":"good"}`)}
+	data, err := json.Marshal(reply)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var read run.Reply
-	if err := json.Unmarshal(data, &read); err != nil || !read.Equal(answer) {
-		t.Errorf("got %+v, %v, want %+v", read, err, answer)
+	if err := json.Unmarshal(data, &read); err != nil || !read.Equal(reply) {
+		t.Errorf("got %+v, %v, want %+v", read, err, reply)
 	}
 }
 

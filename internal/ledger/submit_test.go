@@ -112,9 +112,9 @@ func TestAnswers(t *testing.T) {
 func TestAcceptRefuses(t *testing.T) {
 	s := questions(t)
 	for _, tt := range []struct {
-		ask    string
-		fields map[string]any
-		want   string
+		question string
+		fields   map[string]any
+		want     string
 	}{
 		{"form", nil, `field "city"`},
 		{"form", map[string]any{"city": 5}, `field "city"`},
@@ -123,9 +123,9 @@ func TestAcceptRefuses(t *testing.T) {
 		{"sign_in", map[string]any{"a": make(chan int)}, "unsupported type"},
 		{"approval", nil, `kind "approval" takes ["allow" "deny"] and not "accept"`},
 	} {
-		a, err := question(t, s, tt.ask).Accept(tt.fields)
+		a, err := question(t, s, tt.question).Accept(tt.fields)
 		if !errors.Is(err, run.ErrUnfit) || !strings.Contains(err.Error(), tt.want) || a.Question != "" {
-			t.Errorf("%s %v: got %+v, %v, want %s", tt.ask, tt.fields, a, err, tt.want)
+			t.Errorf("%s %v: got %+v, %v, want %s", tt.question, tt.fields, a, err, tt.want)
 		}
 	}
 }
@@ -135,10 +135,10 @@ func TestCheckAnswer(t *testing.T) {
 	s, late := questions(t), start.Add(time.Hour)
 	long := strings.Repeat("x", 1<<20+1)
 	for _, tt := range []struct {
-		answer run.Reply
-		now    time.Time
-		is     error
-		want   string
+		reply run.Reply
+		now   time.Time
+		is    error
+		want  string
 	}{
 		{run.Reply{Question: "other", Action: run.ActionAllow}, start, run.ErrNotAsked, `question "other" of run "run_1"`},
 		{run.Reply{Action: run.ActionAllow}, start, run.ErrNotAsked, `question ""`},
@@ -173,9 +173,9 @@ func TestCheckAnswer(t *testing.T) {
 		{run.Reply{Question: "form", Action: run.ActionDecline, Content: raw(`{"city":"x"}`)}, start, run.ErrUnfit, "a form that is accepted"},
 		{run.Reply{Question: "url", Action: run.ActionAccept, Content: raw(`{}`)}, start, run.ErrUnfit, "a form that is accepted"},
 	} {
-		err := ledger.CheckReply(s, tt.answer, tt.now)
+		err := ledger.CheckReply(s, tt.reply, tt.now)
 		if !errors.Is(err, tt.is) || tt.is != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%.200v: got %v, want %v with %s", tt.answer, err, tt.is, tt.want)
+			t.Errorf("%.200v: got %v, want %v with %s", tt.reply, err, tt.is, tt.want)
 		}
 	}
 	q := question(t, s, "form")

@@ -13,18 +13,18 @@ func HeadOf(s *State) run.Head {
 		Key: run.Key{Tenant: s.Tenant, ID: s.ID}, Agent: s.Agent.Name, Status: s.Status, Wake: s.Wake,
 		Seq: s.Seq, Snapshot: s.Snapshot, Created: s.Created, Updated: s.Updated, Takeovers: s.Takeovers,
 	}
-	h.Questions, h.OpenQuestions = openAsks(nil, s), questionsOf(s)
+	h.Questions, h.OpenQuestions = openIDs(nil, s), questionsOf(s)
 	return h
 }
 
 // openAsks adds the ids of the open questions of a run and its sub-agents.
-func openAsks(ids []string, s *State) []string {
+func openIDs(ids []string, s *State) []string {
 	for _, q := range s.Questions {
 		ids = append(ids, q.ID)
 	}
 	for _, c := range s.Calls {
 		if c.Child != nil {
-			ids = openAsks(ids, c.Child)
+			ids = openIDs(ids, c.Child)
 		}
 	}
 	return ids
@@ -33,13 +33,13 @@ func openAsks(ids []string, s *State) []string {
 // Open returns the open questions of a run and its sub-agents. They belong to the state: do not
 // modify them.
 func Open(s *State) []*run.Question {
-	asks := slices.Clone(s.Questions)
+	questions := slices.Clone(s.Questions)
 	for _, c := range s.Calls {
 		if c.Child != nil {
-			asks = append(asks, Open(c.Child)...)
+			questions = append(questions, Open(c.Child)...)
 		}
 	}
-	return asks
+	return questions
 }
 
 // MaxQuestions bounds [Head].OpenQuestions in bytes, because each change of a run writes its

@@ -76,9 +76,9 @@ func inOrder(seq uint64, head run.Head, records []run.Record) error {
 // CheckReplies returns the replies that a [Store] has to add, for implementations: the given
 // ones without those it has. stored has all replies to the run, by question. With an error
 // nothing may be stored: it names the run, and matches [ErrReplied] or [run.ErrNotAsked].
-func CheckReplies(head run.Head, stored map[string]run.Reply, answers []run.Reply) (fresh []run.Reply, err error) {
+func CheckReplies(head run.Head, stored map[string]run.Reply, replies []run.Reply) (fresh []run.Reply, err error) {
 	seen := map[string]run.Reply{}
-	for _, a := range answers {
+	for _, a := range replies {
 		old, ok := stored[a.Question]
 		if !ok {
 			old, ok = seen[a.Question]

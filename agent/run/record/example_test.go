@@ -30,9 +30,9 @@ func Example() {
 	}
 	for _, q := range questions {
 		fmt.Printf("%s: may %s run with %s?\n", kept.Head.Status, q.Tool, q.Arguments)
-		answer := q.AllowWith(json.RawMessage(`{"path":"notes.txt"}`))
-		answer.By = "alice"
-		if err := record.Submit(ctx, store, key, answer); err != nil {
+		reply := q.AllowWith(json.RawMessage(`{"path":"notes.txt"}`))
+		reply.By = "alice"
+		if err := record.Submit(ctx, store, key, reply); err != nil {
 			log.Fatal(err)
 		}
 		other := q.Deny("too late")

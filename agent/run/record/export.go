@@ -121,7 +121,7 @@ func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 type imported struct {
 	head    run.Head
 	records []run.Record
-	answers []run.Reply
+	replies []run.Reply
 	blobs   []exportBlob
 }
 
@@ -153,7 +153,7 @@ func readExport(r io.Reader) (*imported, error) {
 	case first.Version < 1 || first.Version > maxExport:
 		return nil, fmt.Errorf("it is not an exported run of version 1 or %d: mcpchain_run is %d", maxExport, first.Version)
 	}
-	in := &imported{head: first.Head, answers: first.Answers}
+	in := &imported{head: first.Head, replies: first.Answers}
 	for i := range first.Records {
 		data, err := summed(fmt.Sprintf("record %d", i+1))
 		if err != nil {
@@ -217,8 +217,8 @@ func (in *imported) keep(ctx context.Context, store Store) error {
 		}
 		n = int(h.Seq - before)
 	}
-	if len(in.answers) > 0 {
-		return store.Reply(ctx, in.head.Key, in.answers)
+	if len(in.replies) > 0 {
+		return store.Reply(ctx, in.head.Key, in.replies)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type kept struct {
 	head    run.Head
 	holder  string // of the latest lease
 	records []run.Record
-	answers map[string]run.Reply // by question, including closed ones
+	replies map[string]run.Reply // by question, including closed ones
 
 	wish uint64 // Wish.Seq, 0 if there is none
 
@@ -49,7 +49,7 @@ func (m *memory) Create(ctx context.Context, h Holder, head run.Head, records []
 	}
 	m.epoch++
 	head.Epoch, head.Held, head.TTL, head.Questions = m.epoch, time.Now().Add(h.TTL), h.TTL, slices.Clone(head.Questions)
-	m.runs[head.Key] = &kept{head: head, holder: h.Name, records: slices.Clone(records), answers: map[string]run.Reply{}}
+	m.runs[head.Key] = &kept{head: head, holder: h.Name, records: slices.Clone(records), replies: map[string]run.Reply{}}
 	return Lease{head.Key, head.Epoch, head.Seq, head.Created}, nil
 }
 
@@ -71,7 +71,7 @@ func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
 	return log.Current(), nil
 }
 
-func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
+func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.leased(ctx, "append to", lease)
@@ -81,7 +81,7 @@ func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records
 	if err := CheckAppend(k.head, lease, head, records); err != nil {
 		return err
 	}
-	if err := k.answer(answers); err != nil {
+	if err := k.reply(replies); err != nil {
 		return err
 	}
 	head.Epoch, head.Held, head.TTL, head.Questions = k.head.Epoch, k.head.Held, k.head.TTL, slices.Clone(head.Questions)
@@ -89,14 +89,14 @@ func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records
 	return nil
 }
 
-func (m *memory) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
+func (m *memory) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, err := m.find(ctx, "answer", key)
 	if err != nil {
 		return err
 	}
-	return k.answer(answers)
+	return k.reply(replies)
 }
 
 func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (Lease, error) {
@@ -250,11 +250,11 @@ func (m *memory) leased(ctx context.Context, what string, lease Lease) (*kept, e
 	return k, nil
 }
 
-// answer stores all replies or none.
-func (k *kept) answer(answers []run.Reply) error {
-	fresh, err := CheckReplies(k.head, k.answers, answers)
+// reply stores all replies or none.
+func (k *kept) reply(replies []run.Reply) error {
+	fresh, err := CheckReplies(k.head, k.replies, replies)
 	for _, a := range fresh {
-		k.answers[a.Question] = a
+		k.replies[a.Question] = a
 	}
 	return err
 }
@@ -267,11 +267,11 @@ func (k *kept) current() run.Head {
 }
 
 // pending returns the replies to open questions, in the order of the questions.
-func (k *kept) pending() (answers []run.Reply) {
+func (k *kept) pending() (replies []run.Reply) {
 	for _, id := range k.head.Questions {
-		if a, ok := k.answers[id]; ok {
-			answers = append(answers, a)
+		if a, ok := k.replies[id]; ok {
+			replies = append(replies, a)
 		}
 	}
-	return answers
+	return replies
 }

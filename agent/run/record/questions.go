@@ -13,7 +13,7 @@ import (
 )
 
 // defaultAsks is the default of Query.Limit for OpenQuestions.
-const defaultAsks = 1000
+const defaultQuestions = 1000
 
 // OpenQuestion is a question without a reply, and the run that asks it. Reply with [Submit] and
 // the key of the run.
@@ -43,28 +43,28 @@ func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQues
 	return func(yield func(OpenQuestion, error) bool) {
 		left := q.Limit
 		if left <= 0 {
-			left = defaultAsks
+			left = defaultQuestions
 		}
 		seen := map[run.Key]bool{}
 		base := Query{Tenant: q.Tenant, AllTenants: q.AllTenants, Agents: q.Agents, After: q.After, Limit: left}
 		list := func(statuses ...run.Status) (more bool) {
 			for head, err := range newest(ctx, store, base, statuses) {
-				var asks []OpenQuestion
+				var questions []OpenQuestion
 				if damaged, ok := errors.AsType[*DamagedError](err); ok {
 					if err = nil; !seen[head.Key] {
 						seen[head.Key] = true
-						asks = []OpenQuestion{{Key: head.Key, Run: head, Err: damaged}}
+						questions = []OpenQuestion{{Key: head.Key, Run: head, Err: damaged}}
 					}
 				} else if err == nil && len(head.Questions) > head.Replies && !seen[head.Key] {
-					asks, err = openOf(ctx, store, head)
+					questions, err = openOf(ctx, store, head)
 				}
 				if err != nil {
 					yield(OpenQuestion{}, fmt.Errorf("list open questions: %w", err))
 					return false
 				}
-				for _, ask := range asks {
+				for _, question := range questions {
 					seen[head.Key] = true
-					if left--; !yield(ask, nil) {
+					if left--; !yield(question, nil) {
 						return false
 					}
 				}
@@ -141,9 +141,9 @@ func (s *stream) fill(ctx context.Context, store Store) bool {
 
 // openOf returns the questions of one run.
 func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestion, err error) {
-	asks, ok := questionsIn(head)
+	questions, ok := questionsIn(head)
 	if ok {
-		return openAsksOf(head, asks), nil
+		return openIn(head, questions), nil
 	}
 	log, err := LoadCurrent(ctx, store, head.Key)
 	switch {
@@ -152,33 +152,33 @@ func openOf(ctx context.Context, store Store, head run.Head) (open []OpenQuestio
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err == nil:
-		asks, err = log.Questions()
+		questions, err = log.Questions()
 	}
 	if err != nil {
 		return []OpenQuestion{{Key: head.Key, Agent: head.Agent, Run: head, Err: err}}, nil
 	}
-	return openAsksOf(head, asks), nil
+	return openIn(head, questions), nil
 }
 
-func openAsksOf(head run.Head, asks []*run.Question) (open []OpenQuestion) {
-	for _, ask := range asks {
-		open = append(open, OpenQuestion{Key: head.Key, Agent: head.Agent, Run: head, Question: ask})
+func openIn(head run.Head, questions []*run.Question) (open []OpenQuestion) {
+	for _, question := range questions {
+		open = append(open, OpenQuestion{Key: head.Key, Agent: head.Agent, Run: head, Question: question})
 	}
 	return open
 }
 
 // questionsIn returns the open questions in a head. ok is false if the records have to be read
 // instead.
-func questionsIn(h run.Head) (asks []*run.Question, ok bool) {
-	if len(h.OpenQuestions) == 0 || h.Replies > 0 || json.Unmarshal(h.OpenQuestions, &asks) != nil || len(asks) != len(h.Questions) {
+func questionsIn(h run.Head) (questions []*run.Question, ok bool) {
+	if len(h.OpenQuestions) == 0 || h.Replies > 0 || json.Unmarshal(h.OpenQuestions, &questions) != nil || len(questions) != len(h.Questions) {
 		return nil, false
 	}
-	for i, q := range asks {
+	for i, q := range questions {
 		if q == nil || q.ID != h.Questions[i] {
 			return nil, false
 		}
 	}
-	return asks, true
+	return questions, true
 }
 
 // Questions returns the unanswered questions of the run and its sub-agents. The error is that

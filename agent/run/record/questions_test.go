@@ -35,16 +35,16 @@ func opens(id string, kind run.QuestionKind) ledger.Change {
 }
 
 // asksOf are the ids of the questions that a query selects, each with its run.
-func asksOf(t *testing.T, store record.Store, q record.Query) (ids []string) {
+func questionIDs(t *testing.T, store record.Store, q record.Query) (ids []string) {
 	t.Helper()
-	for ask, err := range record.OpenQuestions(t.Context(), store, q) {
+	for question, err := range record.OpenQuestions(t.Context(), store, q) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
-		case ask.Err != nil:
-			ids = append(ids, ask.Key.ID+": "+ask.Err.Error())
+		case question.Err != nil:
+			ids = append(ids, question.Key.ID+": "+question.Err.Error())
 		default:
-			ids = append(ids, ask.Key.ID+": "+ask.Question.ID)
+			ids = append(ids, question.Key.ID+": "+question.Question.ID)
 		}
 	}
 	return ids
@@ -115,14 +115,14 @@ func TestOpenAsks(t *testing.T) {
 		{"a damaged run", record.Query{Tenant: "acme"}, map[string]error{"nested": record.ErrCorrupt}, []string{"nested: " + record.ErrCorrupt.Error(), "two: a", "two: b", "held: d", "other: g"}},
 		{"a run that was deleted", record.Query{Tenant: "acme"}, map[string]error{"nested": record.ErrNotFound}, []string{"two: a", "two: b", "held: d", "other: g"}},
 	} {
-		if got := asksOf(t, faulty{store, tt.errs, nil}, tt.query); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+		if got := questionIDs(t, faulty{store, tt.errs, nil}, tt.query); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
 	if err := store.Reply(t.Context(), acme("two"), []run.Reply{{Question: "a", Action: run.ActionAllow}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := asksOf(t, store, record.Query{Tenant: "acme", Limit: 3}); fmt.Sprint(got) != "[nested: c two: b held: d]" {
+	if got := questionIDs(t, store, record.Query{Tenant: "acme", Limit: 3}); fmt.Sprint(got) != "[nested: c two: b held: d]" {
 		t.Errorf("after one of two answers: got %q", got)
 	}
 	broken := errors.New("disk")
@@ -210,7 +210,7 @@ func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
 	store, key := record.NewMemory(), run.Key{ID: "waits"}
 	keep(t, store, key, "", opens("a", run.QuestionForm), opens("b", run.QuestionForm), &ledger.Suspended{})
 	s := &passing{Store: store, goOn: func() { extend(t, store, key, &ledger.Woken{}) }}
-	if got := asksOf(t, s, record.Query{}); fmt.Sprint(got) != "[waits: a waits: b]" {
+	if got := questionIDs(t, s, record.Query{}); fmt.Sprint(got) != "[waits: a waits: b]" {
 		t.Errorf("got %q, want both questions", got)
 	}
 }
@@ -222,7 +222,7 @@ func TestOpenAsksAreBounded(t *testing.T) {
 		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", opens(fmt.Sprint("ask ", i), run.QuestionApproval), &ledger.Suspended{})
 	}
 	loads := 0
-	if n := len(asksOf(t, faulty{store, nil, &loads}, record.Query{})); n != 1000 || loads != 0 {
+	if n := len(questionIDs(t, faulty{store, nil, &loads}, record.Query{})); n != 1000 || loads != 0 {
 		t.Errorf("got %d questions, and %d runs were loaded, want 1000 and none", n, loads)
 	}
 }
@@ -245,13 +245,13 @@ func TestOpenAsksOfHeads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asks, err := log.Questions()
+		questions, err := log.Questions()
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(asks, func(q *run.Question) bool { return q.ID == open.Question.ID })
+		i := slices.IndexFunc(questions, func(q *run.Question) bool { return q.ID == open.Question.ID })
 		got, err1 := open.Question.MarshalJSON()
-		want, err2 := asks[i].MarshalJSON()
+		want, err2 := questions[i].MarshalJSON()
 		if err := errors.Join(err1, err2); err != nil || string(got) != string(want) {
 			t.Errorf("got the question %s, %v, want %s", got, err, want)
 		}
@@ -304,7 +304,7 @@ func TestOpenAsksInPages(t *testing.T) {
 		}
 	}
 	q = record.Query{Limit: 1}
-	if first := asksOf(t, store, q); fmt.Sprint(first) == "[8: ask 8]" {
+	if first := questionIDs(t, store, q); fmt.Sprint(first) == "[8: ask 8]" {
 		t.Errorf("got %q first, want one that has changed", first)
 	}
 }

@@ -51,14 +51,14 @@ func (s *sealedStore) Create(ctx context.Context, h Holder, head run.Head, recor
 	return s.Store.Create(ctx, h, head, sealed)
 }
 
-func (s *sealedStore) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
+func (s *sealedStore) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 	sealed, err := s.sealAll(lease.Key, records)
 	if err != nil {
 		return fmt.Errorf("append to run %q: %w", lease.Key.ID, err)
 	}
 	head.OpenQuestions = nil
-	return s.answering(lease.Key, answers, func(answers []run.Reply) error {
-		return s.Store.Append(ctx, lease, head, sealed, answers...)
+	return s.storeSealed(lease.Key, replies, func(replies []run.Reply) error {
+		return s.Store.Append(ctx, lease, head, sealed, replies...)
 	})
 }
 
@@ -118,7 +118,7 @@ func (s *sealedStore) open(key run.Key, log *Log, first uint64) (_ *Log, err err
 		}
 	}
 	for _, a := range log.Replies {
-		if a, err = keys.openAnswer(a); err != nil {
+		if a, err = keys.openReply(a); err != nil {
 			return nil, fmt.Errorf("load run %q: answer to %q: %w", key.ID, a.Question, damaged(err))
 		}
 		opened.Replies = append(opened.Replies, a)
@@ -135,16 +135,16 @@ func damaged(err error) error {
 }
 
 // Reply implements [Store].
-func (s *sealedStore) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
-	return s.answering(key, answers, func(answers []run.Reply) error { return s.Store.Reply(ctx, key, answers) })
+func (s *sealedStore) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
+	return s.storeSealed(key, replies, func(replies []run.Reply) error { return s.Store.Reply(ctx, key, replies) })
 }
 
-// answering encrypts replies and stores them by keep. Equal replies have equal ciphertexts, so
+// storeSealed encrypts replies and stores them by keep. Equal replies have equal ciphertexts, so
 // the other store notices a different reply to the same question. A reply that was encrypted
 // with an older secret is compared by encrypting with that one.
-func (s *sealedStore) answering(key run.Key, answers []run.Reply, keep func([]run.Reply) error) error {
+func (s *sealedStore) storeSealed(key run.Key, replies []run.Reply, keep func([]run.Reply) error) error {
 	with := func(secret string) error {
-		sealed, err := s.sealAnswers(secret, key, answers)
+		sealed, err := s.sealReplies(secret, key, replies)
 		if err != nil {
 			return err
 		}
@@ -168,9 +168,9 @@ func (s *sealedStore) answering(key run.Key, answers []run.Reply, keep func([]ru
 	return answered
 }
 
-func (s *sealedStore) sealAnswers(secret string, key run.Key, answers []run.Reply) ([]run.Reply, error) {
-	sealed, keys := make([]run.Reply, len(answers)), s.keys.of(key)
-	for i, a := range answers {
+func (s *sealedStore) sealReplies(secret string, key run.Key, replies []run.Reply) ([]run.Reply, error) {
+	sealed, keys := make([]run.Reply, len(replies)), s.keys.of(key)
+	for i, a := range replies {
 		said := a
 		said.At = time.Time{} // equal replies are equal at any time
 		data, err := said.MarshalJSON()
@@ -191,7 +191,7 @@ const actionSealed run.Action = "sealed"
 
 var errUnsealed = errors.New("it is not sealed")
 
-func (k *runKeys) openAnswer(a run.Reply) (run.Reply, error) {
+func (k *runKeys) openReply(a run.Reply) (run.Reply, error) {
 	var in ledger.Sealed
 	if a.Action != actionSealed || json.Unmarshal(a.Content, &in) != nil {
 		return a, errUnsealed

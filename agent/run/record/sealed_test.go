@@ -354,12 +354,12 @@ func TestKeyRotation(t *testing.T) {
 	lease := kept(t, record.Sealed(below, keys(t, "old")), key)
 
 	both := record.Sealed(below, keys(t, "new", "older", "old"))
-	answer := run.Reply{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`), At: start}
-	if err := both.Reply(t.Context(), key, []run.Reply{answer}); err != nil {
+	reply := run.Reply{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`), At: start}
+	if err := both.Reply(t.Context(), key, []run.Reply{reply}); err != nil {
 		t.Errorf("an equal answer: %v", err)
 	}
-	answer.Action = run.ActionDecline
-	if err := both.Reply(t.Context(), key, []run.Reply{answer}); !errors.Is(err, record.ErrReplied) {
+	reply.Action = run.ActionDecline
+	if err := both.Reply(t.Context(), key, []run.Reply{reply}); !errors.Is(err, record.ErrReplied) {
 		t.Errorf("another answer: got %v, want %v", err, record.ErrReplied)
 	}
 	log, err := both.Load(t.Context(), key)
@@ -374,11 +374,11 @@ func TestKeyRotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := both.Append(t.Context(), lease, ledger.HeadOf(s), next, answer); !errors.Is(err, record.ErrReplied) {
+	if err := both.Append(t.Context(), lease, ledger.HeadOf(s), next, reply); !errors.Is(err, record.ErrReplied) {
 		t.Errorf("append with another answer: got %v, want %v", err, record.ErrReplied)
 	}
-	answer.Action = run.ActionAccept
-	if err := both.Append(t.Context(), lease, ledger.HeadOf(s), next, answer); err != nil {
+	reply.Action = run.ActionAccept
+	if err := both.Append(t.Context(), lease, ledger.HeadOf(s), next, reply); err != nil {
 		t.Fatalf("append with an equal answer: %v", err)
 	}
 	if _, err := both.Load(t.Context(), key); err != nil {

@@ -36,14 +36,14 @@ type Store interface {
 	// does not exist. An expired lease is valid until another process takes over the run.
 	// Replies to questions that were open before the append are stored with the records, as by
 	// Reply; if one is refused, nothing is appended.
-	Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, answers ...run.Reply) error
+	Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, replies ...run.Reply) error
 
 	// Reply stores replies to the questions in Head.Questions, for the holder to process. It
 	// needs no lease. The first reply to a question counts, even after the question is closed:
 	// an equal one changes nothing, and a different one is an error that matches [ErrReplied].
 	// A reply to a question that is not in Head.Questions is an error that matches
 	// [run.ErrNotAsked]. Either all replies are stored or none.
-	Reply(ctx context.Context, key run.Key, answers []run.Reply) error
+	Reply(ctx context.Context, key run.Key, replies []run.Reply) error
 
 	// Acquire takes a lease on a run. It raises the epoch, so that the previous holder can
 	// append no more. The error matches [ErrHeld] if a lease is valid, see [run.Head.HeldAt];

@@ -16,8 +16,8 @@ import (
 // ended, or should have been renewed long ago. The errors are those of [run.Check], [Store].Load
 // and [Store].Reply. With an error of this package no reply was stored; after any other error
 // load the run.
-func Submit(ctx context.Context, store Store, key run.Key, answers ...run.Reply) error {
-	if len(answers) == 0 {
+func Submit(ctx context.Context, store Store, key run.Key, replies ...run.Reply) error {
+	if len(replies) == 0 {
 		return nil
 	}
 	log, err := LoadCurrent(ctx, store, key)
@@ -28,7 +28,7 @@ func Submit(ctx context.Context, store Store, key run.Key, answers ...run.Reply)
 	if err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
-	open, err := ledger.CheckOpen(s, answers)
+	open, err := ledger.CheckOpen(s, replies)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func Submit(ctx context.Context, store Store, key run.Key, answers ...run.Reply)
 			return err
 		}
 	}
-	return store.Reply(ctx, key, ledger.Dated(answers))
+	return store.Reply(ctx, key, ledger.Dated(replies))
 }
 
 // lateRenewal is the part of a lease, a quarter, that is left only if its holder has missed two
