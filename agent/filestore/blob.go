@@ -19,16 +19,17 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// What is too long for a record is a file of its own: blobs/<hash of the tenant>/<hash of the run>/<name>. It begins with a line
-// that says what it is, and its checksum.
+// Data that is too long for a record has a file of its own: blobs/<hash of the tenant>/<hash of
+// the run>/<name>. It begins with a line that names the format and has the checksum.
 const blobFormat = "mcpchain blob 1 %08x\n"
 
 var blobHead = len(fmt.Sprintf(blobFormat, 0))
 
-// tenantAge is how long the bytes of a tenant's blobs are known before they are counted again: another process may keep some.
+// tenantAge is how long the size of a tenant's blobs is cached. Other processes may add some
+// meanwhile.
 const tenantAge = time.Minute
 
-// counted is what the runs of a tenant keep in blobs.
+// counted is the size of the blobs of a tenant.
 type counted struct {
 	size int64
 	at   time.Time
@@ -83,7 +84,7 @@ func (s *directory) putBlob(key run.Key, name string, data []byte) error {
 	return s.opts.FS.SyncDir(dir)
 }
 
-// writeChecked writes a file under another name first, so that it is whole or not there.
+// writeChecked writes a file under another name first, so that it is complete or absent.
 func (s *directory) writeChecked(path string, data []byte) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -115,13 +116,13 @@ func (s *directory) Blob(ctx context.Context, key run.Key, name string) (data []
 }
 
 func (s *directory) readBlob(key run.Key, name string) ([]byte, error) {
-	if record.CheckBlob(key, name, 0, 0, 0) != nil { // no name that a path can be made of
+	if record.CheckBlob(key, name, 0, 0, 0) != nil { // no path can be made of the name
 		return nil, record.ErrNoBlob
 	}
 	return s.readChecked(filepath.Join(s.blobDir(key), name))
 }
 
-// readChecked reads a file that writeChecked has written.
+// readChecked reads a file of writeChecked.
 func (s *directory) readChecked(path string) ([]byte, error) {
 	f, err := s.opts.FS.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,7 +162,7 @@ func (s *directory) Blobs(ctx context.Context, key run.Key) (names []string, err
 	return names, of("list the blobs of", key, err)
 }
 
-// blobEntries reads a directory of blobs, which need not be there.
+// blobEntries reads a directory of blobs, which may be absent.
 func (s *directory) blobEntries(dir string) ([]fs.DirEntry, error) {
 	if _, err := os.Stat(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -176,7 +177,7 @@ func (s *directory) blobEntries(dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// blobSizes is how many bytes the blobs of a directory have, and the one with that name.
+// blobSizes returns the size of all blobs in a directory, and of the one with that name.
 func (s *directory) blobSizes(dir, name string) (all, one int64, err error) {
 	entries, err := s.blobEntries(dir)
 	for _, e := range entries {
@@ -195,7 +196,7 @@ func (s *directory) blobSizes(dir, name string) (all, one int64, err error) {
 	return all, one, err
 }
 
-// ofTenant is about how many bytes the blobs of a tenant have.
+// ofTenant returns the approximate size of the blobs of a tenant.
 func (s *directory) ofTenant(key run.Key) (size int64, err error) {
 	s.mu.Lock()
 	c, ok := s.tenants[key.Tenant]
@@ -221,10 +222,10 @@ func (s *directory) ofTenant(key run.Key) (size int64, err error) {
 	return size, err
 }
 
-// maxTenants bounds the tenants whose bytes are known.
+// maxTenants bounds the tenants whose size is cached.
 const maxTenants = 1000
 
-// count notes that the blobs of a tenant have more bytes, or fewer.
+// count adds to the cached size of a tenant's blobs. more may be negative.
 func (s *directory) count(key run.Key, more int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,6 +252,6 @@ func (s *directory) removeBlobs(key run.Key) error {
 		}
 	}
 	s.count(key, -size)
-	_ = os.Remove(dir) // one that stays does no harm
+	_ = os.Remove(dir) // an empty directory does no harm
 	return nil
 }

@@ -1,32 +1,33 @@
-// Package filestore keeps runs in files: one append-only file of lines of JSON for each run.
+// Package filestore stores runs in files: one append-only file of JSON lines for each run.
 //
-// Any number of processes of one machine may share a directory. Its file system has to be local, as
-// the processes exclude each other by file locks: on Linux, Open refuses NFS and SMB.
+// Any number of processes of one machine may share a directory. The file system has to be
+// local, because processes exclude each other by file locks: on Linux, Open refuses NFS and SMB.
 //
 //	store, err := filestore.Open("runs", nil)
 //	…
-//	a, err := agent.New(model, &agent.Options{Store: store})
+//	a, err := agent.New(model, &agent.Options{Durable: agent.Durable{Store: store}})
 //
 // The guide is docs/durability.md of the repository.
 //
-// # What a line has
+// # The content of a line
 //
-// A line is one change: new records, answers, or a new holder. It ends with the run's head, so that
-// List reads the ends of the files alone, and with a checksum of itself and its place. If bytes of a file
-// are changed or missing, Load reports [record.ErrCorrupt] with the file and the line. What a crash has left of a
-// line at the end is cut; a file whose end was cut off in another way looks the same.
+// A line is one change: new records, replies, or a new holder. It ends with the run's head, so
+// that List reads only the last line of each file, and with a checksum of the line and its
+// offset. If bytes of a file are changed or missing, Load reports [record.ErrCorrupt] with the
+// file and the line. What a crash has left of an unfinished last line is cut; a file whose end
+// was cut off in another way looks the same.
 //
 // # What a crash loses
 //
-// The end of a process loses nothing that a method has returned nil for, whatever [Sync] is. Sync
-// says what a power cut or the end of the operating system loses. The lease of a run is not synced: after a
-// power cut, no process is left to hold the run.
+// The end of a process loses nothing for which a method has returned nil, whatever [Sync] is.
+// Sync says what a power cut or a crash of the operating system loses. Leases are not synced:
+// after a power cut, no process is left to hold a run.
 //
 // # Who can read the files
 //
-// The directory and the files are made for their owner alone (modes 0700 and 0600). Open refuses a
-// directory that is a symbolic link, that belongs to another user, or to which a group or others can write.
-// On Windows a file inherits the permissions of its directory.
+// The directory and the files are created for their owner only (modes 0700 and 0600). Open
+// refuses a directory that is a symbolic link, that belongs to another user, or that a group or
+// others can write to. On Windows a file inherits the permissions of its directory.
 package filestore
 
 import (
@@ -46,36 +47,39 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// Sync says when a store waits until the disk has what it writes.
+// Sync says when a store waits until data is on the disk.
 type Sync int
 
-// What Append syncs. Create, Answer, Delete and an Append with answers always sync, except under Never.
+// These say which calls of Append sync. Create, Reply, Delete and an Append with replies always
+// sync, except with SyncNever.
 const (
 	// SyncEveryEffect syncs each Append. A power cut loses nothing.
 	SyncEveryEffect Sync = iota
 
-	// SyncEveryTurn syncs an Append that ends a turn, suspends the run, ends it or adds an input. A power cut
-	// may lose the turn under way: then its calls, which may have had their effects, are made again.
+	// SyncEveryTurn syncs an Append that ends a turn, suspends the run, ends it or adds an
+	// input. A power cut may lose the current turn: then its calls, which may have had effects,
+	// are made again.
 	SyncEveryTurn
 
 	// SyncNever leaves it to the operating system. A power cut may lose what was written in the
-	// seconds before, and may leave a file that is damaged.
+	// last seconds, and may damage a file.
 	SyncNever
 )
 
-// Options configure [Open]. Nil and zero are valid. A change or a file beyond its bound is an error of the method.
+// Options configure [Open]. Nil and zero are valid. A method that would exceed a bound returns
+// an error.
 type Options struct {
-	Sync Sync // default EveryEffect
+	Sync Sync // default SyncEveryEffect
 
-	MaxLine int64 // bytes of a change that is written; default 64 MiB; negative: no bound
-	MaxFile int64 // bytes of a file that is written or read; default 1 GiB; negative: no bound
+	MaxLine int64 // bytes of a change; default 64 MiB; negative: no bound
+	MaxFile int64 // bytes of a file; default 1 GiB; negative: no bound
 
-	// Network has Open take a directory on a network file system. The host vouches that file locks exclude all processes
-	// there, and that a sync reaches the disk of the server.
+	// Network allows a directory on a network file system. The host vouches that file locks
+	// exclude all processes there, and that a sync reaches the disk of the server.
 	Network bool
 
-	// FS is for tests: it counts syncs and loses writes. Nil is the file system of the
-	// operating system. Locks and the check of the directory do not use it.
+	// FS is for tests that count syncs or lose writes. Nil is the file system of the operating
+	// system. Locks and the check of the directory do not use it.
 	FS FS
 }
 
@@ -101,8 +105,8 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Store is a [record.Store] in a directory. It keeps no file open and has no goroutine: there is
-// nothing to close. Its methods may be called concurrently.
+// Store is a [record.Store] in a directory. It keeps no file open and has no goroutine, so
+// there is nothing to close. Its methods may be called concurrently.
 type Store interface {
 	record.Store
 	record.BlobStore
@@ -115,16 +119,16 @@ type directory struct {
 	dir   string
 	opts  Options
 	locks [stripes]chan struct{} // within this process
-	now   func() time.Time       // of leases
+	now   func() time.Time       // for leases
 
 	mu      sync.Mutex         // guards tenants
-	tenants map[string]counted // whose blobs were counted lately
+	tenants map[string]counted // whose blobs were counted recently
 
 	marking marking
 }
 
-// Open returns the store in a directory, which is made if it is missing. The error is for a directory that cannot
-// be made, or that others can write to, see above.
+// Open returns the store in a directory, and creates it if it is missing. It refuses a
+// directory that others can write to, see the package comment.
 func Open(dir string, opts *Options) (Store, error) { return open(dir, opts, networkOf) }
 
 func open(dir string, opts *Options, networkOf func(string) string) (Store, error) {
@@ -151,10 +155,10 @@ func open(dir string, opts *Options, networkOf func(string) string) (Store, erro
 
 const (
 	suffix  = ".jsonl"
-	stripes = 256 // locks, which the runs share
+	stripes = 256 // locks, shared by the runs
 )
 
-// nameOf is the name of the file of a run. Equal names of two keys would be a collision of SHA-256.
+// nameOf returns the name of the file of a run, by SHA-256 of the key.
 func nameOf(key run.Key) string {
 	text := binary.AppendUvarint(nil, uint64(len(key.Tenant)))
 	sum := sha256.Sum256(append(append(text, key.Tenant...), key.ID...))
@@ -163,8 +167,8 @@ func nameOf(key run.Key) string {
 
 func (s *directory) path(name string) string { return filepath.Join(s.dir, name) }
 
-// lock waits until no other goroutine or process changes the file. Some other files have the same
-// lock. A process that is stopped while it holds one keeps others out until it continues or ends.
+// lock waits until no other goroutine or process changes the file. Some files share a lock. A
+// process that is stopped while it holds one blocks others until it continues or ends.
 func (s *directory) lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -184,7 +188,7 @@ func (s *directory) lock(ctx context.Context, name string) (unlock func(), err e
 		return nil, err
 	}
 	return func() {
-		_ = release() // the closed file ends the lock in any case
+		_ = release() // closing the file releases the lock in any case
 		<-s.locks[stripe]
 	}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// FS is what a store in files needs of a file system.
+// FS is the file system of a store.
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
@@ -46,8 +46,8 @@ func (osFS) Rename(from, to string) error { return os.Rename(from, to) }
 
 func (osFS) Remove(name string) error { return private.Remove(name) }
 
-// SyncDir does nothing on Windows, where NTFS keeps the order of such changes in its journal
-// and a directory cannot be synced.
+// SyncDir does nothing on Windows, where a directory cannot be synced, and NTFS keeps the order
+// of such changes in its journal.
 func (osFS) SyncDir(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -69,7 +69,7 @@ func (f osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// makeDirs makes a directory and its parents (mode 0700), durably.
+// makeDirs creates a directory and its parents with mode 0700, durably.
 func makeDirs(path string) error {
 	err := os.Mkdir(path, 0o700)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// line is one change of a run, with the head that it leads to.
+// line is one change of a run, and the head after it.
 type line struct {
 	V       int          `json:"v"`
 	Records []run.Record `json:"records"`
@@ -27,29 +27,30 @@ type line struct {
 // version is the version of the format of lines.
 const version = 1
 
-// head is what is known of a run without its records.
+// head is the summary of a run at the end of each line.
 type head struct {
 	run.Head
-	Answered []string `json:"answered,omitempty"` // the open questions that have an answer
-	Holder   string   `json:"holder,omitempty"`   // of the last lease, for people
+	Answered []string `json:"answered,omitempty"` // open questions that have a reply
+	Holder   string   `json:"holder,omitempty"`   // name of the last holder, for people
 	Lasts    int64    `json:"lasts,omitzero"`     // TTL in nanoseconds
-	Current  int64    `json:"current,omitzero"`   // where the line with the last snapshot begins; 0: nobody knows
+	Current  int64    `json:"current,omitzero"`   // offset of the line with the last snapshot; 0: unknown
 }
 
-// follow is the head after an Append of a line at that place: what is the store's own stays.
+// follow returns the head after an Append whose line begins at the offset at. The members of
+// the store stay.
 func (h head) follow(next run.Head, records []run.Record, at int64) head {
 	next.Epoch, next.Held, next.TTL = h.Epoch, h.Held, h.TTL
 	out := head{Head: next, Holder: h.Holder}.answered(h.Answered)
 	switch {
 	case next.Snapshot >= records[0].Seq: // it is in this line
 		out.Current = at
-	case next.Snapshot == h.Snapshot: // another version may have written the head without it
+	case next.Snapshot == h.Snapshot: // another version may have written a head without the offset
 		out.Current = h.Current
 	}
 	return out
 }
 
-// answered adds answers, and drops the ones to questions that are not open.
+// answered adds questions that have a reply, and drops those that are not open.
 func (h head) answered(questions []string) head {
 	closed := func(question string) bool { return !slices.Contains(h.Questions, question) }
 	h.Answered = slices.DeleteFunc(slices.Concat(h.Answered, questions), closed)
@@ -59,13 +60,14 @@ func (h head) answered(questions []string) head {
 
 // end is the last member of a line, of a fixed size.
 type end struct {
-	at     int64 // where the line begins in its file
-	head   int   // bytes of the head, which stands before the end
+	at     int64 // offset of the line in its file
+	head   int   // bytes of the head, which precedes the end
 	synced int64 // how far the file was durable when the line was written
-	sync   bool  // the line itself was synced before it was reported
+	sync   bool  // the line itself was synced before its change was reported
 }
 
-// The end as text has numbers of fixed sizes: at, head, synced, sync and the checksum of all before it.
+// As text the end has numbers of fixed sizes: at, head, synced, sync and the checksum of
+// everything before it.
 const (
 	endFormat = `,"end":"%012x %08x %012x %c`
 	sumFormat = ` %08x"}`
@@ -75,7 +77,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode writes a line.
+// encode returns the text of a line.
 func encode(l *line, e end) ([]byte, error) {
 	b := fmt.Appendf(nil, `{"v":%d`, version)
 	b, err := encodeList(b, "records", l.Records)
@@ -100,8 +102,8 @@ func encode(l *line, e end) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// encodeList adds a member with values that write themselves: package json would write some
-// characters of theirs in another way.
+// encodeList adds a member with values that marshal themselves. Package json would escape some
+// of their characters.
 func encodeList[T json.Marshaler](b []byte, name string, values []T) ([]byte, error) {
 	for i, v := range values {
 		data, err := v.MarshalJSON()
@@ -132,8 +134,8 @@ func appendMember(b []byte, name string, v any) ([]byte, error) {
 	return append(fmt.Appendf(b, `,"%s":`, name), data...), nil
 }
 
-// parseEnd reads the end of a line without its line break. It reports whether that is a whole line
-// of this place in a file.
+// parseEnd parses the end of a line without its line break. whole is true if the line is
+// complete and belongs at this offset.
 func parseEnd(raw []byte, at int64) (e end, whole bool) {
 	if len(raw) < endSize {
 		return end{}, false
@@ -148,7 +150,7 @@ func parseEnd(raw []byte, at int64) (e end, whole bool) {
 	return e, e.at == at && e.head <= len(raw)-endSize && e.synced <= at
 }
 
-// number reads a number of an end, which has its checksum.
+// number parses a number of an end. Its checksum was compared.
 func number(text []byte) int64 {
 	n, err := strconv.ParseInt(string(text), 16, 64)
 	if err != nil {
@@ -157,7 +159,7 @@ func number(text []byte) int64 {
 	return n
 }
 
-// headOf reads the head of a line.
+// headOf returns the head of a line.
 func headOf(raw []byte, e end) (h head, err error) {
 	stop := len(raw) - endSize
 	err = jsonv2.Unmarshal(raw[stop-e.head:stop], &h)
@@ -165,7 +167,7 @@ func headOf(raw []byte, e end) (h head, err error) {
 	return h, err
 }
 
-// decode reads a line.
+// decode parses a line.
 func decode(raw []byte) (*line, error) {
 	var l line
 	if err := jsonv2.Unmarshal(raw, &l); err != nil {

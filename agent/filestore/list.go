@@ -12,11 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// List implements [record.Store]. It reads the end of each file that the query may select: of a list of runs that are due, that run
-// or that wait, these alone, and of those that wait no more than the page has. Other lists read the end of each file. Files that
-// cannot be read come after all runs that it could read; one that does not say whose run it has is a matter of lists of all tenants.
-// What another version of this package has written meanwhile, or another program has copied into the directory, may be missing
-// from the first for a minute, or for a thousand times as long as it takes to read the end of each file.
+// List implements [record.Store]. It reads the last line of each file that the query may
+// select: for due runs, for one run and for waiting runs only theirs, and for waiting runs no
+// more than the page has. Other lists read the last line of every file. Files that cannot be
+// read come after all other runs; if such a file does not say whose run it has, only lists of
+// all tenants have it.
+//
+// Due and waiting runs that another version of this package has written, or that were copied
+// into the directory, may be missing for a minute, or for a thousand times as long as it takes
+// to read all last lines.
 func (s *directory) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		l := listing{store: s, q: q, seen: map[string]bool{}}
@@ -44,10 +48,10 @@ type listing struct {
 	q       record.Query
 	heads   []run.Head
 	damaged []*record.DamagedError
-	seen    map[string]bool // files: the end of a process may have left a mark too many
+	seen    map[string]bool // files that were read: a process that was killed may have left a second mark
 }
 
-// read reads what the query may select.
+// read reads the runs that the query may select.
 func (l *listing) read(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -91,7 +95,7 @@ func (l *listing) all(ctx context.Context) error {
 	return err
 }
 
-// due reads the runs that can be due at a time.
+// due reads the runs that may be due at a time.
 func (l *listing) due(ctx context.Context, at int64) error {
 	return l.store.walk(dueShelf, at, func(m mark) (bool, error) {
 		_, err := l.take(ctx, m.name)
@@ -99,7 +103,7 @@ func (l *listing) due(ctx context.Context, at int64) error {
 	})
 }
 
-// waiting reads the runs that wait, the one that was changed last first, until the page is full.
+// waiting reads the waiting runs, newest change first, until the page is full.
 func (l *listing) waiting(ctx context.Context) error {
 	upTo := int64(math.MaxInt64)
 	if after := l.q.After; after != nil {
@@ -121,7 +125,7 @@ func (l *listing) waiting(ctx context.Context) error {
 	})
 }
 
-// take reads the head of a run, and reports whether the list has it.
+// take reads the head of a run, and reports whether the query selects it.
 func (l *listing) take(ctx context.Context, name string) (taken bool, err error) {
 	if l.seen[name] {
 		return false, nil
@@ -146,7 +150,7 @@ func (l *listing) take(ctx context.Context, name string) (taken bool, err error)
 	return false, nil
 }
 
-// page puts the list in order, and cuts it at its limit.
+// page sorts the list and cuts it at its limit.
 func (l *listing) page() ([]run.Head, []*record.DamagedError) {
 	heads, damaged := l.heads, l.damaged
 	slices.SortFunc(heads, l.q.Compare)

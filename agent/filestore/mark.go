@@ -20,23 +20,24 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// A mark is an empty file that says of a run what a list looks for, so that the list need not open the files of other
-// runs. A mark is made before the line that it belongs to, and removed after the line that ends what it says, both with
-// the run's lock: the end of a process may leave one too many, and never one too few. Lists read the heads of the runs
-// that they find. What a power cut has lost, or another version or a copy has not written, is made by [directory.remark].
+// mark is an empty file by which lists find a run without opening the files of all others. A
+// mark is created before the line that needs it, and removed after the line that makes it
+// obsolete, both under the run's lock: a process that is killed may leave one too many, never
+// one too few. Lists read the heads of the runs that they find. Marks that a power cut lost, or
+// that another version or a copy did not create, are created by [directory.remark].
 type mark struct {
 	shelf string
 	at    int64  // nanoseconds since 1970
 	name  string // of the file of the run
 }
 
-// The shelves on which marks lie.
+// The shelves are directories of marks.
 const (
-	dueShelf       = "due"     // runs that can be due, by when they wake up: 0 if they run or have an answer
-	waitingShelves = "waiting" // runs that wait, by their last change: a shelf for each tenant, and one for all
+	dueShelf       = "due"     // runs that may be due, by their wake-up time: 0 if they are running or have a reply
+	waitingShelves = "waiting" // waiting runs, by their last change: one shelf for each tenant, and one for all
 )
 
-// waitingShelf is the shelf of a query for runs that wait. Some tenants share one.
+// waitingShelf returns the shelf of a query for waiting runs. Some tenants share one.
 func waitingShelf(q record.Query) string {
 	if q.AllTenants {
 		return filepath.Join(waitingShelves, "all")
@@ -63,7 +64,7 @@ func marksOf(h run.Head) (marks []mark) {
 	return marks
 }
 
-// nanos is a time in a mark. One before 1970 is as one then, one too late for a mark as the last.
+// nanos returns a time as in a mark, in the range from 1970 to the latest possible time.
 func nanos(t time.Time) int64 {
 	if t.Year() > 2200 {
 		return math.MaxInt64
@@ -71,13 +72,14 @@ func nanos(t time.Time) int64 {
 	return max(0, t.UnixNano())
 }
 
-// A shelf has a directory for each 68 minutes, in it one for each 16 seconds, and in these the marks.
+// A shelf has a directory for each 68 minutes, in it one for each 16 seconds, and in these the
+// marks.
 const (
 	outerBits = 12
 	innerBits = 4
 )
 
-// dirs are the names of the two directories of a mark.
+// dirs returns the names of the two directories of a mark.
 func (m mark) dirs() (outer, inner string) {
 	second := m.at / int64(time.Second)
 	return fmt.Sprintf("%06x", second>>outerBits), fmt.Sprintf("%02x", second>>innerBits&(1<<(outerBits-innerBits)-1))
@@ -92,14 +94,14 @@ func (m mark) file() string {
 	return fmt.Sprintf("%s.%016x", strings.TrimSuffix(m.name, suffix), m.at)
 }
 
-// parseMark reads the name of a mark.
+// parseMark parses the file name of a mark.
 func parseMark(shelf, file string) (mark, bool) {
 	hash, time, _ := strings.Cut(file, ".")
 	at, err := strconv.ParseInt(time, 16, 64)
 	return mark{shelf, at, hash + suffix}, err == nil && isName(hash+suffix)
 }
 
-// put makes a mark.
+// put creates a mark.
 func (s *directory) put(m mark) error {
 	dir := s.path(m.dir())
 	for try := 0; ; try++ {
@@ -116,10 +118,12 @@ func (s *directory) put(m mark) error {
 	}
 }
 
-// maxPuts bounds how often a mark is tried again whose directory another process removes, as it is empty.
+// maxPuts bounds the attempts to create a mark whose directory another process removes because
+// it is empty.
 const maxPuts = 100
 
-// take removes a mark, and its directories if they are empty. One that stays is dropped later.
+// take removes a mark, and its directories if they are empty. If that fails, it is dropped
+// later.
 func (s *directory) take(m mark) {
 	dir := s.path(m.dir())
 	_ = s.opts.FS.Remove(filepath.Join(dir, m.file()))
@@ -128,7 +132,7 @@ func (s *directory) take(m mark) {
 	}
 }
 
-// takeAll removes the marks of have that are not in want.
+// takeAll removes the marks in have that are not in want.
 func (s *directory) takeAll(have, want []mark) {
 	for _, m := range have {
 		if !slices.Contains(want, m) {
@@ -137,7 +141,7 @@ func (s *directory) takeAll(have, want []mark) {
 	}
 }
 
-// putAll makes the marks of want that are not in have.
+// putAll creates the marks in want that are not in have.
 func (s *directory) putAll(want, have []mark) error {
 	for _, m := range want {
 		if !slices.Contains(have, m) {
@@ -149,7 +153,7 @@ func (s *directory) putAll(want, have []mark) error {
 	return nil
 }
 
-// walk visits the marks of a shelf that are not later than a time, the latest first.
+// walk visits the marks of a shelf up to a time, the latest first.
 func (s *directory) walk(shelf string, upTo int64, visit func(mark) (more bool, err error)) error {
 	last := mark{shelf: shelf, at: upTo}
 	lastOuter, lastInner := last.dirs()
@@ -183,7 +187,7 @@ func (s *directory) walk(shelf string, upTo int64, visit func(mark) (more bool, 
 	return err
 }
 
-// marksIn are the marks of a directory, the latest first.
+// marksIn returns the marks of a directory, the latest first.
 func (s *directory) marksIn(shelf, outer, inner string) (marks []mark, err error) {
 	names, err := s.dirNames(filepath.Join(shelf, outer, inner))
 	for _, name := range names {
@@ -195,7 +199,7 @@ func (s *directory) marksIn(shelf, outer, inner string) (marks []mark, err error
 	return marks, err
 }
 
-// dirNames are the names in a directory of marks, in order. One that is not there has none.
+// dirNames returns the sorted names in a directory of marks, none if it is absent.
 func (s *directory) dirNames(dir string) (names []string, err error) {
 	entries, err := s.opts.FS.ReadDir(s.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -207,20 +211,20 @@ func (s *directory) dirNames(dir string) (names []string, err error) {
 	return names, err
 }
 
-// marking is when the marks were last compared with the runs.
+// marking says when the marks were last compared with the runs.
 type marking struct {
-	turn chan struct{} // has one place, of who compares them
-	next time.Time     // when they are to be compared again; guarded by turn
+	turn chan struct{} // has one place, held during a comparison
+	next time.Time     // when to compare again; guarded by turn
 }
 
-// How often the marks are compared with the runs: the first list of a process does it, later ones after remarkEvery,
-// and not more than a thousandth of the time is spent so.
+// The first list of a process compares the marks with the runs, later ones after remarkEvery.
+// At most a thousandth of the time is spent on it.
 const (
 	remarkEvery = time.Minute
 	remarkShare = 1000
 )
 
-// marked has the marks compared with the runs if it is time.
+// marked compares the marks with the runs if it is time.
 func (s *directory) marked(ctx context.Context) error {
 	select {
 	case s.marking.turn <- struct{}{}:
@@ -240,8 +244,7 @@ func (s *directory) marked(ctx context.Context) error {
 	return nil
 }
 
-// remark makes the marks that are missing, and removes those that say what is not so. A run that cannot be read may be
-// due.
+// remark creates missing marks, and removes wrong ones. A run that cannot be read may be due.
 func (s *directory) remark(ctx context.Context) error {
 	have := map[string][]mark{}
 	shelves, err := s.dirNames(waitingShelves)
@@ -299,10 +302,11 @@ func (s *directory) remark(ctx context.Context) error {
 	return nil
 }
 
-// dropWait bounds the wait for the lock of a run whose marks are to go: a process may have been stopped with it.
+// dropWait bounds the wait for the lock of a run with wrong marks: a process may have been
+// stopped while it held the lock.
 const dropWait = time.Second
 
-// drop removes the marks of a run that say what is not so.
+// drop removes the wrong marks of a run.
 func (s *directory) drop(ctx context.Context, name string, marks []mark) error {
 	waiting, stop := context.WithTimeout(ctx, dropWait)
 	defer stop()

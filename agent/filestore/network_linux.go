@@ -2,7 +2,8 @@ package filestore
 
 import "syscall"
 
-// networkOf names the network file system of a directory, "" for another one and for one that cannot be asked.
+// networkOf returns the name of the network file system of a directory, "" if it is a local one
+// or cannot be determined.
 func networkOf(dir string) string {
 	var s syscall.Statfs_t
 	if syscall.Statfs(dir, &s) != nil {
@@ -11,7 +12,8 @@ func networkOf(dir string) string {
 	return networks[uint32(s.Type)]
 }
 
-// networks are file systems whose locks are a matter of their server and of how they are mounted, by their numbers in Linux's magic.h.
+// networks has the file systems whose locks depend on their server and mount options, by their
+// numbers in Linux's magic.h.
 var networks = map[uint32]string{
 	0x6969:     "NFS",
 	0x517b:     "SMB",

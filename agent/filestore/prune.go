@@ -10,7 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Prune implements [record.Pruner]. It writes a file from the last snapshot on, which replaces the old one.
+// Prune implements [record.Pruner]. It writes a file that begins with the last snapshot, and
+// replaces the old one.
 func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if t.head.Epoch != lease.Epoch {
@@ -29,7 +30,7 @@ func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
 	return of("prune", lease.Key, err)
 }
 
-// rewrite writes a file that begins with the last snapshot: whole, or the old one stays.
+// rewrite writes a file that begins with the last snapshot. If it fails, the old file stays.
 func (s *directory) rewrite(name string, c *content) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// open opens the file of a run. The error for none matches [record.ErrNotFound].
+// open opens the file of a run. The error matches [record.ErrNotFound] if there is none.
 func (s *directory) open(name string, flag int) (File, error) {
 	f, err := s.opts.FS.OpenFile(s.path(name), flag, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,17 +45,17 @@ func (s *directory) readEnd(f File, name string) (tip, error) {
 	return t, s.belongs(t, name)
 }
 
-// content is what a file has from a place on.
+// content is a file from an offset on.
 type content struct {
 	tip     tip
 	records []run.Record
-	replies map[string]run.Reply // by question, also the ones to closed questions
+	replies map[string]run.Reply // by question, including closed ones
 }
 
-// read reads a whole file.
+// read reads a complete file.
 func (s *directory) read(f File, name string) (*content, error) { return s.readFrom(f, name, 0) }
 
-// readFrom reads a file from the line that begins at a place.
+// readFrom reads a file from the line that begins at an offset.
 func (s *directory) readFrom(f File, name string, at int64) (*content, error) {
 	size, err := f.Size()
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *directory) readFrom(f File, name string, at int64) (*content, error) {
 	return c, s.belongs(c.tip, name)
 }
 
-// belongs checks that a file has the name that its content gives it.
+// belongs checks that the name of a file is that of the run in it.
 func (s *directory) belongs(t tip, name string) error {
 	if key := t.head.Key; nameOf(key) != name {
 		return fmt.Errorf("%s is of run %q of tenant %q: %w", s.path(name), key.ID, key.Tenant, record.ErrCorrupt)
@@ -83,7 +83,7 @@ func (s *directory) belongs(t tip, name string) error {
 	return nil
 }
 
-// parse reads the content of a file from a place on.
+// parse parses the content of a file from an offset on.
 func parse(data []byte, at int64) (*content, error) {
 	c := &content{replies: map[string]run.Reply{}}
 	s := span{data: data, at: at}
@@ -106,7 +106,7 @@ func parse(data []byte, at int64) (*content, error) {
 		return nil
 	})
 	if err == nil && t.end == at {
-		err = fmt.Errorf("line 1: %w", record.ErrCorrupt) // a file begins with a whole line
+		err = fmt.Errorf("line 1: %w", record.ErrCorrupt) // a file begins with a complete line
 	}
 	c.tip = t
 	return c, err
@@ -126,7 +126,7 @@ func (s *directory) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, 
 	return log.Current(), nil
 }
 
-// readCurrent reads a file from its last snapshot on, or all of it if nobody knows where that is.
+// readCurrent reads a file from its last snapshot on, or all of it if the offset is unknown.
 func (s *directory) readCurrent(f File, name string) (*content, error) {
 	t, err := s.readEnd(f, name)
 	if err != nil || t.head.Current == 0 {
@@ -134,12 +134,13 @@ func (s *directory) readCurrent(f File, name string) (*content, error) {
 	}
 	c, err := s.readFrom(f, name, t.head.Current)
 	if err != nil || len(c.pending()) < c.tip.head.Replies {
-		return s.read(f, name) // which says more
+		return s.read(f, name) // has the better error
 	}
 	return c, nil
 }
 
-// readFor reads what decides on answers: they are behind the last snapshot if all questions are open.
+// readFor reads what is needed to check replies: from the last snapshot on if all questions are
+// open.
 func (s *directory) readFor(f File, name string, h head, replies []run.Reply) (*content, error) {
 	closed := func(a run.Reply) bool { return !slices.Contains(h.Questions, a.Question) }
 	if slices.ContainsFunc(replies, closed) {
@@ -163,7 +164,7 @@ func (s *directory) load(ctx context.Context, key run.Key, read func(File, strin
 	return &record.Log{Head: c.tip.head.Head, Records: c.records, Replies: c.pending()}, nil
 }
 
-// pending are the answers to open questions, in the order of these.
+// pending returns the replies to open questions, in the order of the questions.
 func (c *content) pending() (replies []run.Reply) {
 	for _, question := range c.tip.head.Questions {
 		if a, ok := c.replies[question]; ok {
@@ -173,8 +174,8 @@ func (c *content) pending() (replies []run.Reply) {
 	return replies
 }
 
-// calm calls read with a file. If its content is not whole, another process may be writing: read is
-// called once more, with the lock.
+// calm calls read with a file. If the content is incomplete, another process may be writing, so
+// it calls read once more under the lock.
 func (s *directory) calm(ctx context.Context, name string, read func(File) (whole bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -201,12 +202,13 @@ func (s *directory) opened(name string, read func(File) (bool, error)) (bool, er
 	return whole, errors.Join(err, f.Close())
 }
 
-// isName reports whether a file is of a run.
+// isName reports whether a file name is that of a run.
 func isName(name string) bool {
 	return len(name) == len(nameOf(run.Key{})) && strings.HasSuffix(name, suffix)
 }
 
-// headOf reads the head of a file. If it cannot be read, the key is that of the lines before, if they have it.
+// headOf returns the head of a file. If the last line cannot be read, the key is that of
+// earlier lines, if they have it.
 func (s *directory) headOf(ctx context.Context, name string) (h run.Head, err error) {
 	err = s.calm(ctx, name, func(f File) (whole bool, err error) {
 		t, err := s.readEnd(f, name)

@@ -8,30 +8,30 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// tip is the last whole line of a file.
+// tip is the last complete line of a file.
 type tip struct {
 	head   head
-	end    int64 // where the next line goes
-	synced int64 // how far the file is durable; what follows may be lost in a power cut
+	end    int64 // offset of the next line
+	synced int64 // how far the file is durable; a power cut may lose the rest
 	bare   bool  // the line break of the last line is missing
-	torn   bool  // there is something after the end that a crash has left
+	torn   bool  // a crash has left something after the end
 }
 
 // span is a part of a file, from the beginning of a line.
 type span struct {
 	data []byte
-	at   int64 // its place in the file
-	line int   // number of its first line, for errors; 0: not known
+	at   int64 // offset in the file
+	line int   // number of its first line, for errors; 0: unknown
 }
 
-// scan reads the lines of a span up to its end, and visits each. What a crash has left at the end
-// is cut. The error matches [record.ErrCorrupt] if anything else is wrong.
+// scan visits the lines of a span. It cuts what a crash has left at the end. The error matches
+// [record.ErrCorrupt] if anything else is wrong.
 func scan(s span, visit func(raw []byte) error) (t tip, err error) {
 	t.end, t.synced = s.at, s.at
 	var last []byte
 	var e end
 	defer func() {
-		if err != nil && last != nil { // the lines before say whose run it is
+		if err != nil && last != nil { // earlier lines say whose run it is
 			t.head, _ = headOf(last, e)
 		}
 	}()
@@ -61,16 +61,16 @@ func scan(s span, visit func(raw []byte) error) (t tip, err error) {
 	return t, err
 }
 
-const sector = 512 // bytes that a disk writes as a whole
+const sector = 512 // bytes that a disk writes atomically
 
-// tornAt reports whether a line that is not whole is what a crash has left: the line is cut, or a
-// sector of it was never written. In the second case the lines behind it were lost with it, unless
-// one knows that the line was durable.
+// tornAt reports whether an incomplete line was left by a crash: the line was cut, or one of
+// its sectors was never written. In the second case the lines after it were lost with it,
+// unless the line is known to be durable.
 func tornAt(rest []byte, at int64) bool {
 	i := bytes.IndexByte(rest, '\n')
 	if i < 0 {
 		_, whole := parseEnd(rest[:len(rest)-1], at)
-		return !whole // a line with another byte for its line break was not cut
+		return !whole // a line with another byte instead of its line break was not cut
 	}
 	if !hasHole(rest[:i], at) {
 		return false
@@ -84,8 +84,8 @@ func tornAt(rest []byte, at int64) bool {
 	return true
 }
 
-// hasHole reports whether a sector of a line at that place is zero: JSON has no zeros. The last sector has
-// the line break, too.
+// hasHole reports whether a sector of a line at that offset is zero, which JSON never is. The
+// last sector has the line break, too.
 func hasHole(line []byte, at int64) bool {
 	for {
 		n := sector - int(at%sector)
@@ -99,10 +99,10 @@ func hasHole(line []byte, at int64) bool {
 	}
 }
 
-const tailSize = 4 << 10 // bytes, which most last lines fit into
+const tailSize = 4 << 10 // bytes; most last lines fit
 
-// readTip reads the end of a file: the last line, and all that may not be durable before it.
-// It reports false if that cannot be told without the rest.
+// readTip reads the last line of a file, and the lines before it that may not be durable. ok is
+// false if that takes the rest of the file.
 func readTip(f io.ReaderAt, size int64) (t tip, ok bool, err error) {
 	from := max(0, size-tailSize)
 	data := make([]byte, size-from)
@@ -124,8 +124,8 @@ func readTip(f io.ReaderAt, size int64) (t tip, ok bool, err error) {
 	return t, err == nil && !t.torn, nil
 }
 
-// lastBegin returns where the lines begin that the last line of a file does not call durable. The
-// checksum of the line is not read.
+// lastBegin returns the offset from which lines may not be durable according to the last line.
+// It does not compare the checksum of the line.
 func lastBegin(tail []byte, from int64) (begin int64, ok bool) {
 	raw, broken := bytes.CutSuffix(tail, []byte{'\n'})
 	if !broken || len(raw) < endSize || from+int64(len(raw)) < 0 {
@@ -138,7 +138,7 @@ func lastBegin(tail []byte, from int64) (begin int64, ok bool) {
 	return min(number(text[8:20]), number(text[30:42])), true
 }
 
-// readAt fills data. A file that ends before is damaged, or changing.
+// readAt fills data. A file that is too short is damaged, or being changed.
 func readAt(f io.ReaderAt, data []byte, at int64) error {
 	n, err := f.ReadAt(data, at)
 	if n == len(data) {

@@ -12,15 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// wishes is the directory of a file for each run that somebody wishes to end, by the name of the run's file. Lists and other
-// versions do not read it.
+// wishes is the directory of wishes: a file for each, with the name of the run's file. Lists
+// and other versions ignore it.
 const wishes = "wishes"
 
-// wish is what such a file has.
+// wish is the content of such a file.
 type wish struct {
 	Key     run.Key   `json:"key"`
 	Seq     uint64    `json:"seq"`
-	Created time.Time `json:"created"` // of the run: another one may get its key
+	Created time.Time `json:"created"` // of the run, because a later one may have its key
 }
 
 // Wish implements [record.Store].
@@ -43,7 +43,7 @@ func (s *directory) Wish(ctx context.Context, key run.Key) error {
 	}))
 }
 
-// Wishes implements [record.Store]. It removes those that count no more.
+// Wishes implements [record.Store]. It removes void wishes.
 func (s *directory) Wishes(ctx context.Context) (open []record.Wish, err error) {
 	err = ctx.Err()
 	var names []string
@@ -66,7 +66,7 @@ func (s *directory) Wishes(ctx context.Context) (open []record.Wish, err error) 
 		}
 		switch {
 		case errors.Is(failed, record.ErrNotFound), failed == nil && (h.Status.Ended() || !h.Created.Equal(w.Created)):
-			_ = s.opts.FS.Remove(path) // a new run of that key may have one by now: who wishes that it ends asks again
+			_ = s.opts.FS.Remove(path) // a wish for a new run of that key may be lost: CancelRun wishes again
 		case failed == nil:
 			open = append(open, record.Wish{Key: w.Key, Seq: w.Seq})
 		}

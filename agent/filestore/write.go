@@ -52,7 +52,7 @@ func (s *directory) create(ctx context.Context, h record.Holder, first run.Head,
 	return record.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq, Created: first.Created}, nil
 }
 
-// begin writes a file with its first line, whole or not at all.
+// begin creates a file with its first line. If it fails, there is no file.
 func (s *directory) begin(path string, l *line) (err error) {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -76,7 +76,7 @@ func (s *directory) syncDir() error {
 	return s.opts.FS.SyncDir(s.dir)
 }
 
-// Append implements [record.Store]. With answers it reads the file as Answer does.
+// Append implements [record.Store]. With replies it reads the file as Reply does.
 func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Head, records []run.Record, replies ...run.Reply) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
@@ -108,7 +108,7 @@ func questionIDs(replies []run.Reply) (questions []string) {
 	return questions
 }
 
-// syncs reports whether an Append of records is synced.
+// syncs reports whether an Append of these records syncs.
 func (s *directory) syncs(records []run.Record) bool {
 	if s.opts.Sync != SyncEveryTurn {
 		return s.opts.Sync == SyncEveryEffect
@@ -116,7 +116,8 @@ func (s *directory) syncs(records []run.Record) bool {
 	return slices.ContainsFunc(records, ledger.EndsTurn)
 }
 
-// Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it for answers to questions that are closed.
+// Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it
+// for replies to closed questions.
 func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
 	return of("answer", key, s.change(ctx, key, func(f File, t tip) error {
 		log, err := s.readFor(f, nameOf(key), t.head, replies)
@@ -130,7 +131,7 @@ func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply)
 		case len(fresh) > 0:
 			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(questionIDs(fresh))}, s.opts.Sync != SyncNever)
 		case len(replies) > 0 && s.opts.Sync != SyncNever:
-			return f.Sync() // whoever wrote the answer may have ended before
+			return f.Sync() // the process that wrote the reply may have ended before its sync
 		}
 		return nil
 	}))
@@ -143,7 +144,7 @@ func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (
 		if t.head.HeldAt(now) {
 			return &record.HeldError{Holder: t.head.Holder, Until: t.head.Held}
 		}
-		// The line may be lost in a power cut: the clock keeps its epoch from being used again.
+		// The line may be lost in a power cut. The clock prevents that its epoch is used again.
 		t.head.Epoch = max(t.head.Epoch+1, record.FirstEpoch(now))
 		t.head.Held, t.head.TTL, t.head.Holder = now.Add(h.TTL), h.TTL, h.Name
 		lease = record.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq, Created: t.head.Created}
@@ -169,7 +170,7 @@ func (s *directory) Release(ctx context.Context, lease record.Lease) error {
 	return of("release", lease.Key, err)
 }
 
-// hold has a lease expire at a time.
+// hold sets the end of a lease.
 func (s *directory) hold(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
 	err := s.change(ctx, lease.Key, func(f File, t tip) error {
 		if t.head.Epoch != lease.Epoch {
@@ -196,7 +197,7 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 	}
 	defer unlock()
 	last := s.lastHead(name)
-	if err := s.removeBlobs(key); err != nil { // before the run: nothing is left that no run has
+	if err := s.removeBlobs(key); err != nil { // first, so that no blob remains without its run
 		return of("delete", key, err)
 	}
 	err = s.opts.FS.Remove(s.path(name))
@@ -212,11 +213,12 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 	return of("delete", key, err)
 }
 
-// maxTicks bounds the wait for the clock to pass the last epoch of a deleted run, in milliseconds: clocks of
-// some systems stand still for 16, and one that was set back further is not waited for.
+// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted
+// run. Clocks of some systems stand still for 16 ms; for one that was set back further it does
+// not wait.
 const maxTicks = 20
 
-// lastHead is the head of a run, and zero if it cannot be read.
+// lastHead returns the head of a run, zero if it cannot be read.
 func (s *directory) lastHead(name string) run.Head {
 	f, err := s.open(name, os.O_RDONLY)
 	if err != nil {
@@ -230,7 +232,7 @@ func (s *directory) lastHead(name string) run.Head {
 	return t.head.Head
 }
 
-// change calls do with the file and the last line of a run, which others do not change meanwhile.
+// change calls do with the file and the last line of a run, under its lock.
 func (s *directory) change(ctx context.Context, key run.Key, do func(File, tip) error) error {
 	name := nameOf(key)
 	unlock, err := s.lock(ctx, name)
@@ -249,7 +251,7 @@ func (s *directory) change(ctx context.Context, key run.Key, do func(File, tip) 
 	return errors.Join(err, f.Close())
 }
 
-// write adds a line at the end of a file. If that fails, the file is as before, as far as it can be.
+// write appends a line to a file. If that fails, it restores the file if possible.
 func (s *directory) write(f File, t tip, l *line, sync bool) (err error) {
 	if t.bare {
 		if _, err := f.WriteAt([]byte{'\n'}, t.end-1); err != nil {
@@ -292,7 +294,8 @@ func (s *directory) write(f File, t tip, l *line, sync bool) (err error) {
 	return nil
 }
 
-// reserve is what a change has to leave of a file: room for what ends the run, and for leases and answers.
+// reserve returns how much room a change has to leave in a file, for leases, replies and the
+// end of the run.
 func (s *directory) reserve(l *line, size int64) int64 {
 	if l.Head.Status.Ended() || size <= 4<<10 {
 		return 0
@@ -300,7 +303,7 @@ func (s *directory) reserve(l *line, size int64) int64 {
 	return min(1<<20, s.opts.MaxFile/16)
 }
 
-// cut removes what a crash has left, before something shorter takes its place.
+// cut removes what a crash has left, before something shorter replaces it.
 func (s *directory) cut(f File, size int64) error {
 	if err := f.Truncate(size); err != nil || s.opts.Sync == SyncNever {
 		return err
@@ -308,7 +311,7 @@ func (s *directory) cut(f File, size int64) error {
 	return f.Sync()
 }
 
-// of says what was done to which run, unless the error says so.
+// of adds the operation and the run to an error that does not name them.
 func of(what string, key run.Key, err error) error {
 	return subject.Wrap(err, "%s run %q", what, key.ID)
 }

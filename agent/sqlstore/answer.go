@@ -30,8 +30,8 @@ func (t *tx) reply(ctx context.Context, key run.Key, replies []run.Reply) error 
 	return t.updateReplies(ctx, head)
 }
 
-// answerAs keeps answers for the holder of a run, who appends behind a record. It changes nothing
-// if the append will be refused.
+// answerAs stores replies for the holder of a run, who appends after record number behind. It
+// changes nothing if the append will be refused.
 func (t *tx) answerAs(ctx context.Context, lease record.Lease, behind uint64, replies []run.Reply) error {
 	head, err := t.head(ctx, lease.Key)
 	if errors.Is(err, record.ErrNotFound) || err == nil && (head.Epoch != lease.Epoch || head.Seq != behind) {
@@ -43,7 +43,7 @@ func (t *tx) answerAs(ctx context.Context, lease record.Lease, behind uint64, re
 	return err
 }
 
-// head reads the head of a run, and keeps others from changing it.
+// head reads the head of a run and locks its row.
 func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 	var epoch, held, ttl int64
 	var count int
@@ -63,7 +63,7 @@ func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 	return head, err
 }
 
-// keepReplies inserts the replies that a run does not have, and returns how many these are.
+// keepReplies inserts the replies that the run does not have yet, and returns their number.
 func (t *tx) keepReplies(ctx context.Context, head run.Head, replies []run.Reply) (int, error) {
 	var stored map[string]run.Reply
 	if head.Replies > 0 || slices.ContainsFunc(replies, func(a run.Reply) bool { return !slices.Contains(head.Questions, a.Question) }) {
@@ -90,7 +90,7 @@ func wrapRefusal(err error) error {
 	return refuse(err)
 }
 
-// replies reads all replies to a run, by question.
+// replies returns all replies to a run, by question.
 func (t *tx) replies(ctx context.Context, key run.Key) (map[string]run.Reply, error) {
 	rows, err := t.QueryContext(ctx, selectReplies, key.Tenant, key.ID)
 	if err != nil {

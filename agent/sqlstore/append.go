@@ -68,7 +68,8 @@ func (s *database) Append(ctx context.Context, lease record.Lease, head run.Head
 	return subject.Wrap(err, "append record %d to run %q as its holder %d", head.Seq, lease.Key.ID, lease.Epoch)
 }
 
-// appendAtOnce appends in one statement, which is a transaction by itself: the server is asked once.
+// appendAtOnce appends with one statement, which is a transaction by itself and one round trip
+// to the server.
 func (s *database) appendAtOnce(ctx context.Context, update []any, items []item) error {
 	args := update
 	for _, it := range items {
@@ -94,7 +95,7 @@ func (s *database) appendAtOnce(ctx context.Context, update []any, items []item)
 	})
 }
 
-// appendInSteps appends in a transaction, with answers and the count of those that are there.
+// appendInSteps appends in a transaction, and stores replies and their number with the records.
 func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head run.Head, update []any, items []item, replies []run.Reply) error {
 	return s.writing(ctx, func(ctx context.Context, t *tx) error {
 		if len(replies) > 0 {
@@ -118,7 +119,7 @@ func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head r
 	})
 }
 
-// checkAppend checks all of an append that does not need the store.
+// checkAppend checks what can be checked without the stored run.
 func checkAppend(lease record.Lease, head run.Head, records []run.Record) error {
 	stored := run.Head{Key: lease.Key, Epoch: lease.Epoch}
 	if len(records) > 0 {
@@ -163,7 +164,7 @@ func (t *tx) updateReplies(ctx context.Context, head run.Head) error {
 	return err
 }
 
-// insert adds records or answers to a run.
+// insert adds records or replies to a run.
 func (t *tx) insert(ctx context.Context, into *insertion, key run.Key, items []item) error {
 	if n := len(items); n > fewRows {
 		return t.insertMany(ctx, into, key, items)

@@ -11,7 +11,7 @@ import (
 const (
 	selectHeld = `SELECT num FROM mcpchain_runs WHERE tenant = ? AND id = ? AND epoch = ?`
 
-	// sumBlobs is what the other blobs of a run and of a tenant have.
+	// sumBlobs returns the size of the other blobs of a run and of a tenant.
 	sumBlobs = `SELECT CAST(coalesce(sum(CASE WHEN run = ? THEN size ELSE 0 END), 0) AS bigint), CAST(coalesce(sum(size), 0) AS bigint)
 		FROM mcpchain_blobs WHERE tenant = ? AND NOT (run = ? AND name = ?)`
 	putBlob = `INSERT INTO mcpchain_blobs (run, tenant, name, size, sum, data) VALUES (?, ?, ?, ?, ?, ?)
@@ -27,7 +27,7 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 		return err
 	}
 	if data == nil {
-		data = []byte{} // no NULL
+		data = []byte{} // not NULL
 	}
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
 		var num, ofRun, ofTenant int64

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// Dialect says which database a store is in.
+// Dialect is the kind of a database.
 type Dialect uint8
 
 // The dialects.
@@ -23,38 +23,39 @@ const (
 	DialectPostgres                    // 12 and later
 )
 
-// dialect is what differs between databases.
+// dialect has what differs between databases.
 type dialect struct {
 	name   string
 	reader string // sets a connection up for a query; "": nothing does
-	lock   string // after a SELECT: keeps other transactions from the rows
-	text   string // the type of texts, which are ordered by their bytes
-	blob   string // the type of bytes
-	serial string // the type of a number that the database gives
+	lock   string // appended to a SELECT: locks the rows
+	text   string // type of text that is ordered by its bytes
+	blob   string // type of bytes
+	serial string // type of a number that the database assigns
 	clock  string // a query for the time in nanoseconds; "": the clock of the process
 	alone  string // keeps other processes out of the migration; "": takeLock does
-	remote bool   // its driver waits for a server
+	remote bool   // each statement is a round trip to a server
 	dollar bool   // parameters are $1, $2, … instead of ?
 
-	computed  string             // how a column is kept that the database computes
+	computed  string             // how a computed column is stored
 	room      string             // has pages keep room for updates in place; "": they do not
 	takeLock  string             // takes the lock of the file, by the table of the version; "": rows have locks
 	isolation sql.IsolationLevel // of a transaction that writes
 
-	// settle returns the settings of connections that write. The error says what of the database's
-	// own settings loses commits.
+	// settle returns the settings of connections that write. The error says which setting of
+	// the database loses commits.
 	settle func(context.Context, querier) (settings, error)
 
-	// again reports whether a transaction that failed so is worth another try.
+	// again reports whether a transaction that failed with this error is worth another try.
 	again func(error) bool
 
-	// group says that commits are shared: one transaction writes at a time.
+	// group means that commits are shared, because one transaction at a time can write.
 	group bool
 
-	// vacuum has the file shrink when runs are deleted.
+	// vacuum means that the file shrinks when runs are deleted.
 	vacuum bool
 
-	// compile has statements compiled once for each connection. A driver of Postgres does that itself.
+	// compile means that statements are compiled once for each connection. Drivers of Postgres
+	// do that themselves.
 	compile bool
 }
 
@@ -68,14 +69,14 @@ var dialects = map[Dialect]*dialect{
 		blob:     "BLOB",
 		serial:   "INTEGER PRIMARY KEY AUTOINCREMENT",
 		settle:   settleSQLite,
-		again:    func(error) bool { return false }, // busy_timeout has it wait
+		again:    func(error) bool { return false }, // busy_timeout makes it wait
 		group:    true,
 		vacuum:   true,
 		compile:  true,
 	},
 	DialectPostgres: {
 		name:      "Postgres",
-		isolation: sql.LevelReadCommitted, // the updates compare under a row's lock
+		isolation: sql.LevelReadCommitted, // the updates compare under a row lock
 		lock:      " FOR UPDATE",
 		text:      `text COLLATE "C"`,
 		blob:      "bytea",
@@ -83,7 +84,7 @@ var dialects = map[Dialect]*dialect{
 		computed:  "STORED",
 		room:      "ALTER TABLE mcpchain_runs SET (fillfactor = 80)",
 		clock:     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000",
-		alone:     "SELECT pg_advisory_xact_lock(7021865414268)", // any number, the same for all
+		alone:     "SELECT pg_advisory_xact_lock(7021865414268)", // any number, the same in all processes
 		remote:    true,
 		dollar:    true,
 		settle:    settlePostgres,
@@ -91,16 +92,17 @@ var dialects = map[Dialect]*dialect{
 	},
 }
 
-// settings are statements for a connection on which a transaction writes. Empty ones are left out.
+// settings are statements for a connection that writes. Empty ones are skipped.
 type settings struct {
 	records settingsOf
-	leases  settingsOf // of a transaction that changes leases alone
+	leases  settingsOf // of a transaction that changes only leases
 }
 
-// settingsOf are run before a transaction, and after it for the next user of the connection.
+// settingsOf are statements to run before a transaction, and after it for the next user of the
+// connection.
 type settingsOf struct{ before, after string }
 
-// statement writes a statement with the dialect's parameters.
+// statement returns a statement with the dialect's form of parameters.
 func (d *dialect) statement(text string) string {
 	if !d.dollar {
 		return text
@@ -115,7 +117,7 @@ func (d *dialect) statement(text string) string {
 	return b.String()
 }
 
-// now is the time by the clock of the leases.
+// now returns the time of the clock by which leases expire.
 func (d *dialect) now(ctx context.Context, q querier) (time.Time, error) {
 	if d.clock == "" {
 		return time.Now(), nil
@@ -127,10 +129,11 @@ func (d *dialect) now(ctx context.Context, q querier) (time.Time, error) {
 	return time.Unix(0, ns), nil
 }
 
-// lockedTries is how often something is tried for which busy_timeout does not hold, 10 ms apart.
+// lockedTries bounds the attempts, 10 ms apart, at an operation to which busy_timeout does not
+// apply.
 const lockedTries = 1000
 
-// whileLocked tries again while another process has a lock.
+// whileLocked repeats an operation while another process has a lock.
 func whileLocked(ctx context.Context, do func() error) error {
 	err := do()
 	for try := 1; err != nil && strings.Contains(err.Error(), "database is locked") && try < lockedTries; try++ {
@@ -142,24 +145,24 @@ func whileLocked(ctx context.Context, do func() error) error {
 	return err
 }
 
-// settleSQLite has the file keep a write-ahead log, in which a commit is one write and
-// one sync, and readers need not wait for a writer.
+// settleSQLite sets the file to a write-ahead log, in which a commit is one write and one sync,
+// and readers do not wait for a writer.
 func settleSQLite(ctx context.Context, q querier) (settings, error) {
 	if err := whileLocked(ctx, func() error {
 		return one(ctx, q, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA auto_vacuum", nil, new(int))
 	}); err != nil {
-		return settings{}, fmt.Errorf("have the file shrink: %w", err) // it holds for a file without tables
+		return settings{}, fmt.Errorf("have the file shrink: %w", err) // has an effect on a file without tables
 	}
 	if err := setWAL(ctx, q); err != nil {
 		return settings{}, err
 	}
-	var pages int // after which a commit is a checkpoint, too; 0 if the program makes these itself
+	var pages int // pages after which a commit makes a checkpoint; 0: the program makes checkpoints
 	if err := one(ctx, q, "PRAGMA wal_autocheckpoint", nil, &pages); err != nil {
 		return settings{}, fmt.Errorf("read the pages of a checkpoint: %w", err)
 	}
 	s := settings{
 		records: settingsOf{before: settingsSQLite("FULL")},
-		leases:  settingsOf{settingsSQLite("NORMAL"), "PRAGMA synchronous = FULL"}, // all holders are of this machine, and end with it
+		leases:  settingsOf{settingsSQLite("NORMAL"), "PRAGMA synchronous = FULL"}, // all holders run on this machine, and end with it
 	}
 	if pages > 0 {
 		s.records.before += fmt.Sprint("; PRAGMA wal_autocheckpoint = ", min(pages, math.MaxInt32/laterCheckpoint)*laterCheckpoint)
@@ -168,19 +171,19 @@ func settleSQLite(ctx context.Context, q querier) (settings, error) {
 	return s, nil
 }
 
-// laterCheckpoint has commits of records leave checkpoints, which take as long as several commits, to commits of
-// leases: mostly to the release of a run.
+// laterCheckpoint moves checkpoints, which take as long as several commits, from commits of
+// records to commits of leases: mostly to the release of a run.
 const laterCheckpoint = 10
 
-// settingsSQLite has commits wait for the disk (FULL) or not (NORMAL).
+// settingsSQLite returns settings whose commits wait for the disk (FULL) or do not (NORMAL).
 func settingsSQLite(synchronous string) string {
 	pragmas := []string{
-		"PRAGMA busy_timeout = 10000",         // first: what follows may meet the lock of another process
-		"PRAGMA synchronous = " + synchronous, // the driver's or the DSN's default may be less
-		"PRAGMA journal_size_limit = 4194304", // of the write-ahead log, when it begins again after a checkpoint
+		"PRAGMA busy_timeout = 10000",         // first, because the others may meet the lock of another process
+		"PRAGMA synchronous = " + synchronous, // the default of the driver or the DSN may be less
+		"PRAGMA journal_size_limit = 4194304", // of the write-ahead log when it restarts after a checkpoint
 	}
-	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" { // where fsync leaves data in the cache of the disk
-		pragmas = append(pragmas, "PRAGMA fullfsync = ON") // makes SQLite compile statements again
+	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" { // there fsync leaves data in the cache of the disk
+		pragmas = append(pragmas, "PRAGMA fullfsync = ON") // causes SQLite to compile statements again
 	}
 	return strings.Join(pragmas, "; ")
 }
@@ -221,8 +224,8 @@ func settlePostgres(ctx context.Context, q querier) (settings, error) {
 	return settings{}, nil
 }
 
-// transient reports whether Postgres asks for another try: the transaction met another
-// one (serialization failure, deadlock), and it has changed nothing.
+// transient reports whether Postgres asks for another try: the transaction conflicted with
+// another one (serialization failure, deadlock) and has changed nothing.
 func transient(err error) bool {
 	pg, ok := errors.AsType[interface {
 		error

@@ -1,6 +1,6 @@
-// Package sqlstore keeps the runs of agents in a SQL database, SQLite or Postgres.
+// Package sqlstore stores the runs of agents in a SQL database, SQLite or Postgres.
 //
-// The program opens the database and imports the driver; the package links none:
+// The program opens the database and imports the driver:
 //
 //	import _ "modernc.org/sqlite"
 //
@@ -8,37 +8,36 @@
 //	…
 //	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 //
-// New makes the tables, whose names begin with mcpchain_, and refuses a database whose
+// New creates the tables, whose names begin with mcpchain_, and refuses a database whose
 // settings can lose what it has committed.
 //
 // The guide is docs/durability.md of the repository.
 //
 // # SQLite
 //
-// The driver has to give SQLite 3.35 or later, in a file of a local disk. The store sets what
+// The driver needs SQLite 3.35 or later and a file on a local disk. The store sets what
 // durability needs, whatever the DSN says: the journal mode of the file to WAL, and on each
-// connection that it writes with, synchronous to FULL, busy_timeout to 10 s and, on macOS,
-// fullfsync to ON; processes that make the file at one time wait for each other. A commit of leases
-// alone does not wait for the disk: after a power cut no process holds a run, and the clock keeps an
-// epoch from being used again. A commit of leases makes a checkpoint if the log has more pages
-// than wal_autocheckpoint; another commit makes one at ten times as many. If the DSN sets
-// wal_autocheckpoint to 0, the program makes checkpoints.
+// connection that writes, synchronous to FULL, busy_timeout to 10 s and, on macOS, fullfsync to
+// ON. A commit of leases only does not wait for the disk: after a power cut no process holds a
+// run, and the clock prevents that an epoch is used again. Such a commit makes a checkpoint if
+// the log has more pages than wal_autocheckpoint; other commits make one at ten times as many.
+// If the DSN sets wal_autocheckpoint to 0, the program makes checkpoints.
 //
-// One transaction writes at a time, and it has all the changes that have come during the one before
-// it: many runs share a sync of the disk. Any number of processes of one machine may share the file.
-// A process that is stopped within a commit keeps the others from writing until it ends or continues.
+// One transaction writes at a time, and it makes all changes that arrived during the previous
+// one, so that many runs share a sync of the disk. Any number of processes of one machine may
+// share the file. A process that is stopped during a commit blocks the writes of others until it
+// ends or continues.
 //
 // # Postgres
 //
-// The server has to be of version 12 or later, and the database of encoding UTF8. Each
-// change is a transaction on a connection of its own, which is tried again, eight times at
-// most, if it meets another one. Bound the connections by [sql.DB.SetMaxOpenConns]: the
-// default of database/sql is more than a server takes. Tables are made in the first
-// schema of the search_path. A role that may not make tables needs them
-// made before, by a call of New as another role.
+// The server has to be of version 12 or later, and the database of encoding UTF8. Each change is
+// a transaction on a connection of its own, which is tried up to eight times if it conflicts
+// with another one. Bound the connections with [sql.DB.SetMaxOpenConns]: database/sql has no
+// bound by default. Tables are created in the first schema of the search_path. If the role may
+// not create tables, call New once as another role.
 //
 // # Time
 //
-// Leases go by one clock: with Postgres by the server's, with SQLite by the
-// machine's. Another clock that is wrong takes no run from its holder.
+// Leases expire by one clock: with Postgres the server's, with SQLite the machine's. A wrong
+// clock elsewhere takes no run from its holder.
 package sqlstore

@@ -9,9 +9,10 @@ import (
 // maxGroup bounds the changes of one commit.
 const maxGroup = 256
 
-// group makes changes that come at one time in one transaction: a sync of the disk
-// takes as long for many as for one. It has no goroutine. The first caller commits, and what
-// comes in the meantime waits for the next commit, which one of the waiting callers makes.
+// group makes changes that arrive at the same time in one transaction, because a sync of the
+// disk takes as long for many changes as for one. It has no goroutine: the first caller
+// commits, and what arrives meanwhile waits for the next commit, which one of the waiting
+// callers makes.
 type group struct {
 	commit func(context.Context, []*waiting)
 
@@ -22,15 +23,15 @@ type group struct {
 
 // waiting is a change that waits for its commit.
 type waiting struct {
-	leases bool // it changes leases alone
+	leases bool // it changes only leases
 	change change
 	err    error
 
 	turn chan bool // receives once: true to commit the head of the queue, false when the change is done
 }
 
-// do makes a change. A context that ends takes the change out of the queue; once
-// its commit has begun, do waits for the outcome.
+// do makes a change. If the context ends, it takes the change out of the queue; once the commit
+// has begun, it waits for the outcome.
 func (g *group) do(ctx context.Context, leases bool, c change) error {
 	w := &waiting{leases: leases, change: c, turn: make(chan bool, 1)}
 	g.mu.Lock()
@@ -52,8 +53,8 @@ func (g *group) do(ctx context.Context, leases bool, c change) error {
 	return g.lead(ctx, w, <-w.turn)
 }
 
-// withdraw takes a change out of the queue, unless it is being committed or its caller has
-// been told to commit.
+// withdraw takes a change out of the queue, unless it is being committed or its caller has been
+// told to commit.
 func (g *group) withdraw(w *waiting) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -65,8 +66,8 @@ func (g *group) withdraw(w *waiting) bool {
 	return true
 }
 
-// lead commits the head of the queue, which has w, if it is the caller's turn. Then it passes
-// the turn on.
+// lead commits the head of the queue, which contains w, if it is the caller's turn. Then it
+// passes on the turn.
 func (g *group) lead(ctx context.Context, w *waiting, lead bool) error {
 	if !lead {
 		return w.err
@@ -92,8 +93,8 @@ func (g *group) lead(ctx context.Context, w *waiting, lead bool) error {
 	return w.err
 }
 
-// commit makes changes in one transaction. If one of them fails, each has a transaction
-// of its own, so that it fails alone.
+// commit makes changes in one transaction. If one of them fails, each gets a transaction of its
+// own, so that only that one fails.
 func (s *database) commit(ctx context.Context, batch []*waiting) {
 	if len(batch) == 1 {
 		batch[0].err = s.once(ctx, batch[0].leases, batch[0].change)
@@ -110,15 +111,15 @@ func (s *database) commit(ctx context.Context, batch []*waiting) {
 	}
 }
 
-// together makes changes in one transaction. failed says that a change has failed and
-// none was kept.
+// together makes changes in one transaction. failed is true if a change has failed and none was
+// stored.
 func (s *database) together(ctx context.Context, batch []*waiting) (failed bool, err error) {
 	records := slices.ContainsFunc(batch, func(w *waiting) bool { return !w.leases })
 	t, err := s.begin(ctx, !records)
 	if err != nil {
 		return false, err
 	}
-	if err := t.takeLock(ctx); err != nil { // none of them would get it
+	if err := t.takeLock(ctx); err != nil { // without the lock none can be made
 		t.rollback(ctx)
 		return false, err
 	}

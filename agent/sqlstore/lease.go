@@ -18,7 +18,7 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 		if err != nil {
 			return err
 		}
-		// A lease may be lost in a power cut: the clock keeps its epoch from being used again.
+		// A lease may be lost in a power cut. The clock prevents that its epoch is used again.
 		first := int64(record.FirstEpoch(now))
 		var epoch, seq int64
 		var data []byte
@@ -32,7 +32,7 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 		}
 		head, err := decodeHead(key, data, epoch, 0, 0, 0)
 		lease.Epoch, lease.Seq, lease.Created = uint64(epoch), uint64(seq), head.Created
-		return err // no refusal: the run is taken by now, and its transaction must not go on
+		return err // not a refusal: the run is acquired, and the transaction must be rolled back
 	})
 	if err != nil {
 		return record.Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, err)
@@ -40,7 +40,7 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 	return lease, nil
 }
 
-// whyHeld says why a run is not to be had.
+// whyHeld returns the reason why a run cannot be acquired.
 func (t *tx) whyHeld(ctx context.Context, key run.Key) error {
 	var holder string
 	var held int64
@@ -86,7 +86,7 @@ func (s *database) Release(ctx context.Context, lease record.Lease) error {
 	return nil
 }
 
-// hold sets until when the last lease holds a run, and returns how many runs it is of.
+// hold sets the end of a lease if it is the latest, and returns the number of runs changed.
 func (t *tx) hold(ctx context.Context, lease record.Lease, held int64, ttl time.Duration) (int64, error) {
 	tenant, id := names(lease.Key)
 	return t.exec(ctx, updateHeld,
@@ -125,11 +125,12 @@ func (s *database) Delete(ctx context.Context, key run.Key) error {
 	return nil
 }
 
-// maxTicks bounds the wait for the clock to pass the last epoch of a deleted run, in milliseconds: clocks of
-// some systems stand still for 16, and one that was set back further is not waited for.
+// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted
+// run. Clocks of some systems stand still for 16 ms; for one that was set back further it does
+// not wait.
 const maxTicks = 20
 
-// pass returns when the epoch of a run that is created is higher.
+// pass returns once a new run would get a higher epoch.
 func (t *tx) pass(ctx context.Context, epoch uint64) error {
 	for range maxTicks {
 		now, err := t.d.now(ctx, t)

@@ -14,8 +14,8 @@ import (
 // maxPage bounds the heads that one query of List reads.
 const maxPage = 1000
 
-// List implements [record.Store]. It reads page by page and holds no connection while the
-// loop's body runs. A run that changes during the loop may be left out.
+// List implements [record.Store]. It reads page by page, and holds no connection while the loop
+// body runs. A run that changes during the loop may be missed.
 func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		var last *row
@@ -45,14 +45,15 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 	}
 }
 
-// row is a run of a list. Its place is that of the columns, which are there if the head cannot be read.
+// row is a run of a list. The columns give its place in the order even if its head cannot be
+// read.
 type row struct {
 	head         run.Head
-	err          error // a *record.DamagedError, nil for none
+	err          error // a *record.DamagedError or nil
 	updated, due int64
 }
 
-// page reads the rows that follow last, size at most.
+// page reads at most size rows after last.
 func (s *database) page(ctx context.Context, q record.Query, last *row, size int) (page []row, err error) {
 	query, args := selectPage(q, last, size)
 	err = s.reading(ctx, func(c querier) error {
@@ -80,7 +81,7 @@ func (s *database) page(ctx context.Context, q record.Query, last *row, size int
 	return page, err
 }
 
-// Count returns how many runs a query selects. Limit bounds it, and what it costs.
+// Count returns how many runs a query selects. Limit bounds the number and the cost.
 func (s *database) Count(ctx context.Context, q record.Query) (n int, err error) {
 	where, args := conditions(q, column(q), nil)
 	query := `SELECT 1 FROM mcpchain_runs` + where
@@ -97,13 +98,14 @@ func (s *database) Count(ctx context.Context, q record.Query) (n int, err error)
 	return n, nil
 }
 
-// since is when a run that is due became due: the column due has the least number if no
-// time makes it due.
+// since is the time when a due run became due. In the column due the least number means that it
+// is due at any time.
 const since = `(CASE WHEN due = -9223372036854775808 THEN updated ELSE due END)`
 
 const selectRows = `SELECT tenant, id, epoch, held, ttl, answers, updated, due, head FROM mcpchain_runs`
 
-// selectPage writes a page of a list as SQL. A list of any status is made of lists of each: indexes have the order of runs of one.
+// selectPage returns the SQL of a page of a list. A list of all statuses is a union of one list
+// per status, because indexes have the order within a status.
 func selectPage(q record.Query, last *row, size int) (query string, args []any) {
 	if q.Status != "" || q.ID != "" || !q.DueAt.IsZero() {
 		where, args := conditions(q, column(q), last)
@@ -124,7 +126,7 @@ func selectPage(q record.Query, last *row, size int) (query string, args []any) 
 		order(q, "updated"), append(args, size, size)
 }
 
-// statuses are those that this program knows, in order.
+// statuses are the statuses that this program knows, in order.
 var statuses = []run.Status{run.StatusCancelled, run.StatusFinished, run.StatusFailed, run.StatusRunning, run.StatusWaiting}
 
 // otherStatus is the condition for a status of a later version, as ranges of an index.
@@ -136,8 +138,8 @@ var otherStatus = func() string {
 	return text + " OR status > '" + string(statuses[len(statuses)-1]) + "')"
 }()
 
-// column is the column of an index by which the runs of a query are ordered, or of the table if no index has the order:
-// that of a running run would change with each append.
+// column returns the index column that orders the runs of a query, or the table's column if
+// there is no index: running runs have none, because each append would change it.
 func column(q record.Query) string {
 	if q.ID != "" || q.Status == "" || q.Status == run.StatusRunning {
 		return "updated"
@@ -145,7 +147,7 @@ func column(q record.Query) string {
 	return "placed"
 }
 
-// order writes the order of a query as SQL, see [record.Query.Compare], and its bound.
+// order returns ORDER BY and LIMIT of a query, see [record.Query.Compare].
 func order(q record.Query, column string) string {
 	if !q.DueAt.IsZero() {
 		return ` ORDER BY ` + since + `, tenant, id LIMIT ?`
@@ -153,7 +155,7 @@ func order(q record.Query, column string) string {
 	return ` ORDER BY ` + column + ` DESC, tenant, id LIMIT ?`
 }
 
-// conditions writes a query as SQL, with the values of its parameters.
+// conditions returns a query as SQL conditions, and the values of their parameters.
 func conditions(q record.Query, column string, last *row, terms ...string) (where string, args []any) {
 	add := func(term string, values ...any) {
 		terms = append(terms, term)

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// The parts of what selectLog returns.
+// The kinds of rows that selectLog returns.
 const (
 	headPart = iota
 	recordPart
@@ -25,10 +25,11 @@ func (s *database) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.loadBy(ctx, key, selectLog)
 }
 
-// LoadCurrent implements [record.CurrentLoader]. It reads the records from the last snapshot on.
+// LoadCurrent implements [record.CurrentLoader]. It reads the records from the last snapshot
+// on.
 func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
 	log, err := s.loadBy(ctx, key, selectCurrent)
-	if errors.Is(err, record.ErrCorrupt) { // as it is if a program of version 1 has written the head
+	if errors.Is(err, record.ErrCorrupt) { // a program of version 1 has written the head
 		return s.Load(ctx, key)
 	}
 	return log, err
@@ -42,8 +43,8 @@ func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*
 	return &l.log, nil
 }
 
-// load reads by the compiled statement. Its connection may not wait for the lock of another process: if that
-// fails, load reads again on one that does.
+// load reads with the compiled statement. Its connection may not wait for a lock of another
+// process; if that fails, load reads again on one that does.
 func (s *database) load(ctx context.Context, key run.Key, statement string, l *loading) error {
 	tenant, id := names(key)
 	args := []any{tenant, id, tenant, id, tenant, id}
@@ -65,7 +66,7 @@ func (s *database) load(ctx context.Context, key run.Key, statement string, l *l
 	return l.check()
 }
 
-// loading is a log that is being read, its rows in any order.
+// loading is a log that is being read, from rows in any order.
 type loading struct {
 	log     record.Log
 	found   bool
@@ -111,7 +112,7 @@ func (l *loading) take(key run.Key, part, n, m, ttl int64, replies int, data []b
 	return err
 }
 
-// check puts what was read in order, and checks that it is whole.
+// check sorts what was read, and checks that it is complete.
 func (l *loading) check() error {
 	if !l.found {
 		return record.ErrNotFound

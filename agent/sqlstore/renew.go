@@ -14,8 +14,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// RenewAll implements [record.BatchRenewer], in statements of many leases. At a server they have a connection of their own, which goes
-// back to the pool once no lease has been renewed for twice its time.
+// RenewAll implements [record.BatchRenewer] with statements for many leases. On a server it
+// uses a connection of its own, which returns to the pool when no lease was renewed for twice
+// its duration.
 func (s *database) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
 	for some := range slices.Chunk(leases, maxRenewed) {
 		renew := func(ctx context.Context, t *tx) error {
@@ -37,10 +38,11 @@ func (s *database) RenewAll(ctx context.Context, leases []record.Lease, ttl time
 	return lost, nil
 }
 
-// renewals have a connection of their own: behind the work of a thousand runs in the pool they would be late.
+// renewals have a connection of their own, because behind the work of a thousand runs they
+// would be late.
 type renewals struct {
 	mu   sync.Mutex // held while the connection is used
-	conn *sql.Conn  // nil: there is none
+	conn *sql.Conn  // nil if there is none
 	end  *time.Timer
 }
 
@@ -58,7 +60,7 @@ func (r *renewals) do(ctx context.Context, s *database, ttl time.Duration, c cha
 		}
 	}
 	if err := r.transact(ctx, s.d, c); err != nil {
-		_ = r.conn.Raw(func(any) error { return driver.ErrBadConn }) // who knows how it is
+		_ = r.conn.Raw(func(any) error { return driver.ErrBadConn }) // its state is unknown
 		r.release()
 		return err
 	}
@@ -70,7 +72,7 @@ func (r *renewals) do(ctx context.Context, s *database, ttl time.Duration, c cha
 	return nil
 }
 
-// release gives the connection back.
+// release returns the connection to the pool.
 func (r *renewals) release() {
 	if r.conn != nil {
 		_ = r.conn.Close()
@@ -90,7 +92,7 @@ func (r *renewals) transact(ctx context.Context, d *dialect, c change) error {
 	return begun.Commit()
 }
 
-// maxRenewed bounds the leases of one statement, as databases bound its parameters.
+// maxRenewed bounds the leases of one statement, because databases bound its parameters.
 const maxRenewed = 300
 
 func (t *tx) renewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {

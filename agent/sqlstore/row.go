@@ -15,10 +15,10 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// never is the column due of a run that no time makes due.
+// never is the column due of a run that is due at no time.
 const never = math.MaxInt64
 
-// due is from when a run is due if it is not held, see [run.Head.Due].
+// due returns the time from which a run that is not held is due, see [run.Head.Due].
 func due(h run.Head) int64 {
 	switch {
 	case h.Status.Ended():
@@ -31,8 +31,7 @@ func due(h run.Head) int64 {
 	return nanos(h.Wake)
 }
 
-// nanos is a time in a column. A time that is too early or too late for one becomes the
-// earliest or the last.
+// nanos returns a time as a column. A time out of range becomes the earliest or the latest.
 func nanos(t time.Time) int64 {
 	switch year := t.Year(); {
 	case year < 1700:
@@ -43,7 +42,7 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// until is the end of a lease in a column, and 0 if there is none.
+// until returns the end of a lease as a column, 0 if there is none.
 func until(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -51,8 +50,8 @@ func until(t time.Time) int64 {
 	return nanos(t)
 }
 
-// names are the columns of a key. A key that no run can have, which a database may refuse,
-// becomes one that no run has.
+// names returns a key as columns. An invalid key, which a database may refuse, becomes one that
+// no run has.
 func names(key run.Key) (tenant, id string) {
 	if key.Check() != nil {
 		return "", ""
@@ -60,10 +59,11 @@ func names(key run.Key) (tenant, id string) {
 	return key.Tenant, key.ID
 }
 
-// anyText keeps a name that is not UTF-8, as other stores do.
+// anyText allows names that are not UTF-8, as other stores do.
 var anyText = jsontext.AllowInvalidUTF8(true)
 
-// encodeHead writes what the agent says of a run, and its sum. What the store says has columns.
+// encodeHead returns the part of a head that the agent writes, with its checksum. The part of
+// the store has columns.
 func encodeHead(h run.Head) ([]byte, error) {
 	h.Epoch, h.Held, h.TTL, h.Replies = 0, time.Time{}, 0, 0
 	data, err := json.Marshal(h, anyText)
@@ -73,10 +73,10 @@ func encodeHead(h run.Head) ([]byte, error) {
 	return fmt.Appendf(data[:len(data)-1:len(data)-1], `%s%d}`, sumMember, sum(data)), nil
 }
 
-// sumMember is the last member of a head. A head without it is of a version that wrote none.
+// sumMember is the last member of a head. The heads of an early version have none.
 const sumMember = `,"sum":`
 
-// checkHead compares a head with its sum.
+// checkHead compares a head with its checksum.
 func checkHead(data []byte) error {
 	at := bytes.LastIndex(data, []byte(sumMember))
 	if at < 0 || bytes.ContainsAny(data[at+len(sumMember):], `"`) {
@@ -89,7 +89,7 @@ func checkHead(data []byte) error {
 	return nil
 }
 
-// decodeHead reads a head with the columns of its row.
+// decodeHead returns a head from the columns of its row.
 func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, replies int) (run.Head, error) {
 	var h run.Head
 	if err := checkHead(data); err != nil {
@@ -110,16 +110,16 @@ func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, replies int) (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sum detects bytes that have changed in the database.
+// sum returns a checksum, to detect data that was changed in the database.
 func sum(data []byte) int64 { return int64(crc32.Checksum(data, castagnoli)) }
 
-// item is a record or an answer in its row.
+// item is a record or a reply as a row.
 type item struct {
-	name any // its number, or its question
+	name any // number of the record, or id of the question
 	data []byte
 }
 
-// encodeRecords writes records, a row for each.
+// encodeRecords returns a row for each record.
 func encodeRecords(records []run.Record) ([]item, error) {
 	items := make([]item, len(records))
 	for i, r := range records {
@@ -144,7 +144,7 @@ func encodeReplies(replies []run.Reply) ([]item, error) {
 	return items, nil
 }
 
-// decode reads a record or an answer.
+// decode reads a record or a reply.
 func decode(data []byte, want int64, into json.Unmarshaler) error {
 	if got := sum(data); got != want {
 		return fmt.Errorf("%w: its sum is %x and should be %x", record.ErrCorrupt, got, want)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// migrations make the tables, each from the version before it. What is released
-// does not change: a change of the tables is another entry.
+// migrations create the tables, each from the previous version. What was released does not
+// change: a change of the tables is another entry.
 //
-// A run's row has its head as JSON and, in columns, what queries select by. Its records
-// and answers refer to it by num, which no other run ever has.
+// A run's row has its head as JSON, and columns by which queries select. Its records and
+// replies refer to it by num, which no later run gets.
 var migrations = [][]string{
 	{
 		`CREATE TABLE mcpchain_runs (
@@ -47,12 +47,12 @@ var migrations = [][]string{
 			PRIMARY KEY (run, ask)
 		)`,
 	},
-	{ // programs of version 1 leave these columns as they are
+	{ // programs of version 1 do not change these columns
 		`ALTER TABLE mcpchain_runs ADD COLUMN snapshot bigint NOT NULL DEFAULT 0`,
 		`ALTER TABLE mcpchain_runs ADD COLUMN ttl bigint NOT NULL DEFAULT 0`,
 		`CREATE INDEX mcpchain_runs_running ON mcpchain_runs (num) WHERE status = 'running'`, // few of many
 	},
-	{ // what is too long for a record
+	{ // data that is too long for a record
 		`CREATE TABLE mcpchain_blobs (
 			run    bigint NOT NULL,
 			tenant {text} NOT NULL,
@@ -64,8 +64,10 @@ var migrations = [][]string{
 		)`,
 		`CREATE INDEX mcpchain_blobs_of_tenant ON mcpchain_blobs (tenant, run, name, size)`,
 	},
-	{ // An append to a running run changes no column of an index: Postgres updates the row in its place (HOT). The database keeps
-		// the new column for programs of version 3, too; their lists are sorted without the indexes that are dropped.
+	{
+		// An append to a running run changes no indexed column, so that Postgres updates the row
+		// in place (HOT). The database computes the new column for programs of version 3, too;
+		// their lists are sorted without the dropped indexes.
 		`ALTER TABLE mcpchain_runs ADD COLUMN placed bigint GENERATED ALWAYS AS (CASE WHEN status = 'running' THEN 0 ELSE updated END) {computed}`,
 		`CREATE INDEX mcpchain_runs_by_status ON mcpchain_runs (status, placed DESC, tenant, id)`,
 		`CREATE INDEX mcpchain_runs_of_tenant_by_status ON mcpchain_runs (tenant, status, placed DESC, id)`,
@@ -74,7 +76,7 @@ var migrations = [][]string{
 		`DROP INDEX mcpchain_runs_running`,
 		`{room}`,
 	},
-	{ // runs that are to end, see Wish
+	{ // wishes that runs be cancelled, see Wish
 		`CREATE TABLE mcpchain_wishes (
 			run bigint PRIMARY KEY,
 			seq bigint NOT NULL
@@ -90,8 +92,8 @@ const (
 	lockSchema = "UPDATE mcpchain_schema SET version = version WHERE false"
 )
 
-// migrate makes the tables, or brings them up to date. It asks for no rights
-// if they are.
+// migrate creates the tables or brings them up to date. If they are, it needs no rights to do
+// so.
 func (s *database) migrate(ctx context.Context) error {
 	var have int
 	if err := one(ctx, s.db, version, nil, &have); err == nil && have == len(migrations) {
@@ -115,7 +117,7 @@ func (s *database) migrate(ctx context.Context) error {
 	})
 }
 
-// makeSchema makes the table by which transactions of SQLite take their lock.
+// makeSchema creates the table with which SQLite transactions take their lock.
 func (s *database) makeSchema(ctx context.Context) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The statements that change or read one run.
+// The statements for one run.
 const (
 	insertRun = `INSERT INTO mcpchain_runs (tenant, id, agent, status, updated, due, seq, snapshot, head, answers, epoch, held, ttl, holder)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
@@ -18,10 +18,10 @@ const (
 	selectReplies   = `SELECT a.ask, a.sum, a.data FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 	selectQuestions = `SELECT a.ask FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 
-	// selectLog reads all of a run in one statement, so that it is of one moment. selectCurrent leaves out the records before
-	// the last snapshot.
+	// selectLog reads a run in one statement, and so at one moment. selectCurrent leaves out
+	// the records before the last snapshot.
 	selectLog     = selectCurrentTo + selectRepliesToo
-	selectCurrent = selectCurrentTo + ` AND c.seq BETWEEN r.snapshot AND r.seq` + selectRepliesToo // a range has Postgres take the index
+	selectCurrent = selectCurrentTo + ` AND c.seq BETWEEN r.snapshot AND r.seq` + selectRepliesToo // as a range, so that Postgres uses the index
 
 	selectCurrentTo = `SELECT 0, epoch, held, ttl, answers, head FROM mcpchain_runs WHERE tenant = ? AND id = ?
 		UNION ALL SELECT 1, c.seq, c.sum, 0, 0, c.data FROM mcpchain_runs r JOIN mcpchain_records c ON c.run = r.num WHERE r.tenant = ? AND r.id = ?`
@@ -34,7 +34,7 @@ const (
 	selectHolder = `SELECT holder, held FROM mcpchain_runs WHERE tenant = ? AND id = ?`
 	updateHeld   = `UPDATE mcpchain_runs SET held = ?, ttl = ? WHERE tenant = ? AND id = ? AND epoch = ?`
 
-	// updateManyHeld is continued by rows and by its end.
+	// updateManyHeld is completed with rows and its end.
 	updateManyHeld = `UPDATE mcpchain_runs SET held = ?, ttl = ? WHERE (tenant, id, epoch) IN (VALUES ` + heldRow
 	heldRow        = `(?, ?, CAST(? AS bigint))`
 
@@ -49,7 +49,8 @@ var (
 	insertReplies = newInsertion(`INSERT INTO mcpchain_answers (run, ask, sum, data) VALUES `)
 )
 
-// appendRecords are for 1 record and more. They change the run, if updateRun does, and insert its records.
+// appendRecords are for one record and more. They update the run and, if that succeeds, insert
+// the records.
 var appendRecords = func() (texts [fewRows]string) {
 	const row = "(CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bytea))"
 	for n := range texts {
@@ -60,14 +61,14 @@ var appendRecords = func() (texts [fewRows]string) {
 }()
 
 const (
-	fewRows  = 8    // of an INSERT that is compiled and finds the run itself
+	fewRows  = 8    // rows of an INSERT that is compiled and finds the run itself
 	manyRows = 1000 // databases bound the parameters of a statement
 )
 
-// insertion is a statement for any number of rows.
+// insertion is an INSERT of any number of rows.
 type insertion struct {
 	into string
-	few  [fewRows]string // for 1 row and more; a row has the run's tenant and id before its own values
+	few  [fewRows]string // for one row and more; the run's tenant and id precede each row
 }
 
 func newInsertion(into string) *insertion {
@@ -78,18 +79,18 @@ func newInsertion(into string) *insertion {
 	return i
 }
 
-// many is the statement for n rows, each with the run's num before its own values.
+// many returns the statement for n rows, each preceded by the run's num.
 func (i *insertion) many(n int) string { return i.rows("(?, ?, ?, ?)", n) }
 
 func (i *insertion) rows(row string, n int) string {
 	return i.into + row + strings.Repeat(", "+row, n-1)
 }
 
-// compiled are the statements that SQLite compiles once for each connection, by their texts: to
-// compile one takes longer than to run it. database/sql closes them with their connection.
+// compiled has the statements that SQLite compiles once for each connection, by their texts,
+// because compiling takes longer than running. database/sql closes them with their connection.
 type compiled map[string]*sql.Stmt
 
-// compile fills compiled.
+// compile compiles the statements.
 func (s *database) compile(ctx context.Context) error {
 	if !s.d.compile {
 		return nil

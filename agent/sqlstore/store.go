@@ -18,7 +18,7 @@ type Store interface {
 	record.Pruner
 	record.BatchRenewer
 
-	// Count returns how many runs a query selects. Limit bounds it, and what it costs.
+	// Count returns how many runs a query selects. Limit bounds the number and the cost.
 	Count(ctx context.Context, q record.Query) (int, error)
 }
 
@@ -35,10 +35,10 @@ type database struct {
 	pageSize int // of List
 }
 
-// New returns the store in a database, whose tables it makes or brings up to date. The
-// database stays the caller's, who closes it after the last call of the store. Make one store for a
-// database: what it has compiled ends with the database. The error says what is lost if the settings
-// of the database do not keep what is committed.
+// New returns the store in a database, and creates its tables or brings them up to date. The
+// database stays the caller's, who closes it after the last use of the store. Make one store
+// for each database: its compiled statements live as long as the database. The error says what
+// is lost if settings of the database do not keep what is committed.
 func New(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
 	d := dialects[dialect]
 	if d == nil {
@@ -86,10 +86,10 @@ func (s *database) reading(ctx context.Context, read func(querier) error) error 
 	return read(conn)
 }
 
-// writing has a change made and committed. A change that is refused has changed nothing.
+// writing makes and commits a change. A refused change has changed nothing.
 func (s *database) writing(ctx context.Context, c change) error { return s.write(ctx, false, c) }
 
-// leasing is writing for a change of a lease alone.
+// leasing is writing for a change of leases only.
 func (s *database) leasing(ctx context.Context, c change) error { return s.write(ctx, true, c) }
 
 func (s *database) write(ctx context.Context, leases bool, c change) error {
@@ -101,7 +101,7 @@ func (s *database) write(ctx context.Context, leases bool, c change) error {
 	})
 }
 
-// kept calls write, and returns its error as that of a store.
+// kept calls write and returns its error as one of the store.
 func kept(ctx context.Context, write func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -121,7 +121,7 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// one reads the columns of the first row. The error matches [sql.ErrNoRows] if there is none.
+// one reads the first row. The error matches [sql.ErrNoRows] if there is none.
 func one(ctx context.Context, q querier, query string, args []any, columns ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

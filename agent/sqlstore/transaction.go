@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	maxTries     = 8               // of a transaction that meets others
-	rollbackTime = 5 * time.Second // for the end of a transaction that failed
+	maxTries     = 8               // of a transaction that conflicts with others
+	rollbackTime = 5 * time.Second // to roll back a transaction that failed
 )
 
-// change is a part of a transaction. Its error is a [refusal] if it has changed nothing; the transaction then
-// continues.
+// change is a part of a transaction. If the error is a [refusal], it has changed nothing and
+// the transaction continues.
 type change func(context.Context, *tx) error
 
-// refusal says that a change does not go with what is in the store.
+// refusal is the error of a change that contradicts what is stored.
 type refusal struct{ err error }
 
 func refuse(err error) error { return &refusal{err} }
@@ -44,7 +44,7 @@ type tx struct {
 	after    string             // settings for the next user of the connection
 }
 
-// begin begins a transaction that writes, or one that changes leases alone.
+// begin begins a transaction that writes, or one that changes only leases.
 func (s *database) begin(ctx context.Context, leases bool) (*tx, error) {
 	t, err := s.open(ctx, leases)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *database) open(ctx context.Context, leases bool) (*tx, error) {
 	return t, nil
 }
 
-// commit ends the transaction. After an error it is unknown whether it was kept.
+// commit ends the transaction. After an error it is unknown whether it was committed.
 func (t *tx) commit(ctx context.Context) error {
 	err := t.tx.Commit()
 	t.close(ctx, err)
@@ -97,7 +97,7 @@ func (t *tx) rollback(ctx context.Context) {
 	t.close(ctx, err)
 }
 
-// close gives the connection back. One on which the transaction did not end well is not used again.
+// close returns the connection to the pool. After a failed transaction it is not used again.
 func (t *tx) close(ctx context.Context, err error) {
 	defer t.end()
 	if err == nil && t.after != "" {
@@ -109,8 +109,8 @@ func (t *tx) close(ctx context.Context, err error) {
 	_ = t.conn.Close()
 }
 
-// takeLock takes SQLite's lock, which a transaction gets otherwise when it first writes. One that has read before cannot
-// wait for the lock.
+// takeLock takes SQLite's lock, which a transaction otherwise takes with its first write. A
+// transaction that has read before cannot wait for the lock.
 func (t *tx) takeLock(ctx context.Context) error {
 	if t.d.takeLock == "" {
 		return nil
@@ -119,7 +119,7 @@ func (t *tx) takeLock(ctx context.Context) error {
 	return err
 }
 
-// exec runs a statement and returns how many rows it has changed.
+// exec runs a statement and returns the number of changed rows.
 func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
 	result, err := t.run(ctx, text, args)
 	if err != nil {
@@ -143,7 +143,8 @@ func (t *tx) QueryContext(ctx context.Context, text string, args ...any) (*sql.R
 	return t.tx.QueryContext(ctx, t.d.statement(text), args...)
 }
 
-// statement is a compiled statement on the connection of the transaction, nil if that text is not compiled.
+// statement returns the compiled statement on the connection of the transaction, or nil if the
+// text is not compiled.
 func (t *tx) statement(ctx context.Context, text string) *sql.Stmt {
 	if stmt := t.used[text]; stmt != nil {
 		return stmt
@@ -160,12 +161,13 @@ func (t *tx) statement(ctx context.Context, text string) *sql.Stmt {
 	return stmt
 }
 
-// direct makes a change in a transaction of its own, again if it meets another one.
+// direct makes a change in a transaction of its own, and tries again if it conflicts with
+// another one.
 func (s *database) direct(ctx context.Context, leases bool, c change) error {
 	return s.retry(ctx, func() error { return s.once(ctx, leases, c) })
 }
 
-// retry calls transact again if its transaction meets another one.
+// retry repeats transact while its transaction conflicts with another one.
 func (s *database) retry(ctx context.Context, transact func() error) error {
 	policy := backoff.Policy{First: 5 * time.Millisecond, Max: 200 * time.Millisecond}
 	return backoff.Loop(ctx, policy, transact, func(f *backoff.Failure) error {

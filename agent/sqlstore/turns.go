@@ -6,16 +6,18 @@ import (
 	"sync"
 )
 
-// turns hands the connections of a server's pool out in the order in which they are asked for, but one, which renewals have.
-// A pool gives a connection to any of those who wait: among a thousand some would wait for longer than a lease.
+// turns hands out the connections of a server's pool in the order of the requests, except for
+// one that renewals have. A pool serves those who wait in any order, and among a thousand some
+// would wait for longer than a lease.
 type turns struct {
 	mu      sync.Mutex
-	free    int // connections that may be handed out at a time, as far as was known last
+	free    int // connections that may be handed out, as last known
 	busy    int
 	waiting []chan struct{} // each receives once, when its turn has come
 }
 
-// take waits for a connection to be free. A pool of no bound or of one connection has no turns.
+// take waits for a free connection. A pool without a bound, or with one connection, has no
+// turns.
 func (t *turns) take(ctx context.Context, s *database) (give func(), err error) {
 	most := s.connections()
 	if most < 2 {
@@ -50,7 +52,7 @@ func (t *turns) take(ctx context.Context, s *database) (give func(), err error) 
 	return nil, ctx.Err()
 }
 
-// next lets those continue whose turn has come. Who calls it holds the lock.
+// next wakes those whose turn has come. The caller holds the lock.
 func (t *turns) next() {
 	for len(t.waiting) > 0 && t.busy < t.free {
 		t.waiting[0] <- struct{}{}
@@ -59,7 +61,8 @@ func (t *turns) next() {
 	}
 }
 
-// connections is the bound of the pool for a server, 0 if there is none. With two or more, one is kept for renewals.
+// connections returns the bound of a server's pool, 0 if there is none. With two or more, one
+// is reserved for renewals.
 func (s *database) connections() int {
 	if !s.d.remote {
 		return 0

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// The pages of a SQLite file that are free for later runs: beyond a share of all, some are given back with each run that is
-// deleted. The file is shorter after the next checkpoint.
+// Pages of a SQLite file that are free for later runs: above a share of all pages, each
+// deletion of a run returns some. The file becomes shorter with the next checkpoint.
 const (
 	freeShare = 8    // of the pages
-	fewPages  = 256  // that are not worth it
-	someBack  = 1024 // pages; 4 MiB of the usual size
+	fewPages  = 256  // too few to return
+	someBack  = 1024 // pages; 4 MiB at the usual page size
 )
 
-// giveBack gives free pages of the file back. A file that was made by a version without that keeps them.
+// giveBack returns free pages of the file. A file of an early version keeps them.
 func (t *tx) giveBack(ctx context.Context) error {
 	if !t.d.vacuum {
 		return nil
@@ -28,7 +28,7 @@ func (t *tx) giveBack(ctx context.Context) error {
 	if free <= max(fewPages, all/freeShare) {
 		return nil
 	}
-	rows, err := t.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", someBack)) // a row for each page: drivers step an Exec once
+	rows, err := t.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", someBack)) // returns a row for each page: drivers step an Exec once
 	if err != nil {
 		return err
 	}

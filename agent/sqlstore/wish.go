@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// The statements of wishes. A program that does not know them leaves the row of a run that it ends or deletes: it counts no more, and
-// the next wish removes it.
+// The statements of wishes. A program that does not know wishes leaves the row when it ends or
+// deletes the run; the row is then void, and the next wish removes it.
 const (
 	unfinished = `r.status NOT IN ('done', 'failed', 'cancelled')`
 	insertWish = `INSERT INTO mcpchain_wishes (run, seq) SELECT num, seq FROM mcpchain_runs r
