@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// act asks one server to do something, and shows its answer.
+// act makes one request to a server, and shows the answer.
 func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, asked *questions, o *options) int {
 	s, err := r.theServer(tools)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 	return status
 }
 
-// enabled are the names of the servers that are not disabled.
+// enabled returns the names of the enabled servers.
 func (r *report) enabled() (names []string) {
 	for _, about := range r.Servers {
 		if !about.Disabled {
@@ -87,7 +87,7 @@ func (r *report) enabled() (names []string) {
 	return names
 }
 
-// oneServer is an error if it is not clear which server is asked.
+// oneServer returns an error unless it is clear which server is meant.
 func (r *report) oneServer() error {
 	if names := r.enabled(); len(names) > 1 {
 		return fmt.Errorf("-server: name one of %s", quoted(names))
@@ -95,7 +95,7 @@ func (r *report) oneServer() error {
 	return nil
 }
 
-// theServer is the one server of the file that is enabled.
+// theServer returns the only enabled server of the file.
 func (r *report) theServer(tools *adapter.Toolset) (s adapter.ServerStatus, err error) {
 	names := r.enabled()
 	if len(names) == 0 {
@@ -140,7 +140,7 @@ func quoted(names []string) string {
 	return line(strings.Join(list, ", "))
 }
 
-// show writes the answer as JSON or as text.
+// show writes the answer as JSON or text.
 func show(w io.Writer, answer any, text string, asJSON bool) error {
 	if asJSON {
 		return encode(w, answer)
@@ -149,7 +149,7 @@ func show(w io.Writer, answer any, text string, asJSON bool) error {
 	return err
 }
 
-// contents shows what can be read, and the kind and size of the rest.
+// contents shows text, and the kind and size of everything else.
 func contents(blocks ...mcp.Content) string {
 	var b strings.Builder
 	for _, c := range blocks {
@@ -198,7 +198,7 @@ func messages(r *mcp.GetPromptResult) string {
 
 // connect connects to the servers and lists their tools.
 func connect(ctx context.Context, servers []adapter.Server, asked *questions, o *options) (*adapter.Toolset, error) {
-	client, err := apps.Declare(asked.options()) // servers show their views to hosts of views
+	client, err := apps.Declare(asked.options()) // so that servers list their views
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
-// options are the settings of the command line.
+// options are the settings from the command line.
 type options struct {
 	file, server string
 	json         bool
@@ -25,7 +25,7 @@ type options struct {
 	profiles     []profile.Profile
 	model        *models.Flags
 	timeout      time.Duration
-	budget       int64 // tokens of all tools in a request; 0: any number
+	budget       int64 // most tokens of all tools in a request; 0: no limit
 	revisions    revisions.Flag
 
 	signIn, paste bool
@@ -37,10 +37,10 @@ type options struct {
 	answers            answers.Answers   // for forms
 }
 
-// action reports whether a server is asked to do something.
+// action reports whether a request to a server is wanted.
 func (o *options) action() bool { return o.call != "" || o.read != "" || o.prompt != "" }
 
-// detailed reports whether all about the servers is shown.
+// detailed reports whether to show everything about the servers.
 func (o *options) detailed() bool { return o.server != "" || len(o.profiles) > 0 }
 
 // Command is the command line of the program.
@@ -50,7 +50,7 @@ func Command() *cli.Command {
 	return c
 }
 
-// declare returns the flags, and where they write to.
+// declare returns the flags, and the variables that they set.
 func declare(getenv func(string) string) (*cli.Command, *options) {
 	o := &options{revisions: revisions.Flag{}, answers: answers.Answers{}}
 	c := cli.New("inspect", "tell which servers of an mcp.json work, and call what they offer")
@@ -91,7 +91,7 @@ func profileNames() string {
 	return strings.Join(names, ", ")
 }
 
-// parse reads the command line.
+// parse parses the command line.
 func parse(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	c, o := declare(getenv)
 	words, err := c.Arguments(args, out)
@@ -130,7 +130,7 @@ func parse(args []string, getenv func(string) string, out io.Writer) (*options, 
 	return o, c.Positive("connect-timeout")
 }
 
-// readArguments reads the words after the file.
+// readArguments parses the words after the file.
 func (o *options) readArguments(words []string) error {
 	asked := 0
 	for _, name := range []string{o.call, o.read, o.prompt} {
@@ -163,7 +163,7 @@ func (o *options) readArguments(words []string) error {
 	return nil
 }
 
-// chooseProfiles reads -profile. JSON has all profiles by default.
+// chooseProfiles parses -profile. JSON has all profiles by default.
 func (o *options) chooseProfiles() error {
 	if o.profile == "" && !o.json {
 		return nil
@@ -179,12 +179,12 @@ func (o *options) chooseProfiles() error {
 	return nil
 }
 
-// endpoint finds the profile of the model that the command line names.
+// endpoint finds the profile of the model on the command line.
 func (o *options) endpoint() error {
 	if o.profile != "" {
 		return errors.New("the model decides on the profile: give no -profile beside it")
 	}
-	if o.model.Model.Name == "" { // the profile of most endpoints is that of their host
+	if o.model.Model.Name == "" { // most profiles depend on the host only
 		o.model.Model.Name = "any"
 	}
 	if err := o.model.Complete(); err != nil {

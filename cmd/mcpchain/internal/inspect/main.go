@@ -1,9 +1,9 @@
-// Package inspect is a doctor for mcp.json: it tells which servers can be used and why
-// the others cannot, and tries out what a server offers. docs/inspect.md is its guide.
+// Package inspect checks an mcp.json: it reports which servers can be used and why the others
+// cannot, and tries out what a server offers. docs/inspect.md is its guide.
 //
-// A mistake in a server's entry is reported with its line and key, and does not affect the others. Inspect
-// asks for the inputs of VS Code's files itself. It keeps the tokens of sign-ins in a folder of the user's
-// configuration, as the other commands do.
+// A mistake in a server's entry is reported with its line and key, and does not affect other
+// servers. Inputs of VS Code's files are asked for. Tokens of sign-ins are kept in the user's
+// configuration folder, as by the other commands.
 package inspect
 
 import (
@@ -75,7 +75,7 @@ type program struct {
 	out, err io.Writer
 }
 
-// run is the program. It returns the exit status.
+// run runs the program and returns its exit status.
 func (p *program) run(ctx context.Context, args []string) int {
 	o, err := parse(args, os.Getenv, p.out)
 	if errors.Is(err, flag.ErrHelp) {

@@ -18,7 +18,8 @@ import (
 // maxQuestions bounds the questions that are shown.
 const maxQuestions = 20
 
-// questions shows what servers ask. It answers forms that -answer completes, and declines the others.
+// questions shows the questions of servers. It answers forms that -answer completes, and
+// declines everything else.
 type questions struct {
 	mu       sync.Mutex
 	w        io.Writer
@@ -27,7 +28,7 @@ type questions struct {
 	declines int
 }
 
-// options declare every capability, since some servers list tools only for these.
+// options declares every capability, because some servers list tools only for these.
 func (q *questions) options() *mcpclient.Options {
 	return &mcpclient.Options{
 		Roots:       []mcp.Root{},
@@ -73,7 +74,7 @@ func remedy(form *answers.Filled, wrong []error) string {
 	return "declined: " + strings.Join(why, "; ")
 }
 
-// values lists what a form is sent with.
+// values lists the values of an answered form.
 func values(form *answers.Filled) string {
 	var all []string
 	for _, f := range form.Fields {
@@ -101,14 +102,14 @@ func (q *questions) decline(ctx context.Context, what, text, why string) {
 	q.show(ctx, what, text, why)
 }
 
-// declined is how many questions were declined.
+// declined returns the number of declined questions.
 func (q *questions) declined() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.declines
 }
 
-// show shows a question, and what became of it.
+// show shows a question and its outcome.
 func (q *questions) show(ctx context.Context, what, text, end string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -22,9 +22,9 @@ import (
 
 // report is the result of an inspection.
 type report struct {
-	Usable  int             `json:"usable"` // servers that can be used
-	Total   int             `json:"total"`  // servers that are not disabled
-	Tokens  int64           `json:"tokens"` // of the tools of all servers, in each request of a model
+	Usable  int             `json:"usable"` // usable servers
+	Total   int             `json:"total"`  // enabled servers
+	Tokens  int64           `json:"tokens"` // of all tools, in each model request
 	Servers []*serverReport `json:"servers"`
 	byName  map[string]*serverReport
 }
@@ -40,10 +40,10 @@ type serverReport struct {
 	Capabilities *mcp.ServerCapabilities `json:"capabilities,omitempty"`
 	Instructions string                  `json:"instructions,omitempty"`
 	Tools        []*toolReport           `json:"tools,omitempty"`
-	Tokens       int64                   `json:"tokens,omitempty"` // of the tools, in each request of a model; an estimate
+	Tokens       int64                   `json:"tokens,omitempty"` // of the tools, in each model request; an estimate
 	Skipped      []skippedTool           `json:"skipped,omitempty"`
-	Unmatched    []string                `json:"unmatched,omitempty"` // names in the lists of the file that no tool has
-	ViewTools    []string                `json:"viewTools,omitempty"` // for views alone
+	Unmatched    []string                `json:"unmatched,omitempty"` // names in the file's lists that match no tool
+	ViewTools    []string                `json:"viewTools,omitempty"` // for views only
 	Views        []*viewReport           `json:"views,omitempty"`
 	Prompts      []*mcp.Prompt           `json:"prompts,omitempty"`
 	Resources    []string                `json:"resources,omitempty"`
@@ -51,7 +51,7 @@ type serverReport struct {
 	Trouble      []string                `json:"trouble,omitempty"` // lists that failed
 
 	entry   *config.Server // in the file
-	timeout time.Duration  // for getting ready
+	timeout time.Duration  // for connecting
 }
 
 type skippedTool struct {
@@ -60,7 +60,7 @@ type skippedTool struct {
 }
 
 type toolReport struct {
-	Name        string               `json:"name"` // the model's name for it
+	Name        string               `json:"name"` // as the model knows it
 	ServerName  string               `json:"serverName"`
 	Description string               `json:"description,omitempty"`
 	Annotations *mcp.ToolAnnotations `json:"annotations,omitempty"`
@@ -73,7 +73,7 @@ type toolReport struct {
 type profileReport struct {
 	Profile    string   `json:"profile"`
 	Strict     bool     `json:"strict,omitempty"`
-	Bytes      int      `json:"bytes"`      // size of the whole definition, as JSON
+	Bytes      int      `json:"bytes"`      // of the whole definition, as JSON
 	Definition any      `json:"definition"` // as it is sent
 	Changes    []change `json:"changes,omitempty"`
 }
@@ -88,8 +88,7 @@ type change struct {
 // maxListed bounds the listed prompts and resources of one server.
 const maxListed = 1000
 
-// plan begins a report on the servers of a file, and returns the servers to
-// connect to.
+// plan begins a report on the servers of a file, and returns the servers to connect.
 func plan(file *config.Config, o *options) (r *report, servers []adapter.Server, err error) {
 	r = &report{Servers: []*serverReport{}, byName: map[string]*serverReport{}}
 	for i := range file.Servers {
@@ -97,7 +96,7 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport), entry: s, timeout: o.timeout}
 		r.Servers = append(r.Servers, about)
 		r.byName[s.Name] = about
-		if s.Err != nil { // also of a disabled one
+		if s.Err != nil { // even of a disabled one
 			about.Error = s.At(s.Err).Error()
 		}
 	}
@@ -106,7 +105,7 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 		return nil, nil, err
 	}
 	for i, s := range servers {
-		servers[i].Policy.Start = "" // what is inspected is what there is
+		servers[i].Policy.Start = "" // connect now, regardless of the file
 		r.byName[s.Name].Forced = s.Revision
 	}
 	return r, servers, nil
@@ -129,7 +128,7 @@ func (r *report) inspect(ctx context.Context, tools *adapter.Toolset, o *options
 	return ctx.Err()
 }
 
-// count counts the servers that can be used, and the tokens of their tools.
+// count counts the usable servers, and the tokens of their tools.
 func (r *report) count() {
 	r.Usable, r.Total, r.Tokens = 0, len(r.Servers), 0
 	for _, s := range r.Servers {
@@ -142,8 +141,7 @@ func (r *report) count() {
 	}
 }
 
-// describe shows a server's command or URL without secret parts: arguments,
-// user information and query.
+// describe shows a server's command or URL without secrets: arguments, user info and query.
 func describe(t mcpclient.Transport) string {
 	switch t := t.(type) {
 	case *mcpclient.Command:
@@ -157,7 +155,7 @@ func describe(t mcpclient.Transport) string {
 	return ""
 }
 
-// public is a URL without its secret parts.
+// public returns a URL without secrets.
 func public(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -168,7 +166,7 @@ func public(raw string) string {
 
 func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, byTool map[string]*toolReport) {
 	if status.Err != nil {
-		if s.Error == "" { // the failed sign-in is the reason
+		if s.Error == "" { // otherwise the failed sign-in is the reason
 			s.Error = s.why(status.Err).Error()
 		}
 		return
@@ -200,7 +198,7 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 	}
 }
 
-// tokensOf is what tools cost in each request of a model of OpenAI, by estimate; 0 for none.
+// tokensOf estimates what tools cost in each request to a model of OpenAI; 0 for none.
 func tokensOf(tools []*toolReport) int64 {
 	if len(tools) == 0 {
 		return 0
@@ -212,7 +210,7 @@ func tokensOf(tools []*toolReport) int64 {
 	return model.Tokens(q, &model.Info{Provider: "openai"})
 }
 
-// listed returns what is shown of a server's list, and notes an incomplete list.
+// listed returns what is shown of a server's list, and records an incomplete list.
 func listed[T, V any](s *serverReport, what string, all iter.Seq2[*T, error], shown func(*T) V) (list []V) {
 	for v, err := range all {
 		if err != nil {
@@ -226,7 +224,7 @@ func listed[T, V any](s *serverReport, what string, all iter.Seq2[*T, error], sh
 	return list
 }
 
-// incomplete is why a list is not whole.
+// incomplete records why a list is incomplete.
 func (s *serverReport) incomplete(what string, err error) string {
 	rpc, refused := errors.AsType[*mcp.RPCError](err)
 	switch {
@@ -267,7 +265,7 @@ func profileOf(p profile.Profile, d llms.Tool) (*profileReport, error) {
 	return &profileReport{Profile: string(p), Strict: d.Function.Strict, Bytes: len(raw), Definition: d}, nil
 }
 
-// status is the exit status.
+// status returns the exit status.
 func (r *report) status(maxTokens int64) int {
 	status := statusFine
 	if maxTokens > 0 && r.Tokens > maxTokens {

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// signIns gives the servers that are called by URL the tokens that are kept
-// for them, and with -sign-in gets new ones. A failed sign-in is in the report.
+// signIns gives servers over HTTP their stored tokens, and with -sign-in gets new ones. The
+// report has failed sign-ins.
 func (p *program) signIns(ctx context.Context, file *config.Config, o *options, r *report) (closeAll func(), err error) {
 	var open []*oauth.Transport
 	closeAll = func() {
@@ -34,7 +34,7 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 		}
 		open = append(open, t)
 		if o.signIn {
-			// It comes before Connect, as Connect does not wait long enough for a person.
+			// It precedes Connect, which does not wait long enough for a person.
 			if err := t.SignIn(ctx); err != nil {
 				r.byName[s.Name].Error = s.At(fmt.Errorf("sign in: %w", signin.Failure(err))).Error()
 			}
@@ -43,7 +43,7 @@ func (p *program) signIns(ctx context.Context, file *config.Config, o *options, 
 	return closeAll, ctx.Err()
 }
 
-// receiver receives the answer of the sign-in to a server.
+// receiver returns what receives the answer of a sign-in.
 func (p *program) receiver(s *config.Server, o *options) oauth.Receiver {
 	switch {
 	case o.signIn && o.paste:

@@ -35,7 +35,7 @@ func (r *report) write(w io.Writer, detailed bool) error {
 	return p.err
 }
 
-// summary is the first line.
+// summary returns the first line.
 func (r *report) summary() string {
 	switch {
 	case len(r.Servers) == 0:
@@ -93,7 +93,7 @@ func (s *serverReport) write(p *printer, detailed bool) {
 	}
 }
 
-// writeNames writes a line on each kind of offer.
+// writeNames writes a line for each kind of offer.
 func (s *serverReport) writeNames(p *printer) {
 	var tools, prompts []string
 	for _, t := range s.Tools {
@@ -109,7 +109,7 @@ func (s *serverReport) writeNames(p *printer) {
 	p.list("template", s.Templates)
 }
 
-// writeTokens says what the tools cost.
+// writeTokens writes what the tools cost.
 func (s *serverReport) writeTokens(p *printer) {
 	if s.Tokens > 0 {
 		p.line("  its tools cost about %d tokens in each request of a model", s.Tokens)
@@ -122,7 +122,7 @@ func (p *printer) list(what string, names []string) {
 	}
 }
 
-// writeOffers writes all about the offers.
+// writeOffers writes everything about the offers.
 func (s *serverReport) writeOffers(p *printer) {
 	if s.Instructions != "" {
 		p.line("  instructions: %s", line(s.Instructions))
@@ -173,7 +173,7 @@ func (t *toolReport) write(p *printer) {
 	}
 }
 
-// described is a name with its description, if there is one.
+// described returns a name with its description, if there is one.
 func described(name, description string) string {
 	if description == "" {
 		return name
@@ -227,17 +227,17 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Bounds of a server's shown texts, in characters.
+// Bounds of a server's texts, in characters.
 const (
 	maxShown  = 300  // on one line
-	maxReason = 8000 // of the reason against a server, for example a program's last output
+	maxReason = 8000 // of the reason why a server cannot be used, for example a program's last output
 )
 
-// line puts a server's text on one line.
+// line returns a server's text on one line.
 func line(text string) string { return hosttext.Line(text, maxShown) }
 
-// block is an error with its line breaks, the later lines indented. It names the
-// flag instead of the option behind it.
+// block returns an error with its line breaks, the later lines indented. It names the flag
+// instead of the option behind it.
 func block(text string) string {
 	text = strings.ReplaceAll(text, "(Policy.ConnectTimeout)", "(-connect-timeout)")
 	return strings.TrimLeft(hosttext.Indent(hosttext.Block(text, maxReason)), " ")

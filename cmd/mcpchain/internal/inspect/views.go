@@ -12,7 +12,7 @@ import (
 // maxViews bounds the views of one server that are loaded.
 const maxViews = 50
 
-// viewReport is what a server says of a view.
+// viewReport is a server's metadata about a view.
 type viewReport struct {
 	URI         string           `json:"uri"`
 	Tools       []string         `json:"tools"` // whose results it shows
@@ -75,7 +75,7 @@ func (v *viewReport) sources() (all []string) {
 	return all
 }
 
-// permissions are the features that a view asks for.
+// permissions returns the features that a view asks for.
 func (v *viewReport) permissions() (all []string) {
 	p := v.Permissions
 	for _, f := range []struct {
@@ -89,7 +89,7 @@ func (v *viewReport) permissions() (all []string) {
 	return all
 }
 
-// writeViews writes the views, and warns of what they reach.
+// writeViews writes the views, and warns about what they access.
 func (s *serverReport) writeViews(p *printer) {
 	p.list("tool for views alone", s.ViewTools)
 	for _, v := range s.Views {

@@ -21,7 +21,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// routes are the service. A user sees no run of another: the user is the tenant of each key.
+// routes returns the handler of the service. A user's runs have the user as their tenant, so
+// that nobody sees another's.
 func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
 	detail := s.as(s.detail)
@@ -59,7 +60,7 @@ func (s *service) routes() http.Handler {
 	})
 }
 
-// verdict is a response whose body is left out.
+// verdict is a response without a body.
 type verdict struct {
 	header http.Header
 	code   int
@@ -69,7 +70,7 @@ func (v *verdict) Header() http.Header         { return v.header }
 func (v *verdict) Write(p []byte) (int, error) { return len(p), nil }
 func (v *verdict) WriteHeader(code int)        { v.code = code }
 
-// health is the state of the service: it can do its work if the store answers.
+// health answers with the health of the service: it works if the store answers.
 func (s *service) health(w http.ResponseWriter, r *http.Request) {
 	if err := hosting.CheckStore(r.Context(), s.store); err != nil {
 		s.fail(w, r, refusal{http.StatusServiceUnavailable, "the store does not answer"})
@@ -78,14 +79,14 @@ func (s *service) health(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// serverState says how a server stands in this process.
+// serverState is the state of a server in this process.
 type serverState struct {
 	Name  string `json:"name"`
 	State string `json:"state"` // ready, or down: it is tried again
 	Tools int    `json:"tools"`
 }
 
-// detail is the state of the servers, for users. Why one is down is in the log.
+// detail answers with the state of the servers, for users. The log says why one is down.
 func (s *service) detail(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err := hosting.CheckStore(r.Context(), s.store); err != nil {
 		return refusal{http.StatusServiceUnavailable, "the store does not answer"}
@@ -110,7 +111,7 @@ type caller struct {
 	name string
 }
 
-// key is a run of the caller.
+// key returns the key of a run of the caller.
 func (c caller) key(r *http.Request) run.Key { return run.Key{Tenant: c.name, ID: r.PathValue("run")} }
 
 // as serves requests of users, within their limits.
@@ -135,28 +136,28 @@ func (s *service) as(serve func(http.ResponseWriter, *http.Request, caller) erro
 	})
 }
 
-// Bounds of the body of a request, in bytes and answers.
+// Bounds of the body of a request, in bytes and replies.
 const (
 	maxInput   = 64 << 10
 	maxAnswers = 16
 	maxAnswer  = 1 << 20
 )
 
-// view is what a user sees of a run. The rest of the state stays here: it has what servers keep
-// between rounds, and is never taken from a client.
+// view is what a user sees of a run. The state itself stays on the server: it contains secrets
+// of servers, and must not come back from a client.
 type view struct {
 	Run      string          `json:"run"`
 	Status   run.Status      `json:"status"`
-	Position string          `json:"position"` // the event behind which the stream continues
+	Position string          `json:"position"` // where the stream of events continues
 	Answer   string          `json:"answer,omitempty"`
 	Stop     string          `json:"stop,omitempty"`  // why the run ended
-	Error    string          `json:"error,omitempty"` // of a run that failed
+	Error    string          `json:"error,omitempty"` // of a failed run
 	Asks     []*run.Question `json:"asks,omitempty"`  // the open questions
 	Messages []run.Message   `json:"messages"`
 	Spent    run.Spent       `json:"spent"`
 }
 
-// show writes the state of a run.
+// show answers with the state of a run.
 func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 	log, err := record.LoadCurrent(r.Context(), s.store, c.key(r))
 	if err != nil {
@@ -186,7 +187,7 @@ func (s *service) events(w http.ResponseWriter, r *http.Request, c caller) error
 	return nil
 }
 
-// answer takes answers to questions of a run. Who answers is known by the token.
+// answer accepts replies to questions of a run. The token says who replies.
 func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error {
 	var body []struct {
 		Ask       string          `json:"ask"`
@@ -216,7 +217,7 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error
 	return nil
 }
 
-// stop ends a run as cancelled. One that is over stays as it is, or is deleted if the query says so.
+// stop cancels a run. One that has ended stays as it is, or is deleted if the query says so.
 func (s *service) stop(w http.ResponseWriter, r *http.Request, c caller) error {
 	key := c.key(r)
 	head, err := s.head(r.Context(), key)
@@ -228,7 +229,7 @@ func (s *service) stop(w http.ResponseWriter, r *http.Request, c caller) error {
 			return err
 		}
 		s.feed.Expect(key)
-		w.WriteHeader(http.StatusAccepted) // at Temporal it ends a moment later
+		w.WriteHeader(http.StatusAccepted) // Temporal ends it a moment later
 		return nil
 	}
 	if !head.Status.Ended() {
@@ -241,10 +242,10 @@ func (s *service) stop(w http.ResponseWriter, r *http.Request, c caller) error {
 	return nil
 }
 
-// decode reads the body of a request.
+// decode decodes the body of a request.
 func decode(w http.ResponseWriter, r *http.Request, limit int64, body any) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
-	d.DisallowUnknownFields() // a state, for example
+	d.DisallowUnknownFields() // for example a state
 	err := d.Decode(body)
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
@@ -263,7 +264,7 @@ func decode(w http.ResponseWriter, r *http.Request, limit int64, body any) error
 	return nil
 }
 
-// mismatch says which value of a body is of another kind than it has to be.
+// mismatch says which value of a body has the wrong type.
 func mismatch(e *json.UnmarshalTypeError) string {
 	want := "another kind of value"
 	switch e.Type.Kind() {
@@ -285,7 +286,7 @@ func write(w http.ResponseWriter, code int, body any) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(data, '\n')) // the client may have gone
+	_, _ = w.Write(append(data, '\n')) // an error means that the client is gone
 	return nil
 }
 
@@ -297,7 +298,7 @@ type refusal struct {
 
 func (e refusal) Error() string { return e.text }
 
-// codes are the responses to errors, whose texts the user may see.
+// codes are the statuses of errors whose texts the user may see.
 var codes = []struct {
 	err  error
 	code int
@@ -313,7 +314,7 @@ var codes = []struct {
 	{feed.ErrReaders, http.StatusServiceUnavailable, "there are too many event streams; try again"},
 }
 
-// fail writes why a request failed. What is not the user's business goes to the log.
+// fail answers with the error of a request. Details that the user must not see are only logged.
 func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	code, text := http.StatusInternalServerError, "the service has failed"
 	if refused, ok := errors.AsType[refusal](err); ok {

@@ -41,8 +41,8 @@ func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error 
 // maxKey bounds an Idempotency-Key in bytes.
 const maxKey = 255
 
-// identity is the id of the run that a request begins, empty for a new one. Equal keys of a user are
-// one run, as long as it is kept.
+// identity returns the id of the run that a request begins, "" for a new one. Requests of a
+// user with the same Idempotency-Key begin one run, as long as that is kept.
 func identity(h http.Header) (string, error) {
 	key := h.Get("Idempotency-Key")
 	if len(key) > maxKey {
@@ -55,11 +55,11 @@ func identity(h http.Header) (string, error) {
 	return "key_" + hex.EncodeToString(sum[:16]), nil
 }
 
-// startWait is how long a run may take to begin. At Temporal, one that is kept continues later.
+// startWait is how long a run may take to begin. At Temporal a stored run begins later.
 const startWait = 10 * time.Second
 
-// started begins a run, or finds the run that the same request has begun before. It waits for other runs of the user that
-// begin only if these may be the last ones for which there is room.
+// started begins a run, or finds the run that the same request began before. It waits for other
+// runs of the user that are beginning only if there may be no room for more.
 func (s *service) started(ctx context.Context, c caller, id, input string) (run.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
@@ -88,10 +88,10 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// errUnclear says that there may be room for a run, once it is known what became of others.
+// errUnclear means that it depends on beginning runs whether there is room for another.
 var errUnclear = errors.New("other runs begin")
 
-// tryToStart is started beside so many other runs that begin.
+// tryToStart is started, beside others beginning runs of the user.
 func (s *service) tryToStart(ctx context.Context, user, id, input string, others int) (run.Key, error) {
 	if id != "" {
 		key := run.Key{Tenant: user, ID: id}
@@ -103,14 +103,14 @@ func (s *service) tryToStart(ctx context.Context, user, id, input string, others
 		return run.Key{}, err
 	}
 	key, err := s.engine.start(ctx, user, id, input)
-	if errors.Is(err, record.ErrExists) { // by another request or process, just now
+	if errors.Is(err, record.ErrExists) { // by a concurrent request or process
 		key = run.Key{Tenant: user, ID: id}
 		err = s.same(ctx, key, input)
 	}
 	return key, err
 }
 
-// same refuses a run that was begun with another input.
+// same returns an error if a run was begun with another input.
 func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	log, err := s.store.Load(ctx, key)
 	if err != nil {
@@ -123,7 +123,8 @@ func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	return nil
 }
 
-// room refuses a run of a user who has too many. The others are runs that begin, and that may not be in the store.
+// room returns an error if a user has too many runs. others is the number of beginning runs,
+// which may not be in the store.
 func (s *service) room(ctx context.Context, user string, others int) error {
 	unclear := false
 	for _, bound := range []struct {

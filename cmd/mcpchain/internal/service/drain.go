@@ -14,11 +14,11 @@ import (
 type visit struct {
 	cancel context.CancelFunc
 	over   chan struct{}
-	calls  map[string]bool // tool calls under way; guarded by local.mu
+	calls  map[string]bool // current tool calls; guarded by local.mu
 }
 
-// event gives an event of a run to its readers, and notes which calls are under way. A call begins
-// after the event of its start, and its result is kept before the event of its end.
+// event passes an event of a run to its readers, and tracks the current calls. A call begins
+// after the event of its start, and its result is stored before the event of its end.
 func (l *local) event(key run.Key, e agent.Event) {
 	l.feed.Publish(key, e)
 	l.mu.Lock()
@@ -36,19 +36,21 @@ func (l *local) event(key run.Key, e agent.Event) {
 	}
 }
 
-// callName tells the calls of a run and of its sub-agents apart.
+// callName distinguishes the calls of a run and of its sub-agents.
 func callName(m agent.Meta, c agent.Call) string {
 	return strings.Join(append(slices.Clone(m.Path), c.ID), "\x00")
 }
 
-// leaveLocked ends the work on a run if this process stops and no call of the run is under way.
+// leaveLocked ends the work on a run if the process is stopping and the run has no current
+// call.
 func (l *local) leaveLocked(v *visit) {
 	if l.draining && len(v.calls) == 0 {
 		v.cancel()
 	}
 }
 
-// drain ends the work on all runs. Calls under way have a while to end; it would be in doubt what became of them.
+// drain ends the work on all runs. Current calls have some time to end, because interrupted
+// ones are in doubt.
 func (l *local) drain() {
 	l.mu.Lock()
 	l.draining = true
@@ -72,7 +74,7 @@ func (l *local) drain() {
 	}
 }
 
-// warnOfCalls logs the runs whose calls are cut.
+// warnOfCalls logs the runs whose calls are interrupted.
 func (l *local) warnOfCalls() {
 	l.mu.Lock()
 	cut := map[run.Key]int{}

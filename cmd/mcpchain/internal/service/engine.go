@@ -9,7 +9,7 @@ import (
 
 // engine drives the runs of the store.
 type engine interface {
-	// start begins a run of that id, or of a new one if it is empty. The error matches
+	// start begins a run with that id, or a new one if it is empty. The error matches
 	// [record.ErrExists] if there is one.
 	start(ctx context.Context, user, id, input string) (run.Key, error)
 	answer(ctx context.Context, key run.Key, answers []run.Reply) error
@@ -17,7 +17,7 @@ type engine interface {
 	work(ctx context.Context) error // drives runs until the context ends
 }
 
-// named are the options of a run of a user.
+// named returns the options of a user's run.
 func named(user, id string) []agent.RunOption {
 	options := []agent.RunOption{agent.ForTenant(user), agent.Once()}
 	if id != "" {

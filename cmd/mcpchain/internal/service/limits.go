@@ -13,7 +13,7 @@ type limits struct {
 	running, open, stored, streams int
 	rates                          *hosting.Rates
 
-	mu  sync.Mutex // guards the fields below
+	mu  sync.Mutex // guards the following fields
 	all map[string]*tenant
 }
 
@@ -23,15 +23,16 @@ func newLimits(o *options) *limits {
 
 // tenant is a user with requests.
 type tenant struct {
-	uses      int             // requests under way; guarded by limits.mu
+	uses      int             // current requests; guarded by limits.mu
 	streams   int             // guarded by limits.mu
-	beginning []chan struct{} // runs that begin, in their order, each closed at its end; guarded by limits.mu
+	beginning []chan struct{} // beginning runs in order, each closed at its end; guarded by limits.mu
 }
 
-// burst is how many requests may come at once, for each request in a second.
+// burst is how many requests may come at once, for each request allowed per second.
 const burst = 3
 
-// enter begins a request of a user; leave ends it. A request that comes too early has a wait.
+// enter begins a request of a user; leave ends it. wait is not 0 if the request comes too
+// early.
 func (l *limits) enter(user string) (t *tenant, leave func(), wait time.Duration) {
 	if wait = l.rates.Take(user); wait > 0 {
 		return nil, nil, wait
@@ -52,7 +53,7 @@ func (l *limits) enter(user string) (t *tenant, leave func(), wait time.Duration
 	}, 0
 }
 
-// stream begins an event stream of a user if there may be one more.
+// stream begins an event stream of a user if another is allowed.
 func (l *limits) stream(t *tenant) (end func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,8 +68,8 @@ func (l *limits) stream(t *tenant) (end func(), ok bool) {
 	}, true
 }
 
-// beginning says that a run of a user begins, and which ones began before and are not through with that: the store
-// may have them, or not yet. The caller calls end.
+// beginning registers a beginning run of a user, and returns the earlier ones that have not
+// begun yet: the store may or may not have them. The caller calls end.
 func (l *limits) beginning(t *tenant) (before []chan struct{}, end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Runs of a list, unless the request says how many, and at most.
+// The default and the maximum of runs in a page.
 const (
 	defaultListed = 100
 	maxListed     = 1000
@@ -27,7 +27,7 @@ type row struct {
 	Updated time.Time  `json:"updated"`
 }
 
-// list lists the runs of a user, the last changed one first, page by page.
+// list answers with a page of a user's runs, the one that changed last first.
 func (s *service) list(w http.ResponseWriter, r *http.Request, c caller) error {
 	limit, after, err := parsePage(r.URL.Query(), c.name)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *service) list(w http.ResponseWriter, r *http.Request, c caller) error {
 	return write(w, http.StatusOK, body)
 }
 
-// parsePage reads which page is wanted: so many runs after one that last changed at a time.
+// parsePage parses the wanted page: limit runs after one that last changed at a time.
 func parsePage(q url.Values, user string) (limit int, after *run.Head, err error) {
 	limit = defaultListed
 	if text := q.Get("limit"); text != "" {
@@ -67,7 +67,7 @@ func parsePage(q url.Values, user string) (limit int, after *run.Head, err error
 	return limit, after, nil
 }
 
-// page lists so many runs, and reports whether there are more. Damaged ones are left out.
+// page returns limit runs, and reports whether there are more. It leaves out damaged ones.
 func (s *service) page(ctx context.Context, q record.Query, limit int) (rows []row, more bool, err error) {
 	for q.Limit = limit + 1; ; q.Limit *= 2 {
 		read := 0

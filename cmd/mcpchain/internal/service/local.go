@@ -20,14 +20,14 @@ type local struct {
 	agent           *agent.Agent
 	store           sqlstore.Store
 	feed            *feed.Feed
-	parallel, share int           // runs at the same time, and of one user
-	grace           time.Duration // of calls when the process stops
+	parallel, share int           // concurrent runs, in all and of one user
+	grace           time.Duration // for current calls when the process stops
 	logger          *slog.Logger
-	wake            chan struct{} // has room for one
+	wake            chan struct{} // has a capacity of 1
 
-	mu       sync.Mutex // guards the fields below
+	mu       sync.Mutex // guards the following fields
 	working  map[run.Key]*visit
-	draining bool // no run is to continue here
+	draining bool // no run may continue here
 }
 
 func (l *local) start(ctx context.Context, user, id, input string) (run.Key, error) {
@@ -42,7 +42,7 @@ func (l *local) answer(ctx context.Context, key run.Key, answers []run.Reply) er
 	return err
 }
 
-// due has the runs that can go on looked for at once.
+// due looks for due runs now.
 func (l *local) due() {
 	select {
 	case l.wake <- struct{}{}:
@@ -69,14 +69,14 @@ func (l *local) work(ctx context.Context) error {
 	})
 }
 
-// manyRuns bounds what is counted at the start.
+// manyRuns bounds the count at the start.
 const manyRuns = 10_000
 
 // count logs how many runs there are to continue.
 func (l *local) count(ctx context.Context) {
 	due, err := l.store.Count(ctx, record.Query{AllTenants: true, DueAt: time.Now(), Limit: manyRuns})
 	if err != nil {
-		return // who lists them says why
+		return // the next list reports the error
 	}
 	waiting, err := l.store.Count(ctx, record.Query{AllTenants: true, Status: run.StatusWaiting, Limit: manyRuns})
 	if err == nil {
@@ -84,7 +84,7 @@ func (l *local) count(ctx context.Context) {
 	}
 }
 
-// begin makes the context of the work on a run, which drain ends. The given one ends with the work.
+// begin returns the context of the work on a run, which drain ends. ctx ends with the work.
 func (l *local) begin(ctx context.Context, key run.Key) context.Context {
 	work, cancel := context.WithCancel(hosting.WithUser(ctx, key.Tenant))
 	v := &visit{cancel, make(chan struct{}), map[string]bool{}}
@@ -98,19 +98,20 @@ func (l *local) begin(ctx context.Context, key run.Key) context.Context {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		close(v.over)
-		if l.working[key] == v { // and not the next one
+		if l.working[key] == v { // and not a later visit
 			delete(l.working, key)
 		}
 	})
 	return work
 }
 
-// stopWait is how long a request waits for the end of the work on its run: as long as the tools need to end.
+// stopWait is how long a request waits for the end of the work on its run.
 const stopWait = 10 * time.Second
 
-// stop ends a run. The process that works on it is told; the run ends also if the caller has gone meanwhile.
+// stop cancels a run. The process that works on it is told; the run ends even if the caller is
+// gone by then.
 func (l *local) stop(ctx context.Context, key run.Key) error {
-	_, err := l.agent.Cancel(ctx, key) // which tells this process at once
+	_, err := l.agent.Cancel(ctx, key) // it tells this process at once
 	if held := err; errors.Is(held, record.ErrHeld) {
 		ctx, cancel := context.WithTimeout(ctx, stopWait)
 		defer cancel()

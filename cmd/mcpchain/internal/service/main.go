@@ -85,7 +85,7 @@ type options struct {
 	lease, kept, grace          time.Duration
 	running, open, streams, max int
 	stored, memory              int
-	rate                        float64 // requests of a user in a minute
+	rate                        float64 // requests of a user per minute
 }
 
 // The roles of a process.
@@ -102,7 +102,7 @@ func Command() *cli.Command {
 	return c
 }
 
-// declare returns the flags, and where they write to.
+// declare returns the flags, and the variables that they set.
 func declare() (*cli.Command, *options) {
 	o := new(options)
 	c := cli.New("serve -api", "an HTTP service for many users")
@@ -156,10 +156,10 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"streams", "memory", "connections")
 }
 
-// maxGrace bounds -grace: who stops a process waits for it.
+// maxGrace bounds -grace, because whoever stops the process waits for it.
 const maxGrace = 5 * time.Minute
 
-// check refuses flags that do not go together.
+// check refuses flags that contradict each other.
 func (o *options) check() error {
 	if o.role != both && o.role != front && o.role != worker {
 		return fmt.Errorf("-role %q: want both, front or worker", o.role)
@@ -221,7 +221,7 @@ func (o *options) run(ctx context.Context, logger *slog.Logger) error {
 	return s.serve(ctx, listener, o.max)
 }
 
-// storeName is where the runs are, without a password.
+// storeName describes the store without a password.
 func storeName(place string) string {
 	if database.IsPostgres(place) {
 		return "Postgres"
@@ -229,7 +229,7 @@ func storeName(place string) string {
 	return place
 }
 
-// over is the error of work that has ended, nil if it was to end.
+// over returns the error of work that has ended, nil if it was meant to end.
 func over(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil

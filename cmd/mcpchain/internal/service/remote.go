@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
-// remote has Temporal drive the runs.
+// remote lets Temporal drive the runs.
 type remote struct {
 	agent  *agent.Agent
 	store  record.Store
@@ -37,7 +37,7 @@ func newRemote(service client.Client, a *agent.Agent, store record.Store, o *opt
 	return r, err
 }
 
-// forWorker are the options of a worker.
+// forWorker returns the options of a worker.
 func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 	return &temporal.WorkerOptions{
 		Queue: o.queue, Steps: o.parallel, Tenant: temporal.TenantLimits{Steps: o.running}, Logger: logger,
@@ -47,7 +47,7 @@ func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 
 func (r *remote) start(ctx context.Context, user, id, input string) (run.Key, error) {
 	key, err := r.client.Start(ctx, r.agent, agent.Text(input), named(user, id)...)
-	if err != nil && key.ID != "" { // it is kept, and driven once Temporal can be reached
+	if err != nil && key.ID != "" { // it is stored, and driven when Temporal can be reached
 		r.logger.Warn("a run waits for Temporal", "run", key.ID, "tenant", user, "error", err)
 		return key, nil
 	}
@@ -60,7 +60,7 @@ func (r *remote) answer(ctx context.Context, key run.Key, answers []run.Reply) e
 
 func (r *remote) stop(ctx context.Context, key run.Key) error { return r.client.Cancel(ctx, key) }
 
-// sweep is how often runs are looked for that no workflow drives.
+// sweep is the interval between searches for runs without a workflow.
 const sweep = time.Minute
 
 func (r *remote) work(ctx context.Context) error {
@@ -86,9 +86,9 @@ func (r *remote) work(ctx context.Context) error {
 	return r.worker.Run(ctx)
 }
 
-// resume has workflows drive the runs that are due and have not changed since a time: their process ended
-// before it reached Temporal. It does no harm to runs that have a workflow. A run that cannot be
-// read does not keep others waiting.
+// resume starts workflows for due runs that have not changed since a time: their process died
+// before it reached Temporal. It does no harm to runs that have a workflow. Runs that cannot be
+// read are skipped.
 func (r *remote) resume(ctx context.Context, since time.Time) {
 	unreadable := func(d *record.DamagedError) {
 		r.warn(ctx, "a run cannot be read, and is left alone", d.Err, "run", d.Key.ID, "tenant", d.Key.Tenant)

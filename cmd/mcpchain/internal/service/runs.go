@@ -25,7 +25,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// operating is what `mcpchain runs` was asked for.
+// operating is the command line of `mcpchain runs`.
 type operating struct {
 	store   string
 	query   record.Query
@@ -53,19 +53,19 @@ const runsExamples = `
 mcpchain runs list -status waiting -older 24h
 mcpchain runs answer ada/run_… '{"ask":"…","action":"deny"}' -store runs.db`
 
-// operations has for each command of `mcpchain runs` how many arguments it takes.
+// operations maps the commands of `mcpchain runs` to their numbers of arguments.
 func operations() map[string]int {
 	return map[string]int{"list": 0, "show": 1, "answer": 2, "cancel": 1, "revive": 1, "delete": 0, "prune": 0, "verify": 0, "export": 1, "import": 0}
 }
 
-// RunsCommand is the command line of `mcpchain runs`.
+// RunsCommand returns the command line of `mcpchain runs`.
 func RunsCommand() *cli.Command {
 	c, _ := declareRuns()
 	c.Main = func(args []string) int { return operate(args, os.Stdin, os.Stdout) }
 	return c
 }
 
-// declareRuns returns the flags, and where they write to.
+// declareRuns returns the flags, and the variables that they set.
 func declareRuns() (*cli.Command, *operating) {
 	o := new(operating)
 	c := cli.New("runs", "list, show, answer, cancel and check the runs of a service")
@@ -91,7 +91,7 @@ func declareRuns() (*cli.Command, *operating) {
 	return c, o
 }
 
-// parseRuns reads the command line behind `mcpchain runs`.
+// parseRuns parses the command line after `mcpchain runs`.
 func parseRuns(args []string, out io.Writer) (*operating, error) {
 	c, o := declareRuns()
 	if len(args) == 0 || args[0] == "help" {
@@ -124,7 +124,7 @@ func parseRuns(args []string, out io.Writer) (*operating, error) {
 	return o, nil
 }
 
-// isMissing reports whether a store is a file or a folder that is not there.
+// isMissing reports whether a store is a file or folder that does not exist.
 func isMissing(place string) bool {
 	if place == "" || database.IsPostgres(place) || strings.Contains(place, "://") {
 		return false
@@ -136,7 +136,8 @@ func isMissing(place string) bool {
 // statusFound is the exit status of verify if something is wrong.
 const statusFound = 3
 
-// operate is `mcpchain runs`. Its status is 0, 1 after an error, 2 for a wrong command line, and 3 if verify has found something.
+// operate implements `mcpchain runs`. Its status is 0, 1 after an error, 2 for a wrong command
+// line, and 3 if verify has found something.
 func operate(args []string, in io.Reader, out io.Writer) (status int) {
 	o, err := parseRuns(args, out)
 	found := false
@@ -151,7 +152,7 @@ func operate(args []string, in io.Reader, out io.Writer) (status int) {
 	return cli.Status(err, os.Stderr)
 }
 
-// do does what was asked for. found reports what a check has found.
+// do runs the command. found reports whether verify has found something.
 func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found bool, err error) {
 	store, closeStore, err := database.OpenStore(ctx, o.store)
 	if err != nil {
@@ -213,7 +214,7 @@ func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found 
 	return false, err
 }
 
-// nameOf writes a key as the command line takes it.
+// nameOf returns a key as the command line accepts it.
 func nameOf(key run.Key) string { return hosttext.Line(key.Tenant+"/"+key.ID, 200) }
 
 // list writes a line for each run.

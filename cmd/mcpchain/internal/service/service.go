@@ -27,7 +27,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 )
 
-// service is what a process has.
+// service has the parts of a process.
 type service struct {
 	agent   *agent.Agent
 	store   sqlstore.Store
@@ -36,25 +36,25 @@ type service struct {
 	engine  engine
 	servers func() []adapter.ServerStatus // nil at a front, whose workers have them
 	users   identify
-	again   func() (users int, err error) // reads the users again; nil for the demo's
+	again   func() (users int, err error) // reads the users again; nil for demo users
 	limits  *limits
-	proxies bounded.Addresses // whose connections are of many
-	kept    time.Duration     // after the end of a run
+	proxies bounded.Addresses // whose connections carry requests of many users
+	kept    time.Duration     // how long ended runs are kept
 	logger  *slog.Logger
 
 	closing context.Context // ends event streams
 	silence context.CancelFunc
-	ends    []func() // in the order of making
+	ends    []func() // in the order of creation
 }
 
-// close ends what assemble began.
+// close closes the parts.
 func (s *service) close() {
 	for _, end := range slices.Backward(s.ends) {
 		end()
 	}
 }
 
-// assemble opens what the options name.
+// assemble creates the parts that the options ask for.
 func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service, err error) {
 	s := &service{logger: logger, kept: o.kept, limits: newLimits(o), proxies: o.Proxies}
 	defer func() {
@@ -104,11 +104,11 @@ func (s *service) open(ctx context.Context, o *options) error {
 // askTTL is how long a question stays open.
 const askTTL = 7 * 24 * time.Hour
 
-// equip makes the agent and what drives its runs.
+// equip creates the agent and the engine.
 func (s *service) equip(ctx context.Context, o *options, model agent.Model, tools []adapter.Source) (err error) {
 	s.agent, err = agent.New(model, &agent.Options{
 		Name: "service", Tools: tools, Durable: agent.Durable{Store: s.store, LeaseTTL: o.lease}, Person: agent.Person{QuestionTTL: askTTL, Approve: agent.AskPerson},
-		Limits: run.Limits{Tokens: 500_000}, Model: agent.ModelSettings{Retries: -1}, // it tries again itself
+		Limits: run.Limits{Tokens: 500_000}, Model: agent.ModelSettings{Retries: -1}, // the model retries by itself
 	})
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 	s.feed = feed.New(&feed.Options{
 		Replay: s.agent.Replay, Head: s.head, Poll: poll, Readers: o.max, TotalBytes: o.memory, Fail: s.fail,
 	})
-	if o.temporal == "" { // this process drives runs, beside others that share the database
+	if o.temporal == "" { // this process drives runs, together with others that share the database
 		s.engine = &local{
 			agent: s.agent, store: s.store, feed: s.feed, parallel: o.parallel, share: o.running, grace: o.grace, logger: s.logger,
 			wake: make(chan struct{}, 1), working: map[run.Key]*visit{},
@@ -139,10 +139,10 @@ func (s *service) equip(ctx context.Context, o *options, model agent.Model, tool
 	return err
 }
 
-// poll is how often the store is asked for what other processes do.
+// poll is how often the store is asked for changes by other processes.
 const poll = time.Second
 
-// head is what the store has of a run beside its records.
+// head returns the head of a run.
 func (s *service) head(ctx context.Context, key run.Key) (run.Head, error) {
 	for head, err := range s.store.List(ctx, record.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
 		return head, err
@@ -159,8 +159,8 @@ func (s *service) work(ctx context.Context) error {
 // shutdown is how long requests may take to end.
 const shutdown = 10 * time.Second
 
-// serve serves HTTP and drives runs until the context ends. Runs under way go on when a process comes for them; calls
-// that have not ended after -grace are cut, and are in doubt then.
+// serve serves HTTP and drives runs until the context ends. Runs in progress continue in
+// another process; calls that have not ended after -grace are interrupted, and then in doubt.
 func (s *service) serve(ctx context.Context, listener net.Listener, connections int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -12,11 +12,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// patience is how long the start waits for servers that are slower than others; they join later.
+// patience is how long the start waits for slow servers, which join later.
 const patience = 2 * time.Second
 
-// openTools connects to the servers of a file, or to the demo servers. The log names the servers that cannot be used;
-// it is an error if none of a file can be.
+// openTools connects to the servers of a file, or to the demo servers. The log names the
+// servers that cannot be used; if that is all servers of a file it is an error.
 func openTools(ctx context.Context, o *options, logger *slog.Logger) (*adapter.Toolset, func(), error) {
 	end := func() error { return nil }
 	var servers []adapter.Server

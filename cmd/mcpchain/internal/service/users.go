@@ -9,18 +9,18 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 )
 
-// identify finds out who makes a request. Put the check of your own tokens here, for example by
-// the keys of an OpenID provider: the service knows a user by this name alone, and two users
-// never have the same one.
+// identify returns the user of a request. Replace it by a check of your own tokens, for example
+// with the keys of an OpenID provider. The service knows a user only by this name, which must
+// be unique.
 type identify func(r *http.Request) (user string, err error)
 
-// errUnknown says that a request is of no user.
+// errUnknown means that a request belongs to no user.
 var errUnknown = errors.New("no user has this token")
 
 // demo are the users of a demonstration.
 var demo = map[string]string{"demo-ada": "ada", "demo-bob": "bob"}
 
-// demoTokens are the tokens of the demo users.
+// demoTokens returns the tokens of the demo users.
 func demoTokens() (tokens []string) {
 	for token := range demo {
 		tokens = append(tokens, token)
@@ -29,7 +29,7 @@ func demoTokens() (tokens []string) {
 	return tokens
 }
 
-// bearer knows users by their bearer tokens.
+// bearer identifies users by their bearer tokens.
 func bearer(t *tokens.Table) identify {
 	return func(r *http.Request) (string, error) {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")

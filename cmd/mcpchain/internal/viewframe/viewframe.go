@@ -1,4 +1,5 @@
-// Package viewframe has what the page of a program needs to show a view in a frame of another origin.
+// Package viewframe has what a program's page needs to show a view in a frame of another
+// origin.
 package viewframe
 
 import (
@@ -14,7 +15,7 @@ import (
 //go:embed frame.js
 var Script []byte
 
-// Shown is what the page is told of a view.
+// Shown is what the page is told about a view.
 type Shown struct {
 	URI     string `json:"uri"`
 	Server  string `json:"server"`
@@ -24,13 +25,13 @@ type Shown struct {
 	Sandbox string `json:"sandbox"`
 	Allow   string `json:"allow"`
 
-	Reaches  []string `json:"reaches,omitempty"` // origins that the view reaches
-	Refused  []string `json:"refused,omitempty"` // declared, and not given
-	Print    string   `json:"print"`             // of the document and its settings
+	Reaches  []string `json:"reaches,omitempty"` // origins that the view can access
+	Refused  []string `json:"refused,omitempty"` // declared, but not granted
+	Print    string   `json:"print"`             // fingerprint of the document and its settings
 	Bordered *bool    `json:"bordered,omitempty"`
 }
 
-// Of says how to show a document of a server in a frame.
+// Of returns what the page needs to show a server's document in a frame.
 func Of(server string, document *apps.View, frame *sandbox.Frame) Shown {
 	out := Shown{
 		URI: document.URI, Server: server, HTML: string(document.HTML),

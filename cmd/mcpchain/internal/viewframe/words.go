@@ -10,15 +10,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// MaxText bounds a message of a view to models, and what a view wants models to know, in bytes.
+// MaxText bounds a message of a view to models, and its context for models, in bytes.
 const MaxText = 16 << 10
 
-// From marks words of a view, for the model and for the person.
+// From attributes words to a view, for the model and the person.
 func From(server string) string {
 	return "[Written by the view of the server " + hosttext.Line(server, 100) + ", which I was shown:]\n"
 }
 
-// Message is the text of a message of a view. The error is apps.ErrInvalid if there is none, or too much.
+// Message returns the text of a view's message. The error is apps.ErrInvalid if it is empty or
+// too long.
 func Message(content []mcp.Content) (string, error) {
 	text := textOf(content)
 	if text == "" || len(text) > MaxText {
@@ -27,7 +28,7 @@ func Message(content []mcp.Content) (string, error) {
 	return text, nil
 }
 
-// textOf is the text of content; other blocks are named.
+// textOf returns the text of content; other blocks are named.
 func textOf(content []mcp.Content) string {
 	var parts []string
 	for _, c := range content {
@@ -40,13 +41,15 @@ func textOf(content []mcp.Content) string {
 	return strings.Join(parts, "\n")
 }
 
-// Context keeps what a view wants models to know. The zero value is ready. It may be used concurrently.
+// Context keeps what a view wants models to know. The zero value is ready. It is safe for
+// concurrent use.
 type Context struct {
-	mu   sync.Mutex // guards the field below
+	mu   sync.Mutex // guards the following field
 	text string
 }
 
-// Told is the text of what a view wants models to know, "" for nothing. The error is apps.ErrInvalid if it is too long.
+// Told returns the text of what a view wants models to know, or "". The error is
+// apps.ErrInvalid if it is too long.
 func Told(m *host.ModelContext) (string, error) {
 	text := textOf(m.Content)
 	if m.StructuredContent != nil {
@@ -58,7 +61,7 @@ func Told(m *host.ModelContext) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// Set keeps the last of several. The error is apps.ErrInvalid if it is too long.
+// Set replaces what is kept. The error is apps.ErrInvalid if it is too long.
 func (c *Context) Set(m *host.ModelContext) error {
 	text, err := Told(m)
 	if err != nil {
@@ -70,7 +73,7 @@ func (c *Context) Set(m *host.ModelContext) error {
 	return nil
 }
 
-// Take returns what is kept, and forgets it.
+// Take returns and removes what is kept.
 func (c *Context) Take() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,25 +21,25 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// viewAgentName is the name of the agent of views' calls in the store. Each call about which a person is asked
-// is a run, so it is shown like a call of an agent, and survives a restart.
+// viewAgentName is the name of the agent of views' calls in the store. Each call that needs a
+// person's approval is a run, so it is shown like a call of an agent, and survives a restart.
 const viewAgentName = "web-view"
 
-// The bounds of the calls of views.
+// Bounds of the calls of views.
 const (
 	maxViewCalls = 8                // open calls of a conversation
 	maxShownRuns = 50               // calls in the transcript of a conversation; older ones are dropped
 	keptFor      = 10 * time.Minute // how long a result that no view has fetched is kept
 )
 
-// ViewCall is a call that a view makes.
+// ViewCall is a call made by a view.
 type ViewCall struct {
 	Conversation string          `json:"conversation"`
 	Turn         int             `json:"turn"` // and the call whose result the view shows
 	Call         string          `json:"call"`
 	URI          string          `json:"uri"` // of the view
 	Server       string          `json:"server"`
-	Tool         string          `json:"tool"` // by the server's own name
+	Tool         string          `json:"tool"` // the server's name
 	Arguments    json.RawMessage `json:"arguments"`
 }
 
@@ -84,7 +84,7 @@ func isViewCall(key run.Key) bool { return strings.HasPrefix(key.ID, viewPrefix)
 // prefixOf returns the prefix of the ids of the calls of a conversation's views.
 func prefixOf(conversation run.Key) string { return viewPrefix + conversation.ID + "-" }
 
-// newViewAgent makes the agent whose runs are calls of views.
+// newViewAgent returns the agent whose runs are calls of views.
 func newViewAgent(o Options, answer func(context.Context, *run.Question) (run.Reply, error)) (*agent.Agent, error) {
 	tools := o.ViewTools
 	if tools == nil {
@@ -137,7 +137,7 @@ func (s *Service) agentOf(key run.Key) *agent.Agent {
 	return s.agent
 }
 
-// due are the runs that wait for work: conversations, and calls of views.
+// due yields the due runs: conversations, and calls of views.
 func (s *Service) due() iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		for _, name := range []string{agentName, viewAgentName} {
@@ -150,7 +150,7 @@ func (s *Service) due() iter.Seq2[run.Head, error] {
 	}
 }
 
-// asView is the context of a run: the calls of a view know it.
+// asView returns the context of a run; that of a view's call has the view.
 func (s *Service) asView(ctx context.Context, key run.Key) context.Context {
 	if !isViewCall(key) {
 		return ctx
@@ -162,7 +162,7 @@ func (s *Service) asView(ctx context.Context, key run.Key) context.Context {
 	return adapter.WithView(ctx, c.URI)
 }
 
-// viewCall is what a run calls, and its state.
+// viewCall returns the call of a run, and the run's state.
 func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *ledger.State, error) {
 	state, err := s.load(ctx, key)
 	if err != nil {
@@ -175,11 +175,12 @@ func (s *Service) viewCall(ctx context.Context, key run.Key) (*ViewCall, *ledger
 	return c, state, nil
 }
 
-// CallForView makes a call of a view once the user has agreed to it, and returns its result. It stays a run of
-// its own if ctx ends first: a view that asks for the same again, after a restart or not, joins
-// it. A view that cancels a call (context.Canceled) ends it if it was not sent.
+// CallForView makes a call of a view after the user has agreed, and returns its result. If ctx
+// ends first it remains a run of its own: a view that makes the same call again, even after a
+// restart, joins it. If the cause is context.Canceled, because the view cancelled the call, the
+// run ends unless the call was sent.
 //
-// The error matches ErrTooMany if the conversation has too many of them.
+// The error matches ErrTooMany if the conversation has too many calls.
 func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mcp.CallToolResult, error) {
 	conversation := run.Key{Tenant: user, ID: c.Conversation}
 	key, leave, err := s.beginViewCall(ctx, conversation, c)
@@ -261,7 +262,7 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 	return key, leave, nil
 }
 
-// await counts a view that waits for a run, until leave.
+// await counts a view that waits for a run, until leave is called.
 func (s *Service) await(key run.Key) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,8 +276,8 @@ func (s *Service) await(key run.Key) (leave func()) {
 	}
 }
 
-// join waits for a run of an earlier session with the view, if it makes the same call and its result is open, or
-// has come while no view was there. It returns nil otherwise.
+// join waits for a run of an earlier session with the view, if it makes the same call and its
+// result is still to come, or came while no view was there. Otherwise it returns nil.
 func (s *Service) join(ctx context.Context, head run.Head, c *ViewCall) (leave func()) {
 	s.mu.Lock()
 	since, missed := s.missed[head.Key]
@@ -303,7 +304,7 @@ func (s *Service) join(ctx context.Context, head run.Head, c *ViewCall) (leave f
 	return leave
 }
 
-// viewEnded notes that a run has ended without a view that waits for it.
+// viewEnded records that a run has ended without a view that waits for it.
 func (s *Service) viewEnded(key run.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -319,7 +320,7 @@ func (s *Service) viewEnded(key run.Key) {
 	}
 }
 
-// viewTold notes that a view gets the result of a run, which may still be let go of.
+// viewTold records that a view gets the result of a run.
 func (s *Service) viewTold(key run.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -327,7 +328,7 @@ func (s *Service) viewTold(key run.Key) {
 	s.told[key] = time.Now()
 }
 
-// cancelViewCall ends a run that a view has given up, unless its call was sent.
+// cancelViewCall cancels a run whose view has cancelled its call, unless the call was sent.
 func (s *Service) cancelViewCall(key run.Key) {
 	s.running.Go(func() {
 		_, state, err := s.viewCall(s.ctx, key)

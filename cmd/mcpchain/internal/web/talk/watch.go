@@ -18,22 +18,22 @@ const (
 	// pace is the shortest time between two updates of a window.
 	pace = 60 * time.Millisecond
 
-	// beat is how long a window hears nothing before it gets an empty batch.
+	// beat is how long a window gets nothing before it gets an empty batch.
 	beat = 15 * time.Second
 )
 
-// now is what is of the moment in a conversation.
+// now is the transient state of a conversation.
 type now struct {
 	Working  bool                       `json:"working"`
-	From     int                        `json:"from"`   // how many blocks of the draft stay
-	Blocks   []([]prose.Node)           `json:"blocks"` // that follow, complete
-	Open     []prose.Node               `json:"open"`   // and the block that is still written
+	From     int                        `json:"from"`   // number of blocks of the draft to keep
+	Blocks   []([]prose.Node)           `json:"blocks"` // complete blocks that follow
+	Open     []prose.Node               `json:"open"`   // the block that is being written
 	Progress map[string]json.RawMessage `json:"progress,omitempty"`
 	Taken    []string                   `json:"taken,omitempty"` // questions with answers that the run has not read
 	Spent    spent                      `json:"spent"`
 }
 
-// filled says what filled the window of the model: what it was, and its tokens.
+// filled says what fills the window of the model.
 type filled struct {
 	Size      int64  `json:"size,omitempty"`
 	Input     int64  `json:"input"`
@@ -47,7 +47,7 @@ type part struct {
 	Tokens int64  `json:"tokens"`
 }
 
-// filledBy says it for people.
+// filledBy converts a WindowUse for people.
 func filledBy(u *agent.WindowUse) *filled {
 	f := &filled{Size: u.Size, Input: u.Input, Cached: u.Cached, Estimated: u.Estimated, Parts: []part{{"instructions", u.Instructions}}}
 	for _, s := range u.Servers {
@@ -57,14 +57,14 @@ func filledBy(u *agent.WindowUse) *filled {
 	return f
 }
 
-// spent is what a conversation has used.
+// spent is the usage of a conversation.
 type spent struct {
 	Input  int64            `json:"input"` // tokens
 	Output int64            `json:"output"`
 	Cost   map[string]int64 `json:"cost,omitempty"` // micro-units by currency
 }
 
-// window is what a window of a user has.
+// window is what a user's window has already.
 type window struct {
 	reader     *feed.Reader
 	generation int
@@ -74,7 +74,7 @@ type window struct {
 }
 
 // Watch sends the events of a conversation after a position, and the list of the user's
-// conversations, until the context ends or send fails. Without an id it sends the list alone.
+// conversations, until the context ends or send fails. Without an id it sends only the list.
 func (s *Service) Watch(ctx context.Context, user, id string, after agent.Position, send func([]Event) error) error {
 	list := s.list(user)
 	defer s.forget(user)
@@ -161,7 +161,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// read returns what a window lacks.
+// read returns the events that a window lacks.
 func (s *Service) read(ctx context.Context, t *topic, w *window) (out []Event, err error) {
 	for {
 		events, err := w.reader.Ready(ctx)
@@ -172,7 +172,7 @@ func (s *Service) read(ctx context.Context, t *topic, w *window) (out []Event, e
 			break
 		}
 		for _, e := range events {
-			if e.ID != "" { // else it was slow, and gets what it missed from the store
+			if e.ID != "" { // otherwise it was slow, and gets what it missed from the store
 				out = append(out, eventOf(e))
 			}
 		}
@@ -195,7 +195,7 @@ func (t *topic) filled() *filled {
 	return t.window
 }
 
-// now is what is of the moment, as far as a window lacks it.
+// now returns the transient state that a window lacks.
 func (t *topic) now(w *window) Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -208,7 +208,7 @@ func (t *topic) now(w *window) Event {
 	return momentary("now", n)
 }
 
-// open counts a window; close is its end.
+// open counts a window; close ends that.
 func (t *topic) open() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -225,16 +225,16 @@ func (t *topic) close() {
 	}
 }
 
-// momentary is an event without a position.
+// momentary returns an event without a position.
 func momentary(kind string, v any) Event {
 	data, err := json.Marshal(v)
-	if err != nil { // it has no values that JSON lacks
+	if err != nil { // its values always marshal
 		data = []byte("null")
 	}
 	return Event{Type: kind, Data: data}
 }
 
-// placedOf is an event with a position; without a kind windows do not get it.
+// placedOf returns an event with a position. Windows do not get events without a kind.
 func placedOf(kind string, at agent.Position, v any) placed {
 	if kind == "" {
 		return placed{at: at}

@@ -23,9 +23,9 @@ var (
 	inlineHeight = 600.0
 )
 
-// access is what a view reaches of its server. A call that needs no approval and may be repeated is sent at once, so
-// that a view which polls leaves no record. Each other call is a run of package talk: it waits for a person, and it is
-// known to be in doubt if the process ends before its result comes.
+// access is a view's access to its server. A call that needs no approval and may be repeated is
+// sent directly, so that a polling view leaves no records. Every other call is a run of package
+// talk: it can wait for a person, and is in doubt if the process dies before its result.
 type access struct {
 	service *Service
 	view    *view
@@ -36,10 +36,10 @@ type access struct {
 // Tools implements [host.Server].
 func (a *access) Tools() []*mcp.Tool { return a.direct.Tools() }
 
-// errAsk says that a person has to be asked about a call.
+// errAsk means that a person has to approve a call.
 var errAsk = errors.New("a person is asked about the call")
 
-// unapproved sends what needs no approval, or has it already, and nothing else.
+// unapproved sends only calls that need no approval or have it already.
 var unapproved = &adapter.Caller{
 	Approve: func(approval.Func) approval.Func {
 		return func(context.Context, *approval.Request) (approval.Decision, error) {
@@ -75,7 +75,7 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	return res, err
 }
 
-// isOnce reports whether a server has a tool for views whose calls may not be repeated.
+// isOnce reports whether a tool for views must not be called again.
 func (s *Service) isOnce(server, name string) bool {
 	for _, status := range s.opts.Tools.Servers() {
 		if status.Name != server {
@@ -95,7 +95,7 @@ func (a *access) ReadResource(ctx context.Context, uri string, opts ...mcpclient
 	return a.direct.ReadResource(ctx, uri, opts...)
 }
 
-// note tells the window of a call, unless much waits for it.
+// note shows a call to the window, unless many messages wait for it.
 func (w *window) note(e talk.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,17 +108,17 @@ func (w *window) note(e talk.Event) {
 	wake(w.changed)
 }
 
-// question is what a view asks its user.
+// question is a view's question to its user.
 type question struct {
 	Session string `json:"session"`
 	Ask     string `json:"ask"`
 	Kind    string `json:"kind"` // link or message
 	Server  string `json:"server"`
-	Text    string `json:"text"`           // with escapes for what is not seen
+	Text    string `json:"text"`           // with invisible characters escaped
 	Href    string `json:"href,omitempty"` // of a link
 }
 
-// ask puts a question to the user, and waits for the answer.
+// ask asks the user, and waits for the answer.
 func (v *view) ask(ctx context.Context, kind, text, href string) error {
 	id, answer := host.CallID(ctx), make(chan bool, 1)
 	v.mu.Lock()
@@ -165,7 +165,7 @@ func (v *view) openLink(ctx context.Context, url string) error {
 	return v.ask(ctx, "link", hosttext.Exact(url), url)
 }
 
-// message adds what a view writes to the conversation, as the view's words.
+// message adds a view's text to the conversation, attributed to the view.
 func (s *Service) message(user string, v *view) func(context.Context, []mcp.Content) error {
 	return func(ctx context.Context, content []mcp.Content) error {
 		text, err := viewframe.Message(content)
@@ -181,7 +181,7 @@ func (s *Service) message(user string, v *view) func(context.Context, []mcp.Cont
 	}
 }
 
-// changeMode has the page show the view in another mode.
+// changeMode asks the page to show the view in another mode.
 func (v *view) changeMode(_ context.Context, mode host.DisplayMode) (host.DisplayMode, error) {
 	v.window.put(v, "view-mode", map[string]string{"session": v.id, "mode": string(mode)})
 	return mode, nil

@@ -7,14 +7,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 )
 
-// The bounds of what views want models to know. The latest counts.
+// Bounds of what views want models to know.
 const (
 	maxTold    = 8  // views of a conversation, each with viewframe.MaxText bytes
 	maxToldAll = 32 // views of a user
 )
 
-// told is what a view wants the model to know before the next question. It outlives its view: a page that is
-// loaded again tears its views down, and the specification ends a context by another one only.
+// told is what a view wants the model to know before the next question. It outlives its view: a
+// reloaded page tears its views down, and in the specification only another context replaces
+// one.
 type told struct {
 	conversation string
 	turn         int // and the call whose result the view shows
@@ -22,7 +23,7 @@ type told struct {
 	text         string
 }
 
-// takeContext keeps what a view wants the model to know, instead of what it wanted before.
+// takeContext replaces what a view wants the model to know.
 func (s *Service) takeContext(user string, v *view) func(*host.ModelContext) error {
 	return func(c *host.ModelContext) error {
 		text, err := viewframe.Told(c)
@@ -48,8 +49,8 @@ func (s *Service) takeContext(user string, v *view) func(*host.ModelContext) err
 	}
 }
 
-// Ask has say put a question of a user, after what the views of the conversation want the model to know. The model is
-// told once; if say fails, it is told with the next question.
+// Ask asks a user's question by say, preceded by what the views of the conversation want the
+// model to know. The model is told once; if say fails, it is told with the next question.
 func (s *Service) Ask(user, conversation string, say func(before ...string) error) error {
 	var telling []*told
 	var texts []string
@@ -63,11 +64,11 @@ func (s *Service) Ask(user, conversation string, say func(before ...string) erro
 	if err := say(texts...); err != nil {
 		return err
 	}
-	s.forget(user, func(t *told) bool { return slices.Contains(telling, t) }) // and not what came meanwhile
+	s.forget(user, func(t *told) bool { return slices.Contains(telling, t) }) // but not what arrived meanwhile
 	return nil
 }
 
-// forget drops what views of a user want the model to know.
+// forget removes what views of a user want the model to know.
 func (s *Service) forget(user string, which func(*told) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

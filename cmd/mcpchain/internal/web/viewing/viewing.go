@@ -28,20 +28,20 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 )
 
-// The bounds of sessions.
+// Bounds of sessions.
 const (
 	maxOfWindow = 8
 	maxOfAll    = 500
-	maxIncoming = 1 << 20 // bytes of a message of a view, as of a request of the page
+	maxIncoming = 1 << 20 // bytes of a view's message, as of a request of the page
 	maxOutgoing = 4 << 20
-	maxWaiting  = 64               // messages that a window has not got, and twice maxOutgoing bytes
-	awayFor     = 30 * time.Second // how long a window may have no stream
-	requestTime = 24 * time.Hour   // of a call that waits for a person
+	maxWaiting  = 64               // messages that a window has not received; also twice maxOutgoing bytes
+	awayFor     = 30 * time.Second // how long a window may be without a stream
+	requestTime = 24 * time.Hour   // for a call that waits for a person
 	loadTime    = 30 * time.Second
 	closeTime   = 2 * time.Second
 )
 
-// Options configure a Service. All must be set but Logger.
+// Options configure a Service. All except Logger are required.
 type Options struct {
 	Talk    *talk.Service
 	Tools   *adapter.Toolset
@@ -49,12 +49,12 @@ type Options struct {
 	Logger  *slog.Logger // default: [slog.Default]
 }
 
-// Service keeps the sessions of all users.
+// Service has the sessions of all users.
 type Service struct {
 	opts Options
 	work sync.WaitGroup
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the following fields
 	closed  bool
 	windows map[windowKey]*window
 	views   map[string]*view   // by id
@@ -78,10 +78,10 @@ func (s *Service) Close() {
 	s.work.Wait()
 }
 
-// Request has a view shown.
+// Request asks for a view to be shown.
 type Request struct {
 	Window       string `json:"window"`
-	Host         string `json:"host"` // the origin of the page
+	Host         string `json:"host"` // origin of the page
 	Conversation string `json:"conversation"`
 	Turn         int    `json:"turn"`
 	Call         string `json:"call"`
@@ -89,12 +89,12 @@ type Request struct {
 	Width        int    `json:"width"` // of the place for the frame, in pixels
 }
 
-// Opened is how the page shows a view.
+// Opened is what the page needs to show a view.
 type Opened struct {
 	viewframe.Shown
 
 	Session string `json:"session"`
-	Life    string `json:"life"` // of what waits for the window
+	Life    string `json:"life"` // of the queue for the window
 }
 
 // view is a session with a view.
@@ -103,10 +103,10 @@ type view struct {
 	window *window
 	call   talk.ViewCall // without a tool
 	conn   mcpclient.Conn
-	host   *host.Session // Service.mu guards it until the view has begun
-	ended  bool          // before it has begun; Service.mu guards it
+	host   *host.Session // guarded by Service.mu until the view has begun
+	ended  bool          // before it has begun; guarded by Service.mu
 
-	mu    sync.Mutex // guards the field below
+	mu    sync.Mutex // guards the following field
 	asked map[string]chan bool
 }
 
@@ -116,7 +116,7 @@ var (
 	ErrTooMany = errors.New("too many views are open")
 )
 
-// Open begins a session with the view of a call. It begins once the page shows the frame.
+// Open begins a session with the view of a call. The view begins when the page shows the frame.
 func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, error) {
 	shown, err := s.opts.Talk.Shown(ctx, user, r.Conversation, r.Turn, r.Call)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id, Life: v.window.life}, nil
 }
 
-// tool is a tool of a server that is connected, by the server's own name.
+// tool returns a tool of a connected server, by the server's name.
 func (s *Service) tool(server, name string) *adapter.Tool {
 	for _, status := range s.opts.Tools.Servers() {
 		if status.Name != server || status.Err != nil {
@@ -213,7 +213,7 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 	return nil
 }
 
-// carry brings the messages for a view to its window until the session ends.
+// carry passes messages for a view to its window until the session ends.
 func (s *Service) carry(v *view) {
 	for {
 		raw, err := v.conn.Recv()
@@ -233,7 +233,7 @@ func (s *Service) carry(v *view) {
 	v.window.put(v, "view-closed", map[string]string{"session": v.id})
 }
 
-// Say passes messages of a frame on to the session.
+// Say passes messages of a frame to the session.
 func (s *Service) Say(ctx context.Context, user, id string, messages []json.RawMessage) error {
 	v, err := s.of(user, id)
 	if err != nil {
@@ -247,23 +247,24 @@ func (s *Service) Say(ctx context.Context, user, id string, messages []json.RawM
 	return nil
 }
 
-// End tears a view down: the page removes its frame then.
+// End ends a view: the page then removes its frame.
 func (s *Service) End(ctx context.Context, user, id, reason string) error {
 	v, err := s.of(user, id)
 	if err != nil {
 		return err
 	}
-	_ = v.host.Close(ctx, reason) // it has ended all the same
+	_ = v.host.Close(ctx, reason) // it has ended even after an error
 	return nil
 }
 
-// EndConversation ends the views of a conversation, which is deleted.
+// EndConversation ends the views of a deleted conversation.
 func (s *Service) EndConversation(user, conversation string) {
 	s.closeAll("the conversation is deleted", func(v *view) bool { return v.window.key.user == user && v.call.Conversation == conversation })
 	s.forget(user, func(t *told) bool { return t.conversation == conversation })
 }
 
-// EndSession ends the views of a user in the windows of one session, which has ended. Other devices keep theirs.
+// EndSession ends the views of a user in the windows of one session that has ended. Other
+// devices keep theirs.
 func (s *Service) EndSession(user, session string) {
 	var calls []string
 	s.closeAll("the user has signed out", func(v *view) bool {
@@ -276,7 +277,7 @@ func (s *Service) EndSession(user, session string) {
 	s.forget(user, func(t *told) bool { return slices.Contains(calls, t.call) })
 }
 
-// closeAll ends views. A view whose window has a stream is asked to end, for a while.
+// closeAll ends views. A view whose window has a stream is asked to end first.
 func (s *Service) closeAll(reason string, which func(*view) bool) {
 	s.mu.Lock()
 	var all []*view
@@ -303,7 +304,7 @@ func (s *Service) closeAll(reason string, which func(*view) bool) {
 	wg.Wait()
 }
 
-// of is the view of a user by its id.
+// of returns a view of a user by id.
 func (s *Service) of(user, id string) (*view, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,24 +10,24 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
 
-// window is what waits for a window of a user. Messages have numbers; the window says which it has got, so
-// that none is lost with a stream, and none comes twice.
+// window is the queue for a user's window. Messages are numbered and the window acknowledges
+// them, so that none is lost with a stream and none comes twice.
 type window struct {
 	key  windowKey
-	life string // numbers begin again with it
+	life string // numbers restart with another life
 
 	views int // guarded by Service.mu
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the following fields
 	changed chan struct{}
 	room    chan struct{}
-	last    uint64 // number given
-	sent    uint64 // to the latest stream
+	last    uint64 // last number assigned
+	sent    uint64 // last number sent to the latest stream
 	waiting []numbered
 	bytes   int
 	streams int
 	session string // of the latest stream
-	latest  int    // counts the streams that there were
+	latest  int    // number of streams so far
 	away    *time.Timer
 	gone    bool
 }
@@ -74,7 +74,7 @@ func (s *Service) windowLocked(key windowKey) *window {
 	return w
 }
 
-// dropLocked forgets a window without views and streams.
+// dropLocked removes a window without views and streams.
 func (s *Service) dropLocked(w *window) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,8 +125,8 @@ func wake(c chan struct{}) {
 	}
 }
 
-// put adds a message for the window, and waits for room unless the session has ended. It reports
-// whether the message was taken.
+// put adds a message for the window. It waits for room unless the session has ended, and
+// reports whether the message was added.
 func (w *window) put(v *view, kind string, value any) bool {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -154,9 +154,9 @@ func (w *window) put(v *view, kind string, value any) bool {
 	}
 }
 
-// Watch sends what waits for a window of a user's session until the context ends, send fails or a later stream of the
-// window begins. The life of the window comes first: views of another life have ended, and numbers begin again with
-// it.
+// Watch sends the queue of a window until the context ends, send fails or a later stream of the
+// window begins. The life of the window comes first: views of another life have ended, and
+// numbers restart.
 func (s *Service) Watch(ctx context.Context, user, session, id string, send func([]talk.Event) error) error {
 	s.mu.Lock()
 	w := s.windowLocked(windowKey{user, id})
@@ -165,7 +165,7 @@ func (s *Service) Watch(ctx context.Context, user, session, id string, send func
 	w.session = session
 	w.latest++
 	mine := w.latest
-	w.sent = 0 // the window says what it has
+	w.sent = 0 // the window acknowledges what it has
 	w.away.Stop()
 	w.mu.Unlock()
 	s.mu.Unlock()
@@ -190,7 +190,7 @@ func (s *Service) Watch(ctx context.Context, user, session, id string, send func
 	for {
 		batch, latest := w.take(mine)
 		if !latest {
-			wake(w.changed) // which was for the stream after this one
+			wake(w.changed) // which was meant for the stream after this one
 			return nil
 		}
 		if len(batch) > 0 {
@@ -231,7 +231,7 @@ func (w *window) take(stream int) (out []talk.Event, latest bool) {
 	return out, true
 }
 
-// Seen drops the messages that a window has.
+// Seen removes the messages that a window has received.
 func (s *Service) Seen(user, id string, n uint64) {
 	s.mu.Lock()
 	w := s.windows[windowKey{user, id}]
