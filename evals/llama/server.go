@@ -15,16 +15,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// server is a model server, with the facts that it tells.
+// server is a model server.
 type server struct {
 	root, base string // without and with /v1
 	model      string
-	kind       string // a host of package openaimodel
+	kind       string // as Options.Host of package openaimodel
 	version    string
 	has        map[fact]bool
 }
 
-// fact is something that not every server has.
+// fact is what not every server offers.
 type fact string
 
 const (
@@ -35,9 +35,10 @@ const (
 	responses fact = "/v1/responses"
 )
 
+// facts returns all facts.
 func facts() []fact { return []fact{grammar, formats, thoughts, refusals, responses} }
 
-// find reads the facts of a server.
+// find asks a server what it is and what it offers.
 func find(ctx context.Context, address, model string) (*server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -61,7 +62,7 @@ func find(ctx context.Context, address, model string) (*server, error) {
 	return s, errors.Join(err, s.probe(ctx))
 }
 
-// probe asks for what not every server has.
+// probe asks for each fact.
 func (s *server) probe(ctx context.Context) error {
 	const schema = `{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"],"additionalProperties":false}`
 	const tool = `"tools":[{"type":"function","function":{"name":"%s","description":"A probe.","parameters":` + schema + `}}]`
@@ -91,13 +92,13 @@ func (s *server) probe(ctx context.Context) error {
 	return errors.Join(err1, err2, err3, err4, err5)
 }
 
-// tooLong is a text of four windows.
+// tooLong returns a text of four windows.
 func tooLong() string { return strings.Repeat("long ", 4*tiny.Window/5) }
 
-// maxAnswer bounds an answer to a question about facts.
+// maxAnswer bounds the answer to ask.
 const maxAnswer = 4 << 20
 
-// ask gets a page, or posts a body if there is one.
+// ask gets a page, or posts a body if there is one. The answer is the JSON of a page with status 200.
 func (s *server) ask(ctx context.Context, path string, body any) (status int, answer any, err error) {
 	method, content := http.MethodGet, []byte(nil)
 	if body != nil {
@@ -123,7 +124,7 @@ func (s *server) ask(ctx context.Context, path string, body any) (status int, an
 	return resp.StatusCode, answer, err
 }
 
-// element is what is in a value of JSON behind keys and indexes, nil for nothing.
+// element returns a part of a JSON value by its keys and indexes, nil if there is none.
 func element(v any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -140,13 +141,13 @@ func element(v any, path ...any) any {
 	return v
 }
 
-// at is the text there, "" for none.
+// at returns a string that is a part of a JSON value, "" if there is none.
 func at(v any, path ...any) string {
 	text, _ := element(v, path...).(string)
 	return text
 }
 
-// String is a line with the facts.
+// String returns a line with the facts.
 func (s *server) String() string {
 	var yes, no []string
 	for _, f := range facts() {

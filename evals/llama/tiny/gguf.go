@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// alignment is what the data of each tensor begins at a multiple of: the format's default.
+// alignment is the boundary at which the data of each tensor begins, the default of the format.
 const alignment = 32
 
-// kind is the type of a value in the head of a file.
+// kind is the type of a value in the metadata.
 type kind uint32
 
-// Kinds of values.
+// Kinds of values, as the format numbers them.
 const (
 	kindUint32  kind = 4
 	kindInt32   kind = 5
@@ -29,14 +29,14 @@ type tensor struct {
 	data []float32
 }
 
-// file is a GGUF file of version 3, little-endian: a head of named values, the list of the tensors, and their data.
+// file is a GGUF file of version 3, little-endian: metadata by name, the list of the tensors, and their data.
 type file struct {
 	head    bytes.Buffer
 	values  uint64
 	tensors []tensor
 }
 
-// set adds a value to the head.
+// set adds a value to the metadata.
 func (f *file) set(name string, value any) {
 	f.values++
 	putString(&f.head, name)
@@ -58,25 +58,25 @@ func (f *file) set(name string, value any) {
 			putString(&f.head, text)
 		}
 	default:
-		panic(fmt.Sprintf("%s: a head has no values of type %T", name, v))
+		panic(fmt.Sprintf("%s: metadata has no type for %T", name, v))
 	}
 }
 
-// add adds a tensor whose elements are of(row, column). A vector has one row.
-func (f *file) add(name string, columns, rows int, of func(row, column int) float32) {
+// add adds a tensor with an element for each row and column. A vector has one row.
+func (f *file) add(name string, columns, rows int, element func(row, column int) float32) {
 	t := tensor{name: name, dims: []uint64{uint64(columns)}, data: make([]float32, 0, columns*rows)}
 	if rows > 1 {
 		t.dims = append(t.dims, uint64(rows))
 	}
 	for r := range rows {
 		for c := range columns {
-			t.data = append(t.data, of(r, c))
+			t.data = append(t.data, element(r, c))
 		}
 	}
 	f.tensors = append(f.tensors, t)
 }
 
-// bytes is the whole file.
+// bytes returns the content of the file.
 func (f *file) bytes() []byte {
 	var out bytes.Buffer
 	out.WriteString("GGUF")
@@ -96,8 +96,10 @@ func (f *file) bytes() []byte {
 	return out.Bytes()
 }
 
+// aligned rounds up to the next boundary.
 func aligned(n uint64) uint64 { return (n + alignment - 1) / alignment * alignment }
 
+// pad adds zeros up to the next boundary.
 func pad(b *bytes.Buffer) { b.Write(make([]byte, int(aligned(uint64(b.Len())))-b.Len())) }
 
 // put writes values of fixed sizes, which cannot fail into a buffer.

@@ -1,10 +1,10 @@
 // Package tiny makes a model of two megabytes, which servers of the llama.cpp family serve like any other.
 //
-// The model is a table: the last token alone decides on the next one. Tokens are single bytes, and
+// The model is a table: the next token depends on the last one only. Tokens are single bytes and
 // some phrases. The template ends each prompt with one of a few marks, and each is a token from which a chain
 // of phrases begins:
 //
-//	no tools          a greeting, or without end after "for ever"
+//	no tools          a greeting, or endless text after "for ever"
 //	tools             calls of weather and clock; after "think" with a thought before
 //	a tool's result   an answer; after "think" a thought and more calls
 //
@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Window is the number of tokens in the model's window. Almost each byte of a prompt is a token.
+// Window is the size of the context window in tokens. Almost every byte of a prompt is a token.
 const Window = 8192
 
 // What the model says.
@@ -64,15 +64,15 @@ const (
 	userToken    = 4 // found in a text before all others, the longest first
 )
 
-// table is the model: its tokens, and how much each wants each next one.
+// table is the model: its tokens, and what follows each of them.
 type table struct {
 	texts []string
 	types []int32
 	ids   map[string]int
-	wants map[int][]int // the strongest first; beside the wishes that all tokens share
+	next  map[int][]int // by token: the phrases that may follow, the likeliest first
 }
 
-// Model is the file of the model, the same at each call.
+// Model returns the model as a GGUF file, the same at each call.
 func Model() []byte {
 	t := newTable()
 	f := &file{}
@@ -82,7 +82,7 @@ func Model() []byte {
 }
 
 func newTable() *table {
-	t := &table{ids: map[string]int{}, wants: map[int][]int{}}
+	t := &table{ids: map[string]int{}, next: map[int][]int{}}
 	for b := range 256 {
 		t.token(string([]byte{byte(b)}), normalToken)
 	}
@@ -97,7 +97,7 @@ func newTable() *table {
 	second := closeCall + "\n" + openCall + "\n" + call(Clock)
 	t.chain(begin, "Hello", " from", " a", " tiny", " model.", markEnd)
 	t.chain(Forever+begin, EndWords, EndWords)
-	t.chain(markOffered+begin, openCall, "\n", call(Weather), second, closeCall, markEnd) // the break alone: a grammar may begin behind it
+	t.chain(markOffered+begin, openCall, "\n", call(Weather), second, closeCall, markEnd) // the line break is a token of its own: a grammar may begin after it
 	t.chain(call(Weather), closeCall)
 	t.chain("}", closeCall)
 	t.chain(Think+markOffered+begin, openThought, "I need", " the weather.", closeThought, openCall)
@@ -106,7 +106,7 @@ func newTable() *table {
 	return t
 }
 
-// token is the number of a token, which is added if it is new.
+// token returns the number of a token, and adds it if it is new.
 func (t *table) token(text string, kind int32) int {
 	id, ok := t.ids[text]
 	if !ok {
@@ -117,39 +117,39 @@ func (t *table) token(text string, kind int32) int {
 	return id
 }
 
-// chain has each phrase want the one behind it. The first is found in prompts, if it is new.
+// chain makes each phrase follow the one before it. The first becomes a token that is found in prompts, if it is new.
 func (t *table) chain(first string, rest ...string) {
 	last := t.token(first, userToken)
 	for _, text := range rest {
 		next := t.token(text, normalToken)
-		if !slices.Contains(t.wants[last], next) {
-			t.wants[last] = append(t.wants[last], next)
+		if !slices.Contains(t.next[last], next) {
+			t.next[last] = append(t.next[last], next)
 		}
 		last = next
 	}
 }
 
-// want is how much a token wants the next one.
-func (t *table) want(token, next int) float32 {
-	if i := slices.Index(t.wants[token], next); i >= 0 {
+// score says how likely the next token is after a token: the logit, before it is sharpened.
+func (t *table) score(token, next int) float32 {
+	if i := slices.Index(t.next[token], next); i >= 0 {
 		return float32(20 - i)
 	}
 	text := t.texts[next]
 	switch {
 	case text == markEnd:
 		return 12
-	case text == openCall && token >= 256 && token != next: // between phrases, never within a string
+	case text == openCall && token >= 256 && token != next: // between phrases, not inside a string
 		return 11
 	case next >= 256:
 		return -20
 	case t.texts[token] == "{" && text == "}" || t.texts[token] == "[" && text == "]":
 		return 11
 	}
-	return wantByte(text[0])
+	return scoreByte(text[0])
 }
 
-// wantByte prefers what ends something, then what begins something short.
-func wantByte(b byte) float32 {
+// scoreByte prefers what ends a value, then what begins a short one.
+func scoreByte(b byte) float32 {
 	const first = `"}],1{0a`
 	if i := strings.IndexByte(first, b); i >= 0 {
 		return float32(10 - i)
@@ -165,7 +165,7 @@ func wantByte(b byte) float32 {
 	return -10
 }
 
-// describe writes the head of the file.
+// describe writes the metadata of the file.
 func (t *table) describe(f *file) {
 	texts := make([]string, len(t.texts))
 	for i, text := range t.texts {
@@ -203,7 +203,7 @@ func (t *table) describe(f *file) {
 	}
 }
 
-// visible is a text as vocabularies of GPT-2's kind have it: each byte is a printable character.
+// visible writes a text as vocabularies of GPT-2's kind do: each byte as a printable character.
 func visible(text string) string {
 	printable := func(b int) bool { return b >= '!' && b <= '~' || b >= 0xa1 && b <= 0xac || b >= 0xae }
 	var out []rune
@@ -228,11 +228,11 @@ const (
 	inner = 32 // of the layer within the block
 )
 
-// width is the length of an embedding: one place for each token, rounded up to whole heads.
+// width returns the length of an embedding: one place for each token, rounded up to whole heads.
 func (t *table) width() int { return (len(t.texts) + head - 1) / head * head }
 
-// weigh writes the weights. The block adds nothing: what comes out of it is the embedding of the
-// last token, and the output multiplies it with the table.
+// weigh writes the weights. The block adds nothing: its output is the embedding of the last token, which the output
+// layer multiplies with the table.
 func (t *table) weigh(f *file) {
 	width := t.width()
 	zero := func(int, int) float32 { return 0 }
@@ -253,13 +253,13 @@ func (t *table) weigh(f *file) {
 	f.add("blk.0.ffn_up.weight", width, inner, zero)
 	f.add("blk.0.ffn_down.weight", inner, width, zero)
 	f.add("output_norm.weight", width, 1, one)
-	// The norm makes a one the root of the width. By sharpness a wish that is stronger by 1 is certain.
+	// The norm turns a 1 into the root of the width. With this sharpness a token whose score is higher by 1 is certain.
 	const sharpness = 20
 	scale := sharpness / float32(math.Sqrt(float64(width)))
 	f.add("output.weight", width, len(t.texts), func(next, token int) float32 {
 		if token >= len(t.texts) {
 			return 0
 		}
-		return scale * t.want(token, next)
+		return scale * t.score(token, next)
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// reader reads a file as the format says it.
+// reader reads a GGUF file.
 type reader struct {
 	t    *testing.T
 	data []byte
@@ -44,11 +44,11 @@ func (r *reader) value(k kind) any {
 		}
 		return all
 	}
-	r.t.Fatalf("there is no kind %d", k)
+	r.t.Fatalf("unknown kind %d", k)
 	return nil
 }
 
-// read is the head of a file, and its tensors.
+// read returns the metadata of a file and its tensors.
 func read(t *testing.T, data []byte) (map[string]any, map[string][]float32) {
 	r := &reader{t: t, data: data}
 	if magic, version := string(r.take(4)), r.u32(); magic != "GGUF" || version != 3 {
@@ -90,7 +90,7 @@ func read(t *testing.T, data []byte) (map[string]any, map[string][]float32) {
 	return head, out
 }
 
-// The file is whole, small, and the same each time; its weights say what the table says.
+// The file is complete, small, and the same each time, and its weights are those of the table.
 func TestModel(t *testing.T) {
 	data := Model()
 	if !bytes.Equal(data, Model()) {
@@ -110,7 +110,7 @@ func TestModel(t *testing.T) {
 	seen := map[any]bool{}
 	for _, text := range vocabulary {
 		if seen[text] || text == "" {
-			t.Errorf("the text %q is empty or of two tokens", text)
+			t.Errorf("the text %q is empty or used twice", text)
 		}
 		seen[text] = true
 	}
@@ -129,14 +129,14 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// reply plays the model: the next token is what the last one wants most of all that is allowed.
+// reply plays the model: the next token is the likeliest one that is allowed.
 func reply(prompt string, allowed func(soFar string) bool) string {
 	t := newTable()
 	var text string
 	for last := t.ids[prompt]; len(text) < 300; {
 		best := -1
 		for next := range t.texts {
-			if (best < 0 || t.want(last, next) > t.want(last, best)) && allowed(text+t.texts[next]) {
+			if (best < 0 || t.score(last, next) > t.score(last, best)) && allowed(text+t.texts[next]) {
 				best = next
 			}
 		}

@@ -21,7 +21,7 @@ const template = `{%- for m in messages -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}`
 
-// Modelfile is what ollama create needs beside the file of the model: the same template, in the words of Ollama.
+// Modelfile returns what ollama create needs beside the model: the same template, in Ollama's syntax.
 func Modelfile(model string) string {
 	return `FROM ` + model + `
 TEMPLATE """{{- range .Messages }}

@@ -15,15 +15,27 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// probes are the checks, except toolProbes.
-func probes() []probe {
-	return []probe{
-		{"chat", "", chat}, {"stream", "", stream}, {"length", "", length}, {"cancel", "", cancelled},
-		{"calls", "", calls}, {"calls/required", grammar, requiredCall}, {"schemas", grammar, oddSchemas}, {"schemas/refused", grammar, refusedSchema},
-		{"agent", "", twoTurns}, {"structured", formats, structured}, {"structured/tools", grammar, structuredWithTools},
-		{"sampling", "", sampled}, {"reasoning", thoughts, reasoning}, {"reasoning/echo", thoughts, echo},
-		{"overflow", refusals, overflow}, {"overflow/conversation", "", conversation},
-		{"loading", "", loads}, {"connections", "", connections}, {"connections/streamed", "", streamedConnections},
+// checks returns all checks but the toolChecks.
+func checks() []check {
+	return []check{
+		{"chat", "", chat},
+		{"stream", "", stream},
+		{"length", "", length},
+		{"cancel", "", cancelled},
+		{"calls", "", calls},
+		{"calls/required", grammar, requiredCall},
+		{"schemas", grammar, oddSchemas},
+		{"schemas/refused", grammar, refusedSchema},
+		{"agent", "", twoTurns},
+		{"structured", formats, structured},
+		{"structured/tools", grammar, structuredWithTools},
+		{"sampling", "", sampled},
+		{"reasoning", thoughts, reasoning},
+		{"reasoning/echo", thoughts, echo},
+		{"overflow", refusals, overflow},
+		{"overflow/conversation", "", conversation},
+		{"connections", "", connections},
+		{"connections/streamed", "", streamedConnections},
 		{"responses", responses, otherEndpoint},
 	}
 }
@@ -37,8 +49,8 @@ func (t *trial) say(ctx context.Context, text string, options ...llms.CallOption
 	return resp.Choices[0], nil
 }
 
-// both asks twice, for a whole reply and for a stream, and compares the two. It returns the whole reply, and the number of
-// pieces of the stream.
+// both asks for a whole reply and for a stream, and compares the two. It returns the whole reply and the number of pieces
+// of the stream.
 func (t *trial) both(ctx context.Context, text string, options ...llms.CallOption) (c *llms.ContentChoice, pieces int, err error) {
 	whole, err := t.say(ctx, text, options...)
 	if err != nil {
@@ -60,6 +72,7 @@ func (t *trial) both(ctx context.Context, text string, options ...llms.CallOptio
 		want("finish of a stream", streamed.StopReason, whole.StopReason), want("thought of a stream", streamed.ReasoningContent, whole.ReasoningContent))
 }
 
+// chat wants a greeting, and counts of tokens.
 func chat(ctx context.Context, t *trial) error {
 	c, err := t.say(ctx, "Hi")
 	if err != nil {
@@ -70,12 +83,14 @@ func chat(ctx context.Context, t *trial) error {
 	return errors.Join(want("text", c.Content, tiny.Greeting), want("finish", c.StopReason, "stop"), want("counts of tokens", in > 0 && out > 0, true))
 }
 
+// stream wants a greeting in several pieces.
 func stream(ctx context.Context, t *trial) error {
 	_, pieces, err := t.both(ctx, "Hi")
 	t.note = fmt.Sprintf("%d pieces", pieces)
 	return errors.Join(err, want("several pieces", pieces > 1, true))
 }
 
+// length wants the bound on a reply to be kept.
 func length(ctx context.Context, t *trial) error {
 	const tokens = 5
 	c, _, err := t.both(ctx, tiny.Forever, llms.WithMaxTokens(tokens))
@@ -102,7 +117,7 @@ func cancelled(ctx context.Context, t *trial) error {
 	return errors.Join(err, chat(ctx, t), t.retried())
 }
 
-// calls wants the two calls that the model makes.
+// calls wants the two calls of the model, whole and by a stream.
 func calls(ctx context.Context, t *trial) error {
 	c, _, err := t.both(ctx, "Hi", offered())
 	if err != nil {
@@ -111,8 +126,10 @@ func calls(ctx context.Context, t *trial) error {
 	return fitting(c)
 }
 
+// offered offers the tools that the model knows.
 func offered() llms.CallOption { return llms.WithTools(twoTools(nil).catalog("openai").Definitions()) }
 
+// fitting wants the calls that the model makes, each with an id of its own.
 func fitting(c *llms.ContentChoice) error {
 	var got []string
 	ids := map[string]bool{"": true}

@@ -21,19 +21,19 @@ import (
 // citySchema is the schema of the tools that the model knows.
 var citySchema = json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
 
-// toolbox is tools that no server has: their calls give results of the program.
+// toolbox has tools of this program.
 type toolbox struct {
-	all  []adapter.Source
-	runs atomic.Int32
-	err  error
+	all   []adapter.Source
+	calls atomic.Int32
+	err   error // of a tool that could not be made
 }
 
-// native makes tools. The function gives the result of each call, by its number; by default it is rain.
+// native makes tools. The function returns the result of each call, by its number; nil always returns "rain".
 func native(result func(n int32) string, defs ...*mcp.Tool) *toolbox {
 	b := &toolbox{}
 	for _, def := range defs {
 		f, err := adapter.NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-			n, text := b.runs.Add(1), "rain"
+			n, text := b.calls.Add(1), "rain"
 			if result != nil {
 				text = result(n)
 			}
@@ -55,7 +55,7 @@ func (b *toolbox) catalog(p profile.Profile) *adapter.Catalog {
 	return adapter.Merge(b.all...).Catalog(p)
 }
 
-// called has the model call one of the tools, by arguments that fit its schema.
+// called wants a call of one of the tools, with arguments that fit its schema.
 func (b *toolbox) called(ctx context.Context, t *trial, p profile.Profile) error {
 	if b.err != nil {
 		return b.err
@@ -76,13 +76,14 @@ func (b *toolbox) called(ctx context.Context, t *trial, p profile.Profile) error
 	return nil
 }
 
-// toolProbes offer the tools of servers of the official packages, in the words of each provider. [profile.GoogleAI] is
+// toolChecks offer the tools of servers of the official packages, by the profile of each provider. [profile.GoogleAI] is
 // left out: its schemas are for a library, and hold no argument to a list or to a bound.
-func toolProbes(lists fs.FS) (all []probe) {
+func toolChecks(lists fs.FS) (all []check) {
 	for _, list := range []string{"everything", "filesystem", "memory", "sequential-thinking", "pdf"} {
 		for _, p := range profile.All() {
 			if p != profile.GoogleAI {
-				all = append(all, probe{"tools/" + list + "/" + string(p), "", func(ctx context.Context, t *trial) error { return t.offer(ctx, lists, list, p) }})
+				name := "tools/" + list + "/" + string(p)
+				all = append(all, check{name, "", func(ctx context.Context, t *trial) error { return t.offer(ctx, lists, list, p) }})
 			}
 		}
 	}
@@ -138,7 +139,7 @@ func refusedSchema(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// property wants a call with an argument of this schema, in the words for this server.
+// property wants a call with an argument of this schema, written for this server.
 func (t *trial) property(ctx context.Context, schema string) error {
 	def := &mcp.Tool{Name: "count", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":` + schema + `},"required":["n"]}`)}
 	if err := native(nil, def).called(ctx, t, profile.Profile(t.llm.Info().Profile)); err != nil {

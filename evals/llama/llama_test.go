@@ -18,7 +18,7 @@ import (
 // Kinds of servers.
 const llamacpp, ollama = "llamacpp", "ollama"
 
-// scripted plays a llama-server with the model, or an Ollama. A fault is a word for what it does wrong.
+// scripted plays a llama-server with the model, or an Ollama. The fault is what it does wrong.
 type scripted struct {
 	kind, fault string
 }
@@ -141,24 +141,30 @@ func (s scripted) write(w http.ResponseWriter, stream bool, text, thought, finis
 	fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\ndata: {\"choices\":[],\"usage\":%s}\n\ndata: [DONE]\n\n", finish, usage)
 }
 
-// outcomes runs checks, and returns the names and texts of all checks with this outcome.
-func outcomes(t *testing.T, s scripted, wanted string, outcome outcome) (facts string, names []string, texts string) {
+// outcomes runs the checks whose names match, and returns the names and texts of those with this outcome.
+func outcomes(t *testing.T, played scripted, wanted string, outcome outcome) (names []string, texts string) {
 	t.Helper()
-	server := httptest.NewServer(s)
-	defer server.Close()
-	o := &Options{URL: server.URL + "/v1/", Lists: os.DirFS("../interop/testdata/tools"), Wanted: regexp.MustCompile(wanted).MatchString}
-	err := Run(t.Context(), o, func(f string) { facts = f }, func(c *result) {
-		if c.Outcome == outcome {
-			names, texts = append(names, c.Name), texts+c.Text+"\n"
-		}
-	})
+	web := httptest.NewServer(played)
+	defer web.Close()
+	s, err := find(t.Context(), web.URL+"/v1/", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return facts, names, texts
+	if facts := s.String(); !strings.HasSuffix(facts, "/v1/responses") {
+		t.Errorf("got the facts %s", facts)
+	}
+	for _, c := range append(checks(), toolChecks(os.DirFS("../interop/testdata/tools"))...) {
+		if !regexp.MustCompile(wanted).MatchString(c.name) {
+			continue
+		}
+		if r := s.run(t.Context(), c); r.outcome == outcome {
+			names, texts = append(names, c.name), texts+r.text+"\n"
+		}
+	}
+	return names, texts
 }
 
-// At a server that does all right no check fails, and what it does not offer is named.
+// At a server without faults no check fails, and what the server does not offer is named.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	const wanted = `^(chat|stream|length|calls.*|agent|structured|sampling|reasoning.*|overflow|connections|responses)$`
@@ -166,17 +172,17 @@ func TestServers(t *testing.T) {
 		llamacpp: "responses",
 		ollama:   "calls/required structured reasoning reasoning/echo overflow responses",
 	} {
-		if _, failed, texts := outcomes(t, scripted{kind: kind}, wanted, failed); len(failed) > 0 {
+		if failed, texts := outcomes(t, scripted{kind: kind}, wanted, failed); len(failed) > 0 {
 			t.Errorf("%s: %q failed: %s", kind, failed, texts)
 		}
-		about, skipped, texts := outcomes(t, scripted{kind: kind}, wanted, skipped)
-		if got := strings.Join(skipped, " "); got != want || strings.Count(texts, "not offered: ") != len(skipped) || !strings.HasSuffix(about, "/v1/responses") {
-			t.Errorf("%s: got %s (%s) %s, want %s", kind, got, texts, about, want)
+		skipped, texts := outcomes(t, scripted{kind: kind}, wanted, skipped)
+		if got := strings.Join(skipped, " "); got != want || strings.Count(texts, "not offered: ") != len(skipped) {
+			t.Errorf("%s: got %s (%s), want %s", kind, got, texts, want)
 		}
 	}
 }
 
-// Each fault of a server fails the checks that are for it, with the reason.
+// Each fault of a server fails the checks for it, with the reason.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[string]struct{ names, text string }{
@@ -186,20 +192,20 @@ func TestFaults(t *testing.T) {
 		"vague":     {"overflow", "want a limit of tokens"},
 		"arguments": {"calls/required", `missing required property "n"`},
 	} {
-		_, failed, texts := outcomes(t, scripted{llamacpp, fault}, `^(stream|calls.*|reasoning.*|overflow)$`, failed)
+		failed, texts := outcomes(t, scripted{llamacpp, fault}, `^(stream|calls.*|reasoning.*|overflow)$`, failed)
 		if got := strings.Join(failed, " "); got != want.names || !strings.Contains(texts, want.text) {
 			t.Errorf("%s: got %q: %s, want %s: %s", fault, got, texts, want.names, want.text)
 		}
 	}
 }
 
-// A server without the model, and a URL that is none, are mistakes to tell at once.
+// A server without the model and a wrong URL are reported at once.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	for url, want := range map[string]string{"localhost:8080": "is not the URL of a server", other.URL: "has no model: HTTP 404"} {
-		if err := Run(t.Context(), &Options{URL: url}, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := find(t.Context(), url, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", url, err, want)
 		}
 	}
