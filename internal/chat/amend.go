@@ -7,14 +7,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// amendment holds changes of a request's JSON that go-openai cannot express: a
-// temperature of 0, audio, empty content, fields of one host.
+// amendment holds changes to a request's JSON that go-openai cannot express: a temperature of 0, audio, empty
+// content, fields of one host.
 type amendment struct {
-	body     []byte // replaces the whole JSON before the others; nil: nothing
+	body     []byte // replaces the JSON before the other changes; nil keeps it
 	fields   map[string]any
 	messages map[int]map[string]any // by index
 }
 
+// field sets a field of the request.
 func (a *amendment) field(key string, value any) {
 	if a.fields == nil {
 		a.fields = map[string]any{}
@@ -22,12 +23,14 @@ func (a *amendment) field(key string, value any) {
 	a.fields[key] = value
 }
 
+// number sets a field of the request unless the value is nil.
 func (a *amendment) number(key string, value *float64) {
 	if value != nil {
 		a.field(key, *value)
 	}
 }
 
+// message sets a field of a message.
 func (a *amendment) message(i int, key string, value any) {
 	if a.messages == nil {
 		a.messages = map[int]map[string]any{}
@@ -38,7 +41,7 @@ func (a *amendment) message(i int, key string, value any) {
 	a.messages[i][key] = value
 }
 
-// apply returns the request's JSON with the amendments in it.
+// apply returns the request's JSON with the changes.
 func (a *amendment) apply(body []byte) ([]byte, error) {
 	if a.body != nil {
 		body = a.body

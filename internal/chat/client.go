@@ -62,7 +62,7 @@ type Client struct {
 	extra   map[string]json.RawMessage
 	api     string
 
-	needBound sync.Map // names of the models that require a bound of the reply
+	needBound sync.Map // names of the models that need max_tokens
 
 	retries     int
 	backoff     backoff.Policy
@@ -93,13 +93,13 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 		return nil, err
 	}
 	if o.API != "" && o.API != Chat && o.API != Responses {
-		return nil, fmt.Errorf("API %q is not known; use %s or %s", excerpt.Cut(o.API), Chat, Responses)
+		return nil, fmt.Errorf("unknown API %q; use %s or %s", excerpt.Cut(o.API), Chat, Responses)
 	}
 	if err := checkExtra(o.Extra); err != nil {
 		return nil, err
 	}
 	base, _, _ := strings.Cut(cfg.BaseURL, "#")
-	base, query, _ := strings.Cut(base, "?") // go-openai would put the path behind the query
+	base, query, _ := strings.Cut(base, "?") // go-openai would append the path to the query
 	cfg.BaseURL = base
 	c := &Client{
 		config: cfg, query: query, profile: profile, memory: NewMemory(), extra: maps.Clone(o.Extra), api: o.API,
@@ -108,7 +108,7 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	return c, nil
 }
 
-// setLimits sets the HTTP client, the retries and the limits by the options or their defaults.
+// setLimits sets the HTTP client, the retries and the limits from the options, or to their defaults.
 func (c *Client) setLimits(next openai.HTTPDoer, o *Options) {
 	c.http = withinOrigin(next)
 	c.retries = max(0, orDefault(o.Retries, 2))
@@ -166,16 +166,14 @@ func checkExtra(extra map[string]json.RawMessage) error {
 	return nil
 }
 
-// Complete asks for a completion. A failure of the host is an [*Error]. If the
-// host is known not to support the request, Complete sends nothing and returns an
-// [*Error], too.
+// Complete asks for a completion. A failure of the host is an [*Error]. So is a request that the host is known
+// not to support; it is not sent.
 func (c *Client) Complete(ctx context.Context, r *Request) (*Reply, error) {
 	return c.request(ctx, r, nil)
 }
 
-// Stream asks for a completion and calls deltas as it arrives. It never retries
-// after the host has begun to answer. If the stream breaks off, Stream returns
-// an error, even after a part of the reply.
+// Stream asks for a completion and calls deltas as it arrives. It never retries after the host has begun to
+// answer. A stream that breaks off is an error, even after a part of the reply.
 func (c *Client) Stream(ctx context.Context, r *Request, deltas Deltas) (*Reply, error) {
 	return c.request(ctx, r, &deltas)
 }
@@ -202,13 +200,10 @@ func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Repl
 	}
 }
 
-// maxLoading bounds the sum of the waits for a host that loads the model.
-const maxLoading = 2 * time.Minute
-
 // retry repeats an attempt after a temporary failure.
 func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, error) {
-	loading, bounded := maxLoading, false
-	for n := 0; ; n++ {
+	again, bounded := retrier{client: c}, false
+	for {
 		reply, begun, err := c.attempt(ctx, d, deltas)
 		if err == nil {
 			if bounded {
@@ -221,32 +216,14 @@ func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, e
 			bounded = true
 			continue
 		}
-		if !ok || begun || c.retries == 0 || !failure.Retryable() || failure.RetryAfter > c.backoff.Max {
+		if !ok || begun {
 			return nil, err
 		}
-		wait := backoff.Spread(failure.RetryAfter)
-		if wait == 0 {
-			wait = c.backoff.Delay(n)
-		}
-		if failure.loading() {
-			loading -= wait
-		}
-		if n >= c.retries && (!failure.loading() || loading < 0) {
+		if err := again.wait(ctx, failure); err != nil {
 			return nil, err
-		}
-		if c.retrying != nil {
-			c.retrying(err, wait)
-		}
-		if ctxErr := backoff.Sleep(ctx, wait); ctxErr != nil {
-			return nil, fmt.Errorf("chat completion: %w while waiting to repeat it after: %v", ctxErr, err)
 		}
 	}
 }
-
-var (
-	errTimeout = errors.New("no whole answer in time")
-	errIdle    = errors.New("the stream fell silent")
-)
 
 // attempt asks once. begun says that the host has begun to stream the reply.
 func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *Reply, begun bool, err error) {
@@ -303,8 +280,8 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x
 	return assemble(&watchedReader{x.stream, idle, c.idleTimeout}, d, deltas)
 }
 
-// explain returns the error of a failed attempt: that of the caller's context or
-// callback, of a timeout, of go-openai, or of the exchange.
+// explain returns the error of a failed attempt: that of the caller's callback or context, of a timeout, of the
+// exchange, or of go-openai. cause is why the context of the attempt ended.
 func (c *Client) explain(ctx context.Context, cause error, x *exchange, err error) error {
 	if own, ok := errors.AsType[errCallback](err); ok {
 		return own.error
@@ -314,7 +291,7 @@ func (c *Client) explain(ctx context.Context, cause error, x *exchange, err erro
 	}
 	switch {
 	case errors.Is(cause, errTimeout):
-		return x.wrong(CodeTimeout, fmt.Sprintf("no whole answer within %v", c.timeout))
+		return x.wrong(CodeTimeout, fmt.Sprintf("no complete answer within %v", c.timeout))
 	case errors.Is(cause, errIdle):
 		return x.wrong(CodeIdle, fmt.Sprintf("the stream was silent for %v", c.idleTimeout))
 	}

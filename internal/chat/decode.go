@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	maxElements = 10_000   // elements of one array of a reply; all together ten times as many
-	maxWord     = 256      // bytes of the name of a model, the id of a reply, and the reason for its end; the rest is cut off
-	maxCallID   = 64 << 10 // some gateways put a signature of the model into it
+	maxElements = 10_000   // elements of one array of a reply; all arrays together have up to ten times as many
+	maxWord     = 256      // bytes of a model's name, a reply's id and its finish reason; the rest is cut off
+	maxCallID   = 64 << 10 // bytes of a call's id: some gateways put a signature of the model into it
 	maxCalls    = 256      // tool calls of one reply
 	maxCallName = 256      // bytes of a call's name
 )
 
-// A decoder reads a reply, or an event of a stream, in one pass: its time and its memory are
-// linear in the bytes. Hosts fill some fields with other kinds of JSON than the API defines; such
-// a field is empty and does not lose the reply.
+// decoder reads a reply, or an event of a stream, in one pass: its time and its memory are linear in the
+// bytes. Hosts fill some fields with other kinds of JSON than the API defines; such a field is taken as empty
+// and does not fail the reply.
 type decoder struct {
 	jsonrpc.Decoder
-	ctx   context.Context
-	again int // bytes that were read twice, because they are kept
+	ctx context.Context
 }
 
 func decode(ctx context.Context, data []byte) *decoder {
@@ -61,10 +60,10 @@ type toolCallWire struct {
 	extra           json.RawMessage
 }
 
-// reply reads a whole object; null is an empty one.
+// reply reads a completion or a chunk of one. null is an empty one.
 func (d *decoder) reply() (w replyWire, err error) {
 	if d.opens('n') {
-		d.raw()
+		d.Raw()
 		return w, d.end()
 	}
 	for key := range d.Members {
@@ -74,9 +73,9 @@ func (d *decoder) reply() (w replyWire, err error) {
 		case "model":
 			w.model = d.word()
 		case "usage":
-			w.usage = decodeUsage(d.raw())
+			w.usage = decodeUsage(d.Raw())
 		case "error":
-			w.error = d.raw()
+			w.error = d.Raw()
 		case "choices":
 			w.choice = d.choices()
 		}
@@ -84,7 +83,7 @@ func (d *decoder) reply() (w replyWire, err error) {
 	return w, d.end()
 }
 
-// end returns the error of the decoding, also for text after the value.
+// end returns the error of the decoding. Text after the value is an error.
 func (d *decoder) end() error {
 	if d.Err() == nil && d.Kind() != 0 {
 		d.Fail(fmt.Errorf("more text at byte %d, after the value", d.Offset()))
@@ -101,6 +100,7 @@ func (d *decoder) checkContext() bool {
 	return true
 }
 
+// choices returns the first choice with index 0, nil if there is none.
 func (d *decoder) choices() (first *choiceWire) {
 	if !d.opens('[') {
 		return nil
@@ -131,7 +131,7 @@ func (d *decoder) choice() (c *choiceWire, index int) {
 		case "stop_reason":
 			c.stopReason = d.loose()
 		case "error":
-			c.error = d.raw()
+			c.error = d.Raw()
 		}
 	}
 	return c, index
@@ -141,8 +141,8 @@ func (d *decoder) message() (m messageWire) {
 	if !d.opens('{') {
 		return m
 	}
-	var older []toolCallWire // the older form of tool_calls
-	var content string       // of reasoning_content: DeepSeek, older vLLM; the others say reasoning
+	var older []toolCallWire // function_call, which tool_calls replaced
+	var content string       // reasoning_content of DeepSeek and older vLLM; others send reasoning
 	for key := range d.Members {
 		switch string(key) {
 		case "content":
@@ -237,10 +237,7 @@ var (
 // opens reports whether the next value begins with c. Another value is skipped.
 func (d *decoder) opens(c byte) bool { return d.Kind() == c }
 
-// raw is any value, which is not kept longer than the text.
-func (d *decoder) raw() json.RawMessage { return d.Raw() }
-
-// word is the beginning of a string, or of the text of a number.
+// word reads a string or the text of a number, cut to maxWord.
 func (d *decoder) word() string {
 	s := d.loose()
 	if len(s) > maxWord {
@@ -249,33 +246,28 @@ func (d *decoder) word() string {
 	return s
 }
 
-// loose is a string, or the text of a number.
-func (d *decoder) loose() string { return looseOf(d.keep(d.Raw())) }
+// loose reads a string or the text of a number.
+func (d *decoder) loose() string { return looseOf(d.Raw()) }
 
-func (d *decoder) keep(raw []byte) []byte {
-	d.again += len(raw)
-	return raw
-}
-
-// text is a string, or the text in a list of strings and parts. Thinking and other parts are
-// left out. It may begin or end within a character: see [wellFormed].
+// text reads a string, or the text in a list of strings and parts. Parts of other types, such as thinking, are
+// left out. The text may begin or end within a character: see [wellFormed].
 func (d *decoder) text() string {
 	if !d.opens('[') {
-		text, _ := stringOf(d.keep(d.Raw()))
+		text, _ := stringOf(d.Raw())
 		return text
 	}
 	var b strings.Builder
 	for range d.Elements {
 		if d.opens('{') {
 			b.WriteString(d.part())
-		} else if text, ok := stringOf(d.keep(d.Raw())); ok {
+		} else if text, ok := stringOf(d.Raw()); ok {
 			b.WriteString(text)
 		}
 	}
 	return b.String()
 }
 
-// part is the text of a part of a message.
+// part reads a part of a message and returns its text.
 func (d *decoder) part() (text string) {
 	typ := ""
 	for key := range d.Members {
@@ -283,7 +275,7 @@ func (d *decoder) part() (text string) {
 		case "type":
 			typ = d.word()
 		case "text":
-			text, _ = stringOf(d.keep(d.Raw()))
+			text, _ = stringOf(d.Raw())
 		}
 	}
 	if typ != "text" && typ != "" {
@@ -292,10 +284,10 @@ func (d *decoder) part() (text string) {
 	return text
 }
 
-// json is JSON inside a string, as the API defines arguments, or bare JSON. It may begin or end
-// within a character.
+// json reads JSON inside a string, as the API defines arguments, or bare JSON. The text may begin or end within a
+// character.
 func (d *decoder) json() string {
-	raw := d.keep(d.Raw())
+	raw := d.Raw()
 	if text, ok := stringOf(raw); ok || len(raw) == 0 || string(raw) == "null" {
 		return text
 	}
@@ -306,7 +298,7 @@ func (d *decoder) json() string {
 	return b.String()
 }
 
-// looseOf is the string, or the text of the number, that raw is.
+// looseOf returns the string or the text of the number in raw, "" for another value.
 func looseOf(raw []byte) string {
 	if text, ok := stringOf(raw); ok {
 		return wellFormed(text)
@@ -317,15 +309,15 @@ func looseOf(raw []byte) string {
 	return ""
 }
 
-// stringOf reads a JSON string, which a host may have cut within a character.
-func stringOf(data []byte) (string, bool) {
+// stringOf returns a JSON string, which a host may have cut within a character. ok is false for another value.
+func stringOf(data []byte) (text string, ok bool) {
 	if len(data) < 2 || data[0] != '"' {
 		return "", false
 	}
 	return unquote(data), true
 }
 
-// countOf is a count. A negative or absurd count is 0.
+// countOf returns a count, 0 for a negative or absurd one.
 func countOf(data []byte) int64 {
 	if len(data) > 32 {
 		return 0
@@ -340,7 +332,7 @@ func countOf(data []byte) int64 {
 // empty reports whether the message has no content.
 func (m *messageWire) empty() bool { return m.size() == 0 && len(m.calls) == 0 && m.details == nil }
 
-// size counts the message's bytes.
+// size returns the number of bytes that the model wrote in the message.
 func (m *messageWire) size() int {
 	n := len(m.content) + len(m.refusal) + len(m.reasoning)
 	for i := range m.calls {

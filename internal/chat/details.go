@@ -7,34 +7,35 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// The reasoning details of a reply. Larger ones, and more of them, are not kept.
+// Bounds of the reasoning details of a reply. Beyond them all details are dropped.
 const (
 	maxDetails     = 256 << 10 // bytes
 	maxDetailCount = 1000
 )
 
-// isDetails reports whether JSON can be the reasoning details of a message: a list with
-// something in it, within maxDetails.
+// isDetails reports whether JSON can be the reasoning details of a message: a list that is not empty, within
+// maxDetails.
 func isDetails(raw json.RawMessage) bool {
 	return len(raw) > len("[]") && len(raw) <= maxDetails && raw[0] == '['
 }
 
-// streamedDetails puts the reasoning details of a stream together. Texts and summaries come in
-// pieces; what is encrypted comes whole.
+// streamedDetails assembles the reasoning details of a stream. Texts and summaries come in pieces; encrypted details
+// come in one piece.
 type streamedDetails struct {
 	all  []*streamedDetail
-	size int // bytes that came
+	size int // bytes so far
 }
 
 type streamedDetail struct {
 	fields map[string]json.RawMessage
-	member string // of the fields, that comes in pieces; "" for none
+	member string // the field that comes in pieces; "" if none does
 	text   strings.Builder
 }
 
-// detailMember is the member with the text of a detail, by its type.
+// detailMember has the field with the text of a detail, by its type.
 var detailMember = map[string]string{`"reasoning.text"`: "text", `"reasoning.summary"`: "summary"}
 
+// add adds the details of a chunk.
 func (s *streamedDetails) add(raw json.RawMessage) {
 	var pieces []map[string]json.RawMessage
 	if s.size += len(raw); len(s.all)+jsonrpc.CountElements(raw) > maxDetailCount {
@@ -62,11 +63,12 @@ func (s *streamedDetails) add(raw json.RawMessage) {
 	}
 }
 
+// continuedBy reports whether fields are another piece of the detail.
 func (d *streamedDetail) continuedBy(fields map[string]json.RawMessage) bool {
 	return string(d.fields["type"]) == string(fields["type"]) && string(d.fields["index"]) == string(fields["index"])
 }
 
-// list is all details, nil for none or too many.
+// list returns all details, nil if there are none or too many.
 func (s *streamedDetails) list() json.RawMessage {
 	if len(s.all) == 0 || s.size > maxDetails {
 		return nil

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	discoverTime = 5 * time.Second // for all questions
+	discoverTime = 5 * time.Second // for all requests of a discovery
 	maxDiscover  = 4 << 20         // bytes of an answer
-	maxWindow    = 100_000_000     // tokens that can be true
+	maxWindow    = 100_000_000     // tokens; a larger window cannot be true
 )
 
-// Discover asks an endpoint what kind of host it is, and for the window of a model in tokens. What is not known is "" and
-// 0; a host that does not answer within 5 s tells nothing. Ollama tells what the model is loaded with, since it cuts off
-// what goes beyond that.
+// Discover asks an endpoint for its kind of host and the context window of a model in tokens. They are "" and 0 if
+// the endpoint does not tell them within 5 s. For Ollama the window is the one that the model is loaded with, as Ollama
+// cuts off longer prompts.
 func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host string, window int64) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
 	defer cancel()
@@ -51,7 +51,7 @@ type discovery struct {
 	config *openai.ClientConfig
 }
 
-// ask returns the JSON of an answer, nil for a failure.
+// ask sends a request and returns the JSON of the answer, nil after a failure, with the header.
 func (d *discovery) ask(method, url string, body []byte) (json.RawMessage, http.Header) {
 	request, err := http.NewRequestWithContext(d.ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -60,12 +60,12 @@ func (d *discovery) ask(method, url string, body []byte) (json.RawMessage, http.
 	asking := &asking{next: d.next, request: request, header: http.Header{}}
 	config := *d.config
 	config.HTTPClient = asking
-	// go-openai alone knows the key. It is an error of this call that shows in what is missing.
+	// Only go-openai knows the key. If this call fails, the answer is empty.
 	_, _ = openai.NewClientWithConfig(config).ListModels(d.ctx)
 	return asking.body, asking.header
 }
 
-// asking sends a request instead of the one that it gets, with the headers of that.
+// asking sends its own request instead of go-openai's, with the header of that one.
 type asking struct {
 	next    openai.HTTPDoer
 	request *http.Request
@@ -91,7 +91,7 @@ func (a *asking) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 }
 
-// entryOf is the entry of a model in a list of models: the only one, if none has its name.
+// entryOf returns the entry of a model in a list of models. If no entry has its name and there is only one, that is it.
 func entryOf(list json.RawMessage, model string) (entry json.RawMessage) {
 	d := jsonrpc.NewDecoder(jsonrpc.Lookup(list, "data"), maxElements)
 	n := 0
@@ -114,7 +114,7 @@ func entryOf(list json.RawMessage, model string) (entry json.RawMessage) {
 	return nil
 }
 
-// windowIn is the window in an entry, under the names of the hosts.
+// windowIn returns the context window in an entry, 0 if it has none. Hosts name it differently.
 func windowIn(entry json.RawMessage) int64 {
 	for _, path := range [][]string{
 		{"meta", "n_ctx"},                  // llama.cpp
@@ -134,7 +134,7 @@ func windowIn(entry json.RawMessage) int64 {
 
 var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
 
-// ollama is the window that Ollama has loaded a model with, or will by its parameters.
+// ollama returns the context window that Ollama has loaded a model with, or will load it with by its parameters.
 func (d *discovery) ollama(model string) int64 {
 	root := strings.TrimSuffix(d.base, "/v1")
 	loaded, _ := d.ask(http.MethodGet, root+"/api/ps", nil)

@@ -12,16 +12,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// draft is a request in go-openai's types, with the changes of its JSON and the
-// state to read the reply.
+// draft is a request in go-openai's types, with the changes to its JSON and what is needed to read the reply.
 type draft struct {
 	request openai.ChatCompletionRequest
 	amend   amendment
 	names   *names
 	ids     map[string]bool // tool call ids of the conversation
 	stops   []string
-	must    bool   // the reply is to call a tool
-	toEnd   bool   // a stream is read to its end
+	must    bool   // the reply must call a tool
+	toEnd   bool   // a stream is read to its end, as by Request.ToEnd
 	streams bool   // the reply comes in pieces
 	sent    int    // bytes of text in the messages
 	note    string // for the person, with the reply
@@ -41,7 +40,7 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 		}
 	}
 	d.request.Model = r.Model
-	if checkedModel.MatchString(r.Model) { // go-openai refuses by such a name what the host may take
+	if checkedModel.MatchString(r.Model) { // go-openai refuses some fields for such a name that the host may take
 		d.request.Model = "m"
 		d.amend.field("model", r.Model)
 	}
@@ -83,7 +82,7 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 	return d, nil
 }
 
-// addExtra adds the fields that the caller wants in each request.
+// addExtra adds the fields of Options.Extra.
 func (c *Client) addExtra(d *draft) {
 	for key, value := range c.extra {
 		d.amend.field(key, value)
@@ -93,7 +92,7 @@ func (c *Client) addExtra(d *draft) {
 // checkedModel matches the models that go-openai has rules for. models.go has rules of its own.
 var checkedModel = regexp.MustCompile(`^(?:o1|o3|o4|gpt-5|gpt-6)`)
 
-// textSize counts the bytes of text in a conversation, without reasoning, which not every host reads.
+// textSize returns the number of bytes of text in a conversation, without reasoning, which not every host reads.
 func textSize(messages []Message) (n int) {
 	for i := range messages {
 		for j := range messages[i].Parts {
@@ -144,11 +143,11 @@ func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort str
 
 func (c *Client) tokenField() string { return cmp.Or(c.profile.TokenField, "max_tokens") }
 
-// upstreamTokens bounds a reply, in tokens, if a gateway's upstream insists on a bound and the request has
-// none: Anthropic's API does, and not every gateway adds one.
+// upstreamTokens bounds a reply, in tokens, if the request has no bound and the API behind a gateway requires one:
+// Anthropic's does, and not every gateway adds one.
 const upstreamTokens = 8192
 
-// addBound bounds the reply to a request without a bound.
+// addBound bounds the reply to a request without a bound. It reports whether there was none.
 func (c *Client) addBound(d *draft) (changed bool) {
 	if _, set := d.amend.fields[c.tokenField()]; set || d.amend.body != nil {
 		return false
@@ -157,7 +156,7 @@ func (c *Client) addBound(d *draft) (changed bool) {
 	return true
 }
 
-// responseFormat is the form of the reply's text, nil for any.
+// responseFormat returns the response_format of a request, nil for none.
 func responseFormat(r *Request) *openai.ChatCompletionResponseFormat {
 	switch {
 	case r.Format != nil:
@@ -218,7 +217,7 @@ func toolNamed(tools []Tool, name string) (Tool, bool) {
 	return Tool{}, false
 }
 
-// parameters is a tool's schema. Hosts refuse null.
+// parameters returns a tool's schema. Hosts refuse null.
 func parameters(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 || string(schema) == "null" {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -226,6 +225,7 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
+// toolChoice returns the tool_choice of a request, nil for the default.
 func (c *Client) toolChoice(d *draft, choice ToolChoice) any {
 	switch choice.Choice {
 	case None:

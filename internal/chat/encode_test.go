@@ -182,7 +182,7 @@ func TestEncodeErrors(t *testing.T) {
 	}{
 		{"nothing", Request{}, "no messages"},
 		{"role", Request{Messages: []Message{{Role: "judge"}}}, `role "judge"`},
-		{"answer to nothing", Request{Messages: []Message{Text(ToolRole, "x")}}, "without the id"},
+		{"answer to nothing", Request{Messages: []Message{Text(ToolRole, "x")}}, "no call id"},
 		{"call without id", Request{Messages: []Message{{Role: Assistant, ToolCalls: []ToolCall{{Name: "f"}}}}}, `id ""`},
 		{"call without name", Request{Messages: []Message{{Role: Assistant, ToolCalls: []ToolCall{{ID: "a"}}}}}, `name ""`},
 		{"picture of the assistant", Request{Messages: []Message{{Role: Assistant, Parts: []Part{{Image: &Image{}}}}}}, "text only"},

@@ -12,7 +12,7 @@ const (
 	Responses = "responses" // Responses, used without a store at the host
 )
 
-// Endpoint is where a model's conversations begin at this host.
+// Endpoint returns the endpoint for new conversations with a model.
 func (c *Client) Endpoint(model string) string {
 	switch {
 	case c.api != "":
@@ -23,8 +23,8 @@ func (c *Client) Endpoint(model string) string {
 	return Chat
 }
 
-// EndpointOf is where a request goes: where its conversation began, if that is an endpoint of this host that takes
-// the model.
+// EndpointOf returns the endpoint for a request: that of its conversation, if this host has it for the model, else
+// that of a new conversation.
 func (c *Client) EndpointOf(r *Request) string {
 	here := c.Endpoint(r.Model)
 	switch {
@@ -39,8 +39,8 @@ func (c *Client) EndpointOf(r *Request) string {
 
 var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?`)
 
-// wantsResponses reports whether a model of OpenAI works better, or only, at Responses: models since gpt-5.4
-// reason there with tools, and keep their thoughts between calls.
+// wantsResponses reports whether a model of OpenAI works better, or only, at Responses: models since gpt-5.4 reason
+// there with tools and keep their reasoning between calls.
 func wantsResponses(model string) bool {
 	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
 	if m := gptVersion.FindStringSubmatch(model); m != nil && !strings.Contains(model, "-chat") {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Codes of failures. Other codes are the host's own.
+// Codes of an [Error]. Other codes are the host's own.
 const (
 	CodeRequest       = "request"        // the request is invalid for the host, and was not sent
 	CodeUnreachable   = "unreachable"    // connecting or sending failed
@@ -21,33 +21,32 @@ const (
 	CodeMalformed     = "malformed"      // the answer breaks the API's format
 	CodeEmpty         = "empty"          // the answer has no choice
 	CodeContentFilter = "content_filter" // the host withheld the answer
-	CodeNoToolCall    = "no_tool_call"   // a call was required, the model made none
+	CodeNoToolCall    = "no_tool_call"   // a call was required, and the model made none
 )
 
-// Error is a failed completion. Its texts hold no credentials and no query of a
-// URL.
+// Error is a failed completion. Its text holds no credentials and no query of a URL.
 type Error struct {
 	Host    string // host name of the API, with its port if it has one
 	Status  int    // HTTP status, or the status in the body; 0 for no answer
-	Code    string // the host's code, or one of ours; may be empty
+	Code    string // one of the constants, or the host's own code; may be empty
 	Message string // at most 1 KiB
 
 	// RetryAfter is the wait that the host asked for, at most 24 h; zero for none.
 	RetryAfter time.Duration
 
-	// Window and Prompt are the model's window and the request in tokens, as far as the host told them with
-	// CodeContextLength; 0 if unknown.
+	// Window and Prompt are the lengths of the model's window and of the request in tokens, with CodeContextLength;
+	// 0 if the host does not tell them.
 	Window, Prompt int64
 
 	// Usage is the host's count for the failed answer, nil if unknown.
 	Usage *Usage
 
-	Begun bool // a part of the answer had come
+	Begun bool // a part of the answer had arrived
 
-	api       string // the API's name in the text; "": chat completion
+	api       string // the API's name in the text; default: chat completion
 	cause     error
-	responses bool   // it is of the Responses API
-	try       string // a base URL, if that of the request lacks a path that most hosts have
+	responses bool   // the request was for the Responses API
+	try       string // a base URL to try, if that of the request lacks the path that most hosts have
 }
 
 func (e *Error) Error() string {
@@ -77,15 +76,15 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, nil if the host reported the failure.
 func (e *Error) Unwrap() error { return e.cause }
 
-// hint is advice for a person.
+// hint returns advice for a person, "" for none.
 func (e *Error) hint() string {
 	switch {
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
-		return "check the API key and what it may use"
+		return "check the API key and its permissions"
 	case e.try != "" && (e.Status == http.StatusNotFound || strings.Contains(e.Message, "Unexpected endpoint")): // the latter from LM Studio
 		return "check the base URL, try " + e.try
 	case e.responses && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed):
-		return "the host has no Responses API at this URL, or not this model: set API to chat if it has Chat Completions alone"
+		return "the host has no Responses API at this URL, or not for this model: set API to chat if it has only Chat Completions"
 	case e.Status == http.StatusNotFound:
 		return "check the base URL and the model's name"
 	case e.Code == CodeUnreachable:

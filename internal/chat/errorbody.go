@@ -43,7 +43,7 @@ func parseErrorBody(contentType string, body []byte) errorBody {
 	return errorBody{message: plainText(contentType, body)}
 }
 
-// failure reads an object, or the first one of a list.
+// failure reads the body: an object, or the first one of a list.
 func (d *decoder) failure() (w errorWire, err error) {
 	if !d.opens('[') {
 		w = d.failureObject()
@@ -61,9 +61,9 @@ func (d *decoder) failureObject() (w errorWire) {
 	for key := range d.Members {
 		switch string(key) {
 		case "error":
-			w.error = d.raw()
+			w.error = d.Raw()
 		case "detail":
-			w.detail = d.raw()
+			w.detail = d.Raw()
 		case "message":
 			w.message = d.text()
 		case "code":
@@ -91,7 +91,7 @@ func (d *decoder) objectMembers() iter.Seq[[]byte] {
 	return func(func([]byte) bool) {}
 }
 
-// read reads the body's object. depth bounds errors within errors.
+// read returns the information in a failure. depth bounds errors inside errors.
 func (w *errorWire) read(depth int) errorBody {
 	if len(w.error) > 0 && string(w.error) != "null" && depth > 0 {
 		if text, ok := stringOf(w.error); ok {
@@ -143,7 +143,7 @@ func detailText(raw json.RawMessage) string {
 
 var titleElement = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// plainText is a body without JSON, on one line; for HTML only the title.
+// plainText returns a body that is not JSON on one line; for HTML, only the title.
 func plainText(contentType string, body []byte) string {
 	body = bytes.TrimSpace(body[:min(len(body), maxErrorBody)])
 	if strings.HasPrefix(contentType, "text/html") || bytes.HasPrefix(body, []byte("<")) {

@@ -24,10 +24,10 @@ import (
 const (
 	maxErrorBody  = 64 << 10    // bytes of an error's body
 	errorBodyTime = time.Second // how long it may take: not every such body ends
-	maxDrain      = 4 << 10     // bytes behind the end of a stream, so that its connection is used again
+	maxDrain      = 4 << 10     // bytes after the end of a stream, which are read so that the connection can be reused
 	drainTime     = 100 * time.Millisecond
 	maxRedirects  = 5
-	maxResent     = 5 // requests that met a connection that had ended
+	maxResent     = 5 // times that a request is sent again because its connection had ended
 )
 
 // exchange is the HTTPDoer of one request. It amends the request's JSON and
@@ -39,12 +39,13 @@ type exchange struct {
 	amend    *amendment
 	maxReply int64
 
-	// Of the reply:
 	request *http.Request // as it was sent
-	header  http.Header
-	body    []byte        // the whole body if stream is nil
-	stream  io.ReadCloser // its events
-	ended   bool          // the stream was read to its end
+
+	// The reply. Either body or stream is set.
+	header http.Header
+	body   []byte
+	stream io.ReadCloser
+	ended  bool // the stream was read to its end
 }
 
 // Do implements [openai.HTTPDoer]. Its errors are *Error.
@@ -78,8 +79,8 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// send sends a request. If a connection that was used before ends without a byte of an answer, the host had
-// closed it in the meantime: the request is sent again at once.
+// send sends a request. If a reused connection ends without a byte of an answer, the host had closed it before: the
+// request is sent again at once.
 func (x *exchange) send(req *http.Request) (*http.Response, error) {
 	reused := false
 	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
@@ -97,13 +98,13 @@ func (x *exchange) send(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// lostConnection reports whether a connection ended, in the words of net/http and of the system.
+// lostConnection reports whether an error of net/http or of the system says that the connection ended.
 func lostConnection(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE) || strings.Contains(err.Error(), "server closed idle connection")
 }
 
-// readInTime reads what comes of a body in time, and closes it.
+// readInTime reads as much of a body as arrives in time, and closes it.
 func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
 	defer body.Close()
 	late := time.AfterFunc(limit, func() { _ = body.Close() })
@@ -112,8 +113,8 @@ func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
 	return data
 }
 
-// sameOrigin refuses redirects that would take the key or the conversation to another host, and those that
-// would turn the request into a GET.
+// sameOrigin refuses redirects that would send the key or the conversation to another host, and those that would turn
+// the request into a GET.
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
@@ -129,7 +130,7 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 
 func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// amended is the request with its JSON amended, and the query of the base URL.
+// amended returns the request with its JSON amended and the query of the base URL.
 func (x *exchange) amended(req *http.Request) (*http.Request, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -148,7 +149,7 @@ func (x *exchange) amended(req *http.Request) (*http.Request, error) {
 	return out, nil
 }
 
-// context ends the decoding of the reply.
+// context returns the context of the request, which also ends the decoding of the reply.
 func (x *exchange) context() context.Context {
 	if x.request == nil {
 		return context.Background()
@@ -167,7 +168,7 @@ func (x *exchange) readAll(r io.Reader) ([]byte, error) {
 	return body, nil
 }
 
-// broken makes the error of an interrupted exchange.
+// broken returns the error of an interrupted exchange.
 func (x *exchange) broken(code string, cause error) *Error {
 	cause = withoutURL(cause)
 	e := x.wrong(code, cause.Error())
@@ -175,9 +176,9 @@ func (x *exchange) broken(code string, cause error) *Error {
 	return e
 }
 
-// wrong makes the error of an unusable answer.
+// wrong returns the error of an unusable answer.
 func (x *exchange) wrong(code, message string) *Error {
-	if x.request == nil { // go-openai failed before
+	if x.request == nil { // go-openai failed before it sent the request
 		return &Error{Code: code, Message: excerpt.Cut(message)}
 	}
 	return &Error{Host: x.request.URL.Host, Code: code, Message: newRedactor(x.request).clean(message)}
@@ -187,7 +188,7 @@ func (x *exchange) tooLarge() *Error {
 	return x.wrong(CodeTooLarge, fmt.Sprintf("the answer is over %d bytes", x.maxReply))
 }
 
-// reported makes the error of a failure in the host's answer.
+// reported returns the error of a failure that the host reports.
 func (x *exchange) reported(status int, body []byte) *Error {
 	b := parseErrorBody(x.header.Get("Content-Type"), body)
 	if b.status != 0 && status < 400 {
@@ -207,7 +208,7 @@ func (x *exchange) reported(status int, body []byte) *Error {
 	return e
 }
 
-// isEventStream looks at the content type, then at the first bytes: some hosts
+// isEventStream reports whether a body is an event stream, by the content type, then by its first bytes: some hosts
 // stream as text/plain, or without a content type.
 func isEventStream(h http.Header, body *bufio.Reader) bool {
 	switch typ := bareType(h.Get("Content-Type")); typ {
@@ -230,7 +231,7 @@ type streamBody struct {
 	io.Closer
 }
 
-// close closes a stream. Behind its last event there are some bytes, without which the connection would not be used again.
+// close closes a stream. The bytes after its last event are read, as the connection could not be reused otherwise.
 func (x *exchange) close() {
 	if x.ended {
 		readInTime(x.stream, maxDrain, drainTime)
@@ -241,7 +242,7 @@ func (x *exchange) close() {
 
 var errTooLarge = errors.New("answer over its bound")
 
-// boundedReader fails with errTooLarge after more bytes than its bound.
+// boundedReader fails with errTooLarge when r has more bytes than are left.
 type boundedReader struct {
 	r    io.Reader
 	left int64

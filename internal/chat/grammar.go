@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// badGrammar matches what llama.cpp and what is built on it say of a tool's schema that they cannot make a grammar
-// of. They refuse the tools of the whole request and name none.
+// badGrammar matches the errors of llama.cpp, and of programs built on it, about a tool's schema that cannot become a
+// grammar. They refuse all tools of the request and name none.
 var badGrammar = regexp.MustCompile(`(?i)failed to parse grammar|failed to initialize samplers|unrecognized schema|invalid pattern|` +
 	`error parsing grammar|unable to generate parser|must be set for an integer|min_value or max_value`)
 
-// findRefusedTool finds the tool for which a host refuses a request, by asking about halves of the tools. It asks
-// for one token each time, and at most once for each halving.
+// findRefusedTool finds the tool whose schema the host refuses, by bisection, and names it in the error. Each step is a
+// request for one token.
 func (c *Client) findRefusedTool(ctx context.Context, r *Request, err error) error {
 	failure, ok := errors.AsType[*Error](err)
 	if !ok || len(r.Tools) == 0 || r.Format != nil || failure.Status < http.StatusBadRequest || !badGrammar.MatchString(failure.Message) {

@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// names translates tool names. The caller's names have up to 128 characters, which may
-// be dots. Hosts take up to 64 of [A-Za-z0-9_-], and Gemini and Moonshot want a letter
-// or _ first. No two names of a request get the same translation.
+// names translates tool names. The caller's names have up to 128 characters and may have dots. Hosts take up to 64 of
+// [A-Za-z0-9_-], and Gemini and Moonshot want a letter or _ first. No two names of a request have the same translation.
 type names struct {
 	out map[string]string // by the caller's name
 	in  map[string]string // by the host's name
 }
 
-// namesOf translates the names of a request. Names that the host takes come first,
-// since they stay as they are, and no translation may be one of them.
+// namesOf translates the names of a request. Names that the host takes come first: they stay as they are, and no
+// translation may be one of them.
 func namesOf(r *Request) *names {
 	n := &names{out: map[string]string{}, in: map[string]string{}}
 	var refused []string
@@ -65,7 +64,7 @@ func (n *names) rename(name string) {
 	}
 }
 
-// canLead reports whether a name may begin with a character.
+// canLead reports whether a name may begin with the character.
 func canLead(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
 // outgoing translates the caller's name of a tool into the host's.
@@ -80,8 +79,8 @@ func (n *names) incoming(name string) string {
 	return name
 }
 
-// ids translates the ids of tool calls that the host would refuse. The translation is
-// made from the id, so that a conversation is the same in every request.
+// ids translates the ids of tool calls that the host would refuse. The translation depends on the id, so that a
+// conversation is the same in every request.
 type ids struct {
 	rule idFormat
 	out  map[string]string
@@ -92,6 +91,7 @@ func newIDs(rule idFormat) *ids {
 	return &ids{rule: rule, out: map[string]string{}, used: map[string]bool{}}
 }
 
+// outgoing translates the caller's id into the host's.
 func (i *ids) outgoing(id string) string {
 	if out, ok := i.out[id]; ok {
 		return out
@@ -104,6 +104,7 @@ func (i *ids) outgoing(id string) string {
 	return out
 }
 
+// accepts reports whether the host takes an id.
 func (r idFormat) accepts(id string) bool {
 	switch r {
 	case plainID:
@@ -114,7 +115,7 @@ func (r idFormat) accepts(id string) bool {
 	return len(id) <= 256
 }
 
-// newCallID makes an id for a call that the host sent without one.
+// newCallID returns an id for a call that the host sent without one.
 func newCallID() string { return "call_" + rand.Text()[:20] }
 
 // plain reports whether s consists of 1 to limit characters of [A-Za-z0-9_-].
@@ -134,7 +135,7 @@ func alphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// digest is a hash of s, written in n characters of [0-9a-z].
+// digest returns a hash of s in n characters of [0-9a-z].
 func digest(s string, n int) string {
 	sum := sha256.Sum256([]byte(s))
 	return new(big.Int).SetBytes(sum[:]).Text(36)[:n]

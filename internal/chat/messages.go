@@ -13,8 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// encodeMessages sets the conversation. System messages at its start become
-// one; later ones stay in their places.
+// encodeMessages sets the conversation. System messages at its start become one; later ones stay where they are.
 func (c *Client) encodeMessages(d *draft, r *Request, rule modelRule) error {
 	system, rest := leadingSystem(r.Messages)
 	if d.must && c.profile.Required == requiredBySystem {
@@ -59,7 +58,7 @@ type messageEncoder struct {
 	ids     *ids
 	system  string            // the role of instructions
 	thinks  bool              // a message has reasoning
-	called  map[string]string // names of the tools that were called, by the ids of the calls
+	called  map[string]string // the tools' names, by the ids of their calls
 }
 
 func (e *messageEncoder) add(m openai.ChatCompletionMessage) {
@@ -71,6 +70,7 @@ func (e *messageEncoder) field(key string, value any) {
 	e.draft.amend.message(len(e.draft.request.Messages), key, value)
 }
 
+// encode adds one message.
 func (e *messageEncoder) encode(m *Message) error {
 	switch m.Role {
 	case System:
@@ -81,10 +81,10 @@ func (e *messageEncoder) encode(m *Message) error {
 		return e.assistant(m)
 	case ToolRole:
 		if m.ToolCallID == "" {
-			return errors.New("a tool's answer without the id of the call")
+			return errors.New("a tool's result has no call id")
 		}
 		text := joinText(m.Parts)
-		if text == "" { // some hosts refuse empty answers, and go-openai omits them
+		if text == "" { // some hosts refuse empty results, and go-openai omits them
 			text = "(no output)"
 		}
 		e.draft.ids[m.ToolCallID] = true
@@ -99,7 +99,7 @@ func (e *messageEncoder) encode(m *Message) error {
 	return nil
 }
 
-// text adds a message of text only, which may be empty.
+// text adds a message of text, which may be empty.
 func (e *messageEncoder) text(role, text string) {
 	if text == "" {
 		e.field("content", "")
@@ -107,6 +107,7 @@ func (e *messageEncoder) text(role, text string) {
 	e.add(openai.ChatCompletionMessage{Role: role, Content: text})
 }
 
+// user adds a message of the user.
 func (e *messageEncoder) user(m *Message) error {
 	sent := e.draft.request.Messages
 	if e.profile.BridgeTools && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
@@ -140,11 +141,10 @@ func (e *messageEncoder) user(m *Message) error {
 	return nil
 }
 
-// webURL reports whether the host would have to fetch a URL. Other URLs hold
-// the data, or name a file at the host.
+// webURL matches URLs that the host would have to fetch. Others hold the data, or name a file at the host.
 var webURL = regexp.MustCompile(`(?i)^https?:`)
 
-// takes returns the reason against sending a part of a user's message.
+// takes returns an error if the host does not take a part of a user's message.
 func (p *Profile) takes(part *Part) error {
 	image := part.Image
 	switch {
@@ -162,7 +162,7 @@ func (p *Profile) takes(part *Part) error {
 	return nil
 }
 
-// wireParts are the parts in the form of the request's JSON.
+// wireParts returns parts as the request's JSON has them.
 func wireParts(parts []Part) []any {
 	out := make([]any, len(parts))
 	for i, p := range parts {
@@ -181,16 +181,25 @@ func textOrImage(p Part) openai.ChatMessagePart {
 	if p.Image == nil {
 		return openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: p.Text}
 	}
-	u := p.Image.URL
-	if p.Image.Data != nil {
-		u = "data:" + p.Image.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(p.Image.Data)
-	}
 	return openai.ChatMessagePart{
 		Type:     openai.ChatMessagePartTypeImageURL,
-		ImageURL: &openai.ChatMessageImageURL{URL: u, Detail: openai.ImageURLDetail(p.Image.Detail)},
+		ImageURL: &openai.ChatMessageImageURL{URL: p.Image.url(), Detail: openai.ImageURLDetail(p.Image.Detail)},
 	}
 }
 
+// url returns the URL of an image, a data URL if its bytes are known.
+func (i *Image) url() string {
+	if i.Data == nil {
+		return i.URL
+	}
+	return dataURL(i.MIMEType, i.Data)
+}
+
+func dataURL(mimeType string, data []byte) string {
+	return "data:" + mimeType + ";base64," + base64.StdEncoding.EncodeToString(data)
+}
+
+// assistant adds a message of the assistant.
 func (e *messageEncoder) assistant(m *Message) error {
 	for _, p := range m.Parts {
 		if p.Image != nil || p.Audio != nil {
@@ -223,7 +232,7 @@ func (e *messageEncoder) assistant(m *Message) error {
 	return nil
 }
 
-// or is v, or other if v has no reasoning.
+// or returns v, or other if v has no reasoning.
 func (v recalled) or(other recalled) recalled {
 	if v.reasoning == "" && v.details == nil {
 		return other
@@ -231,7 +240,7 @@ func (v recalled) or(other recalled) recalled {
 	return v
 }
 
-// reasoning gives the message that is added next its reasoning, as far as the host takes it back.
+// reasoning sets the reasoning of the message that is added next, in the form in which the host wants it back.
 func (e *messageEncoder) reasoning(v recalled) {
 	field := e.profile.Reasoning
 	switch {
@@ -247,8 +256,8 @@ func (e *messageEncoder) reasoning(v recalled) {
 	e.thinks = true
 }
 
-// fillReasoning has every message of the assistant have reasoning, if one has and the host insists.
-// DeepSeek takes a space for thoughts that were not kept.
+// fillReasoning gives every message of the assistant some reasoning, if one has reasoning and the host requires it for
+// all. DeepSeek takes a space for reasoning that was not kept.
 func (e *messageEncoder) fillReasoning() {
 	if !e.thinks || !e.profile.AllReasoning {
 		return
@@ -261,8 +270,7 @@ func (e *messageEncoder) fillReasoning() {
 	}
 }
 
-// calls adds tool calls to a message, with the data that the host wants back,
-// and returns their reasoning.
+// calls adds tool calls to a message, with the data that the host wants back, and returns their reasoning.
 func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCall) (thought recalled, err error) {
 	type withExtra struct {
 		openai.ToolCall
@@ -295,8 +303,8 @@ func (e *messageEncoder) calls(msg *openai.ChatCompletionMessage, calls []ToolCa
 	return thought, nil
 }
 
-// objectText is the arguments of a replayed call. Hosts parse them, so any
-// other value is put inside a JSON object.
+// objectText returns the arguments of an earlier call as a JSON object, as hosts parse them. Any other text is put
+// inside an object.
 func objectText(arguments string) string {
 	arguments = strings.TrimSpace(arguments)
 	if arguments == "" {
@@ -309,6 +317,7 @@ func objectText(arguments string) string {
 	return `{"malformed":` + string(quoted) + `}`
 }
 
+// joinText joins the texts of parts with newlines.
 func joinText(parts []Part) string {
 	if len(parts) == 1 {
 		return parts[0].Text

@@ -8,17 +8,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// OpenAI's models restrict the fields of a request. The first row with a
-// fitting prefix applies; other ids have no restrictions.
+// modelRule says which fields of a request a model of OpenAI takes. The first row with a matching prefix applies;
+// other models take all fields.
 type modelRule struct {
 	prefix   string
-	reasons  bool // it reasons unless an effort says otherwise
-	none     bool // takes reasoning_effort "none"
+	reasons  bool // it reasons by default
+	none     bool // it takes the effort "none"
 	sampling sampling
-	adds     bool // takes definitions of tools in a conversation, at Responses
+	adds     bool // it takes definitions of tools within a conversation, at Responses
 }
 
-// sampling tells when a model takes temperature, top_p and the penalties.
+// sampling says when a model takes temperature, top_p and the penalties.
 type sampling int
 
 const (
@@ -64,7 +64,7 @@ func ruleOf(model string) modelRule {
 	return modelRule{sampling: always}
 }
 
-// reasonsWith reports whether the model reasons with an effort.
+// reasonsWith reports whether the model reasons at an effort.
 func (r modelRule) reasonsWith(effort string) bool {
 	switch effort {
 	case "":
@@ -75,8 +75,8 @@ func (r modelRule) reasonsWith(effort string) bool {
 	return true
 }
 
-// responsesOnly are models that take tools only at OpenAI's endpoint Responses. Others of their families take
-// them at Chat Completions if they do not reason.
+// responsesOnly returns the prefixes of models that take tools only at OpenAI's endpoint Responses. Others of their
+// families take them at Chat Completions if they do not reason.
 func responsesOnly() []string { return []string{"gpt-6-astra", "gpt-6.1"} }
 
 // responsesAlone reports whether a model takes tools only at Responses.
@@ -85,8 +85,7 @@ func responsesAlone(model string) bool {
 	return slices.ContainsFunc(responsesOnly(), func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
-// withTools is the effort of a request with tools, for which the caller has given none. A note says why it is not
-// the model's default.
+// withTools returns the effort for a request with tools. If it must differ from the model's default, a note says why.
 func (p *Profile) withTools(model string, r modelRule, effort string) (set, note string, err error) {
 	if !p.Developer || effort != "" && effort != "none" {
 		return effort, "", nil
@@ -100,7 +99,7 @@ func (p *Profile) withTools(model string, r modelRule, effort string) (set, note
 	return effort, "", nil
 }
 
-// samplingWith reports whether temperature and its kin may be sent.
+// samplingWith reports whether the model takes temperature, top_p and the penalties at an effort.
 func (r modelRule) samplingWith(effort string) bool {
 	switch r.sampling {
 	case always:
@@ -111,23 +110,23 @@ func (r modelRule) samplingWith(effort string) bool {
 	return !r.reasonsWith(effort)
 }
 
-// formatModels are OpenAI's models that hold a reply to a schema, by their prefixes.
+// formatModels returns the prefixes of OpenAI's models that enforce the schema of a reply.
 func formatModels() []string {
 	return []string{"gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-6", "o1", "o3", "o4"}
 }
 
-// formatless are models among them that do not.
+// formatless returns the prefixes of models among them that do not.
 func formatless() []string {
 	return []string{"gpt-4o-2024-05-13", "gpt-4o-audio", "gpt-4o-mini-audio", "o1-mini", "o1-preview"}
 }
 
-// takesFormat reports whether OpenAI's model of that id holds a reply to a schema.
+// takesFormat reports whether a model of OpenAI enforces the schema of a reply.
 func takesFormat(model string) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(strings.ToLower(model), prefix) }
 	return slices.ContainsFunc(formatModels(), begins) && !slices.ContainsFunc(formatless(), begins)
 }
 
-// systemRole is the role of instructions for a model.
+// systemRole returns the role of instructions for a model.
 func systemRole(p *Profile, model string, r modelRule) string {
 	model = strings.TrimPrefix(strings.ToLower(model), "openai/")
 	switch {

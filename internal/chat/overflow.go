@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// CodeContextLength is OpenAI's code for a request that is longer than the model's window. The same failure
-// of other hosts gets it, too.
+// CodeContextLength is OpenAI's code for a request that is longer than the model's window. The same failure of other
+// hosts has this code, too.
 const CodeContextLength = "context_length_exceeded"
 
-// Hosts say in words that a request is too long. Each pattern has the window, in tokens.
+// windows match the messages of hosts about a request that is too long. The group is the window, in tokens.
 var windows = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)maximum context length (?:is|of) (?:only )?([\d,]+)`),                      // OpenAI, vLLM, DeepSeek, OpenRouter
 	regexp.MustCompile(`(?i)available context size \(([\d,]+)`),                                        // llama.cpp, Ollama
@@ -25,11 +25,11 @@ var windows = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(?:exceeds?|over|than) the (?:model's )?context (?:length|window|size)()`), // others
 }
 
-// prompts are the tokens of the request in the same texts.
+// prompts matches the length of the request in the same messages, in tokens.
 var prompts = regexp.MustCompile(`(?i)(?:request \(|messages resulted in |you requested (?:about )?|your request has |prompt \(length |` +
 	`input length \(|prompt contains |prompt is too long: |input token count \(?|passed )([\d,]+)`)
 
-// overflow marks the error of a request that is longer than the model's window, and reads both lengths.
+// overflow sets CodeContextLength and both lengths if the request was longer than the model's window.
 func (e *Error) overflow() {
 	known := e.Code == CodeContextLength || e.Code == "exceed_context_size_error"
 	if !known && (e.Status < 400 || e.Status == 401 || e.Status == 403 || e.Status == 404 || e.Status == 429) {
@@ -50,7 +50,7 @@ func (e *Error) overflow() {
 	}
 }
 
-// tokens reads a count, 0 for one that cannot be true.
+// tokens returns a count, 0 if it cannot be true.
 func tokens(s string) int64 {
 	n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 10, 64)
 	if err != nil || n > maxCount {

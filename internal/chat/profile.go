@@ -15,16 +15,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Profile describes how a host's API differs from OpenAI's. A profile with only a
-// Name is the most cautious one: every imitation understands its requests.
+// Profile describes how a host's API differs from OpenAI's. With only a Name it is the most cautious one: every
+// imitation takes its requests.
 type Profile struct {
 	Name string
 
 	TokenField   string // field for Request.MaxTokens; max_tokens if empty
 	SeedField    string // field for the seed; seed if empty
-	OpenAIModels bool   // model ids are those of OpenAI's models, so models.go applies
+	OpenAIModels bool   // it has OpenAI's models under their ids, so the rules of models.go apply
 	Developer    bool   // reasoning models take instructions in the role developer
-	Responses    bool   // has the Responses API, too, for OpenAI's models
+	Responses    bool   // it also has the Responses API, for OpenAI's models
 
 	Required     requiredChoice
 	NamedChoice  bool // tool_choice takes an object that names a tool
@@ -37,17 +37,17 @@ type Profile struct {
 	BridgeTools  bool           // a message of the user must not follow one of a tool
 	Nameless     bool           // the result of a tool needs no name; gateways to Gemini require one
 	JoinText     bool           // several parts of text must be joined
-	Reasoning    reasoningField // field for the reasoning of earlier messages, which the host wants back; none if empty
+	Reasoning    reasoningField // field in which the host wants the reasoning of earlier messages back; "" if it does not
 	AllReasoning bool           // if one message of the assistant has reasoning, all must have some
 	EchoExtra    bool           // earlier tool calls need their extra_content
 
-	Schemas   profile.Profile // dialect of the parameters of tools; OpenAI's if empty
-	AnyVendor bool            // the model's vendor decides on that dialect
+	Schemas   profile.Profile // of the parameters of tools; OpenAI's if empty
+	AnyVendor bool            // that profile depends on the model's vendor
 	Images    imageSupport    // images in messages of the user
 	Audio     bool            // accepts sounds in messages of the user, in OpenAI's form
 	Metadata  metadataSupport
 
-	MaxStop     int  // most stop sequences; 0: 4; negative: none
+	MaxStop     int  // the most stop sequences; 0 is 4, negative none
 	StreamUsage bool // stream_options.include_usage gives the usage of a stream
 }
 
@@ -57,7 +57,7 @@ type formatSupport int
 const (
 	noFormats    formatSupport = iota
 	strictModels               // for the models of formatModels
-	withoutTools               // by a grammar, which does not allow calls
+	withoutTools               // in requests without tools, as its grammar does not allow calls
 )
 
 // reasoningField is the field of an assistant's message with its reasoning.
@@ -66,7 +66,7 @@ type reasoningField string
 const (
 	reasoningContent reasoningField = "reasoning_content"
 	plainReasoning   reasoningField = "reasoning"
-	reasoningDetails reasoningField = "reasoning_details" // or plainReasoning for a message without details
+	reasoningDetails reasoningField = "reasoning_details" // plainReasoning for a message without details
 )
 
 // requiredChoice is the host's value of tool_choice for a required call.
@@ -156,8 +156,8 @@ func profiles() []Profile {
 // Host returns the host's kind of API, as in [Options].
 func (c *Client) Host() string { return c.profile.Name }
 
-// WantsDataBack reports whether the host wants some data of its messages back:
-// Message.Reasoning, Message.Details, or ToolCall.Extra.
+// WantsDataBack reports whether the host wants some data of its messages back: Message.Reasoning, Message.Details or
+// ToolCall.Extra.
 func (c *Client) WantsDataBack() bool { return c.profile.Reasoning != "" || c.profile.EchoExtra }
 
 // EchoesReasoning reports whether the host wants Message.Reasoning or Message.Details back.
@@ -169,8 +169,8 @@ func (c *Client) TakesImages() bool { return c.profile.Images != noImages }
 // TakesAudio reports whether the host accepts sounds.
 func (c *Client) TakesAudio() bool { return c.profile.Audio }
 
-// TakesFormats reports whether the host enforces the schema of a [Format] for a model, in requests with
-// tools or without.
+// TakesFormats reports whether the host enforces the schema of a [Format] for a model, in requests with or without
+// tools.
 func (c *Client) TakesFormats(model string, tools bool) bool {
 	switch c.profile.Formats {
 	case strictModels:
@@ -203,14 +203,14 @@ func Hosts() []string {
 	return names
 }
 
-// profileNamed finds a host by its name in the table.
+// profileNamed returns the profile of a host.
 func profileNamed(name string) (Profile, error) {
 	for _, p := range profiles() {
 		if p.Name == name {
 			return p, nil
 		}
 	}
-	return Profile{}, fmt.Errorf("host %q is not known; want one of %s", excerpt.Cut(name), strings.Join(Hosts(), ", "))
+	return Profile{}, fmt.Errorf("unknown host %q; use one of %s", excerpt.Cut(name), strings.Join(Hosts(), ", "))
 }
 
 // detect returns the name of the profile for a configuration.
@@ -246,6 +246,7 @@ func detect(cfg *openai.ClientConfig) (string, error) {
 
 type hostName struct{ domain, profile string }
 
+// hostNames returns the profiles of known domains and their subdomains.
 func hostNames() []hostName {
 	return []hostName{
 		{"api.openai.com", "openai"},
@@ -280,8 +281,7 @@ func (p *Profile) stops(all []string) []string {
 	return all[:max(0, min(limit, len(all)))]
 }
 
-// Schemas returns the dialect of JSON Schema for the parameters of tools of a model
-// at this host.
+// Schemas returns the profile for the schemas of tools of a model at this host.
 func (c *Client) Schemas(model string) profile.Profile { return c.profile.schemas(model) }
 
 func (p *Profile) schemas(model string) profile.Profile {

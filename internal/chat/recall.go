@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// recalled is data that a host sends with a message and wants back with it: Gemini's thought
-// signature of a tool call, the reasoning of many. Neither MCP nor langchaingo has a field for it.
+// recalled is data that a host sends with a message and wants back with it: Gemini's thought signature of a tool call,
+// or reasoning. Neither MCP nor langchaingo has a field for it.
 type recalled struct {
 	extra     json.RawMessage
 	reasoning string
@@ -19,7 +19,7 @@ type recalled struct {
 
 func (v *recalled) size() int { return len(v.extra) + len(v.reasoning) + len(v.details) }
 
-// textOnly stands for the calls of a message that has none.
+// textOnly returns a call that stands for a message without calls.
 func textOnly(text string) *ToolCall { return &ToolCall{Name: text} }
 
 const (
@@ -28,8 +28,7 @@ const (
 	maxMemorySize   = 4 << 20  // bytes of a memory
 )
 
-// isExtra reports whether JSON can be the extra data of a call: an object
-// within maxRecalledSize.
+// isExtra reports whether JSON can be the extra data of a call: an object within maxRecalledSize.
 func isExtra(raw json.RawMessage) bool {
 	return len(raw) > 0 && len(raw) <= maxRecalledSize && raw[0] == '{' && json.Valid(raw)
 }
@@ -47,7 +46,7 @@ type Memory struct {
 	size   int          // bytes
 }
 
-// NewMemory makes an empty memory.
+// NewMemory returns an empty memory.
 func NewMemory() *Memory { return &Memory{byCall: map[callDigest]recalled{}} }
 
 func (m *Memory) get(d callDigest) recalled {
@@ -56,8 +55,7 @@ func (m *Memory) get(d callDigest) recalled {
 	return m.byCall[d]
 }
 
-// put replaces the data of a call by the latest, even by none: another
-// conversation may have begun with the same words.
+// put replaces the data of a call, also by none: another conversation may have begun with the same text.
 func (m *Memory) put(d callDigest, v recalled) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,12 +79,12 @@ func (m *Memory) forgetLocked(i int) {
 	m.order = slices.Delete(m.order, i, i+1)
 }
 
-// callDigest identifies a call by its conversation, its id and its tool. The
-// caller may have put the arguments into another form.
+// callDigest identifies a call by its conversation, its id and its tool, but not by its arguments, which the caller
+// may write in another form.
 type callDigest [sha256.Size]byte
 
-// conversationHash digests a conversation, message after message. It leaves out
-// the remembered data, since only some callers carry it.
+// conversationHash hashes a conversation, message by message, without the remembered data, which only some callers
+// keep in their messages.
 type conversationHash struct{ sum hash.Hash }
 
 func newConversationHash() conversationHash { return conversationHash{sha256.New()} }
@@ -122,9 +120,8 @@ func (h conversationHash) message(m *Message) {
 	}
 }
 
-// call adds a call. Peers write the same arguments differently: with other
-// spaces, with the fields in another order, or as {} instead of another value. Long
-// arguments count as they are: to decode what a model made costs many times their size.
+// call adds a call. Callers write the same arguments differently: with other spaces, with the fields in another order,
+// or as {} instead of another value. Long arguments are hashed as they are, as decoding takes many times their size.
 func (h conversationHash) call(c *ToolCall) {
 	h.text(c.ID)
 	h.text(c.Name)
@@ -140,7 +137,7 @@ func (h conversationHash) call(c *ToolCall) {
 	h.field(canonical)
 }
 
-// callDigest is the digest of a call after the messages so far.
+// callDigest returns the digest of a call after the messages so far.
 func (h conversationHash) callDigest(c *ToolCall) callDigest {
 	one := sha256.New()
 	one.Write(h.sum.Sum(nil))

@@ -26,12 +26,12 @@ var (
 		`|\bAIza[A-Za-z0-9_*-]{10,}`)
 )
 
-// redactor takes secrets out of text before it becomes part of an error.
+// redactor removes secrets from text before it becomes part of an error.
 type redactor struct {
 	secrets []*regexp.Regexp
 }
 
-// newRedactor knows the secrets of one request.
+// newRedactor returns a redactor for the secrets of one request.
 func newRedactor(req *http.Request) *redactor {
 	r := &redactor{}
 	for _, name := range []string{"Authorization", "Api-Key", "X-Api-Key", "X-Goog-Api-Key", "Cookie", "Openai-Organization"} {
@@ -55,16 +55,15 @@ func newRedactor(req *http.Request) *redactor {
 	return r
 }
 
-// add marks a text as secret. A text under 6 bytes is not secret and would be
-// found in ordinary words.
+// add adds a secret. A text under 6 bytes is not one, and would be found in ordinary words.
 func (r *redactor) add(secret string) {
 	if len(secret) >= 6 {
 		r.secrets = append(r.secrets, disguises(secret))
 	}
 }
 
-// disguises matches a secret in the forms in which a host may repeat it: in either case, with bytes in
-// percent form or as escapes of JSON, and in base64, also as a part of a longer text.
+// disguises returns a pattern for a secret in the forms in which a host may repeat it: in either case, percent-encoded
+// or escaped as in JSON, and in base64, also as a part of a longer text.
 func disguises(secret string) *regexp.Regexp {
 	var p strings.Builder
 	p.WriteString("(?i:")
@@ -81,9 +80,9 @@ func disguises(secret string) *regexp.Regexp {
 		p.WriteByte(')')
 	}
 	p.WriteString(")")
-	for before := range 3 { // bytes of other text in the first group of three
+	for before := range 3 { // bytes of other text in the first base64 group
 		code := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + secret))
-		code = regexp.QuoteMeta(code[(before*8+5)/6 : (before+len(secret))*8/6]) // the characters that depend on the secret alone
+		code = regexp.QuoteMeta(code[(before*8+5)/6 : (before+len(secret))*8/6]) // the characters that only depend on the secret
 		p.WriteString("|[A-Za-z0-9+/_-]?" + strings.NewReplacer(`\+`, "[+-]", "/", "[/_]").Replace(code) + "[A-Za-z0-9+/_-]?=*")
 	}
 	return regexp.MustCompile(p.String())
@@ -106,8 +105,7 @@ func (r *redactor) clean(text string) string {
 	return excerpt.Cut(strings.ToValidUTF8(strings.TrimSpace(text), "�"))
 }
 
-// withoutURL is the cause of an HTTP client's *url.Error, as the text of that
-// error quotes the whole URL.
+// withoutURL returns the cause of an HTTP client's *url.Error, whose text would quote the URL.
 func withoutURL(err error) error {
 	for {
 		u, ok := errors.AsType[*url.Error](err)
@@ -118,7 +116,7 @@ func withoutURL(err error) error {
 	}
 }
 
-// bareURL is a URL without user info, query and fragment.
+// bareURL returns a URL without user info, query and fragment.
 func bareURL(u *url.URL) string {
 	bare := *u
 	bare.User, bare.RawQuery, bare.ForceQuery, bare.Fragment, bare.RawFragment = nil, "", false, "", ""

@@ -24,15 +24,15 @@ type Reply struct {
 	// host's own word for another reason. It may be empty.
 	Finish string
 
-	// Stopped is set if one of Request.Stop is known to have ended the text. Hosts
-	// that cut the text themselves mostly do not tell.
+	// Stopped says that one of Request.Stop ended the text. Most hosts that cut the
+	// text themselves do not tell.
 	Stopped bool
 
 	Usage *Usage // nil if unknown
 
-	Note string // what the person should know of how the model was asked; empty for nothing
+	Note string // what a person should know about how the model was asked; may be empty
 
-	// Size counts the bytes that the model wrote: text, reasoning and calls, with
+	// Size is the number of bytes that the model wrote: text, reasoning and calls, with
 	// the parts that a stop sequence or the end of the tokens cut off.
 	Size int
 }
@@ -54,7 +54,7 @@ type answer struct {
 	details   json.RawMessage
 	calls     []answerCall
 	items     []Item      // of the Responses API
-	settled   []*ToolCall // by calls; nil for one that was left out
+	settled   []*ToolCall // as the reply has them, by the index of calls; nil for one that was dropped
 	finish    string
 	stopWord  string // stop sequence that ended the text, if the host tells
 	cut       bool   // the text was cut at a stop sequence already
@@ -62,7 +62,7 @@ type answer struct {
 	usage     *Usage
 }
 
-// cutAt ends the text before the first stop sequence in it.
+// cutAt cuts the text before the first stop sequence in it.
 func (a *answer) cutAt(stops []string) {
 	if a.cut {
 		return
@@ -72,7 +72,7 @@ func (a *answer) cutAt(stops []string) {
 	a.cutOff += before - len(a.text)
 }
 
-// size counts the bytes that the model wrote.
+// size returns the number of bytes that the model wrote.
 func (a *answer) size() int {
 	n := len(a.text) + a.cutOff + len(a.refusal) + len(a.reasoning)
 	for _, call := range a.calls {
@@ -81,12 +81,13 @@ func (a *answer) size() int {
 	return n
 }
 
+// answerCall is a call with the data that the host wants back.
 type answerCall struct {
 	ToolCall
 	extra json.RawMessage
 }
 
-// whole reads an answer in one piece, and passes it to the callbacks.
+// whole reads an answer in one piece and passes it to the callbacks.
 func (x *exchange) whole(d *draft, deltas *Deltas) (*answer, error) {
 	a, err := x.decodeReply()
 	if err != nil || deltas == nil {
@@ -127,7 +128,7 @@ func (x *exchange) decodeReply() (*answer, error) {
 	return a, nil
 }
 
-// settle turns an answer into the reply, with the host's peculiarities gone.
+// settle turns an answer into the reply, without the peculiarities of the host.
 func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	size := a.size()
 	a.cutAt(d.stops)
@@ -165,8 +166,8 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	return r, nil
 }
 
-// settleCalls gives every call the caller's name and a unique id, drops phantom
-// calls, and remembers the data that the host wants back.
+// settleCalls gives every call the caller's name and a unique id, drops calls that are empty or cut off, and remembers
+// the data that the host wants back.
 func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 	taken := map[string]bool{}
 	thought := recalled{reasoning: a.reasoning, details: a.details}
@@ -176,7 +177,7 @@ func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 		arguments := strings.TrimSpace(call.Arguments)
 		switch {
 		case call.Name == "" && (arguments == "" || arguments == "{}"):
-			continue // a phantom: some hosts announce calls and do not make them
+			continue // some hosts announce calls that they do not make
 		case call.Name == "":
 			return x.wrong(CodeMalformed, "a tool call without a name")
 		case arguments == "":
@@ -206,7 +207,7 @@ func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 	return nil
 }
 
-// finishWord translates a host's word into OpenAI's.
+// finishWord translates a host's finish reason into OpenAI's.
 func finishWord(s string) string {
 	switch strings.ToLower(s) {
 	case "stop", "eos", "end_turn":

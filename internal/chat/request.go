@@ -13,7 +13,7 @@ type Request struct {
 	Tools      []Tool
 	ToolChoice ToolChoice
 
-	// OneChance makes a missing required tool call an error at once. Otherwise the
+	// OneChance makes a missing required tool call an error at once. By default the
 	// model is asked once more, except in a stream.
 	OneChance bool
 
@@ -42,18 +42,18 @@ type Request struct {
 	Format   *Format // the text must be JSON that follows a schema; nil for none
 	Metadata map[string]string
 
-	// Endpoint is where the conversation began and continues: "chat" or "responses". If it is empty, the host and the
-	// model decide, see [Client.Endpoint].
+	// Endpoint is where the conversation began: "chat" or "responses". Default: by the host and the model, see
+	// [Client.Endpoint].
 	Endpoint string
 
-	// CacheKey is the same for all requests of a conversation: OpenAI routes them by it. Empty for none.
+	// CacheKey is the same in all requests of a conversation, so that OpenAI finds its cached prompt. It may be empty.
 	CacheKey string
 
 	// Memory keeps the extra data that the host sends with tool calls. Users who must not
 	// see each other's data need a memory each. Default: the client's own memory.
 	Memory *Memory
 
-	// Recorded says that the messages hold everything that the host wants back: no memory is used.
+	// Recorded says that the messages hold everything that the host wants back, so that no memory is used.
 	Recorded bool
 }
 
@@ -82,26 +82,26 @@ type Message struct {
 	ToolCalls []ToolCall // of an assistant
 	Reasoning string     // reasoning of an assistant; sent to hosts that want it back
 
-	// Details is the reasoning in the form of OpenRouter, [Reply.Details] as it came; nil for none.
+	// Details is the reasoning in OpenRouter's form, as in [Reply.Details]; nil for none.
 	Details json.RawMessage
 
-	// Items are an assistant's message in the order of the Responses API, [Reply.Items] as it came; nil
-	// for none. They are used at that endpoint, and there instead of the other fields.
+	// Items are an assistant's message in the order of the Responses API, as in [Reply.Items]; nil for none. That
+	// endpoint takes them instead of the other fields.
 	Items []Item
 
 	ToolCallID string // id of the call that a tool's message answers
 
-	// Tools names the tools of the request that the model has from this message on. If the host takes definitions within
-	// a conversation, they stand here and not before it.
+	// Tools names the tools of the request that are offered only after this message, if the host takes definitions
+	// within a conversation.
 	Tools []string
 }
 
-// Part is a piece of a message: an image, a sound, a file, or text.
+// Part is a piece of a message. One field is set.
 type Part struct {
 	Text  string
 	Image *Image
 	Audio *Audio
-	File  *File // for the Responses API alone
+	File  *File // for the Responses API only
 }
 
 // File is a document by its bytes, or by its URL.
@@ -126,8 +126,7 @@ type Audio struct {
 	Data   []byte
 }
 
-// AudioFormat returns the API's name for a MIME type of sounds, false if the API does
-// not take it.
+// AudioFormat returns the API's name for a MIME type of sounds. ok is false if the API does not take it.
 func AudioFormat(mimeType string) (format string, ok bool) {
 	switch bareType(mimeType) {
 	case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave":
@@ -138,8 +137,7 @@ func AudioFormat(mimeType string) (format string, ok bool) {
 	return "", false
 }
 
-// ImageType returns the API's MIME type for an image, false if the API does not
-// take it.
+// ImageType returns the API's form of the MIME type of an image. ok is false if the API does not take it.
 func ImageType(mimeType string) (clean string, ok bool) {
 	switch t := bareType(mimeType); t {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -150,7 +148,7 @@ func ImageType(mimeType string) (clean string, ok bool) {
 	return "", false
 }
 
-// bareType is a MIME type in lower case and without its parameters.
+// bareType returns a MIME type in lower case and without its parameters.
 func bareType(mimeType string) string {
 	t, _, _ := strings.Cut(mimeType, ";")
 	return strings.ToLower(strings.TrimSpace(t))
@@ -196,7 +194,7 @@ type ToolCall struct {
 	Extra json.RawMessage
 }
 
-// Text makes a message of text.
+// Text returns a message of text.
 func Text(role Role, text string) Message {
 	return Message{Role: role, Parts: []Part{{Text: text}}}
 }

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	maxItems   = 1_024   // of a response
+	maxItems   = 1_024   // items of a response
 	maxThought = 1 << 20 // bytes of a reasoning item; a larger one is not kept
 )
 
-// responseWire is a response, whole or at the end of a stream.
+// responseWire is a response, in one piece or at the end of a stream.
 type responseWire struct {
 	id, model, status, reason string
 	usage                     *Usage
 	failure                   json.RawMessage
 	items                     []itemWire
-	listed                    bool // the output is there
+	listed                    bool // it has an output
 }
 
 // itemWire is an item of a response.
@@ -29,13 +29,13 @@ type itemWire struct {
 	kind, status  string
 	text, refusal string
 	phase         string
-	summary       string // of a thought, or the thought itself
+	summary       string // of the reasoning, or the reasoning itself
 	callID, name  string
 	arguments     string
-	raw           json.RawMessage // of a thought
+	raw           json.RawMessage // of a reasoning item
 }
 
-// itemTexts join the texts of an item, or of all items.
+// itemTexts joins the texts of an item, or of all items.
 type itemTexts struct{ text, refusal, summary strings.Builder }
 
 // response reads a response.
@@ -52,9 +52,9 @@ func (d *decoder) response() (w responseWire) {
 		case "status":
 			w.status = d.word()
 		case "usage":
-			w.usage = decodeUsage(d.raw())
+			w.usage = decodeUsage(d.Raw())
 		case "error":
-			w.failure = d.raw()
+			w.failure = d.Raw()
 		case "incomplete_details":
 			for key := range d.objectMembers() {
 				if string(key) == "reason" {
@@ -123,13 +123,12 @@ func (d *decoder) item() (w itemWire) {
 	if w.kind == "reasoning" && d.Err() == nil {
 		if raw := bytes.TrimSpace(d.Since(start)); len(raw) <= maxThought {
 			w.raw = bytes.Clone(raw)
-			d.keep(raw)
 		}
 	}
 	return w
 }
 
-// contents reads the parts of a message, or of a thought.
+// contents reads the parts of a message or of a reasoning item.
 func (d *decoder) contents(said *itemTexts) {
 	if !d.opens('[') {
 		return
@@ -144,7 +143,7 @@ func (d *decoder) contents(said *itemTexts) {
 			case "type":
 				kind = d.word()
 			case "text", "refusal":
-				text, _ = stringOf(d.keep(d.Raw()))
+				text, _ = stringOf(d.Raw())
 			}
 		}
 		switch kind {
@@ -158,7 +157,7 @@ func (d *decoder) contents(said *itemTexts) {
 	}
 }
 
-// Summary is what the host shows of a thought, an item as it came.
+// Summary returns the text of a reasoning item, as far as the host shows it.
 func Summary(item json.RawMessage) string {
 	d := decode(context.Background(), item)
 	if !d.opens('{') {
@@ -168,7 +167,7 @@ func Summary(item json.RawMessage) string {
 	return wellFormed(w.summary)
 }
 
-// paragraph adds a paragraph to a text.
+// paragraph appends a paragraph to a text.
 func paragraph(text *strings.Builder, more string) {
 	if text.Len() > 0 && more != "" {
 		text.WriteString("\n\n")
@@ -176,7 +175,7 @@ func paragraph(text *strings.Builder, more string) {
 	text.WriteString(more)
 }
 
-// wholeResponse reads a response in one piece, and passes it to the callbacks.
+// wholeResponse reads a response in one piece and passes it to the callbacks.
 func (x *exchange) wholeResponse(d *draft, deltas *Deltas) (*answer, error) {
 	dec := decode(x.context(), x.body)
 	w := dec.response()
@@ -198,7 +197,7 @@ func (x *exchange) wholeResponse(d *draft, deltas *Deltas) (*answer, error) {
 	return a, deltas.text(a.text)
 }
 
-// response is the answer that a response has.
+// response turns a response into an answer. Its call items are completed by settleItems.
 func (x *exchange) response(w *responseWire) (*answer, error) {
 	switch {
 	case hasError(w.failure):
@@ -215,7 +214,7 @@ func (x *exchange) response(w *responseWire) (*answer, error) {
 			a.finish = FinishContentFilter
 		}
 	}
-	var thoughts []json.RawMessage
+	var reasoning []json.RawMessage
 	var said itemTexts
 	for i := range w.items {
 		switch item := &w.items[i]; item.kind {
@@ -229,23 +228,23 @@ func (x *exchange) response(w *responseWire) (*answer, error) {
 		case "reasoning":
 			paragraph(&said.summary, wellFormed(item.summary))
 			if item.raw != nil {
-				thoughts = append(thoughts, item.raw)
+				reasoning = append(reasoning, item.raw)
 				a.items = append(a.items, Item{Raw: item.raw})
 			}
 		case "function_call":
 			a.calls = append(a.calls, answerCall{ToolCall: ToolCall{ID: item.callID, Name: item.name, Arguments: wellFormed(item.arguments)}})
-			a.items = append(a.items, Item{Call: &ToolCall{}}) // settled with the calls
+			a.items = append(a.items, Item{Call: &ToolCall{}})
 		}
 	}
 	a.text, a.refusal, a.reasoning = said.text.String(), said.refusal.String(), said.summary.String()
-	if len(thoughts) > 0 {
-		a.details, _ = jsonrpc.Marshal(thoughts) // JSON always marshals
+	if len(reasoning) > 0 {
+		a.details, _ = jsonrpc.Marshal(reasoning) // JSON always marshals
 	}
 	return a, nil
 }
 
-// settleItems completes the items by the calls as they were settled. A call that was left out has no item, and neither
-// has a thought that nothing follows: the host would refuse it.
+// settleItems sets the items of a reply, with the settled calls. Calls that were dropped have no item. Reasoning at the
+// end is dropped, too: the host refuses a reasoning item that nothing follows.
 func settleItems(a *answer, r *Reply) {
 	if a.items == nil {
 		return

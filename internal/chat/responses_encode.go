@@ -2,7 +2,6 @@ package chat
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,13 +13,12 @@ import (
 
 // Item is a piece of an assistant's message, in the order of the Responses API. One of its fields is set.
 type Item struct {
-	Raw  json.RawMessage // an item that goes back as it came: reasoning with its encrypted content
+	Raw  json.RawMessage // reasoning with its encrypted content, which goes back as it came
 	Text *ItemText
 	Call *ToolCall
 }
 
-// ItemText is a text of the model, and where in its work it belongs, if the host says so: "commentary" or
-// "final_answer".
+// ItemText is a text of the model. Phase is "commentary" or "final_answer" if the host tells it.
 type ItemText struct{ Text, Phase string }
 
 // The wire types of a request to the Responses API.
@@ -32,7 +30,7 @@ type (
 		Tools        []responsesTool   `json:"tools,omitempty"`
 		ToolChoice   any               `json:"tool_choice,omitempty"`
 		Parallel     *bool             `json:"parallel_tool_calls,omitempty"`
-		Store        bool              `json:"store"` // the conversation is the caller's, who may continue with it at any time
+		Store        bool              `json:"store"` // false: the caller keeps the conversation
 		Include      []string          `json:"include,omitempty"`
 		Reasoning    *responsesEffort  `json:"reasoning,omitempty"`
 		Text         *responsesText    `json:"text,omitempty"`
@@ -156,11 +154,11 @@ func (c *Client) encodeResponses(d *draft, r *Request) error {
 }
 
 const (
-	maxCacheKey = 64 // bytes of the key of the host's cache
-	leastTokens = 16 // that the API takes as a bound
+	maxCacheKey = 64 // bytes of prompt_cache_key
+	leastTokens = 16 // the least max_output_tokens that the API takes
 )
 
-// cacheKey is a key that the host takes.
+// cacheKey returns a key of a length that the host takes.
 func cacheKey(key string) string {
 	if len(key) > maxCacheKey {
 		return digest(key, 40)
@@ -168,7 +166,7 @@ func cacheKey(key string) string {
 	return key
 }
 
-// responsesTools writes the tools. Those that come later in the conversation are put there.
+// responsesTools sets the tools, except those that come later in the conversation: their definitions go to later.
 func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request, later map[string]responsesTool) error {
 	d.must = r.ToolChoice.Choice == Required || r.ToolChoice.Choice == Named
 	if d.must && len(r.Tools) == 0 {
@@ -203,7 +201,7 @@ func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request, later
 	return nil
 }
 
-// responsesInput writes the conversation as items. Tools that come later follow the answers that name them.
+// responsesInput sets the conversation as items. Tools that come later follow the results that name them.
 func (c *Client) responsesInput(d *draft, q *responsesRequest, r *Request, later map[string]responsesTool) error {
 	system, rest := leadingSystem(r.Messages)
 	q.Instructions = strings.Join(system, "\n\n")
@@ -234,6 +232,7 @@ func (c *Client) responsesInput(d *draft, q *responsesRequest, r *Request, later
 	return nil
 }
 
+// responsesItems returns the items of a message.
 func (c *Client) responsesItems(d *draft, ids *ids, m *Message) ([]any, error) {
 	switch m.Role {
 	case System:
@@ -252,7 +251,7 @@ func (c *Client) responsesItems(d *draft, ids *ids, m *Message) ([]any, error) {
 		return d.responsesAssistant(ids, m)
 	case ToolRole:
 		if m.ToolCallID == "" {
-			return nil, errors.New("a tool's answer without the id of the call")
+			return nil, errors.New("a tool's result has no call id")
 		}
 		d.ids[m.ToolCallID] = true
 		result := responsesResult{Type: "function_call_output", CallID: ids.outgoing(m.ToolCallID), Output: joinText(m.Parts)}
@@ -268,7 +267,7 @@ func (c *Client) responsesItems(d *draft, ids *ids, m *Message) ([]any, error) {
 	return nil, fmt.Errorf("role %q is not one of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
 }
 
-// responsesAssistant writes what the model said: in the order in which it came, if that is known.
+// responsesAssistant returns the items of an assistant's message, in the order in which they came if that is known.
 func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) {
 	items := m.Items
 	if items == nil {
@@ -297,15 +296,15 @@ func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) 
 	return out, nil
 }
 
-// rebuilt are the items of a message whose order is not known: thoughts that are remembered, text, calls.
+// rebuilt returns the items of a message whose order is not known: remembered reasoning, then text, then calls.
 func (d *draft) rebuilt(m *Message) (items []Item) {
 	details := m.Details
 	if details == nil && len(m.ToolCalls) > 0 {
 		details = d.recall(&m.ToolCalls[0]).details
 	}
-	var thoughts []json.RawMessage
-	if json.Unmarshal(details, &thoughts) == nil {
-		for _, raw := range thoughts {
+	var reasoning []json.RawMessage
+	if json.Unmarshal(details, &reasoning) == nil {
+		for _, raw := range reasoning {
 			if kind, _ := jsonrpc.String(jsonrpc.Lookup(raw, "type")); kind == "reasoning" {
 				items = append(items, Item{Raw: raw})
 			}
@@ -320,7 +319,7 @@ func (d *draft) rebuilt(m *Message) (items []Item) {
 	return items
 }
 
-// responsesParts are what a user, or the result of a tool, has.
+// responsesParts returns the parts of a user's message or of a tool's result.
 func (c *Client) responsesParts(parts []Part) (out []responsesPart, err error) {
 	for i := range parts {
 		p := &parts[i]
@@ -331,11 +330,7 @@ func (c *Client) responsesParts(parts []Part) (out []responsesPart, err error) {
 		case p.Audio != nil:
 			return nil, errors.New("the Responses API takes no audio")
 		case p.Image != nil:
-			u := p.Image.URL
-			if p.Image.Data != nil {
-				u = dataURL(p.Image.MIMEType, p.Image.Data)
-			}
-			out = append(out, responsesPart{Type: "input_image", ImageURL: u, Detail: cmp.Or(p.Image.Detail, "auto")})
+			out = append(out, responsesPart{Type: "input_image", ImageURL: p.Image.url(), Detail: cmp.Or(p.Image.Detail, "auto")})
 		case p.File != nil && p.File.Data == nil:
 			out = append(out, responsesPart{Type: "input_file", FileURL: p.File.URL})
 		case p.File != nil:
@@ -345,8 +340,4 @@ func (c *Client) responsesParts(parts []Part) (out []responsesPart, err error) {
 		}
 	}
 	return out, nil
-}
-
-func dataURL(mimeType string, data []byte) string {
-	return "data:" + mimeType + ";base64," + base64.StdEncoding.EncodeToString(data)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
-// responseStream puts the events of a stream together.
+// responseStream assembles the events of a stream.
 type responseStream struct {
 	x      *exchange
 	draft  *draft
@@ -20,10 +20,10 @@ type responseStream struct {
 	text   wellFormedPieces
 	said   strings.Builder
 
-	items map[int]itemWire // that are done, by their places
-	final *responseWire
-	cut   bool
-	cutBy int // bytes after the stop sequence
+	items map[int]itemWire // the items that are done, by output_index
+	final *responseWire    // of the last event
+	cut   bool             // the text ended at a stop sequence
+	cutBy int              // bytes after it
 }
 
 // assembleResponse reads a stream of the Responses API to its end.
@@ -51,6 +51,7 @@ func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*a
 	return s.finish()
 }
 
+// event takes one event of the stream.
 func (s *responseStream) event(e sse.Event) error {
 	data := bytes.TrimSpace(e.Data)
 	if len(data) == 0 || string(data) == "[DONE]" {
@@ -70,7 +71,7 @@ func (s *responseStream) event(e sse.Event) error {
 		case "output_index":
 			place = int(countOf(d.Raw()))
 		case "delta":
-			piece, _ = stringOf(d.keep(d.Raw()))
+			piece, _ = stringOf(d.Raw())
 		case "item":
 			if d.opens('{') {
 				item = d.item()
@@ -97,10 +98,10 @@ func (s *responseStream) event(e sse.Event) error {
 	case "error":
 		return s.x.reported(200, data)
 	}
-	return nil // beginnings, parts that are whole, and what comes later
+	return nil // other events repeat what these have
 }
 
-// say passes on text up to a stop sequence.
+// say passes text to the caller, up to a stop sequence.
 func (s *responseStream) say(piece string) error {
 	if s.cut {
 		s.cutBy += len(piece)
@@ -112,7 +113,7 @@ func (s *responseStream) say(piece string) error {
 	return s.deltas.text(text)
 }
 
-// finish is the answer. The items that the last event lists count, or else those that were done.
+// finish returns the answer. Its items are those in the last event, or else those that were done.
 func (s *responseStream) finish() (*answer, error) {
 	if s.cut {
 		a := &answer{text: s.said.String(), cut: true, cutOff: s.cutBy, items: []Item{}}

@@ -6,13 +6,13 @@ import (
 	"io"
 )
 
-// sideLines keeps the lines of an event stream without a field of an event:
-// some hosts put bare JSON there, with an error or the whole answer.
+// sideLines keeps the lines of an event stream that are not fields of an event: some hosts send an error or the
+// complete answer as bare JSON.
 type sideLines struct {
 	r       io.Reader
 	kept    []byte
-	within  bool // inside a line
-	keeping bool // the line is kept
+	within  bool // the next byte continues a line
+	keeping bool // this line is kept
 }
 
 func (s *sideLines) Read(p []byte) (int, error) {

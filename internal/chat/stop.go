@@ -2,8 +2,8 @@ package chat
 
 import "strings"
 
-// cutAtStop ends a text before the stop sequence that is whole first, as a host
-// does that looks at each token; before the longest of several.
+// cutAtStop cuts a text before the stop sequence that is complete first, as a host does that looks at each token. If
+// several end there, it cuts before the longest.
 func cutAtStop(text string, stops []string) (string, bool) {
 	at, end := -1, len(text)+1
 	for _, s := range stops {
@@ -17,8 +17,7 @@ func cutAtStop(text string, stops []string) (string, bool) {
 	return text[:at], true
 }
 
-// stopFilter does the same to a text in pieces. It holds back a possible
-// beginning of a stop sequence.
+// stopFilter does the same to a text in pieces. It holds back what may be the beginning of a stop sequence.
 type stopFilter struct {
 	stops []followedStop
 	held  string
@@ -32,8 +31,8 @@ func newStopFilter(stops []string) stopFilter {
 	return f
 }
 
-// write takes a piece and returns the text that is certainly before a stop
-// sequence. After a stop sequence the caller writes nothing more.
+// write takes a piece and returns the text that no stop sequence can begin in. After a stop sequence the caller must
+// not write more.
 func (f *stopFilter) write(piece string) (text string, stopped bool) {
 	if len(f.stops) == 0 {
 		return piece, false
@@ -60,7 +59,7 @@ func (f *stopFilter) write(piece string) (text string, stopped bool) {
 	return text[:len(text)-hold], false
 }
 
-// flush returns the held back text at the end.
+// flush returns the held back text at the end of the text.
 func (f *stopFilter) flush() string {
 	held := f.held
 	f.held = ""
@@ -71,8 +70,8 @@ func (f *stopFilter) flush() string {
 // Morris and Pratt do.
 type followedStop struct {
 	word string
-	at   int   // bytes of word at the end of the text
-	back []int // by a number of bytes of word less one: the bytes of word at their end, less than all
+	at   int   // length of the longest beginning of word at the end of the text
+	back []int // back[i] is that length for word[:i+1], shorter than i+1
 }
 
 func followStop(word string) followedStop {

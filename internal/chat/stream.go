@@ -12,9 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
-// Deltas are callbacks for the pieces of a reply as they arrive. They run one
-// at a time, on the caller's goroutine, and never get a part of a tool call.
-// Their error ends the stream and is the error of the call. Either may be nil.
+// Deltas has callbacks for the pieces of a reply as they arrive. They run one at a time, on the caller's goroutine,
+// and get no tool calls. Their error ends the stream and is the error of the call. Either may be nil.
 type Deltas struct {
 	Text      func(piece string) error
 	Reasoning func(piece string) error
@@ -34,7 +33,7 @@ func (d *Deltas) reason(piece string) error {
 	return callbackError(d.Reasoning(piece))
 }
 
-// An errCallback is the caller's own error.
+// errCallback is an error of a callback.
 type errCallback struct{ error }
 
 func callbackError(err error) error {
@@ -44,7 +43,7 @@ func callbackError(err error) error {
 	return errCallback{err}
 }
 
-// assembler puts the events of a stream together.
+// assembler assembles the events of a stream.
 type assembler struct {
 	x      *exchange
 	draft  *draft
@@ -60,8 +59,8 @@ type assembler struct {
 	details    streamedDetails
 	refusal    strings.Builder
 	calls      streamedCalls
-	begun      bool // a chunk has come
-	hasDelta   bool // a delta has said something
+	begun      bool // a chunk has arrived
+	hasDelta   bool // a delta had content
 	done       bool // the stream is complete
 }
 
@@ -97,8 +96,7 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 // errNoStream means that the answer came in one piece instead of a stream.
 var errNoStream = errors.New("an answer in one piece")
 
-// end returns an error if the stream must not end here. err is the reader's
-// error, nil after [DONE].
+// end returns an error if the stream must not end here. err is the reader's error, nil after [DONE].
 func (a *assembler) end(err error) error {
 	ended := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
@@ -149,7 +147,7 @@ func (a *assembler) event(ev sse.Event) error {
 	return a.choice(w.choice)
 }
 
-// head adds the fields that any chunk may have.
+// head takes the fields that any chunk may have.
 func (a *assembler) head(w *replyWire) {
 	a.answer.id, a.answer.model = cmp.Or(w.id, a.answer.id), cmp.Or(w.model, a.answer.model)
 	if w.usage != nil {
@@ -157,7 +155,7 @@ func (a *assembler) head(w *replyWire) {
 	}
 }
 
-// choice adds a piece of the answer.
+// choice takes a piece of the answer.
 func (a *assembler) choice(choice *choiceWire) error {
 	m := a.piece(choice)
 	if a.answer.cut {
@@ -185,8 +183,8 @@ func (a *assembler) choice(choice *choiceWire) error {
 	return nil
 }
 
-// piece returns what a chunk adds to the answer: its delta, or its message if it
-// has no delta. Some hosts send the whole message again at the end.
+// piece returns what a chunk adds to the answer: its delta, or its message if it has no delta. Some hosts repeat the
+// complete message at the end.
 func (a *assembler) piece(choice *choiceWire) *messageWire {
 	m := &choice.message
 	switch {
@@ -217,7 +215,7 @@ func (a *assembler) piece(choice *choiceWire) *messageWire {
 	return rest
 }
 
-// addText adds text up to a stop sequence, and passes it to the caller.
+// addText adds text up to a stop sequence and passes it to the caller.
 func (a *assembler) addText(piece string) error {
 	came := len(a.filter.held) + len(piece)
 	text, stopped := a.filter.write(piece)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// streamedCalls puts the tool calls of a stream together.
+// streamedCalls assembles the tool calls of a stream.
 type streamedCalls struct {
 	names   *names // the host's names of the tools
 	calls   []*streamedCall
@@ -17,11 +17,10 @@ type streamedCall struct {
 	arguments strings.Builder
 	object    jsonObject // the arguments
 	extra     json.RawMessage
-	repeated  bool // so far it is only the former call's name again
+	repeated  bool // so far it only repeats the name of the call before
 }
 
-// add takes a piece of a call. The id and the name come first; some hosts
-// repeat them.
+// add takes a piece of a call. The id and the name come first; some hosts repeat them.
 func (s *streamedCalls) add(delta *toolCallWire) error {
 	name := delta.name
 	call := s.find(delta)
@@ -80,7 +79,7 @@ func (s *streamedCalls) find(delta *toolCallWire) *streamedCall {
 	return nil
 }
 
-// candidate is the call of a piece, unless the piece begins another call.
+// candidate returns the call that a piece may continue, nil if there is none.
 func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
 	if delta.index != nil {
 		return s.byIndex[*delta.index]
@@ -102,8 +101,7 @@ func (s *streamedCalls) repeats(delta *toolCallWire) bool {
 	return call != nil && call.begun() && delta.id == "" && delta.name == call.name
 }
 
-// continues reports whether a piece may continue a name: some tool's name
-// begins with both, or neither is a whole tool's name.
+// continues reports whether a piece may continue a name: a tool's name begins with both, or neither is a tool's name.
 func (s *streamedCalls) continues(name, piece string) bool {
 	if len(name)+len(piece) > maxCallName {
 		return false
@@ -119,8 +117,7 @@ func (s *streamedCalls) continues(name, piece string) bool {
 	return false
 }
 
-// grown reports whether longer is a tool's name, and name is only its
-// beginning.
+// grown reports whether longer is a tool's name and name only its beginning.
 func (s *streamedCalls) grown(name, longer string) bool {
 	return strings.HasPrefix(longer, name) && !s.known(name) && s.known(longer)
 }
@@ -140,7 +137,7 @@ func (s *streamedCalls) answer() []answerCall {
 	return out
 }
 
-// begun reports whether a part of the arguments has come.
+// begun reports whether a part of the arguments has arrived.
 func (c *streamedCall) begun() bool { return c.arguments.Len() > 0 }
 
 // jsonObject follows a JSON object in pieces.
@@ -148,9 +145,10 @@ type jsonObject struct {
 	depth    int
 	inString bool
 	escaped  bool
-	closed   bool // the object is whole
+	closed   bool // the object is complete
 }
 
+// write takes the next piece.
 func (o *jsonObject) write(piece string) {
 	for i := range len(piece) {
 		c := piece[i]

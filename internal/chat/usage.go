@@ -5,19 +5,18 @@ import (
 	"encoding/json"
 )
 
-// Usage is the host's count of tokens. 0 means that the count is missing, or
-// cannot be true.
+// Usage has the host's counts of tokens. A count is 0 if it is missing or cannot be true.
 type Usage struct {
 	Prompt     int
-	Completion int // reasoning included
-	Total      int // of both, or the host's only count
+	Completion int // with reasoning
+	Total      int // both, or the host's only count
 	Reasoning  int // of Completion
 	Cached     int // of Prompt
 }
 
 const (
-	maxCount      = 100_000_000 // no model reads or writes as much
-	maxTokenBytes = 128         // the longest tokens of vocabularies are runs of blanks
+	maxCount      = 100_000_000 // no model reads or writes that many tokens
+	maxTokenBytes = 128         // the longest tokens of vocabularies are runs of spaces
 )
 
 type usageWire struct {
@@ -26,7 +25,7 @@ type usageWire struct {
 	beside                    int // tokens of the prompt's cache that Anthropic counts beside the prompt
 }
 
-// decodeUsage reads a host's counts, nil if none can be true.
+// decodeUsage returns a host's counts, nil if none can be true.
 func decodeUsage(raw json.RawMessage) *Usage {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
@@ -38,7 +37,7 @@ func decodeUsage(raw json.RawMessage) *Usage {
 	u := &Usage{Prompt: w.prompt, Completion: w.completion, Total: w.total}
 	switch rest := u.Total - u.Prompt - u.Completion; {
 	case u.Prompt > 0 && rest > 0 && (rest == w.beside || rest == w.cached):
-		u.Prompt += rest // the host counts what its cache had beside the prompt
+		u.Prompt += rest // the host counts cached tokens beside the prompt
 	case u.Prompt > 0: // Gemini and xAI count reasoning only in the total
 		u.Completion = max(u.Completion, u.Total-u.Prompt)
 	case u.Completion > 0:
@@ -51,7 +50,7 @@ func decodeUsage(raw json.RawMessage) *Usage {
 	return u
 }
 
-// usage reads the counts under the names of the hosts.
+// usage reads the counts, which hosts name differently.
 func (d *decoder) usage() (w usageWire, err error) {
 	set := func(n *int) {
 		if count := countOf(d.Raw()); count > 0 && count <= maxCount {
@@ -87,8 +86,8 @@ func (d *decoder) usage() (w usageWire, err error) {
 	return w, d.end()
 }
 
-// believed leaves out the counts that cannot be true of a request and a reply with so many bytes of
-// text: a token has at most maxTokenBytes. It returns nil if no count is left.
+// believed removes the counts that are too low for a request and a reply of so many bytes: a token has at most
+// maxTokenBytes. It returns nil if no count is left.
 func (u *Usage) believed(sent, size int) *Usage {
 	if u == nil {
 		return nil
@@ -105,7 +104,7 @@ func (u *Usage) believed(sent, size int) *Usage {
 	case few(u.Total, sent+size):
 		out.Total = out.Prompt + out.Completion
 	case out.Prompt == 0 && u.Prompt > 0, out.Completion == 0 && u.Completion > 0:
-		out.Total = out.Prompt + out.Completion // the sum had the false count
+		out.Total = out.Prompt + out.Completion // the total included a false count
 	}
 	if out.Total == 0 {
 		return nil

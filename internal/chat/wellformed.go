@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// unquote reads a valid JSON string. It keeps invalid UTF-8 unchanged, and
-// writes half of a surrogate pair as three bytes, so that [wellFormed] can join
-// two halves that a host cut apart.
+// unquote returns the text of a valid JSON string. It keeps invalid UTF-8, and writes one half of a surrogate pair as
+// three bytes, so that [wellFormed] can join two halves that a host cut apart.
 func unquote(data []byte) string {
 	rest := data[1 : len(data)-1]
 	if bytes.IndexByte(rest, '\\') < 0 {
@@ -65,8 +64,7 @@ func hexRune(data []byte) rune {
 	return rune(n)
 }
 
-// half is the half of a surrogate pair at the start of [unquote]'s result, 0 if
-// there is none.
+// half returns the half of a surrogate pair at the start of a text from [unquote], 0 if there is none.
 func half(s string) rune {
 	if len(s) < 3 || s[0] != 0xED || s[1] < 0xA0 || s[1] > 0xBF || s[2]&0xC0 != 0x80 {
 		return 0
@@ -74,7 +72,7 @@ func half(s string) rune {
 	return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F)
 }
 
-// wellFormed joins halves and replaces invalid UTF-8.
+// wellFormed joins the halves of surrogate pairs and replaces invalid UTF-8.
 func wellFormed(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -93,8 +91,8 @@ func wellFormed(s string) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// wellFormedPieces makes pieces of text well-formed. A piece may be cut within
-// a character; its beginning is held back.
+// wellFormedPieces makes pieces of text well-formed. If a piece ends within a character, the beginning of the character
+// is held back.
 type wellFormedPieces struct{ held string }
 
 func (p *wellFormedPieces) write(piece string) string {
@@ -113,7 +111,7 @@ func (p *wellFormedPieces) write(piece string) string {
 	return wellFormed(text[:end])
 }
 
-// flush returns the held back bytes at the end.
+// flush returns the held back bytes at the end of the text.
 func (p *wellFormedPieces) flush() string {
 	text := wellFormed(p.held)
 	p.held = ""

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
@@ -22,56 +21,51 @@ type Wire struct {
 	client Client
 }
 
-// NewWire makes a wire. It does no I/O. Options.Host, API and Extra have no meaning.
+// NewWire returns a wire. It does no I/O. It ignores Options.Host, API and Extra.
 func NewWire(api string, next openai.HTTPDoer, o *Options) *Wire {
 	w := &Wire{api: api}
 	w.client.setLimits(next, o)
 	return w
 }
 
-// Answer takes the answer to one attempt. The data is valid until the next call. An error ends the attempt:
-// a [*Reported] is the host's, a [*Stopped] the caller's, and any other says why the data is malformed.
+// Answer takes the answer to one attempt. The data is valid until the method returns. An error ends the attempt:
+// a [*Reported] is the host's failure, a [*Stopped] the caller's error, and any other says why the data is malformed.
 type Answer interface {
 	Whole(body []byte) error                               // an answer in one piece
 	Event(kind string, data []byte) (done bool, err error) // an event of a stream
 }
 
-// Reported is a failure that the host tells within an answer.
+// Reported is a failure that the host reports inside an answer.
 type Reported struct{ Body []byte }
 
 func (*Reported) Error() string { return "a failure of the host" }
 
-// Stopped is an error of the caller, which ends the request.
+// Stopped is an error of the caller that ends the request.
 type Stopped struct{ Err error }
 
 func (s *Stopped) Error() string { return s.Err.Error() }
 
-// Post sends a JSON body, and gives what comes to an answer, a new one for each attempt. It repeats failed attempts
-// as [Client.Complete] does, and never one whose stream has begun. A failure of the host is an [*Error].
+// Post sends a JSON body and passes the response to an answer, a new one for each attempt. It repeats failed attempts
+// as [Client.Complete] does, but never one whose stream has begun. A failure of the host is an [*Error].
 func (w *Wire) Post(ctx context.Context, url string, header http.Header, body []byte, answer func() Answer) error {
-	for n := 0; ; n++ {
+	again := retrier{client: &w.client}
+	for {
 		begun, err := w.attempt(ctx, url, header, body, answer())
 		failure, ok := errors.AsType[*Error](err)
 		if !ok {
 			return err
 		}
 		failure.api, failure.Begun = w.api, begun
-		if begun || n >= w.client.retries || !failure.Retryable() || failure.RetryAfter > w.client.backoff.Max {
+		if begun {
 			return failure
 		}
-		wait := backoff.Spread(failure.RetryAfter)
-		if wait == 0 {
-			wait = w.client.backoff.Delay(n)
-		}
-		if w.client.retrying != nil {
-			w.client.retrying(failure, wait)
-		}
-		if ctxErr := backoff.Sleep(ctx, wait); ctxErr != nil {
-			return fmt.Errorf("%s: %w while waiting to repeat it after: %v", w.api, ctxErr, failure)
+		if err := again.wait(ctx, failure); err != nil {
+			return err
 		}
 	}
 }
 
+// attempt asks once. begun says that the host has begun to stream the answer.
 func (w *Wire) attempt(ctx context.Context, url string, header http.Header, body []byte, answer Answer) (begun bool, err error) {
 	bounded, stop := context.WithTimeoutCause(ctx, w.client.timeout, errTimeout)
 	defer stop()
@@ -90,6 +84,7 @@ func (w *Wire) attempt(ctx context.Context, url string, header http.Header, body
 	return false, nil
 }
 
+// exchange sends the body and passes the response to the answer.
 func (w *Wire) exchange(ctx context.Context, cancel context.CancelCauseFunc, x *exchange, url string, header http.Header, body []byte, answer Answer) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -132,7 +127,7 @@ func (w *Wire) exchange(ctx context.Context, cancel context.CancelCauseFunc, x *
 	}
 }
 
-// read is the error of an answer that an [Answer] does not take.
+// read converts the error of an [Answer].
 func (x *exchange) read(err error) error {
 	if err == nil {
 		return nil
