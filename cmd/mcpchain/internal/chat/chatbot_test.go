@@ -76,7 +76,7 @@ Before that you asked: Show me a picture
 	}
 }
 
-// inOrder sorts the two sums, since they run side by side.
+// inOrder sorts the two sums, because they run concurrently.
 func inOrder(events []string) []string {
 	if len(events) > 1 && events[0] == "tool_start demo multiply" {
 		events[0], events[1] = events[1], events[0]
@@ -136,7 +136,7 @@ func TestDeclinedForm(t *testing.T) {
 	}
 }
 
-// A value in the question is not asked for.
+// A form does not ask for a value that the question has.
 func TestBookingForSoMany(t *testing.T) {
 	t.Parallel()
 	converse(t, "Book a table for 4\n", "-yes", "-answer", "date=2030-05-01", "-answer", "time=19:30").check(t,
@@ -182,7 +182,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// A whole file that is wrong ends with the status of a wrong command line. A trace that cannot be written does not.
+// A file that cannot be read has the exit status of a wrong command line. A trace that cannot be written does not.
 func TestBadConfig(t *testing.T) {
 	t.Parallel()
 	path := write(t, "mcp.json", "{\n  \"mcpServers\": {\n    \"files\": {\n  }\n}")
@@ -199,8 +199,7 @@ func TestBadConfig(t *testing.T) {
 	converse(t, "", "-trace", filepath.Dir(path)).check(t, "", 1, "mcpchain: open the trace: open ")
 }
 
-// A server with a mistake in the file is named, with the place, and the others
-// work.
+// A server with a mistake in the file is reported with its line, and the others work.
 func TestServersThatAreWrittenWrong(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -260,7 +259,7 @@ func TestHugeResult(t *testing.T) {
 		"✗ big huge: ", "message too large")
 }
 
-// Each death of a server is told once, and so is each return.
+// Each end of a server's process is reported once, and so is each return.
 func TestServerThatVanishes(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-yes", "-config", configure(t, map[string]string{"frail": "vanish"}))
@@ -290,7 +289,7 @@ func TestServerThatVanishes(t *testing.T) {
 	}
 }
 
-// No call hangs without a bound, and the error names the flag.
+// A call that does not end is stopped by a timeout, and the error names the flag for it.
 func TestWedgedServer(t *testing.T) {
 	path := configure(t, map[string]string{"w": "wedge"})
 	const (
@@ -339,7 +338,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// A pipe continues after a failed turn, and fails at the end.
+// A script continues after a failed turn, and fails at the end.
 func TestEndpointThatRefuses(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())

@@ -37,7 +37,7 @@ func TestHelpIsOneScreen(t *testing.T) {
 	}
 }
 
-// Tools are found by a pattern, and shown with what they take and what the server claims.
+// Tools are listed by a pattern, and shown with their arguments and the server's claims.
 func TestToolCommands(t *testing.T) {
 	t.Parallel()
 	o := converse(t, "/tools *a*d\n/tool weather\n/tool book_table\n", "-yes")
@@ -69,7 +69,7 @@ Arguments:
 	}
 }
 
-// The list of servers says how each is reached and why one is not there; one is restarted.
+// Servers are listed with their address and what is wrong with them, and can be restarted.
 func TestServersCommand(t *testing.T) {
 	t.Parallel()
 	path := configure(t, map[string]string{"fine": "good", "broken": "crash"})
@@ -84,7 +84,7 @@ func TestServersCommand(t *testing.T) {
 	holds(t, o.stdout, "fine (stdio, ", "broken (stdio, ", "The result: 1 + 2 = 3.")
 }
 
-// A server that dies is started again, with a word about both.
+// A server that dies is started again, and the person is told.
 func TestServerComesBack(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-config", configure(t, map[string]string{"frail": "vanish"}), "-yes")
@@ -143,7 +143,7 @@ func TestModelCommand(t *testing.T) {
 	converse(t, "/model other\nhello\n", "-base-url", url, "-model", "small").check(t, "I am other.\n", 0)
 }
 
-// A model of the file is asked at its own endpoint, with its own key.
+// A model of the file is asked at its own endpoint.
 func TestModelOfAnotherEndpoint(t *testing.T) {
 	t.Parallel()
 	here, _ := severalModels(t, `{"data":[{"id":"small"}]}`)
@@ -202,7 +202,7 @@ func TestSaveCommand(t *testing.T) {
 	}
 }
 
-// The last question goes with all that followed: the model sees neither.
+// The model sees neither a question that is undone nor what followed it.
 func TestUndoCommand(t *testing.T) {
 	t.Parallel()
 	url, _ := severalModels(t, "{}")
@@ -219,7 +219,7 @@ func TestUndoCommand(t *testing.T) {
 	}
 }
 
-// A server's skills are listed, and the model is told of them.
+// The skills of a server are listed, and told to the model.
 func TestSkills(t *testing.T) {
 	t.Parallel()
 	path := configure(t, map[string]string{"office": "skilled"})
@@ -236,7 +236,7 @@ func TestPromptWithoutArguments(t *testing.T) {
 	converse(t, "/prompt evening\n").check(t, "", 1, "error: the prompt evening needs city, as in city=…\n")
 }
 
-// The person is told if the model gets less of the conversation.
+// The person is told when the history is shortened for the model.
 func TestCompactionIsAnnounced(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

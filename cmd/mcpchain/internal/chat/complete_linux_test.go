@@ -10,8 +10,7 @@ import (
 
 const tab, arrowDown, ctrlR, esc = "\t", "\x1b[B", "\x12", "\x1b"
 
-// Tab completes commands, prompts with their arguments, and what an @ names; a list takes
-// the arrows.
+// Tab completes commands, prompts with their arguments, files and resources. A list takes the arrow keys.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, "-yes")
@@ -62,7 +61,7 @@ func TestCompletion(t *testing.T) {
 	m.ended(0)
 }
 
-// With several servers Tab names the server of a prompt or a resource. Tools, models, conversations and files
+// With several servers, a completed prompt or resource has the server's name. Tools, models, conversations and files
 // complete the commands that take them.
 func TestCompletionOfCommands(t *testing.T) {
 	t.Parallel()
@@ -87,11 +86,10 @@ func TestCompletionOfCommands(t *testing.T) {
 		m.typed(ctrlC)
 		m.until("the line is empty", func(s string) bool { return strings.Contains(s, "you ›\n") })
 	}
-	m.typed(ctrlD)
-	m.ended(0)
+	m.leave()
 }
 
-// Ctrl-R looks for what was entered before.
+// Ctrl-R searches the history.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t, "-yes")
@@ -111,12 +109,10 @@ func TestSearch(t *testing.T) {
 	m.await("you › What is 1 plus 2!\n")
 	m.typed("?" + ctrlR + "4" + esc + ctrlC) // Esc and Ctrl-C come at once
 	m.await("you ›\n")
-	m.typed(ctrlD)
-	m.ended(0)
+	m.leave()
 }
 
-// Ctrl-G opens the person's editor with what is typed, and takes what it wrote. An editor that cannot
-// be started is named, and what was typed stays.
+// Ctrl-G opens the text in the person's editor. If the editor cannot be started, it is named, and the text stays.
 func TestEditor(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(t.TempDir(), "editor")
@@ -149,7 +145,7 @@ func TestEditor(t *testing.T) {
 	m.ended(0)
 }
 
-// The person's editor has the terminal, and ends with the program.
+// The person's editor gets the terminal, and ends with the program.
 func TestEditorEndsWithTheProgram(t *testing.T) {
 	t.Parallel()
 	script, drafts := filepath.Join(t.TempDir(), "editor"), t.TempDir()

@@ -94,8 +94,7 @@ func (m *emulator) offered(line string) {
 	})
 }
 
-// No escape sequence of what is typed, of a server or of a model reaches a terminal with an
-// editor: not by lines, the answer, the status, a form, a question, or a list of what completes.
+// No escape sequence of the person, a server or a model reaches a terminal with an editor.
 func FuzzTerminal(f *testing.F) {
 	for _, sequence := range []string{"\x1b[2J", "\x1b]0;title\a\u009b31m", "# a **b**\n\n| c |\n|---|\n| \x1b]52;c;eA==\x1b\\ |\n\n```\n\x1b[8m\n```\n[a](http://b\x1b[m) &#27;[8m"} {
 		f.Add("hello "+sequence+" you", sequence, "I say "+sequence)

@@ -1,53 +1,15 @@
 package chat
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// here starts the program in a directory with a configuration, so that no screen has the name of
-// a directory. A server's name is what it is, and servers add others.
-func here(t *testing.T, servers map[string]any, kinds []string, args ...string) *exec.Cmd {
-	t.Helper()
-	all := map[string]any{}
-	for _, kind := range kinds {
-		name := kind
-		for n := 2; all[name] != nil; n++ {
-			name = fmt.Sprintf("%s%d", kind, n)
-		}
-		all[name] = map[string]any{"command": "/proc/self/exe", "env": map[string]string{asServer: kind}}
-	}
-	for name, server := range servers {
-		all[name] = server
-	}
-	text, err := json.Marshal(map[string]any{"mcpServers": all})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := command(t, append([]string{"-config", "servers.json"}, args...)...)
-	cmd.Dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "servers.json"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return cmd
-}
-
-// leave ends the program.
-func (m *emulator) leave() {
-	m.t.Helper()
-	m.enter("you ›\n", ctrlD)
-	m.ended(0)
-}
-
-// A page is opened by the person, who says when it is done.
+// The person opens a page, and says when it is done.
 func TestPageOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"page"}, "-yes"))
@@ -60,7 +22,7 @@ func TestPageOnScreen(t *testing.T) {
 	m.leave()
 }
 
-// A page of a server's error is the same to the person, whose word makes the call once more.
+// A page that a server's error asks for is handled in the same way. Then the call is repeated.
 func TestPageOfAnErrorOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"page"}, "-yes", "-revision", "2025-11-25"))
@@ -75,7 +37,7 @@ func TestPageOfAnErrorOnScreen(t *testing.T) {
 	m.leave()
 }
 
-// What a server asks of the model is shown whole, and so is the reply before the server gets it.
+// The person sees a server's request to the model, and the reply before the server gets it.
 func TestSamplingOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
@@ -93,7 +55,7 @@ func TestSamplingOnScreen(t *testing.T) {
 // Questions fit into 60 columns.
 func TestNarrow(t *testing.T) {
 	t.Parallel()
-	m := openScreenWide(t, 60, command(t))
+	m := openScreenSized(t, 60, 60, command(t))
 	m.enter("you ›", "Book a table for 4 at The Restaurant At The End Of The Universe\r")
 	m.await("Allow it?  [y]es")
 	m.golden("narrow-approval")
@@ -110,16 +72,15 @@ func TestNarrow(t *testing.T) {
 func TestNarrowMarkdown(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, answering(t, "| Name | Size | Modified |\n|---|---:|---|\n| main.go | 4076 | yesterday in the evening |\n| a-very-long-file-name-indeed.go | 1 | today |\n\n```\na\tb\tc\n\tindented\n```\nDone.\n")...)
-	m := openScreenWide(t, 60, cmd)
+	m := openScreenSized(t, 60, 60, cmd)
 	m.enter("you ›", "Show me\r")
 	m.await("Done.")
 	m.await("you ›\n")
 	m.golden("narrow-markdown")
-	m.typed(ctrlD)
-	m.ended(0)
+	m.leave()
 }
 
-// A server that dies is told of once, and so is its return.
+// The end of a server's process is reported once, and so is its return.
 func TestDeathOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"vanish"}, "-yes"))
@@ -139,7 +100,7 @@ func TestDeathOnScreen(t *testing.T) {
 	m.leave()
 }
 
-// A result of 10 MiB is a line or two on the screen, and the conversation continues.
+// A result of 10 MiB takes a line or two, and the conversation continues.
 func TestBigResult(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"big"}, "-yes"))
@@ -152,7 +113,7 @@ func TestBigResult(t *testing.T) {
 	m.leave()
 }
 
-// Of eight servers three can be used: the others say why not, and the tools are found.
+// Three of eight servers work. The screen says why the others do not.
 func TestManyServers(t *testing.T) {
 	t.Parallel()
 	cmd := here(t, map[string]any{
@@ -171,7 +132,7 @@ func TestManyServers(t *testing.T) {
 	m.leave()
 }
 
-// Reasoning is folded, and shown on demand.
+// Reasoning is summed up in a line, and shown on demand.
 func TestReasoningOnScreen(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -196,7 +157,7 @@ func TestReasoningOnScreen(t *testing.T) {
 		"error: the last answer came without reasoning\n")
 }
 
-// A prompt whose arguments are missing asks for them.
+// The person is asked for missing arguments of a prompt.
 func TestPromptAsksForArguments(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
@@ -217,6 +178,5 @@ func TestPromptAsksForArguments(t *testing.T) {
 	p.enter("[c]ancel: ", "y\n")
 	p.await("What is the weather in Lima? Then book a table for 3.")
 	p.enter("[?]: ", ctrlC)
-	p.enter("you › ", ctrlD)
-	p.ended(0)
+	p.leave()
 }

@@ -134,7 +134,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A model of the file goes by its name there, with its own endpoint and key.
+// -model finds a model of the file by its name there, with its own endpoint and key.
 func TestModelOfTheFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, "models.json", `{"default": "small", "models": {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// What was typed into a form stays there: after Esc at the same place, and after "edit" from the
-// first field. A default is a text in its field, and a key right after Enter is for the next field.
+// A form keeps what was typed: after Esc it continues at the same field, after "edit" at the first one. A key right
+// after Enter is for the next field.
 func TestFormKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
@@ -42,7 +42,7 @@ func TestFormKeepsWhatWasTyped(t *testing.T) {
 	m.leave()
 }
 
-// A default that the person clears is not sent, and does not come back with "edit".
+// A default that the person clears is not sent, and stays cleared after "edit".
 func TestFormWithoutItsDefaults(t *testing.T) {
 	t.Setenv("TERM", "xterm-256color")
 	file, tty := pseudoTerminal(t)

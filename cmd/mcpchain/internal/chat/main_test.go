@@ -16,8 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demo"
 )
 
-// TestMain turns the test binary into the program, or into a server for it, by
-// the environment.
+// Variables of the environment that make the test binary the program, or a server.
 const (
 	asProgram = "CHATBOT_TEST_PROGRAM"
 	asServer  = "CHATBOT_TEST_SERVER"
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// waitTogether has more tests run at once than there are processors: they wait for programs most of the time.
+// waitTogether runs more tests at once than there are processors, because they wait for programs most of the time.
 func waitTogether() {
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
@@ -48,7 +47,7 @@ func waitTogether() {
 // patience bounds every wait for the program.
 const patience = 3 * time.Minute
 
-// program runs the chatbot as a child process.
+// program is the program as a child process.
 type program struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -68,7 +67,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start runs the program with pipes, for a dialog with it.
+// start starts the program with pipes.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, cmd: command(t, args...), stdout: make(chan string, 1000), stderr: make(chan string, 1000)}
@@ -106,7 +105,7 @@ func (p *program) say(line string) {
 	}
 }
 
-// await returns the first line with the text in it.
+// await returns the first line with the text.
 func (p *program) await(lines <-chan string, text string) string {
 	p.t.Helper()
 	deadline := time.After(patience)
@@ -126,7 +125,7 @@ func (p *program) await(lines <-chan string, text string) string {
 	}
 }
 
-// wait takes all output and returns the exit status.
+// wait drops the remaining output, and returns the exit status.
 func (p *program) wait() int {
 	p.t.Helper()
 	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
@@ -145,12 +144,13 @@ type outcome struct {
 	status         int
 }
 
-// converse gives the program all its input at once.
+// converse runs the program with an input.
 func converse(t *testing.T, input string, args ...string) outcome {
 	t.Helper()
 	return finish(t, command(t, args...), input)
 }
 
+// finish runs a command with an input.
 func finish(t *testing.T, cmd *exec.Cmd, input string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -174,7 +174,7 @@ func (o outcome) check(t *testing.T, stdout string, status int, stderr ...string
 	}
 }
 
-// write puts a file into a directory of the test.
+// write writes a file in a new folder of the test, and returns its path.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -184,8 +184,8 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// configure writes a configuration with servers of this binary. A server's name
-// is its fault.
+// configure writes a file of servers. servers has their names with the kinds of test servers, and env are pairs of further
+// variables.
 func configure(t *testing.T, servers map[string]string, env ...string) string {
 	t.Helper()
 	self, err := os.Executable()

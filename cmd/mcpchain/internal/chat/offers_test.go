@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A server cannot take another's place by listing its names.
+// A server cannot take the place of another by listing the same names.
 func TestWhoseResource(t *testing.T) {
 	t.Parallel()
 	path := configure(t, map[string]string{"my files": "good", "evil": "shadow"})
@@ -32,7 +32,7 @@ func TestWhosePrompt(t *testing.T) {
 		"\nthe prompt mine of the server evil:\n  evil word\n  bot › done\n")
 }
 
-// A server gets only its own answers.
+// A server gets only the answers that are meant for it.
 func TestWhoseAnswers(t *testing.T) {
 	t.Parallel()
 	path := configure(t, map[string]string{"demo": "good", "other": "good"})

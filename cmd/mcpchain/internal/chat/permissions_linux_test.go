@@ -20,12 +20,11 @@ func allowed(t *testing.T, cmd *exec.Cmd) {
 	m.enter("you ›\n", "/permissions forget all\r")
 	m.await("Forget 1 decision, also those for other folders?")
 	m.enter("[n]o", "n")
-	m.enter("you ›\n", ctrlD)
-	m.ended(0)
+	m.leave()
 }
 
-// What is always allowed on the demo server is so for another build of the program, in another
-// folder, in a script, until the person takes it back.
+// An always allowed tool of the demo server is also allowed in other builds, folders and scripts, until the person
+// takes it back.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	cmd := command(t)
@@ -50,8 +49,7 @@ func TestPermissions(t *testing.T) {
 	holds(t, o.stdout, "  always add of demo (the demo server)\n", "nothing is decided for later calls\n")
 }
 
-// A command that is always allowed in one folder is not allowed in another, where it may start
-// another program.
+// A command that is always allowed in one folder is not allowed in another, where it may start another program.
 func TestPermissionsOfAFolder(t *testing.T) {
 	t.Parallel()
 	config := configure(t, map[string]string{"mine": "good"})

@@ -47,8 +47,7 @@ func TestPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.until("the screen is that of "+path, func(string) bool { return bytes.Equal(m.picture(), want) })
-	m.typed(ctrlD)
-	m.ended(0)
+	m.leave()
 }
 
 const cellWidth, cellHeight = 8.4, 18

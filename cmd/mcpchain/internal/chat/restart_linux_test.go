@@ -42,7 +42,7 @@ func entries(t *testing.T, path string, servers ...string) {
 	}
 }
 
-// A restart goes by what the file says at that time, and tells of servers that came and went.
+// A restart uses the current entry of the file, and names servers that were added or removed.
 func TestRestartReadsTheFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -88,8 +88,7 @@ func TestRestartReadsTheFile(t *testing.T) {
 	}
 }
 
-// What has changed in the file of a folder is asked about as at the start, and what was shown is
-// what is used.
+// A changed file of the folder is asked about again, and the content that was shown is used.
 func TestRestartAsksAgain(t *testing.T) {
 	t.Parallel()
 	cmd := inProject(t)
@@ -121,7 +120,7 @@ func TestRestartAsksAgain(t *testing.T) {
 	m.leave()
 }
 
-// A file that the demo model does not use is named, with what would use it.
+// The program names a file that is not used with the demo model, and how to use it.
 func TestFileBesideTheDemoModel(t *testing.T) {
 	t.Parallel()
 	cmd := command(t)
@@ -160,7 +159,7 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 	o.check(t, o.stdout, 0, "The file "+mine+" is not used: ")
 }
 
-// A server that is not there at the start joins by itself, and the person is told.
+// A server that cannot be reached at the start joins later, and the person is told.
 func TestServerThatComesLate(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -185,7 +184,7 @@ func TestServerThatComesLate(t *testing.T) {
 	p.await(p.stdout, "17 + 25 = 42")
 }
 
-// A server that starts lazily is connected to at once by the first program, which keeps its list, and by the first call of the next.
+// The first program connects to a lazy server and keeps its list of tools. The next one connects at the first call.
 func TestLazyServer(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -215,7 +214,7 @@ func TestLazyServer(t *testing.T) {
 	}
 }
 
-// A slow server keeps nobody at a terminal waiting: it joins when it is ready.
+// The start does not wait for a slow server, which joins when it is ready.
 func TestSlowServer(t *testing.T) {
 	t.Parallel()
 	slow, goOn := tryout.NewServer(), make(chan struct{})

@@ -14,17 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi/sixel"
 )
 
-// home is the folder of the program's person.
-func (m *emulator) home() string {
-	for _, v := range m.cmd.Env {
-		if dir, ok := strings.CutPrefix(v, "HOME="); ok {
-			return dir
-		}
-	}
-	return ""
-}
-
-// An edit is shown as a diff before it is allowed, and its result, too.
+// An edit is shown as a diff in the approval, and so is its result.
 func TestEditOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"workshop"}))
@@ -37,7 +27,7 @@ func TestEditOnScreen(t *testing.T) {
 	m.leave()
 }
 
-// A long result is folded; all of it comes on demand, a page at a time.
+// A long result is cut to a line, and shown page by page on demand.
 func TestShow(t *testing.T) {
 	t.Parallel()
 	cmd := here(t, nil, []string{"workshop"}, "-yes")
@@ -65,17 +55,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// atTheBottom waits until what the person types stands in the last rows of the screen.
-func (m *emulator) atTheBottom() {
-	m.t.Helper()
-	m.until("the last rows are in use", func(screen string) bool {
-		_, rows := m.vt.Size()
-		return strings.Count(screen, "\n") >= rows-2
-	})
-}
-
-// A paragraph that is nearly as long as the screen stands there whole when it is over, with the prompt
-// at the end of the screen.
+// A paragraph almost as long as the screen is printed completely, above the prompt in the last rows.
 func TestLongParagraph(t *testing.T) {
 	t.Parallel()
 	m := openScreenSized(t, 80, 40, here(t, nil, []string{"workshop"}, "-yes"))
@@ -91,8 +71,7 @@ func TestLongParagraph(t *testing.T) {
 	m.leave()
 }
 
-// A picture is saved, and drawn on a terminal that says that it can. Nothing of the server's file
-// goes there.
+// A picture is saved, and drawn on terminals that support that. No bytes of the server's file reach the terminal.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -141,7 +120,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// Several calls have a bar each. After the window is narrower all fits into it.
+// Concurrent calls have a progress bar each, and all fits into a window that becomes narrower.
 func TestProgressOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"workshop", "workshop"}, together(t)...))
@@ -159,8 +138,8 @@ func TestProgressOnScreen(t *testing.T) {
 	m.leave()
 }
 
-// A program that is killed in the middle of a call continues the turn. The call may have acted: it
-// is not made again, and the model is told.
+// A program that was killed during a call continues the turn. The call is not repeated, and the model is told that it
+// may have run.
 func TestContinueInACall(t *testing.T) {
 	t.Parallel()
 	cmd := here(t, nil, []string{"workshop"}, "-yes")
@@ -177,7 +156,7 @@ func TestContinueInACall(t *testing.T) {
 	m.leave()
 }
 
-// What the commands show of servers and tools.
+// The commands show servers and tools.
 func TestServersAndToolsOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"workshop", "crash"}))
@@ -190,7 +169,7 @@ func TestServersAndToolsOnScreen(t *testing.T) {
 	m.leave()
 }
 
-// A tool takes a line of the list, whatever its description.
+// Each tool takes one row of the list.
 func TestToolsOnScreen(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
@@ -203,19 +182,7 @@ func TestToolsOnScreen(t *testing.T) {
 	resize(t, p.file, 60, 24)
 	p.enter("you › ", "/tools *b*k*\n")
 	p.await("book_table (demo) Books a table at a restaurant. It asks t…\r\n")
-	p.enter("you › ", ctrlD)
-	p.ended(0)
-}
-
-// A paste of several lines stands as one question, with its tabs and without its sequences.
-func TestPasteOnScreen(t *testing.T) {
-	t.Parallel()
-	m := openScreen(t)
-	m.enter("you ›", pasted("Summarize:\rline one\n\tline two\x1b[31m\x03"))
-	m.await("line two")
-	m.golden("paste")
-	m.typed(ctrlC)
-	m.leave()
+	p.leave()
 }
 
 func readKitty(t *testing.T, sequence string) image.Image {
@@ -248,7 +215,7 @@ func readPNG(t *testing.T, payload string) image.Image {
 	return img
 }
 
-// Sounds, and other content that is not a picture, are saved by their content; a terminal is not asked for them.
+// Sounds and other files are saved with an extension for their content. The terminal is not asked about pictures.
 func TestSounds(t *testing.T) {
 	t.Parallel()
 	m := openScreenOf(t, here(t, nil, []string{"workshop"}, "-yes"))

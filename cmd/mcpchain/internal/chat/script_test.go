@@ -72,7 +72,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What was refused, and what is wrong before the first turn, is in the object.
+// The object has refused questions, and problems before the first turn.
 func TestJSONOfProblems(t *testing.T) {
 	t.Parallel()
 	got := turns(t, converse(t, "", "-json", "-prompt", "What is 17 plus 25?").stdout)
@@ -95,7 +95,7 @@ func TestJSONOfProblems(t *testing.T) {
 	}
 }
 
-// A prepared answer that no form asks for is told, and is no failure.
+// An -answer that no form asks for is reported, but is not a failure.
 func TestAnswerWithoutAForm(t *testing.T) {
 	t.Parallel()
 	const none = "-answer loyalty: no form of the server demo asked for it"
@@ -116,7 +116,7 @@ func TestAnswerWithoutAForm(t *testing.T) {
 	}
 }
 
-// The standard input is a part of the question, and no command is given by it.
+// Standard input becomes part of the question, and cannot contain commands.
 func TestInputOfPrompt(t *testing.T) {
 	t.Parallel()
 	converse(t, "Go is a language. It is small.\n\n", "-yes", "-prompt", "Summarize:").check(t, "Summary: Go is a language.\n", 0)
@@ -125,7 +125,7 @@ func TestInputOfPrompt(t *testing.T) {
 	converse(t, strings.Repeat("x", 1<<20+1), "-prompt", "hello").check(t, "", 1, "standard input has more than 1048576 bytes")
 }
 
-// An input that says nothing does not keep the program waiting.
+// The program does not wait for an input that stays silent.
 func TestSilentInput(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-yes", "-prompt", "What is 1 plus 2?")
@@ -136,7 +136,7 @@ func TestSilentInput(t *testing.T) {
 	}
 }
 
-// A slow input is waited for, once it has begun.
+// The program waits for the end of an input that has begun.
 func TestSlowInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()

@@ -34,14 +34,7 @@ func inProject(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-func again(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
-	next := exec.CommandContext(t.Context(), cmd.Path, cmd.Args[1:]...)
-	next.Dir, next.Env = cmd.Dir, cmd.Env
-	return next
-}
-
-// The file of a folder is used after a question, and a password is asked for without showing
-// or keeping it.
+// The program asks before it uses the file of a folder, and asks for a password without showing it.
 func TestProjectFile(t *testing.T) {
 	t.Parallel()
 	cmd := inProject(t)
@@ -51,8 +44,7 @@ func TestProjectFile(t *testing.T) {
 	m.enter("The key of the server:  it is not shown", "hunter2")
 	m.enter("*******", "\r")
 	m.await("server mine: 6 tools") // one of the demo server's is excluded
-	m.enter("you ›\n", ctrlD)
-	m.ended(0)
+	m.leave()
 	second := again(t, cmd)
 	n := openScreenOf(t, second)
 	n.enter("The key of the server:  it is not shown", "hunter2\r")
@@ -85,7 +77,7 @@ func TestProjectFile(t *testing.T) {
 	}
 }
 
-// A terminal that cannot move its cursor does not show a password either.
+// A plain terminal does not show a password either.
 func TestProjectFileOnAPlainTerminal(t *testing.T) {
 	t.Parallel()
 	cmd := inProject(t)
@@ -105,7 +97,7 @@ func TestProjectFileOnAPlainTerminal(t *testing.T) {
 	}
 }
 
-// A script is told that the file of its folder is not used.
+// A script does not use the file of its folder, and says so.
 func TestProjectFileWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	finish(t, inProject(t), "hello\n").check(t, "", 1, "mcp.json names servers that you have not allowed yet", "give -config mcp.json to use them, or -config none")

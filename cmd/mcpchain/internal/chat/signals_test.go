@@ -93,7 +93,7 @@ func TestInterruptEndsTheTurn(t *testing.T) {
 	p.ended(0, pid)
 }
 
-// What an interrupted call of the model used is not known, and is not shown as nothing.
+// /usage says that the tokens of an interrupted call are not known.
 func TestUsageOfAnInterruptedCall(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 1)
@@ -121,22 +121,18 @@ func TestUsageOfAnInterruptedCall(t *testing.T) {
 	p.wait()
 }
 
+// A second Ctrl-C ends the program, and kills a server that does not end by itself.
 func TestInterruptTwiceEndsTheProgram(t *testing.T) {
-	t.Parallel()
-	p, pid := startCounting(t, "good")
-	p.signal(os.Interrupt)
-	p.await(p.stderr, "interrupted")
-	p.again()
-	p.ended(130, pid)
-}
-
-func TestStubbornServerIsKilled(t *testing.T) {
-	t.Parallel()
-	p, pid := startCounting(t, "stubborn")
-	p.signal(os.Interrupt)
-	p.await(p.stderr, "interrupted")
-	p.again()
-	p.ended(130, pid)
+	for _, server := range []string{"good", "stubborn"} {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			p, pid := startCounting(t, server)
+			p.signal(os.Interrupt)
+			p.await(p.stderr, "interrupted")
+			p.again()
+			p.ended(130, pid)
+		})
+	}
 }
 
 func TestTermEndsTheProgram(t *testing.T) {
@@ -178,7 +174,7 @@ func TestDemoModel(t *testing.T) {
 	}
 }
 
-// A silent server must not keep the program from ending.
+// Ctrl-C ends the program while it waits for a silent server.
 func TestInterruptWhileStarting(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")

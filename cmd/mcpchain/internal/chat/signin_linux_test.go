@@ -94,8 +94,7 @@ func (s *signing) browse() {
 
 var page = regexp.MustCompile(`http://127\.0\.0\.1:\d+/auth\?[^\s\x1b]+`)
 
-// The program signs in at its start, keeps the token for the next start, and asks again for
-// what needs more access.
+// The program signs in at its start, keeps the token for the next start, and signs in again when the token is refused.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t, "-yes")
@@ -106,8 +105,7 @@ func TestSignIn(t *testing.T) {
 	m.await("server notes: 2 tools")
 	m.enter("you ›\n", "call list_notes\r")
 	m.await("list_notes done")
-	m.enter("you ›\n", ctrlD)
-	m.ended(0)
+	m.leave()
 
 	m = s.start()
 	m.await("server notes: 2 tools")
@@ -131,14 +129,13 @@ func TestSignIn(t *testing.T) {
 	m.enter("[p]aste", "p")
 	m.enter("The address:  it is not shown", back.String()+"\r")
 	m.await("add_note done buy milk")
-	m.enter("you ›\n", ctrlD)
-	m.ended(0)
+	m.leave()
 	if got := len(s.notes.SignIns()); got != 1 {
 		t.Errorf("got %d sign-ins in the browser, want one; the other was pasted", got)
 	}
 }
 
-// Commands sign out and in, and a person may say no.
+// /login and /logout sign in and out, and the person can decline.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t, "-yes")
@@ -175,11 +172,10 @@ func TestLogin(t *testing.T) {
 	m.enter("you ›\n", "/login notes\r")
 	m.enter("[y]es  [m]yself", ctrlC)
 	m.await("interrupted")
-	m.enter("you ›\n", ctrlD)
-	m.ended(0)
+	m.leave()
 }
 
-// Without a terminal, the person learns where to sign in.
+// Without a terminal, the program says where to sign in.
 func TestSignInWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)

@@ -123,8 +123,7 @@ func (m *emulator) viewGolden(name string) {
 	m.goldenOf(name, func() string { return tokens.ReplaceAllString(m.screen(), "TOKEN") })
 }
 
-// A line says where a view can be seen. What the view wants to do is asked at any time, and shown; what it
-// writes goes into the empty line, and what it wants the model to know with the next question.
+// The screen shows the address of a view, its calls, and the questions about them, also while the person writes.
 func TestViewOnScreen(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex // guards asked
@@ -215,7 +214,7 @@ func TestViewOnScreen(t *testing.T) {
 	}
 }
 
-// A terminal with colours gets the address as a link, too; a pipe gets neither.
+// A terminal with colours gets the address as a hyperlink. Other terminals and pipes do not.
 func TestLinkOfView(t *testing.T) {
 	t.Parallel()
 	cmd := here(t, nil, []string{"board"}, "-yes")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Lines without blanks that are wider than the window are printed once, with every character.
+// Lines without blanks that are wider than the window are printed completely, and once.
 func TestLongWords(t *testing.T) {
 	t.Parallel()
 	var lines []string

@@ -54,8 +54,7 @@ const sums = `{"name": "sums", "about": "Small.", "tasks": [
 	{"id": "add", "prompt": "What is 17 plus 25?", "expect": {"answer": {"contains": ["42"]}, "calls": [{"tool": "add", "args": {"a": 17, "b": 25}}]}},
 	{"id": "lost", "prompt": "How is the weather in Berlin?", "expect": {"answer": {"contains": ["Atlantis"]}}}]}`
 
-// The demo model does the tasks of a file of JSON with the demo server. The status, the table, JUnit and the lines of
-// JSON say what came of them.
+// The demo model does the tasks of a JSON file with the demo server, and the results are reported in all forms.
 func TestDemo(t *testing.T) {
 	file, junit := write(t, "s.json", sums), filepath.Join(t.TempDir(), "out.xml")
 	status, out, errs := run(t, "-junit", junit, file)
@@ -83,7 +82,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// A model and its servers are recorded, and played without either.
+// A recorded model and its servers are played back without either.
 func TestRecord(t *testing.T) {
 	model := httptest.NewServer(tryout.ModelHandler())
 	defer model.Close()
@@ -101,7 +100,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A suite without servers has those of -config, with its lists of tools.
+// A suite without servers uses those of -config, with their filters.
 func TestConfig(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -124,7 +123,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Mistakes on the command line, and in files, have a status of their own.
+// Mistakes on the command line and in files have an exit status of their own.
 func TestMistakes(t *testing.T) {
 	file := write(t, "s.json", sums)
 	for args, want := range map[string]string{
@@ -144,7 +143,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A list has each task that is chosen, and nothing runs.
+// -list lists the chosen tasks, and runs nothing.
 func TestList(t *testing.T) {
 	name := write(t, "s.yaml", "name: s\nabout: Small.\nservers: {gone: {command: [/nonexistent]}}\ntasks:\n"+
 		"- {id: one, prompt: \"first\\nline\", expect: {}}\n- {id: second, prompt: "+strings.Repeat("x", 100)+", expect: {}}\n")
@@ -158,8 +157,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A path of a suite is found from the folder of its file, whatever folder the program is run in. The
-// server runs in the folder of the trial.
+// A path in a suite is relative to the folder of its file.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, sub := range []string{"bin", "suites"} {
@@ -192,7 +190,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Trials that say nothing of the agent are told with their reason; of a suite that has no others there is no rate.
+// Void trials are reported with their reason. A suite with only void trials has no rate.
 func TestVoid(t *testing.T) {
 	const head = "name: v\nservers: {s: {command: [/nonexistent/server]}}\ntasks: [{id: a, prompt: p, script: [{say: x}], expect: {}}"
 	status, out, errs := run(t, "-scripted", write(t, "v.yaml", head+", {id: b, servers: [], prompt: p, script: [{say: x}], expect: {}}]"))
@@ -213,7 +211,7 @@ func TestVoid(t *testing.T) {
 	}
 }
 
-// Results that are kept are not run again, and the command says so.
+// Trials with kept results are not run again, and the command says so.
 func TestKept(t *testing.T) {
 	name := write(t, "s.yaml", "name: s\nservers: {bank: {inprocess: bank}}\ntasks: [{id: a, prompt: p, script: [{say: '8'}], expect: {answer: {number: 7}}}, {id: b, prompt: p, script: [{say: x}], expect: {}}]")
 	file := filepath.Join(t.TempDir(), "r.jsonl")

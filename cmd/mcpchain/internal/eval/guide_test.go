@@ -60,7 +60,7 @@ func block(t *testing.T, language string) string {
 	return text
 }
 
-// The suites of the guide run as they stand there.
+// The suites of the guide run as they are.
 func TestGuide(t *testing.T) {
 	if status, out, errs := run(t, write(t, "sums.json", block(t, "js"))); status != 0 || !strings.Contains(out, "100.0%") {
 		t.Errorf("sums.json: got %d, %s\n%s", status, out, errs)

@@ -105,7 +105,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A page for browsers is not shown.
+// An HTML page is not shown.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{
@@ -177,7 +177,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// What a test cannot bring about is told by its error. An error without a known reason stays as it is.
+// Errors that other tests cannot cause are explained, too. An error without an explanation is unchanged.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
@@ -198,7 +198,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// A server of other revisions is told with what helps: another one of it, or no revision of your own.
+// An error about revisions comes with advice.
 func TestRevision(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{

@@ -37,7 +37,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Large texts are compared with bounded effort, and no line is lost.
+// The diff of large texts is computed with bounded effort, and has all lines.
 func TestLargeTexts(t *testing.T) {
 	before := strings.Repeat("a\nb\n", 100_000)
 	after := strings.Repeat("c\na\n", 100_000)
@@ -76,7 +76,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// What stands around a diff stays, and a text with marks is none.
+// The lines around a diff stay. A text with marks but without a hunk is not a diff.
 func TestUnified(t *testing.T) {
 	const text = "Edited:\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-- one\n++ two\n```\n- done\n"
 	const want = "Edited:\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n- - one\n+ + two\n```\n- done"

@@ -102,7 +102,7 @@ func TestDialogAfterItsContext(t *testing.T) {
 	}
 }
 
-// A line typed before a question does not answer it.
+// A line that was typed before a question does not answer it.
 func TestTypedAhead(t *testing.T) {
 	s := newScreen(t, "n")
 	s.in.lines <- line{text: "y"}

@@ -49,7 +49,7 @@ func TestNextGivesUp(t *testing.T) {
 	}
 }
 
-// Lines typed before a question must not answer it, however many there are.
+// All lines that were typed before a question are dropped.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()

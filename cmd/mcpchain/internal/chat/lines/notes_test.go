@@ -8,8 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// A server that is read from notes something while the person is asked: reading continues, and
-// the note is shown after the answer.
+// Note does not block during a dialog. The notes are shown at its end.
 func TestNotesDuringADialog(t *testing.T) {
 	s := newScreen(t)
 	if err := s.dialog(t.Context(), func() error {

@@ -36,8 +36,7 @@ func TestShowResult(t *testing.T) {
 	s.check(t, "← demo add: "+long[:screen.MaxResult-1]+"…\n") // a script has no /show
 }
 
-// A server's last output cannot look like lines of the program, for any width
-// of the terminal.
+// The last output of a server cannot look like lines of the program, whatever the width of the terminal.
 func TestLostServer(t *testing.T) {
 	s := newScreen(t)
 	s.Width = func() int { return 30 }

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// An answer in pieces is wrapped like a whole one.
+// An answer in pieces is wrapped like one in a single piece.
 func TestWrapAnswer(t *testing.T) {
 	s := newScreen(t)
 	s.Width, s.Wrap = func() int { return 20 }, true
@@ -18,7 +18,7 @@ func TestWrapAnswer(t *testing.T) {
 	s.check(t, "bot › The quick\nbrown fox jumps\nover the lazy dog.\n")
 }
 
-// The words of an answer stay whole, to be copied.
+// Words of an answer are not broken, so that they can be copied.
 func TestLongWordsOfAnswer(t *testing.T) {
 	s := newScreen(t)
 	s.Width, s.Wrap = func() int { return 20 }, true

@@ -20,7 +20,7 @@ const drawn = "Results\n\nHere is a bold word, some inline code, a\nVec<String>,
 	"• one\n• two\n  • deeper\n• three\n\n1. first\n2. second\n\n│ said\n\n Name    │ Size\n─────────┼──────\n main.go │ 4076\n x       │    1\n\n" +
 	"```go\nfunc main() {\n\tfmt.Println(\"a very long line of code that is wider than the window of the terminal\")\n\n\tif x {\n\t\treturn\n\t}\n}\n```\n\nAfter it."
 
-// An answer is the same in pieces of any size, and what is complete does not change.
+// Pieces of any size give the same lines, and completed lines do not change.
 func TestStream(t *testing.T) {
 	for size := 1; size <= len(answer); size += 13 {
 		s := New(50)
@@ -101,7 +101,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// A table is as wide as its cells need, wherever they stand, if the page has room.
+// A table is as wide as its cells need, up to the width of the page.
 func TestTableWidth(t *testing.T) {
 	for name, source := range map[string]string{
 		"a wide cell below":  "| Name | Size |\n|---|---|\n| internal/markdown/page.go | 1 |\n| x | four thousand bytes |",
@@ -119,7 +119,7 @@ func TestTableWidth(t *testing.T) {
 	}
 }
 
-// A long rest is not drawn again for each piece, and a line without an end is not held back without end.
+// A long unfinished block is not rendered for each piece, and a line without an end is shown in parts.
 func TestLongRest(t *testing.T) {
 	const word = "word "
 	s := New(50)

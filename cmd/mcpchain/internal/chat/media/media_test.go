@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/media"
 )
 
-// A file is for the person alone, and its name has nothing of a peer but letters and digits.
+// Only the owner can read a file. Its name has only letters, digits and hyphens of a peer's text.
 func TestSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "media")
 	f := media.NewFolder(dir)
@@ -38,7 +38,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// The newest files stay, and other files of the folder.
+// The newest files stay, and so do other files in the folder.
 func TestRoom(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o700); err != nil {

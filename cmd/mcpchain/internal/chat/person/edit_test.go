@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 )
 
-// The person is told where arguments do not fit.
+// The person is told where arguments are invalid.
 func TestMisfit(t *testing.T) {
 	const inputSchema = `{"type":"object","required":["a"],"properties":{"a":{"type":"integer"},"l":{"items":{"properties":{"x/~":{"type":"string"}}}}}}`
 	for text, want := range map[string]string{
@@ -35,7 +35,7 @@ func TestMisfit(t *testing.T) {
 	}
 }
 
-// Arguments that are not JSON do not prevent another answer.
+// A call whose arguments are not JSON can be answered.
 func TestApproveBrokenArguments(t *testing.T) {
 	a := asks("add")
 	a.Arguments = nil

@@ -160,7 +160,7 @@ func TestUnattendedForm(t *testing.T) {
 	}
 }
 
-// A form with only optional fields is not accepted without any answer.
+// A form with only optional fields is not accepted without an answer.
 func TestUnattendedFormOfDefaults(t *testing.T) {
 	s := typist.Absent(t)
 	got, err := newPerson(s).Elicit(t.Context(), &mcp.ElicitParams{
@@ -204,8 +204,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// Warnings about an address come before the question. The address stays in one
-// piece, to be copied.
+// The warnings about an address precede the question. The address is not broken into lines.
 func TestDoubtfulURL(t *testing.T) {
 	s := typist.Wide(t, 60, "n")
 	path := strings.Repeat("x", 60)

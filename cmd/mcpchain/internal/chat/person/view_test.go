@@ -21,8 +21,7 @@ func (s *suggested) Suggest(text string) bool {
 	return true
 }
 
-// What a view writes in the name of the person names no file of the person, whatever stands before the @: a line takes
-// any blank for a space, and leaves out a replacement character.
+// A view's message in the name of the person cannot mention files of the person.
 func TestMessageNamesNoFile(t *testing.T) {
 	for text, want := range map[string]string{
 		"@a (@b)\n@c":      `\@a (\@b)` + "\n" + `\@c`,

@@ -66,7 +66,7 @@ func readPNG(t *testing.T, payload string) image.Image {
 	return img
 }
 
-// A picture has the same halves for each terminal, within its cells, and no column as text.
+// Each protocol draws the same picture within its cells.
 func TestDraw(t *testing.T) {
 	for protocol, read := range drawn {
 		sequence, rows, err := protocol.Draw(halves(900, 300), picture.Cell{Width: 10, Height: 20}, 60, 8)
@@ -91,7 +91,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// A small picture is not made larger, and one that is thin has a pixel.
+// A small picture is not enlarged, and a thin one keeps at least a pixel.
 func TestSizes(t *testing.T) {
 	for _, tt := range []struct{ width, height, rows, x, y int }{{40, 30, 2, 40, 30}, {10_000, 1, 1, 600, 1}, {1, 10_000, 8, 1, 160}} {
 		sequence, rows, err := picture.Kitty.Draw(halves(tt.width, tt.height), picture.Cell{Width: 10, Height: 20}, 60, 8)
@@ -104,7 +104,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A file that says that it is huge is not decoded.
+// A picture that claims to be huge is not decoded.
 func TestDecode(t *testing.T) {
 	var b bytes.Buffer
 	if err := png.Encode(&b, halves(4, 4)); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
-// What is wrong with an answer is told without the name of the field, however long that is.
+// A problem is described without the name of the field, which may be long.
 func TestWrong(t *testing.T) {
 	for _, tt := range []struct {
 		field forms.Field

@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Each screen lists the answers to a question in the same way, with colours or without.
+// The answers to a question look the same with and without colours.
 func TestAnswers(t *testing.T) {
 	answers := []Answer{{Key: 'y', Label: "yes: it"}, {Key: 'e', Label: "edit: it", Quiet: true}, {Key: '?', Label: "?"}}
 	for want, short := range map[string]bool{"[y]es, [e]dit, [?]": false, "[y]es, [e], [?]": true} {

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/lines"
 )
 
-// A turn has the sum of its model calls, and each tool call with what became of it.
+// A turn has the sum of its model calls, and each tool call with its outcome.
 func TestTurn(t *testing.T) {
 	var out bytes.Buffer
 	w := New(&out, lines.New(io.Discard, io.Discard, lines.NewInput(t.Context(), strings.NewReader(""), false), lines.Options{}))

@@ -39,7 +39,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// A file of the folder is used if the person says so, as long as it stays as it is.
+// A project's file is used after the person has allowed it, until it changes.
 func TestTrust(t *testing.T) {
 	p := places(t)
 	write(t, p.Project, project)
@@ -77,7 +77,7 @@ Use these servers? A program that is started can do whatever you can. [y]es, as 
 	find(typist.New(t, "n"), p.User)
 }
 
-// The content of an environment file belongs to what is allowed.
+// A changed environment file is asked about, too.
 func TestTrustEnvironmentFile(t *testing.T) {
 	p := places(t)
 	env := filepath.Join(filepath.Dir(p.Project), ".env.mcp")
@@ -117,7 +117,7 @@ func (c changing) Choose(ctx context.Context, q *screen.Choice) (byte, error) {
 	return c.Screen.Choose(ctx, q)
 }
 
-// What the person has allowed is used, whatever the file has in the end.
+// The content that the person has allowed is used, even if the file changes meanwhile.
 func TestFileThatChangesMeanwhile(t *testing.T) {
 	p := places(t)
 	write(t, p.Project, project)
@@ -140,7 +140,7 @@ func TestFileThatChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// A list that is too long to be shown cannot be allowed by a key.
+// A list that is too long to be shown cannot be allowed.
 func TestTrustOfALongList(t *testing.T) {
 	for name, argument := range map[string]string{"characters": strings.Repeat("x", 5000), "a line": "x"} {
 		p := places(t)
@@ -159,7 +159,7 @@ func TestTrustOfALongList(t *testing.T) {
 	}
 }
 
-// Without a person, a file of the folder is an error.
+// Without a person, a project's file is an error.
 func TestTrustWithoutAPerson(t *testing.T) {
 	p := places(t)
 	write(t, p.Project, project)
@@ -173,7 +173,7 @@ func TestTrustWithoutAPerson(t *testing.T) {
 	}
 }
 
-// What cannot be a file of servers is an error, and nothing is asked.
+// A file that cannot be used is an error, without a question.
 func TestWrongProjectFile(t *testing.T) {
 	for name, tt := range map[string]struct {
 		make func(path string) error

@@ -38,7 +38,7 @@ func emptySession(t *testing.T, s *typist.Screen) *Session {
 	return &Session{Config: Config{Screen: s}, tools: tools}
 }
 
-// Files that a person names go into the question, within bounds.
+// Mentioned files become part of the question, within bounds.
 func TestAttached(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -92,7 +92,7 @@ func TestAttached(t *testing.T) {
 	}
 }
 
-// A file that is hidden or elsewhere goes to the model after a question only.
+// The person is asked before a hidden file, or one outside of the folder, goes to the model.
 func TestAttachedFromElsewhere(t *testing.T) {
 	elsewhere, here := t.TempDir(), t.TempDir()
 	t.Chdir(here)
@@ -118,7 +118,7 @@ func TestAttachedFromElsewhere(t *testing.T) {
 	}
 }
 
-// A script's text may come from somewhere else: it attaches nothing.
+// A script attaches no files, because its text may come from somebody else.
 func TestScriptsAttachNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {

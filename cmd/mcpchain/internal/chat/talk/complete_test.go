@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
-// What completes runs beside a turn, which has results, and beside a command that changes the servers.
+// Completions may run during a turn, and during a command that changes the servers.
 func TestCompletionBesideATurn(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	con := typist.Absent(t)
@@ -54,7 +54,7 @@ func TestCompletionBesideATurn(t *testing.T) {
 	}
 }
 
-// A name of a server that controls the terminal, hides a part of itself or cannot be typed is not offered.
+// A name with characters that cannot be typed or seen is not offered.
 func TestOffered(t *testing.T) {
 	for name, want := range map[string]int{
 		"plain name": 1, "größe": 1, "": 0, "a\x1b[2J": 0, "a\nb": 0, "a\u202eb": 0, "a\u200bb": 0, strings.Repeat("x", maxItemText): 1, strings.Repeat("x", maxItemText+1): 0,

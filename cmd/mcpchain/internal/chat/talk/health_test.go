@@ -36,8 +36,7 @@ func (m mortal) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return transport.Dial(ctx)
 }
 
-// Each death of a server is told once, and so is each return, up to the death that is too much. What the program
-// closes is no death.
+// Each end of a server's process is reported once, and so is each return, until the server is given up.
 func TestDeathsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		screen := typist.New(t)

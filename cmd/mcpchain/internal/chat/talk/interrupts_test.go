@@ -65,7 +65,7 @@ func TestSecondInterruptEndsTheProgram(t *testing.T) {
 	}
 }
 
-// A person who has thought on ends nothing with a single Ctrl-C.
+// A Ctrl-C long after the first one does not end the program.
 func TestLaterInterruptIsAFirstOne(t *testing.T) {
 	program, i := newInterrupts(t)
 	start := time.Now()
@@ -76,8 +76,7 @@ func TestLaterInterruptIsAFirstOne(t *testing.T) {
 	}
 }
 
-// While the program starts, and with a single question, there is no
-// conversation to continue.
+// While the program starts, and with a single question, one Ctrl-C ends the program.
 func TestOneInterruptEndsTheProgramOutsideOfConversations(t *testing.T) {
 	program, i := newInterrupts(t)
 	i.screen = nil

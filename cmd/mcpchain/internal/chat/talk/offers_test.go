@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A value goes up to the next key, with or without quotes. Quotes around a value are not a part of it, and keys
-// within them are no keys.
+// A value ends at the next key. Quotes around a value are removed, and allow keys in it.
 func TestPromptArguments(t *testing.T) {
 	for typed, want := range map[string]map[string]string{
 		`city=Oslo people=2`:       {"city": "Oslo", "people": "2"},

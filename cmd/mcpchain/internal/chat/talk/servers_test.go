@@ -29,7 +29,7 @@ func TestWarnings(t *testing.T) {
 	s.Check(t, want)
 }
 
-// Why a server is left out is told with what helps here, and with its name and place once.
+// A server that is left out is reported with advice, and with its name and line once.
 func TestLeftOut(t *testing.T) {
 	servers, err := DemoServer()
 	if err != nil {
@@ -70,7 +70,7 @@ type linked struct{ *typist.Screen }
 func (linked) Link(screen.Style, string, string) {}
 func (linked) Suggest(string) bool               { return false }
 
-// Servers learn that views are shown, if they are.
+// Views are declared to servers if the screen can show them.
 func TestViewsAreDeclared(t *testing.T) {
 	for _, s := range []screen.Screen{linked{typist.New(t)}, typist.New(t), typist.Absent(t)} {
 		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}

@@ -29,7 +29,7 @@ func keep(t *testing.T, store record.Store, id, folder string, at time.Time) {
 	}
 }
 
-// The newest conversation is that of the folder, else one that was kept without its folder.
+// The newest conversation of the folder is continued, or else the newest one whose folder is not known.
 func TestNewestOfTheFolder(t *testing.T) {
 	const strange = "/b\u202e\nc"
 	store := record.NewMemory()
@@ -62,7 +62,7 @@ func TestNewestOfTheFolder(t *testing.T) {
 	}
 }
 
-// A folder without a conversation takes none of another folder, and few are looked at.
+// A conversation of another folder is not continued, and the search is bounded.
 func TestNoConversationOfTheFolder(t *testing.T) {
 	store := record.NewMemory()
 	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)

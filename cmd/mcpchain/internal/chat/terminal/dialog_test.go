@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// A name in a question cannot control the terminal, whatever has the name.
+// A name in a question cannot control the terminal.
 func TestNamesInQuestions(t *testing.T) {
 	const name = "x\x1b[8m\u202e"
 	for what, d := range map[string]dialog{
@@ -26,7 +26,7 @@ func TestNamesInQuestions(t *testing.T) {
 	}
 }
 
-// The end of the terminal ends what completes, and nothing begins after it.
+// Closing the terminal ends requests for completions, and none begins afterwards.
 func TestRequestsEnd(t *testing.T) {
 	r := newRequests()
 	begun := make(chan struct{})

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
-// A note that is printed beside it must not take away why nothing was written.
+// The note about an editor that cannot be started is not lost by another note.
 func TestEditorThatDoesNotStart(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
 	cmd := m.update(editedMsg{err: errors.New("executable file not found")})
@@ -25,7 +25,7 @@ func TestEditorThatDoesNotStart(t *testing.T) {
 	}
 }
 
-// A text that replaces another closes the list, whose items are for the other text.
+// Replacing the text closes the list of completions for the old text.
 func TestTextUnderTheList(t *testing.T) {
 	for name, replace := range map[string]tea.Msg{
 		"the history": tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl},
@@ -51,7 +51,7 @@ func TestTextUnderTheList(t *testing.T) {
 	}
 }
 
-// Esc and Ctrl-C that come at once leave the search and clear the line; a second time they interrupt.
+// Esc and Ctrl-C that come at once leave the search and clear the line. The next ones interrupt.
 func TestEscWithCtrlC(t *testing.T) {
 	interrupted := 0
 	m := newModel(&Terminal{output: &output{}}, Options{Interrupt: func() { interrupted++ }})
@@ -70,7 +70,7 @@ func TestEscWithCtrlC(t *testing.T) {
 	}
 }
 
-// Ctrl-C behind Esc does not wait for the moment that Esc begins at a question.
+// Ctrl-C right after Esc works at a question without a wait.
 func TestEscWithCtrlCAtAQuestion(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
 	m.update(askMsg{&waitDialog{completion: newCompletion()}})
@@ -80,7 +80,7 @@ func TestEscWithCtrlCAtAQuestion(t *testing.T) {
 	}
 }
 
-// Keys other than letters, and those that have a text, are one key with Ctrl and Alt: arrows, and AltGr of some keyboards.
+// Arrows and keys with a text are one key with Ctrl and Alt: some keyboards have AltGr.
 func TestOtherKeysWithCtrlAndAlt(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
 	m.update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What was entered is there the next time: once if it was repeated, and only for this user.
+// The history is kept in a file for this user, without repetitions.
 func TestHistoryOnDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "history")
 	h := openHistory(path)
@@ -40,7 +40,7 @@ func TestHistoryOnDisk(t *testing.T) {
 	}
 }
 
-// The newest entries are kept, in memory and on disk. Malformed lines, and what controls a terminal, are left out.
+// The newest entries are kept in memory and in the file. Malformed lines and control characters are removed.
 func TestHistoryIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	var b strings.Builder
@@ -64,7 +64,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// A program that starts shortens the file, while another adds to it: both have all that is new.
+// Two programs that add to the file and shorten it lose no new entries.
 func TestHistoryOfTwoPrograms(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
 	const added = 200

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An address ends no sequence and begins none, and its length is bounded.
+// An address cannot end the sequence of its link or begin another one, and is bounded.
 func TestLinked(t *testing.T) {
 	const begin, end = "\x1b]8;;", "x\x1b]8;;\x07"
 	for address, want := range map[string]string{
@@ -19,7 +19,7 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// Terminals that print what they do not know get no link.
+// Terminals that would print the sequence get no link.
 func TestLinksByName(t *testing.T) {
 	for name, want := range map[string]bool{"xterm-256color": true, "xterm-kitty": true, "linux": false, "vt100": false, "screen.xterm": false} {
 		if got := supportsLinks(name); got != want {

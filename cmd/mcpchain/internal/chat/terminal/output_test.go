@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The renderer counts as many columns as the terminal needs, and the terminal gets tabs.
+// The renderer counts the columns of tabs, and the terminal gets the tabs.
 func TestTabs(t *testing.T) {
 	for line, want := range map[string]struct {
 		columns int

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// What is typed before a question takes it stays in the editor, but for a secret.
+// Keys before a dialog takes them go to the editor, except at a secret.
 func TestTypedBeforeTheQuestion(t *testing.T) {
 	for want, d := range map[string]dialog{"": newSecretDialog(screen.Paint{}, "Key:"), "x": newTextDialog(screen.Paint{}, &screen.Draft{Prompt: "Reason:"})} {
 		m := newModel(&Terminal{output: &output{}}, Options{})

@@ -10,8 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// A text that does not fit stays, with the reason below it, and Esc leaves it only if there is
-// a question to go back to.
+// A text that is refused stays, with the reason below it. Esc leaves it only if there is a question to go back to.
 func TestWritingThatDoesNotFit(t *testing.T) {
 	for _, back := range []bool{true, false} {
 		w := newTextDialog(screen.Paint{}, &screen.Draft{Prompt: "The arguments:", Text: "ab", Back: back, Check: func(text string) error {
@@ -42,7 +41,7 @@ func TestWritingThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// All keys of an approval are shown where they fit, and the quiet ones by their keys alone otherwise.
+// If the row is too narrow, quiet answers are shown by their keys only.
 func TestAnswersThatFit(t *testing.T) {
 	answers := []screen.Answer{{Key: 'y', Label: "yes: it"}, {Key: 'e', Label: "edit: it", Quiet: true}, {Key: '?', Label: "?"}}
 	const long, short = "Sure?  [y]es  [e]dit  [?]", "Sure?  [y]es  [e]  [?]"

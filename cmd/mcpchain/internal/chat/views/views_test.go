@@ -234,8 +234,7 @@ func (p *page) notified(method string) any {
 	return p.until(func(m map[string]any) bool { return m["method"] == method })["params"]
 }
 
-// A view gets the call and its result, and its own calls go the way of a model's: to its server alone, asked about as
-// the view's, with the forms of the server.
+// A view gets the call and its result. Its own calls go to its server, after the same approval as calls of the model.
 func TestView(t *testing.T) {
 	who := &asked{}
 	var mu sync.Mutex
@@ -287,8 +286,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// What a view asks of the person is asked, until the person has refused it several times. What it wants the
-// model to know is given once.
+// The person is asked what a view wants, until the person has refused several times.
 func TestViewAsks(t *testing.T) {
 	who := &asked{}
 	s, address := offered(t, Options{Person: who})
@@ -320,7 +318,8 @@ func TestViewAsks(t *testing.T) {
 	}
 }
 
-// Closing a page asks the view to end. A page that goes ends its questions, and the service with all.
+// Closing a page asks the view to end. A page that is gone cancels its questions, and closing the service ends all
+// pages.
 func TestEnd(t *testing.T) {
 	who := &asked{}
 	s, address := offered(t, Options{Person: who})
@@ -378,7 +377,7 @@ func (c *late) Recv() ([]byte, error) {
 	return raw, err
 }
 
-// A session has ended when nothing receives from its view.
+// A session has ended only when no goroutine receives from its view.
 func TestEndWaitsForTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
@@ -406,7 +405,7 @@ func TestEndWaitsForTheView(t *testing.T) {
 	})
 }
 
-// Nothing listens before there is a view. The page is for its own address, its own scripts and its token alone.
+// Nothing listens before the first view. The page refuses other hosts, origins and tokens.
 func TestGuard(t *testing.T) {
 	if s := New(Options{}); s.site != nil {
 		t.Error("the service listens without a view")
@@ -460,7 +459,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Views, what they are kept with, and pages are bounded.
+// Views, their content and open pages are bounded.
 func TestBounds(t *testing.T) {
 	s, first := offered(t, Options{Person: &asked{}})
 	for range maxOpen {

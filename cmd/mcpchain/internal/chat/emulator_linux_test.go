@@ -1,0 +1,336 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hinshun/vt10x"
+)
+
+var update = flag.Bool("update", false, "write the screens of testdata/screens")
+
+// emulator runs the program on an emulated terminal.
+type emulator struct {
+	t      *testing.T
+	file   *os.File // the person's side of the terminal
+	vt     vt10x.Terminal
+	shown  chan []byte
+	raw    []byte // an unfinished escape sequence
+	whole  []byte // all output
+	status chan int
+	cmd    *exec.Cmd
+}
+
+// openScreen starts the program on a terminal of 80 columns and many rows, because the emulator has no scrollback.
+func openScreen(t *testing.T, args ...string) *emulator {
+	t.Helper()
+	return openScreenOf(t, command(t, args...))
+}
+
+func openScreenOf(t *testing.T, cmd *exec.Cmd) *emulator {
+	t.Helper()
+	return openScreenSized(t, 80, 60, cmd)
+}
+
+func openScreenSized(t *testing.T, columns, rows int, cmd *exec.Cmd) *emulator {
+	t.Helper()
+	file, status := onTerminal(t, cmd, "TERM=xterm-256color", uint16(columns), uint16(rows))
+	m := watchScreen(t, file, columns, rows)
+	m.status, m.cmd = status, cmd
+	return m
+}
+
+// watchScreen returns an emulator of the person's side of a terminal.
+func watchScreen(t *testing.T, file *os.File, columns, rows int) *emulator {
+	m := &emulator{t: t, file: file, vt: vt10x.New(vt10x.WithSize(columns, rows)), shown: make(chan []byte, 100)}
+	go func() {
+		defer close(m.shown)
+		for {
+			b := make([]byte, 4096)
+			n, err := file.Read(b)
+			m.shown <- b[:n]
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return m
+}
+
+// unknown matches escape sequences that the emulator misinterprets.
+var unknown = regexp.MustCompile("\x1b\\[[<>=][0-9;]*[a-zA-Z]|\x1b\\[\\?[0-9;]*(\\$p|u|n)|\x1b\\][^\x07\x1b]*(\x07|\x1b\\\\)|\x1b[P_][^\x1b]*\x1b\\\\|\x1b\\[[0-9;]* q")
+
+// take writes output to the emulator. It holds back an unfinished escape sequence.
+func (m *emulator) take(b []byte) {
+	m.whole = append(m.whole, b...)
+	text := append(m.raw, b...)
+	end := len(text)
+	if i := bytes.LastIndexByte(text, 0x1b); i >= 0 && !finished.Match(text[i:]) {
+		end = i
+	}
+	for _, begin := range []string{"\x1bP", "\x1b_"} { // strings that "ESC \\" ends
+		if i := bytes.LastIndex(text, []byte(begin)); i >= 0 && !bytes.Contains(text[i:], []byte("\x1b\\")) {
+			end = min(end, i)
+		}
+	}
+	m.raw = append([]byte(nil), text[end:]...)
+	if _, err := m.vt.Write(unknown.ReplaceAll(text[:end], nil)); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// finished matches an escape sequence that is complete.
+var finished = regexp.MustCompile("^\x1b(\\[[^a-zA-Z@`~]*[a-zA-Z@`~]|\\][^\x07]*\x07|[^\\[\\]P_])")
+
+// What differs between runs is replaced on the screens of testdata.
+var (
+	clock = regexp.MustCompile(`\b(?:\d+ s|\d:\d\d)\b`)
+	port  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	date  = regexp.MustCompile(`\b20\d\d-\d\d-\d\d \d\d:\d\d\b`)
+	saved = regexp.MustCompile(`\d{8}-\d{6}-[0-9a-f]{6}`) // in the names of saved files
+)
+
+// screen returns the rows of the screen without blank ones at the end, and without what differs between runs.
+func (m *emulator) screen() string {
+	m.vt.Lock()
+	defer m.vt.Unlock()
+	columns, rows := m.vt.Size()
+	var b strings.Builder
+	for y := range rows {
+		var line strings.Builder
+		for x := range columns {
+			line.WriteRune(m.vt.Cell(x, y).Char)
+		}
+		b.WriteString(strings.TrimRight(strings.ReplaceAll(line.String(), "\x00", " "), " ") + "\n")
+	}
+	text := strings.TrimRight(b.String(), "\n") + "\n"
+	text = clock.ReplaceAllString(text, "N s")
+	text = port.ReplaceAllString(text, "127.0.0.1:N")
+	text = date.ReplaceAllString(text, "DATE")
+	return saved.ReplaceAllString(text, "TIME")
+}
+
+// await waits until the screen has the text.
+func (m *emulator) await(text string) {
+	m.t.Helper()
+	m.until("the screen has "+text, func(screen string) bool { return strings.Contains(screen, text) })
+}
+
+// until waits until the screen is as a function wants it. what names that in errors.
+func (m *emulator) until(what string, ok func(screen string) bool) {
+	m.t.Helper()
+	deadline := time.After(patience)
+	for !ok(m.screen()) {
+		select {
+		case piece, open := <-m.shown:
+			if !open {
+				m.t.Fatalf("the terminal closed before %s:\n%s", what, m.screen())
+			}
+			m.take(piece)
+		case <-deadline:
+			m.t.Fatalf("waited for: %s:\n%s", what, m.screen())
+		}
+	}
+}
+
+// enter types keys when the screen has the text.
+func (m *emulator) enter(when, typed string) {
+	m.t.Helper()
+	m.await(when)
+	m.typed(typed)
+}
+
+func (m *emulator) typed(keys string) {
+	m.t.Helper()
+	if _, err := io.WriteString(m.file, keys); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// golden waits until the screen equals a file of testdata/screens.
+func (m *emulator) golden(name string) {
+	m.t.Helper()
+	m.goldenOf(name, m.screen)
+}
+
+// goldenEnd is golden for the last rows. The rows above them depend on timing when much was printed.
+func (m *emulator) goldenEnd(name string, rows int) {
+	m.t.Helper()
+	m.goldenOf(name, func() string {
+		all := strings.SplitAfter(m.screen(), "\n")
+		return strings.Join(all[max(0, len(all)-1-rows):], "")
+	})
+}
+
+func (m *emulator) goldenOf(name string, screen func() string) {
+	m.t.Helper()
+	path := filepath.Join("testdata", "screens", name+".txt")
+	want, err := os.ReadFile(path)
+	if err != nil && !*update {
+		m.t.Fatal(err)
+	}
+	wait := patience
+	if *update {
+		wait /= 4
+	}
+	deadline := time.After(wait)
+	for screen() != string(want) {
+		select {
+		case piece, open := <-m.shown:
+			if open {
+				m.take(piece)
+				continue
+			}
+		case <-deadline:
+		}
+		if !*update {
+			m.t.Errorf("%s: -want +got\n%s", name, cmp.Diff(string(want), screen()))
+			return
+		}
+		if err := os.WriteFile(path, []byte(screen()), 0o600); err != nil {
+			m.t.Fatal(err)
+		}
+		return
+	}
+}
+
+// ended waits for the end of the program, and checks its exit status.
+func (m *emulator) ended(want int) {
+	m.t.Helper()
+	deadline := time.After(patience)
+	for shown, status := m.shown, m.status; shown != nil || status != nil; {
+		select {
+		case piece, open := <-shown:
+			if m.take(piece); !open { // the terminal closes with its last process
+				shown = nil
+			}
+		case got := <-status:
+			if status = nil; got != want {
+				m.t.Errorf("status: got %d, want %d", got, want)
+			}
+		case <-deadline:
+			m.t.Fatalf("the program does not end:\n%s", m.screen())
+		}
+	}
+}
+
+const (
+	arrowUp, arrowLeft = "\x1b[A", "\x1b[D"
+	ctrlA, ctrlW       = "\x01", "\x17"
+	altEnter           = "\x1b\r"
+)
+
+// pasted returns text as terminals send a paste.
+func pasted(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
+
+// atTheBottom waits until the input is in the last rows of the screen.
+func (m *emulator) atTheBottom() {
+	m.t.Helper()
+	m.until("the last rows are in use", func(screen string) bool {
+		_, rows := m.vt.Size()
+		return strings.Count(screen, "\n") >= rows-2
+	})
+}
+
+// onlyForThePerson checks that only the owner can read files that the program keeps.
+func (m *emulator) onlyForThePerson(names ...string) {
+	m.t.Helper()
+	for _, name := range names {
+		info, err := os.Stat(filepath.Join(m.home(), ".config", "mcpchain", "chatbot", name))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			m.t.Errorf("%s: got %v, %v, want mode 0600", name, info, err)
+		}
+	}
+}
+
+// kill kills the program.
+func (m *emulator) kill() {
+	m.t.Helper()
+	if err := m.cmd.Process.Kill(); err != nil {
+		m.t.Fatal(err)
+	}
+	m.ended(-1)
+}
+
+// home returns the home folder of the program.
+func (m *emulator) home() string {
+	for _, v := range m.cmd.Env {
+		if dir, ok := strings.CutPrefix(v, "HOME="); ok {
+			return dir
+		}
+	}
+	return ""
+}
+
+// here returns a command with a file of servers in its own folder, so that no path is on the screen. There is a test server
+// for each of kinds, and servers has other entries.
+func here(t *testing.T, servers map[string]any, kinds []string, args ...string) *exec.Cmd {
+	t.Helper()
+	all := map[string]any{}
+	for _, kind := range kinds {
+		name := kind
+		for n := 2; all[name] != nil; n++ {
+			name = fmt.Sprintf("%s%d", kind, n)
+		}
+		all[name] = map[string]any{"command": "/proc/self/exe", "env": map[string]string{asServer: kind}}
+	}
+	for name, server := range servers {
+		all[name] = server
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, append([]string{"-config", "servers.json"}, args...)...)
+	cmd.Dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "servers.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// leave ends the program.
+func (m *emulator) leave() {
+	m.t.Helper()
+	m.enter("you ›\n", ctrlD)
+	m.ended(0)
+}
+
+func again(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
+	next := exec.CommandContext(t.Context(), cmd.Path, cmd.Args[1:]...)
+	next.Dir, next.Env = cmd.Dir, cmd.Env
+	return next
+}
+
+// answering returns the flags for a model that streams a text in small pieces.
+func answering(t *testing.T, text string) []string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for rest := text; rest != ""; {
+			n := min(7, len(rest))
+			piece, err := json.Marshal(rest[:n])
+			if err != nil {
+				t.Error(err)
+			}
+			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s}}]}\n\n", piece)
+			w.(http.Flusher).Flush()
+			rest = rest[n:]
+		}
+		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":12800,\"completion_tokens\":340}}\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(server.Close)
+	return []string{"-base-url", server.URL + "/v1", "-model", "m", "-config", configure(t, map[string]string{})}
+}
