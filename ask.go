@@ -7,12 +7,13 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// Ask asks the model of the environment ([FromEnv]) a question. The model has the tools of the servers of an mcp.json. The person at
-// the terminal allows calls, fills in forms and signs in; if question is empty, Ask reads it from the terminal. A nil Terminal is the zero
-// Terminal.
+// Ask asks the model of the environment ([FromEnv]) a question. The model has the tools of the
+// servers of an mcp.json. The person at the terminal allows calls, fills in forms and signs in; if
+// question is empty, Ask reads it from the terminal. A nil Terminal is the zero Terminal.
 //
-// The answer may be written to a terminal: characters that could control it are escaped ([hosttext.Prose]). If the input ended and
-// something was therefore refused, Ask returns the answer and an error that matches [ErrNobody].
+// The answer may be written to a terminal: characters that could control it are escaped
+// ([hosttext.Prose]). If the input ended and something was therefore refused, Ask returns the
+// answer and an error that matches [ErrNobody].
 func Ask(ctx context.Context, file, question string, t *Terminal) (string, error) {
 	if t == nil {
 		t = new(Terminal)

@@ -38,7 +38,8 @@ func (h *Host) authorize(cfg *config.Config) (err error) {
 	return nil
 }
 
-// receiver returns a receiver that asks the person at the terminal to sign in. Without a terminal it refuses, and says what to do.
+// receiver returns a receiver that asks the person at the terminal to sign in. Without a terminal
+// it refuses, and says what to do.
 func (h *Host) receiver(s *config.Server) oauth.Receiver {
 	t := h.options.Terminal
 	if t == nil {

@@ -5,9 +5,10 @@
 //	a, err := host.Agent(model, &agent.Options{System: "Be brief."})
 //	result, err := a.Run(ctx, agent.Text("Book a table for 4"))
 //
-// [Ask] is a whole program in one call: it asks the model a question and the person at the terminal for decisions. [FromEnv] returns
-// the model that the environment names. [Host.Ask] uses it without an agent of your own, [Host.Model] makes it a model for langchaingo's
-// chains, and [Sampler] lends it to servers. The packages below can be used without this one:
+// [Ask] is a whole program in one call: it asks the model a question and the person at the terminal
+// for decisions. [FromEnv] returns the model that the environment names. [Host.Ask] uses it without
+// an agent of your own, [Host.Model] makes it a model for langchaingo's chains, and [Sampler] lends
+// it to servers. The packages below can be used without this one:
 //
 //   - [github.com/mcpchain/mcpchain/mcpclient], a Model Context Protocol client: every
 //     published revision, every transport, authorization, tasks, and all requests that a
@@ -19,7 +20,8 @@
 //   - [github.com/mcpchain/mcpchain/agent], a model that uses tools until it has an answer;
 //     its runs wait for people and survive their process
 //
-// Start from a program under examples: examples/quickstart is the smallest, examples/agent holds a conversation. The
-// program cmd/mcpchain is a terminal chat, a web page for several people, a service, and an inspector of servers. README.md of the
-// repository links the guides, such as docs/agent.md, docs/adapter.md, docs/sampling.md and docs/mcp-json.md.
+// Start from a program under examples: examples/quickstart is the smallest, examples/agent holds a
+// conversation. The program cmd/mcpchain is a terminal chat, a web page for several people, a
+// service, and an inspector of servers. README.md of the repository links the guides, such as
+// docs/agent.md, docs/adapter.md, docs/sampling.md and docs/mcp-json.md.
 package mcpchain

@@ -92,7 +92,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestComparedVersions: the libraries that docs/comparison.md compares have the versions that are tested and measured here.
+// TestComparedVersions: the libraries that docs/comparison.md compares have the versions that are
+// tested and measured here.
 func TestComparedVersions(t *testing.T) {
 	required := read(t, "go.mod") + read(t, "evals/loop/go.mod")
 	compared := regexp.MustCompile(`\]\(https://(github\.com/[\w-]+/[\w-]+)\) (\d[\d.]+)`).FindAllStringSubmatch(read(t, "docs/comparison.md"), -1)

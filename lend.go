@@ -10,7 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// lender answers the sampling requests of servers by the model of the first agent. Connections are made before that agent.
+// lender answers the sampling requests of servers by the model of the first agent. Connections are
+// made before that agent.
 type lender struct {
 	mu      sync.Mutex // guards the field below
 	sampler *sampling.Sampler

@@ -11,8 +11,9 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Ask asks the model of the environment one question, by an agent with default options ([Host.Agent]). opts configure the run. For
-// other options, such as a system prompt or a store, make an agent.
+// Ask asks the model of the environment one question, by an agent with default options
+// ([Host.Agent]). opts configure the run. For other options, such as a system prompt or a store,
+// make an agent.
 func (h *Host) Ask(ctx context.Context, question string, opts ...agent.RunOption) (*agent.Result, error) {
 	a, err := h.Agent(nil, nil)
 	if err != nil {
@@ -21,8 +22,9 @@ func (h *Host) Ask(ctx context.Context, question string, opts ...agent.RunOption
 	return a.Run(ctx, agent.Text(question), opts...)
 }
 
-// Model returns the model of the environment ([FromEnv]) for chains and agents of langchaingo. Its first call reads the environment,
-// lends the model to the servers, and returns an error if the environment names no model.
+// Model returns the model of the environment ([FromEnv]) for chains and agents of langchaingo. Its
+// first call reads the environment, lends the model to the servers, and returns an error if the
+// environment names no model.
 func (h *Host) Model() llms.Model {
 	return &envModel{sync.OnceValues(func() (llms.Model, error) {
 		own, err := FromEnv()
@@ -51,8 +53,9 @@ func (m *envModel) Call(ctx context.Context, prompt string, options ...llms.Call
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
 
-// Sampler returns a sampler that lends the model of the environment ([FromEnv]) to servers. Set its [sampling.Sampler.For] as Sampling
-// of [mcpclient.Options]. The servers of a [Host] do not need it: see Sampling of [Options].
+// Sampler returns a sampler that lends the model of the environment ([FromEnv]) to servers. Set its
+// [sampling.Sampler.For] as Sampling of [mcpclient.Options]. The servers of a [Host] do not need
+// it: see Sampling of [Options].
 func Sampler(opts *sampling.Options) (*sampling.Sampler, error) {
 	m, err := FromEnv()
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// TestModelOfTheEnvironment runs an agent, calls the model by langchaingo, and lends it to a server.
+// TestModelOfTheEnvironment runs an agent, calls the model by langchaingo, and lends it to a
+// server.
 func TestModelOfTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_MODEL", "")
 	t.Setenv("ANTHROPIC_MODEL", "")

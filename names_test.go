@@ -20,7 +20,8 @@ type declaration struct {
 	open    bool              // members come from an embedded or another package's type, too
 }
 
-// has reports whether a package has a name, and the rest of the path below it, as far as it can be seen.
+// has reports whether a package has a name, and the rest of the path below it, as far as it can be
+// seen.
 func (d declared) has(names []string) bool {
 	of := d[names[0]]
 	for _, name := range names[1:] {
@@ -38,8 +39,8 @@ func (d declared) has(names []string) bool {
 	return of != nil
 }
 
-// TestNamesInProse looks up the names in guides and doc comments, such as adapter.Policy and [Client.Close]: each is there, and
-// exported.
+// TestNamesInProse looks up the names in guides and doc comments, such as adapter.Policy and
+// [Client.Close]: each is there, and exported.
 func TestNamesInProse(t *testing.T) {
 	packages := map[string]declared{} // by name
 	files := map[string][]*ast.File{}

@@ -19,27 +19,32 @@ import (
 
 // Options configure a [Host]. Nil and the zero value are valid.
 type Options struct {
-	// Terminal asks a person for the inputs of the file, for sign-ins, and for decisions in runs of [Host.Agent]. It also
-	// shows which servers are left out. Default nil: nobody is asked, and agents without an Approve function may make every call.
+	// Terminal asks a person for the inputs of the file, for sign-ins, and for decisions in runs of
+	// [Host.Agent]. It also shows which servers are left out. Default nil: nobody is asked, and
+	// agents without an Approve function may make every call.
 	Terminal *Terminal
 
-	// Toolset configures the connections and the tools. Its Policy.Start is ignored: it is always [adapter.StartAvailable], so one
-	// server that cannot be reached does not stop the others. Default: that of [adapter.Options], but Lists is the folder mcpchain/tools
-	// of the user's configuration.
+	// Toolset configures the connections and the tools. Its Policy.Start is ignored: it is always
+	// [adapter.StartAvailable], so one server that cannot be reached does not stop the others.
+	// Default: that of [adapter.Options], but Lists is the folder mcpchain/tools of the user's
+	// configuration.
 	Toolset *adapter.Options
 
-	// Sampling says how servers may borrow the model of [Host.Agent]. Default: a person is asked about each request
-	// ([sampling.AskLater]), within the default limits. It has no effect if Toolset.Client.Sampling is set.
+	// Sampling says how servers may borrow the model of [Host.Agent]. Default: a person is asked
+	// about each request ([sampling.AskLater]), within the default limits. It has no effect if
+	// Toolset.Client.Sampling is set.
 	Sampling *sampling.Options
 
-	// Tokens stores the tokens of sign-ins. Default: files in the folder mcpchain/tokens of the user's configuration.
+	// Tokens stores the tokens of sign-ins. Default: files in the folder mcpchain/tokens of the
+	// user's configuration.
 	Tokens oauth.Store
 
 	// Name is the name of this program for authorization servers. Default "mcpchain".
 	Name string
 }
 
-// Host holds the servers of a file: their connections, their tools and their sign-ins. Its methods may be called concurrently.
+// Host holds the servers of a file: their connections, their tools and their sign-ins. Its methods
+// may be called concurrently.
 type Host struct {
 	tools   *adapter.Toolset
 	left    []adapter.ServerStatus // the servers with mistakes in the file
@@ -48,12 +53,13 @@ type Host struct {
 	signIns map[string]*oauth.Transport // by server
 }
 
-// Open reads an mcp.json (docs/mcp-json.md) and connects to its servers. A server that cannot be used does not stop the
-// others, see [Host.Left]; one that could not be reached is tried again while the host is open. Open returns an error if the file
-// cannot be read or the options are invalid.
+// Open reads an mcp.json (docs/mcp-json.md) and connects to its servers. A server that cannot be
+// used does not stop the others, see [Host.Left]; one that could not be reached is tried again
+// while the host is open. Open returns an error if the file cannot be read or the options are
+// invalid.
 //
-// A remote server without an Authorization header may require a sign-in. Open uses a stored token, or asks the person at the terminal
-// to sign in. The caller closes the host.
+// A remote server without an Authorization header may require a sign-in. Open uses a stored token,
+// or asks the person at the terminal to sign in. The caller closes the host.
 func Open(ctx context.Context, file string, opts *Options) (_ *Host, err error) {
 	h := &Host{lender: new(lender)}
 	if opts != nil {
@@ -107,12 +113,13 @@ func (h *Host) toolsetOptions() *adapter.Options {
 	return &o
 }
 
-// Tools returns the tools of the servers, for an agent of your own, for langchaingo, or for calls without a model. Do not close it:
-// [Host.Close] does.
+// Tools returns the tools of the servers, for an agent of your own, for langchaingo, or for calls
+// without a model. Do not close it: [Host.Close] does.
 func (h *Host) Tools() *adapter.Toolset { return h.tools }
 
-// Left lists the servers of the file with a problem. Err says why a server cannot be used at the moment. A server without Err can be
-// used; its Unmatched names the tools that the file allows or leaves out and that the server does not have.
+// Left lists the servers of the file with a problem. Err says why a server cannot be used at the
+// moment. A server without Err can be used; its Unmatched names the tools that the file allows or
+// leaves out and that the server does not have.
 func (h *Host) Left() []adapter.ServerStatus {
 	left := h.left[:len(h.left):len(h.left)]
 	for _, s := range h.tools.Servers() {
@@ -123,13 +130,14 @@ func (h *Host) Left() []adapter.ServerStatus {
 	return left
 }
 
-// Agent returns an agent with the tools of the servers and those of the options. If m is nil, it uses the model of the
-// environment ([FromEnv]).
+// Agent returns an agent with the tools of the servers and those of the options. If m is nil, it
+// uses the model of the environment ([FromEnv]).
 //
-// If the host has a terminal and the options have neither Person.Reply nor Durable.Store, the person at the terminal answers the
-// questions of runs, and decides on each call ([agent.AskPerson]) unless Person.Approve is set. Otherwise [agent.Options] decides:
-// without Person.Approve every call is allowed. Servers may borrow the model of the first agent if it is an [openaimodel.Model], as
-// Sampling of [Options] says.
+// If the host has a terminal and the options have neither Person.Reply nor Durable.Store, the
+// person at the terminal answers the questions of runs, and decides on each call
+// ([agent.AskPerson]) unless Person.Approve is set. Otherwise [agent.Options] decides: without
+// Person.Approve every call is allowed. Servers may borrow the model of the first agent if it is an
+// [openaimodel.Model], as Sampling of [Options] says.
 func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	if m == nil {
 		var err error
@@ -165,8 +173,9 @@ func (h *Host) Close() error {
 	return err
 }
 
-// FromEnv returns the model that the environment names: if OPENAI_MODEL is set, that of [openaimodel.FromEnv], else if
-// ANTHROPIC_MODEL is set, that of [anthropicmodel.FromEnv]. Otherwise it returns an error.
+// FromEnv returns the model that the environment names: if OPENAI_MODEL is set, that of
+// [openaimodel.FromEnv], else if ANTHROPIC_MODEL is set, that of [anthropicmodel.FromEnv].
+// Otherwise it returns an error.
 func FromEnv() (agent.Model, error) {
 	switch {
 	case os.Getenv("OPENAI_MODEL") != "":

@@ -68,7 +68,8 @@ func file(t *testing.T, servers map[string]any) string {
 	return path
 }
 
-// TestOpen uses what can be used of a file, and lists what cannot, for the program and for the person.
+// TestOpen uses what can be used of a file, and lists what cannot, for the program and for the
+// person.
 func TestOpen(t *testing.T) {
 	var shown strings.Builder
 	h, err := Open(t.Context(), file(t, map[string]any{
@@ -153,7 +154,8 @@ func TestAgentOfAHost(t *testing.T) {
 	}
 }
 
-// completions is a host whose model calls the tool ask, and repeats its result. Asked by the server it says pong.
+// completions is a host whose model calls the tool ask, and repeats its result. Asked by the server
+// it says pong.
 func completions(t *testing.T) string {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {

@@ -16,8 +16,9 @@ import (
 	"testing"
 )
 
-// The ceilings of a package: how many of its lines may be in declarations that all depend on each other, in percent,
-// and how many methods a type may have, in how many files. A method belongs to its type.
+// The ceilings of a package: how many of its lines may be in declarations that all depend on each
+// other, in percent, and how many methods a type may have, in how many files. A method belongs to
+// its type.
 const (
 	maxKnot        = 30
 	maxMethods     = 40
@@ -173,7 +174,8 @@ func ownerOf(pkg *types.Package, o types.Object) string {
 	return ""
 }
 
-// knot is the largest set of declarations that all depend on each other, with its share of the lines in percent.
+// knot is the largest set of declarations that all depend on each other, with its share of the
+// lines in percent.
 func (p *shape) knot() (names []string, percent int) {
 	reach := map[string]map[string]bool{}
 	for name := range p.uses {

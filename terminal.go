@@ -22,12 +22,14 @@ import (
 // ErrNobody means that nobody could be asked, because the input of the [Terminal] has ended.
 var ErrNobody = errors.New("nobody could be asked: the input has ended")
 
-// Terminal asks a person questions, one at a time, and reads one line for each. The zero value reads standard input and writes to
-// standard error. Texts of servers and models are shown by [hosttext]: they cannot control the terminal, and cannot be mistaken for
-// the program's own output.
+// Terminal asks a person questions, one at a time, and reads one line for each. The zero value
+// reads standard input and writes to standard error. Texts of servers and models are shown by
+// [hosttext]: they cannot control the terminal, and cannot be mistaken for the program's own
+// output.
 //
-// After the end of the input everything is refused: no call is allowed, no form filled in. If the context of a question ends before a
-// line is read, the next question gets the next line. Methods may be called concurrently.
+// After the end of the input everything is refused: no call is allowed, no form filled in. If the
+// context of a question ends before a line is read, the next question gets the next line. Methods
+// may be called concurrently.
 type Terminal struct {
 	In  io.Reader // default: standard input
 	Out io.Writer // default: standard error
@@ -80,8 +82,8 @@ func (t *Terminal) foundNobody() bool {
 	return t.nobody
 }
 
-// Read asks the person for a line, such as the next question for the model. It returns [ErrNobody] at the end of the input, and the
-// cause of ctx if it ends first.
+// Read asks the person for a line, such as the next question for the model. It returns [ErrNobody]
+// at the end of the input, and the cause of ctx if it ends first.
 func (t *Terminal) Read(ctx context.Context, prompt string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,7 +95,8 @@ func (t *Terminal) askLocked(ctx context.Context, format string, args ...any) (s
 	return t.readLocked(ctx, fmt.Sprintf(format, args...), false)
 }
 
-// readLocked asks a question, and returns the typed line. A terminal does not show a secret while it is typed.
+// readLocked asks a question, and returns the typed line. A terminal does not show a secret while
+// it is typed.
 func (t *Terminal) readLocked(ctx context.Context, question string, secret bool) (string, error) {
 	fmt.Fprint(t.out(), question+" ")
 	if t.pending == nil {
@@ -150,7 +153,8 @@ func (t *Terminal) askInput(ctx context.Context, in *config.Input) (string, erro
 	return signin.Value(in, line), err
 }
 
-// visit asks the person to open the page of a sign-in. It returns the address that the person pastes, if the last page does not load.
+// visit asks the person to open the page of a sign-in. It returns the address that the person
+// pastes, if the last page does not load.
 func (t *Terminal) visit(ctx context.Context, server string, v *signin.Visit) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

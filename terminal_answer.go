@@ -10,9 +10,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
 
-// Reply asks the person a question of a run; set it as Person.Reply of [agent.Options]. Any answer but yes refuses, and so does a
-// value that does not fit its form. At the end of the input, Reply cancels a form, a page and a sign-in, denies a call and a sampling
-// request with that reason, and leaves the question whether a call ran open.
+// Reply asks the person a question of a run; set it as Person.Reply of [agent.Options]. Any answer
+// but yes refuses, and so does a value that does not fit its form. At the end of the input, Reply
+// cancels a form, a page and a sign-in, denies a call and a sampling request with that reason, and
+// leaves the question whether a call ran open.
 func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,7 +31,8 @@ func (t *Terminal) Reply(ctx context.Context, q *run.Question) (run.Reply, error
 	return a, err
 }
 
-// unasked returns the reply to a question that nobody was asked. It says nothing in the name of a person.
+// unasked returns the reply to a question that nobody was asked. It says nothing in the name of a
+// person.
 func unasked(q *run.Question) run.Reply {
 	switch q.Kind {
 	case run.QuestionDoubt:
@@ -73,8 +75,8 @@ func (t *Terminal) lendLocked(ctx context.Context, q *run.Question) (run.Reply, 
 	return q.Deny("the user said no"), err
 }
 
-// fillInLocked asks for each field of a form. An empty line means the default; without a default, it declines the form if the
-// field is required.
+// fillInLocked asks for each field of a form. An empty line means the default; without a default,
+// it declines the form if the field is required.
 func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	fields, err := forms.Read(q.Elicit)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // hardPhrase matches phrases that readers have to read twice. The rule is in docs/conventions.md.
 var hardPhrase = regexp.MustCompile(`(?i)\b(that which|of which|of whom|hand(s|ed|ing)? on|hears? of|(is|are) as of)\b`)
 
-// bentPhrase matches phrases for which idiomatic English has another: "is not a", "again", "instead of", "continues".
+// bentPhrase matches phrases for which idiomatic English has another: "is not a", "again", "instead
+// of", "continues".
 var bentPhrase = regexp.MustCompile(`(?i)\b(anew|in the place of|(goes?|went|gone|going) on|for ever|could not be begun|` +
 	`(it|this|that|what|which|who) (is|are) (none|no [a-z]+))\b`)
 
@@ -76,7 +77,8 @@ func bent(path, text string) string {
 	return ""
 }
 
-// prose lists the texts of a file, each on one line: paragraphs of a document, comments, and strings outside of tests.
+// prose lists the texts of a file, each on one line: paragraphs of a document, comments, and
+// strings outside of tests.
 func prose(t *testing.T, path string) []string {
 	switch filepath.Ext(path) {
 	case ".md":

@@ -19,8 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// annotated is a server with a tool that claims to change nothing and one that
-// says nothing.
+// annotated returns a server with one tool that claims to change nothing, and one without hints.
 func annotated() *peer {
 	p := newPeer().tool("write", weather, echo)
 	p.AddTool(&sdk.Tool{Name: "read", Description: "Reads.", InputSchema: json.RawMessage(object), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo)
@@ -161,7 +160,7 @@ func TestApprovalEndsWithTheDefinition(t *testing.T) {
 	}
 }
 
-// One question at a time, and none whose answer came meanwhile.
+// Only one question is open at a time. A call that an earlier answer covers is not asked about.
 func TestApprovalsAreAskedOneByOne(t *testing.T) {
 	var asking, asked atomic.Int32
 	p := annotated()

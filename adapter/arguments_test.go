@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// toolWith is a tool that no server stands behind.
+// toolWith returns a tool without a server.
 func toolWith(t testing.TB, inputSchema string) *Tool {
 	t.Helper()
 	ts := newToolset(new(Options).withDefaults())

@@ -19,9 +19,8 @@ const benchSchema = `{"type":"object","properties":{"path":{"type":"string"},"ed
 
 const benchArguments = `{"path":"/a","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"d"}],"dryRun":true}`
 
-// answering is a server whose answers cost next to nothing, so that what is
-// measured is the client's side. It lists its tools in pages of 25 and counts the
-// requests of each method.
+// answering is a server whose answers cost next to nothing, so that benchmarks measure the client.
+// It lists its tools in pages of 25 and counts the requests of each method.
 func answering(t testing.TB, tools int, counts map[string]*atomic.Int64) mcpclient.Transport {
 	var pages []string
 	for from := 0; from < tools; from += 25 {
@@ -65,8 +64,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// A large toolset opens in one round trip for each page and server, and writes
-// its definitions once.
+// A large toolset opens with one round trip for each page and server, and writes its definitions
+// once.
 func TestLargeToolset(t *testing.T) {
 	counts := map[string]*atomic.Int64{"tools/list": {}, "initialize": {}, "tools/call": {}}
 	var servers []Server
@@ -93,10 +92,10 @@ func TestLargeToolset(t *testing.T) {
 	}
 }
 
-// parameters is where the parameters of a definition are in memory.
+// parameters returns the address of a definition's parameters.
 func parameters(tool llms.Tool) uintptr { return reflect.ValueOf(tool.Function.Parameters).Pointer() }
 
-// BenchmarkFunc is one call of a function, from the model's text to the text for the model.
+// BenchmarkFunc measures one call of a function, from the model's text to the text for the model.
 func BenchmarkFunc(b *testing.B) {
 	b.ReportAllocs()
 	f := Func("echo", "Says ok.", func(_ context.Context, in struct {

@@ -13,8 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// A catalog is what it was, and the toolset has another one once its tools are
-// others.
+// A catalog never changes. If its tools change, the toolset has a new one.
 func TestCatalogNeverChanges(t *testing.T) {
 	p := newPeer().tool("read", object, answer("p"))
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
@@ -53,8 +52,8 @@ func TestCatalogNeverChanges(t *testing.T) {
 	}
 }
 
-// References multiply the schemas of one server within a bound for all its tools, which
-// is reported, and which leaves other servers alone.
+// References can multiply the schemas of a server. A bound holds for all its tools together, is
+// reported, and does not affect other servers.
 func TestCatalogsAreBounded(t *testing.T) {
 	const bound = 8 << 20
 	var fields []string

@@ -19,8 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// The guide lists complaints with the tests that answer them: all of these are
-// there.
+// Each test that the guide lists beside a complaint exists.
 func TestComplaintsAreAnswered(t *testing.T) {
 	guide, err := os.ReadFile("../docs/adapter.md")
 	if err != nil {
@@ -52,7 +51,7 @@ func TestComplaintsAreAnswered(t *testing.T) {
 	}
 }
 
-// source is the text of a folder's tests.
+// source returns the text of all tests of a folder.
 func source(t *testing.T, folder string) string {
 	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "*_test.go"))
 	if err != nil {
@@ -92,7 +91,7 @@ func TestToolsWithoutParameters(t *testing.T) {
 	}
 }
 
-// These tests do what users of other adapters ran into, and hold that it works.
+// These tests repeat what users of other adapters complained about.
 
 // Only the first page of tools was listed.
 func TestAllPagesAreListed(t *testing.T) {
@@ -172,7 +171,7 @@ func TestEmptyArguments(t *testing.T) {
 	}
 }
 
-// A tool that needs more than 5 seconds was given up, or one that hangs never.
+// Tools that needed more than 5 seconds failed, or tools that hang never did.
 func TestSlowToolsAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer().tool("slow", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -201,7 +200,7 @@ func TestSlowToolsAreWaitedFor(t *testing.T) {
 	})
 }
 
-// Every call got a session of its own, and servers lost their state.
+// Every call got its own session, so that servers lost their state.
 func TestOneSessionForAllCalls(t *testing.T) {
 	n := 0
 	p := newPeer().tool("count", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -218,7 +217,7 @@ func TestOneSessionForAllCalls(t *testing.T) {
 	}
 }
 
-// "Received tool input did not match expected schema" was all that was said.
+// The only explanation was "Received tool input did not match expected schema".
 func TestWrongArgumentsAreExplained(t *testing.T) {
 	tool := toolWith(t, `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"mode":{"enum":["a","b"]}},"required":["line"]}}}}`)
 	for args, want := range map[string]string{
@@ -232,8 +231,7 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 	}
 }
 
-// The list of tools was asked for before every call of the model, or never
-// again.
+// The tools were listed before every call of the model, or only once.
 func TestToolsAreListedOnce(t *testing.T) {
 	lists := 0
 	transport, _ := scriptedBy(t, func(method string) string {

@@ -40,7 +40,7 @@ func TestDecisionsInMemory(t *testing.T) {
 	}
 }
 
-// A person sees how a server is reached, without what may be secret.
+// Key.Place shows how a server is reached, without secrets.
 func TestPlaceOfADecision(t *testing.T) {
 	dir := t.TempDir()
 	for want, transport := range map[string]mcpclient.Transport{
@@ -62,7 +62,7 @@ type known struct {
 
 func (k known) Identity() string { return k.identity }
 
-// What was allowed under a label is not allowed to another server under it.
+// A decision does not hold for another server with the same label.
 func TestDecisionsEndWithTheServer(t *testing.T) {
 	command := mcpclient.Command{Path: "server", Args: []string{"-a", "b"}}
 	key := func(transport mcpclient.Transport) approval.Key {
@@ -95,7 +95,7 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 	}
 }
 
-// What was allowed in one folder is not allowed in another.
+// A decision does not hold for the same program in another folder.
 func TestDecisionsEndWithTheFolder(t *testing.T) {
 	key := func() approval.Key {
 		t.Chdir(t.TempDir())
@@ -128,8 +128,8 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 	}
 }
 
-// A decision under a fingerprint that has no visibility holds for a tool that all may call. For another tool
-// the person is asked again, and the calls continue.
+// A fingerprint without visibility stays valid for tools that both models and views may call. For
+// other tools the person is asked again.
 func TestDecisionsByOlderFingerprints(t *testing.T) {
 	dir := t.TempDir()
 	asked := map[string]int{}
@@ -167,7 +167,7 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 	}
 }
 
-// failingDecisions is a store that cannot be used.
+// failingDecisions is a store whose methods fail.
 type failingDecisions struct{}
 
 func (failingDecisions) Recall(context.Context, approval.Key) (approval.Decision, bool, error) {

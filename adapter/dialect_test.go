@@ -4,7 +4,7 @@ import "github.com/mcpchain/mcpchain/adapter/profile"
 
 import "slices"
 
-// dialect is what a root written for a profile says, as JSON Schema.
+// dialect converts a root that was written for a profile back to JSON Schema.
 func dialect(p profile.Profile, root map[string]any) map[string]any {
 	switch p {
 	case profile.Gemini:
@@ -17,8 +17,7 @@ func dialect(p profile.Profile, root map[string]any) map[string]any {
 	return root
 }
 
-// fromStrict checks the rules of the strict subset: formats. No format has an
-// empty text.
+// fromStrict removes formats. No format allows the empty string.
 func fromStrict(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -40,8 +39,7 @@ func fromStrict(v any) any {
 	return v
 }
 
-// fromGemini writes what differs in Gemini's dialect as JSON Schema does: nullable,
-// and objects, which have the properties that are described and no others.
+// fromGemini converts nullable, and closes objects with described properties.
 func fromGemini(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

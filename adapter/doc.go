@@ -11,8 +11,8 @@
 //	}
 //	defer ts.Close()
 //
-// A model that calls tools natively gets a [Catalog], which runs its calls in parallel and returns the answers in the
-// order of the calls:
+// A model that calls tools natively gets a [Catalog], which runs its calls in parallel and returns
+// the answers in the order of the calls:
 //
 //	catalog := ts.Catalog(profile.Plain)
 //	resp, err := model.GenerateContent(ctx, messages, llms.WithTools(catalog.Definitions()))
@@ -21,43 +21,47 @@
 //	}
 //	answers, err := catalog.Dispatch(ctx, resp.Choices[0].ToolCalls)
 //
-// Profiles other than [profile.Plain] rewrite the schemas for providers that refuse the server's. Package langchain has
-// the tools for langchaingo's own agents. Functions of the program are tools as well ([Func]), and [Merge] makes one
-// source of several.
+// Profiles other than [profile.Plain] rewrite the schemas for providers that refuse the server's.
+// Package langchain has the tools for langchaingo's own agents. Functions of the program are tools
+// as well ([Func]), and [Merge] makes one source of several.
 //
 // The guide is docs/adapter.md of the repository, and examples/quickstart is a complete program.
 //
 // # Changes
 //
-// A toolset follows its servers: [Toolset.Add], [Toolset.Remove], [Toolset.Refresh] and the announcements of servers
-// change what is offered, and [Options.OnChange] reports each change. A [Catalog] and a [Tool] never change. If a server
-// changes a tool, calls of the old one are not sent, see [ErrStale].
+// A toolset follows its servers: [Toolset.Add], [Toolset.Remove], [Toolset.Refresh] and the
+// announcements of servers change what is offered, and [Options.OnChange] reports each change. A
+// [Catalog] and a [Tool] never change. If a server changes a tool, calls of the old one are not
+// sent, see [ErrStale].
 //
-// A toolset connects again to servers that could not be reached, or whose connection has ended and is not restarted by its
-// client, after 0.5 s and ever longer waits up to 1 min. It cannot do that for connections of [mcpclient.IO], and it asks no
-// person to sign in: [Toolset.Refresh] does.
+// A toolset connects again to servers that could not be reached, or whose connection has ended and
+// is not restarted by its client, after 0.5 s and ever longer waits up to 1 min. It cannot do that
+// for connections of [mcpclient.IO], and it asks no person to sign in: [Toolset.Refresh] does.
 //
 // # Calls that outlive their process
 //
-// A program can store a call and continue with it later. [Catalog.Find] finds the tool again, and [Tool.Prepare] and
-// [Tool.Restore] make the call again. [Prepared.Continue] continues a call that waits for input, and [Prepared.Resume] one
-// that has become a task. [Result.Unsent] and [Result.Interrupted] tell whether a failed call may have run. A server
-// recognizes a repeated call by its key, see [Prepared.WithKey].
+// A program can store a call and continue with it later. [Catalog.Find] finds the tool again, and
+// [Tool.Prepare] and [Tool.Restore] make the call again. [Prepared.Continue] continues a call that
+// waits for input, and [Prepared.Resume] one that has become a task. [Result.Unsent] and
+// [Result.Interrupted] tell whether a failed call may have run. A server recognizes a repeated call
+// by its key, see [Prepared.WithKey].
 //
 // # What reaches the server
 //
-// Models write arguments carelessly, and some of langchaingo's agents wrap them in a parameter of their own. So input is
-// parsed leniently, repaired where the schema leaves no doubt, and then checked against the schema of the server. Only
-// arguments that pass are sent; see [Catalog.Prepare].
+// Models write arguments carelessly, and some of langchaingo's agents wrap them in a parameter of
+// their own. So input is parsed leniently, repaired where the schema leaves no doubt, and then
+// checked against the schema of the server. Only arguments that pass are sent; see
+// [Catalog.Prepare].
 //
-// Before a call is sent, it goes through the host's interceptors ([Options.Intercept]) and then its approval
-// ([Options.Approve]), which sees exactly what will be sent. Tools that changed since they were pinned are not offered
-// ([Server.Pins]).
+// Before a call is sent, it goes through the host's interceptors ([Options.Intercept]) and then its
+// approval ([Options.Approve]), which sees exactly what will be sent. Tools that changed since they
+// were pinned are not offered ([Server.Pins]).
 //
 // # What reaches the model
 //
-// The model reads a tool's failure, misfitting arguments and an unknown name as text, so that it can do better; see
-// [Result]. Only what the model cannot repair is a Go error: a lost connection, or the end of the context.
+// The model reads a tool's failure, misfitting arguments and an unknown name as text, so that it
+// can do better; see [Result]. Only what the model cannot repair is a Go error: a lost connection,
+// or the end of the context.
 //
 // # Bounds
 //
@@ -75,6 +79,6 @@
 //
 // # Concurrency
 //
-// A Toolset and its Tools may be used by any number of goroutines. Returned slices belong to the caller. Their elements
-// are shared and must not be changed.
+// A Toolset and its Tools may be used by any number of goroutines. Returned slices belong to the
+// caller. Their elements are shared and must not be changed.
 package adapter

@@ -18,9 +18,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A server over HTTP is rolled back and updated while its toolset lives: each call works, runs
-// once, and the toolset has the tools that the server has now. Servers of the official SDK say
-// in their own words what they do not speak.
+// A server over HTTP is rolled back and updated while a toolset uses it. Each call works and runs
+// once, and the toolset follows the server's tools. The servers use the official SDK, which has its
+// own errors for unknown revisions.
 func TestServerThatChangesItsEra(t *testing.T) {
 	for name, newServer := range map[string]func() *peer{"announces changes": newPeer, "does not": newSilentPeer} {
 		for _, json := range []bool{true, false} {

@@ -2,16 +2,19 @@ package adapter
 
 import "errors"
 
-// Reasons that a call was not sent. [Result.Err] and the errors of [Catalog.Prepare], [Prepared.Approve] and
-// [Catalog.Find] match one of these. Their text says what is wrong, and [Catalog.Refuse] phrases it for the model.
+// Reasons that a call was not sent. [Result.Err] and the errors of [Catalog.Prepare],
+// [Prepared.Approve] and [Catalog.Find] match one of these. Their text says what is wrong, and
+// [Catalog.Refuse] phrases it for the model.
 var (
 	// ErrUnknownTool means that no tool has the name that the model used.
 	ErrUnknownTool = errors.New("there is no such tool")
 
-	// ErrArguments means that the arguments do not fit. Unwrap returns the violation, without the name of the tool.
+	// ErrArguments means that the arguments do not fit. Unwrap returns the violation, without the
+	// name of the tool.
 	ErrArguments = errors.New("the arguments do not fit the tool")
 
-	// ErrStale means that the server of the tool has changed it or is gone, or that several servers have it.
+	// ErrStale means that the server of the tool has changed it or is gone, or that several servers
+	// have it.
 	ErrStale = errors.New("the tool is not what it was")
 
 	// ErrDenied means that an [approval.Decision] denied the call.

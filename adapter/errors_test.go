@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// The errors that a user meets first say each thing once.
+// The most common errors are short and complete.
 func TestErrorTexts(t *testing.T) {
 	ctx := t.Context()
 	opened := func(servers ...Server) error {

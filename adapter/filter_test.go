@@ -73,7 +73,7 @@ func TestAllowAndDeny(t *testing.T) {
 	}
 }
 
-// TestUnmatched tells which names of the lists no tool has. The tool that a mistyped one should leave out is offered.
+// TestUnmatched checks that the status names entries of Allow and Deny that match no tool.
 func TestUnmatched(t *testing.T) {
 	p := newPeer().tool("greet", object, echo).tool("pay", object, echo)
 	tools := open(t, nil, Server{Name: "p", Transport: p.transport(t), Allow: []string{"*", "gr*", "nosuch"}, Deny: []string{"payy", "p?y?"}})

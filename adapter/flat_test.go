@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// flatInput has all kinds of fields that are read in one pass.
+// flatInput has a field of each kind that flat decodes.
 type flatInput struct {
 	Name   string  `json:"name"`
 	Yes    bool    `json:"yes,omitempty"`
@@ -20,7 +20,7 @@ type flatInput struct {
 	Not    *int `json:"-"`
 }
 
-// flatTexts are read in one pass, and the others are left to encoding/json.
+// flatTexts are decoded by flat, and otherTexts are left to encoding/json.
 var (
 	flatTexts = []string{
 		`{}`, `{"name":"Ann","yes":true,"small":-3,"count":12,"byte":255,"share":1.5e3,"Single":0.1}`, `{"yes":false}`,
@@ -34,7 +34,7 @@ var (
 	}
 )
 
-// Objects are read as encoding/json reads them, or left to it.
+// flat decodes objects as encoding/json does, or not at all.
 func FuzzFlat(f *testing.F) {
 	for _, text := range slices.Concat(flatTexts, otherTexts) {
 		f.Add([]byte(text))
@@ -51,8 +51,7 @@ func FuzzFlat(f *testing.F) {
 	})
 }
 
-// Objects with all kinds of fields are read in one pass, but not those of a type that encoding/json
-// reads in its own way.
+// newFlat accepts structs of scalar fields, but no type with its own way of decoding.
 func TestFlat(t *testing.T) {
 	reads := newFlat(reflect.TypeFor[flatInput]())
 	for _, text := range flatTexts {
@@ -91,7 +90,7 @@ func TestFlat(t *testing.T) {
 	}
 }
 
-// readItself is a string that is read as another one.
+// readItself is a string type that decodes itself.
 type readItself string
 
 func (r *readItself) UnmarshalText([]byte) error { *r = "read"; return nil }

@@ -13,7 +13,12 @@ func FromConfig(c *config.Config) (servers []Server, left []ServerStatus) {
 			left = append(left, ServerStatus{Name: s.Name, Err: s.At(s.Err)})
 		default:
 			servers = append(servers, Server{
-				Name: s.Name, Transport: s.Transport, Revision: s.Revision, Policy: Policy{Start: Start(s.Start), IdleTimeout: s.Timeout}, Allow: s.Allow, Deny: s.Deny,
+				Name:      s.Name,
+				Transport: s.Transport,
+				Revision:  s.Revision,
+				Policy:    Policy{Start: Start(s.Start), IdleTimeout: s.Timeout},
+				Allow:     s.Allow,
+				Deny:      s.Deny,
 			})
 		}
 	}

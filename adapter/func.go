@@ -19,12 +19,13 @@ import (
 
 // FuncOptions configure a function tool. Nil and the zero value are valid.
 type FuncOptions struct {
-	// Server is the label that takes the place of a server's, for instance in approvals. Default: local.
+	// Server is the label that takes the place of a server's, for instance in approvals. Default:
+	// local.
 	Server string
 
-	// ReadOnly says that the function changes nothing, and Idempotent that a second call with the same arguments changes
-	// nothing more. A ReadOnly function runs without approval, and calls of either kind may be repeated, see
-	// [Tool.Repeatable].
+	// ReadOnly says that the function changes nothing, and Idempotent that a second call with the
+	// same arguments changes nothing more. A ReadOnly function runs without approval, and calls of
+	// either kind may be repeated, see [Tool.Repeatable].
 	ReadOnly, Idempotent bool
 
 	// HonoursKeys says that the function runs at most once for each key, see [KeyFrom].
@@ -33,15 +34,17 @@ type FuncOptions struct {
 	// Trusted lets the function run without approval.
 	Trusted bool
 
-	// Listed offers the tool from the start, even if the model searches for tools (agent.Options.Discover).
+	// Listed offers the tool from the start, even if the model searches for tools
+	// (agent.Options.Discover).
 	Listed bool
 
-	// Serves names what the function provides, such as skills, and says what each is for. A search finds the function by
-	// these, see [Tool.Serving].
+	// Serves names what the function provides, such as skills, and says what each is for. A search
+	// finds the function by these, see [Tool.Serving].
 	Serves map[string]string
 
-	// Options has the settings that a function shares with toolsets: Approve, Decisions, User, Intercept, Parallelism,
-	// Logger, and Policy's MaxResult and CallTimeout. Other fields are ignored.
+	// Options has the settings that a function shares with toolsets: Approve, Decisions, User,
+	// Intercept, Parallelism, Logger, and Policy's MaxResult and CallTimeout. Other fields are
+	// ignored.
 	Options *Options
 }
 
@@ -53,22 +56,25 @@ type FuncTool struct {
 
 var _ Source = (*FuncTool)(nil)
 
-// Func makes a tool of a function. The input schema follows from In, a struct or a map with string keys. The properties
-// are the fields that encoding/json reads. A field is required unless it is a pointer or its json tag says omitempty or
-// omitzero. These tags add to the schema:
+// Func makes a tool of a function. The input schema follows from In, a struct or a map with string
+// keys. The properties are the fields that encoding/json reads. A field is required unless it is a
+// pointer or its json tag says omitempty or omitzero. These tags add to the schema:
 //
 //	jsonschema:"The city's name"  the description
 //	enum:"red,green,blue"         the values of a string, or of each item of a list
 //	minimum:"1" maximum:"10"      the bounds of a number
 //
-// The function gets only arguments that fit the schema. If it returns a string, that is the text for the model. An
-// [*mcp.CallToolResult] is the result itself. Any other value is written as JSON, as text and as structured content. The
-// model reads an error or a panic as the failure of the tool; the end of the context fails the call.
+// The function gets only arguments that fit the schema. If it returns a string, that is the text
+// for the model. An [*mcp.CallToolResult] is the result itself. Any other value is written as JSON,
+// as text and as structured content. The model reads an error or a panic as the failure of the
+// tool; the end of the context fails the call.
 //
-// The function runs on the goroutine of the call, and calls may overlap. It must return when its context ends. A call has
-// the timeout of [mcpclient.WithTimeout], or else of Policy.CallTimeout; by default it has none.
+// The function runs on the goroutine of the call, and calls may overlap. It must return when its
+// context ends. A call has the timeout of [mcpclient.WithTimeout], or else of Policy.CallTimeout;
+// by default it has none.
 //
-// Func panics if In has no schema, or if name is empty. [NewFuncTool] takes a definition with a schema of your own.
+// Func panics if In has no schema, or if name is empty. [NewFuncTool] takes a definition with a
+// schema of your own.
 func Func[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *FuncOptions) *FuncTool {
 	def := &mcp.Tool{Name: name, Description: description}
 	input, err := toolschema.OfType(reflect.TypeFor[In]())
@@ -107,9 +113,9 @@ func argumentOf[In any](flat flat, arguments json.RawMessage) (in In, err error)
 	return in, err
 }
 
-// NewFuncTool makes a tool of a definition and a function that runs it, for tools whose types are known only at run time.
-// The function gets arguments that fit the input schema of the definition; otherwise NewFuncTool is like [Func]. def must
-// not change afterwards.
+// NewFuncTool makes a tool of a definition and a function that runs it, for tools whose types are
+// known only at run time. The function gets arguments that fit the input schema of the definition;
+// otherwise NewFuncTool is like [Func]. def must not change afterwards.
 func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp.CallToolResult, error), opts *FuncOptions) (*FuncTool, error) {
 	if def == nil || def.Name == "" {
 		return nil, errors.New("a function has no name")
@@ -176,7 +182,8 @@ func (o *FuncOptions) withHints(def *mcp.Tool) *mcp.Tool {
 	return &out
 }
 
-// Catalog returns the tool as it is offered for a profile, always the same value. It panics if the profile is unknown.
+// Catalog returns the tool as it is offered for a profile, always the same value. It panics if the
+// profile is unknown.
 func (f *FuncTool) Catalog(p profile.Profile) *Catalog {
 	build, ok := f.catalogs[cmp.Or(p, profile.Plain)]
 	if !ok {

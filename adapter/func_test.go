@@ -22,8 +22,8 @@ type trip struct {
 	Days int    `json:"days,omitempty" minimum:"1"`
 }
 
-// A function is a tool like that of a server: its arguments are read, repaired and
-// checked, and what it returns is told to the model.
+// A function works like a tool of a server: its arguments are parsed, repaired and checked, and the
+// model gets its result.
 func TestFunc(t *testing.T) {
 	same := func(_ context.Context, in trip) (trip, error) { return in, nil }
 	text := func(_ context.Context, in trip) (string, error) { return in.City, nil }
@@ -66,8 +66,7 @@ func TestFunc(t *testing.T) {
 	}
 }
 
-// Functions have the approvals, the interceptors and the bounds of their options; what the
-// host says of them is believed.
+// Functions use the approvals, interceptors and bounds of their options, and the hints of the host.
 func TestFuncOptions(t *testing.T) {
 	var log bytes.Buffer
 	var asked, ran []string
@@ -125,7 +124,7 @@ func TestFuncOptions(t *testing.T) {
 	}
 }
 
-// The end of the context, and a limit of time, are not failures of the function.
+// The end of the context and a timeout are not failures of the function.
 func TestFuncThatIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() }

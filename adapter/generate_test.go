@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// generator writes random values that fit a schema, JSON Schema or Gemini's
-// subset, as a model would: with the properties that are described.
+// generator makes random values that fit a schema, as JSON Schema or as Gemini's subset. Like a
+// model, it uses only described properties.
 type generator struct {
 	*rand.Rand
 	root map[string]any
@@ -73,7 +73,7 @@ func (g *generator) value(v any, depth int) any {
 	return g.typed(kinds[g.IntN(len(kinds))], s, depth)
 }
 
-// any is a value where all are allowed.
+// any returns a random value of any type.
 func (g *generator) any() any {
 	return []any{"text", json.Number("7"), true, nil, []any{json.Number("1")}, map[string]any{"k": "v"}}[g.IntN(6)]
 }
@@ -88,7 +88,7 @@ func without(s map[string]any, key string) map[string]any {
 	return out
 }
 
-// merged is a with what b says besides: properties and required of both.
+// merged returns a with the properties and required names of b added.
 func merged(a any, b map[string]any) map[string]any {
 	out := without(b, "$ref")
 	for k, v := range asMap(a) {
@@ -194,10 +194,10 @@ func (g *generator) limit(s map[string]any, key string, otherwise int) int {
 	return int(min(i, 1000))
 }
 
-// samples are texts for the patterns in testdata.
+// samples are texts that match the patterns in testdata.
 var samples = map[string]string{"^[a-c]{2}$": "ab", "^(?!x)": "abc", "^[a-z]+$": "abc"}
 
-// written matches the patterns that lengths are written as.
+// written matches the patterns that replace lengths.
 var written = regexp.MustCompile(`^\^\[\\s\\S\](?:\+|\{(\d+),(\d*)\})\$$`)
 
 func (g *generator) text(s map[string]any) any {

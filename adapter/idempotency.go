@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -76,11 +77,7 @@ func (s *sending) withKey(t *Tool, arguments json.RawMessage, opts []mcpclient.C
 
 // keyOption returns the call option that sends the key.
 func (t *Tool) keyOption(key string) mcpclient.CallOption {
-	name := t.policy.keyInMeta
-	if name == "" {
-		name = KeyMeta
-	}
-	return mcpclient.WithMeta(name, jsonrpc.AppendString(nil, key))
+	return mcpclient.WithMeta(cmp.Or(t.policy.keyInMeta, KeyMeta), jsonrpc.AppendString(nil, key))
 }
 
 // continued returns the options of a call that continues a round. It has a key of its own,
@@ -103,15 +100,15 @@ func (t *Tool) withoutKey(args json.RawMessage) json.RawMessage {
 	if t.keyArgument == "" {
 		return args
 	}
-	kept, there := []byte{'{'}, false
+	kept, found := []byte{'{'}, false
 	err := jsonrpc.Members(args, func(name, value []byte) {
 		if string(name) == t.keyArgument {
-			there = true
+			found = true
 			return
 		}
 		kept = jsonrpc.AppendMember(kept, string(name), value)
 	})
-	if err != nil || !there {
+	if err != nil || !found {
 		return args
 	}
 	return jsonrpc.CloseObject(kept)

@@ -18,7 +18,7 @@ import (
 
 const keyedSchema = `{"type":"object","properties":{"city":{"type":"string"},"key":{"type":"string"}},"required":["city","key"],"additionalProperties":false}`
 
-// keyed is a server that answers with the arguments and the keys that it got.
+// keyed is a server that answers with the arguments and keys of each call.
 func keyed(t *testing.T, opts *Options, s Server) *Toolset {
 	p := newPeer().tool("pay", keyedSchema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return say(fmt.Sprint(string(req.Params.Arguments), " ", req.Params.Meta[KeyMeta], " ", req.Params.Meta["k"])), nil
@@ -27,8 +27,7 @@ func keyed(t *testing.T, opts *Options, s Server) *Toolset {
 	return open(t, opts, s)
 }
 
-// The key of a call goes where the server takes it. Neither the model nor the person who
-// approves the call sees it.
+// The key of a call is sent where the server expects it. Models and approvers do not see it.
 func TestKey(t *testing.T) {
 	for name, tt := range map[string]struct {
 		server  Server
@@ -76,7 +75,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// A server that honours keys gets one with each call, and never one of the model.
+// A server that honours keys gets one with each call, never one that a model wrote.
 func TestKeyIsNeverTheModels(t *testing.T) {
 	open := strings.Replace(keyedSchema, `,"additionalProperties":false`, "", 1)
 	var got []string
@@ -106,7 +105,7 @@ func openOne(t *testing.T, s Server, p *peer) *Toolset {
 	return open(t, nil, s)
 }
 
-// What continues a call has another key than the call, and the same each time.
+// The continuation of a call has its own key, the same each time.
 func TestKeyOfARound(t *testing.T) {
 	for name, place := range map[string]string{"in _meta": "", "in an argument": "key"} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +179,7 @@ func TestRepeatable(t *testing.T) {
 	}
 }
 
-// A call within another one has not the key of that: two of them would be taken for one.
+// A nested call does not use the key of the outer call: the server would take the two for one.
 func TestKeyIsOfItsCall(t *testing.T) {
 	var keys []string
 	inner := Func("inner", "", func(ctx context.Context, _ struct{}) (string, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// curious is a server with a tool that asks for a name before it does anything.
+// curious is a server with a tool that first asks for a name.
 func curious() *peer {
 	return newPeer().tool("asks", weather, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		answer, ok := req.Params.InputResponses["q"].(*sdk.ElicitResult)
@@ -28,7 +28,7 @@ func curious() *peer {
 	})
 }
 
-// A call that needs input is told as such, and continues in another process.
+// A call that needs input says so, and continues in another process.
 func TestInputRequired(t *testing.T) {
 	questions := 0
 	opts := &Options{
@@ -84,7 +84,7 @@ func TestInputRequired(t *testing.T) {
 	}
 }
 
-// An interceptor goes around what continues a call as well, and may not change it.
+// An interceptor also wraps the continuation of a call, but must not change it.
 func TestInterceptedRound(t *testing.T) {
 	change := false
 	opts := &Options{
@@ -113,7 +113,7 @@ func TestInterceptedRound(t *testing.T) {
 	}
 }
 
-// The handler that answers a question of a round knows the view of the call, and not that of a call around it.
+// The handler of a round's question sees the view of the call, not that of an outer call.
 func TestAnswerInputForAView(t *testing.T) {
 	var views []string
 	opts := &Options{Client: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {

@@ -242,10 +242,10 @@ func answered(err error) bool {
 //		return http.Header{"Authorization": {"Bearer " + tokenFrom(ctx)}}
 //	})}}
 //
-// base sends the requests, nil for [http.DefaultTransport]. headers returns what to set, instead of what is there; it may be
-// called concurrently. A request of a call has the values of the context that the call was made
-// with, as an [Interceptor] left them. Requests that belong to no call, such as
-// a server's standalone stream, have the values of connecting.
+// base sends the requests, nil for [http.DefaultTransport]. headers returns what to set, instead of
+// what is there; it may be called concurrently. A request of a call has the values of the context
+// that the call was made with, as an [Interceptor] left them. Requests that belong to no call, such
+// as a server's standalone stream, have the values of connecting.
 func ContextHeaders(base http.RoundTripper, headers func(context.Context) http.Header) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport

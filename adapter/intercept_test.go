@@ -83,7 +83,7 @@ func TestInterceptorSkips(t *testing.T) {
 	}
 }
 
-// A call that is tried again is approved once.
+// A repeated call is approved once.
 func TestInterceptorRetries(t *testing.T) {
 	asked := 0
 	approve := func(context.Context, *approval.Request) (approval.Decision, error) {
@@ -101,8 +101,7 @@ func TestInterceptorRetries(t *testing.T) {
 	}
 }
 
-// Other arguments are another question, also if they are written over those that
-// were approved.
+// Changed arguments are approved again, even if an interceptor writes them over the approved ones.
 func TestInterceptorRetriesWithOtherArguments(t *testing.T) {
 	const bari, oslo, rome = `{"city":"Bari"}`, `{"city":"Oslo"}`, `{"city":"Rome"}`
 	for name, other := range map[string]func(*Request){
@@ -177,7 +176,7 @@ func TestInterceptorFails(t *testing.T) {
 
 type userKey struct{}
 
-// Many users share a toolset: each request carries the headers of its user.
+// If users share a toolset, each request has the headers of its user.
 func TestHeadersFromTheContext(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "who", InputSchema: json.RawMessage(object)}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -1,15 +1,15 @@
 package adapter
 
-// root is the tool's schema, as the server wrote it.
+// root returns the schema of the tool's server.
 func (t *Tool) root() map[string]any { return t.input.Root() }
 
-// valid reports why arguments do not fit the tool's schema as they are.
+// valid returns an error if arguments do not fit the tool's schema without repair.
 func (t *Tool) valid(arguments []byte) error {
 	_, err := t.input.Check(arguments)
 	return err
 }
 
-// maxHops bounds the references that are followed from one subschema to the next.
+// maxHops bounds the references from one subschema to the next.
 const maxHops = 16
 
 func list(v any) []any {
@@ -17,7 +17,7 @@ func list(v any) []any {
 	return l
 }
 
-// typeNames lists the types that a "type" keyword names.
+// typeNames returns the types that a type keyword names.
 func typeNames(v any) []string {
 	if name, ok := v.(string); ok {
 		return []string{name}

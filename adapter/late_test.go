@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// slow is a way to a server that needs a while.
+// slow is a transport that takes a while to connect.
 func slow(name string, d time.Duration, l *listener) *reached {
 	way := serving(name, l)
 	dial := way.next
@@ -28,8 +28,9 @@ func slow(name string, d time.Duration, l *listener) *reached {
 	return way
 }
 
-// TestQuickServersAreNotKeptWaiting has a toolset as soon as the quick servers are ready. The slow one joins, one that fails late
-// is tried again, and Open does not wait for a server that comes within the patience.
+// TestQuickServersAreNotKeptWaiting opens a toolset as soon as the quick servers are ready. A slow
+// server joins later, one that fails late is tried again, and Open waits for a server that is ready
+// within Patience.
 func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -71,8 +72,8 @@ func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 	})
 }
 
-// TestSlowServerAtTheEnd leaves nothing behind when the toolset is closed, or Open is given up, while a server is still being
-// connected to.
+// TestSlowServerAtTheEnd closes the toolset, or cancels Open, while a server is still connecting.
+// Nothing is left behind.
 func TestSlowServerAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers := func() []Server {

@@ -127,15 +127,15 @@ func (c *connector) dozeLocked(s *server) {
 			return
 		}
 		r.startLocked(func() {
-			if err := c.change(r.life, s, func() (*Event, error) { return nil, c.lay(s) }); err != nil {
+			if err := c.change(r.life, s, func() (*Event, error) { return nil, c.disconnect(s) }); err != nil {
 				c.opts.Logger.Debug("a server stays open without calls", "server", s.label, "error", err)
 			}
 		})
 	})
 }
 
-// lay replaces an unused server by one without a connection.
-func (c *connector) lay(s *server) error {
+// disconnect replaces an unused server by one without a connection.
+func (c *connector) disconnect(s *server) error {
 	var defs []*mcp.Tool
 	c.roster.mu.Lock()
 	for _, tool := range s.tools {

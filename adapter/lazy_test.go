@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// reached is a transport with a name, which counts its connections.
+// reached is a transport with an identity that counts its connections.
 type reached struct {
 	name  string
 	dials atomic.Int32
@@ -31,7 +31,7 @@ func (r *reached) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return r.next(ctx, int(r.dials.Add(1)))
 }
 
-// serving reaches these listeners, one after the other.
+// serving returns a transport that connects to the listeners in turn.
 func serving(name string, all ...*listener) *reached {
 	return &reached{name: name, next: func(ctx context.Context, n int) (mcpclient.Conn, error) {
 		if n > len(all) {
@@ -41,8 +41,8 @@ func serving(name string, all ...*listener) *reached {
 	}}
 }
 
-// TestLazyServers has 25 servers that a program before has listed, and one needs 8 s: the next program has all tools at once
-// and no connection, and its first call reaches one server.
+// TestLazyServers opens 25 servers whose tools an earlier program listed. One takes 8 s to connect.
+// All tools are there at once without a connection, and the first call connects to one server.
 func TestLazyServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := filepath.Join(t.TempDir(), "lists")
@@ -100,8 +100,8 @@ func TestLazyServers(t *testing.T) {
 	})
 }
 
-// TestLazyServerThatChanged has a server whose tools are not those of the kept list: what changed is not called unseen, and the next
-// catalog has what there is.
+// TestLazyServerThatChanged has a server whose tools differ from the kept list. A changed tool is
+// not called, and the next catalog has the present tools.
 func TestLazyServerThatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := t.TempDir()
@@ -139,7 +139,8 @@ func TestLazyServerThatChanged(t *testing.T) {
 	})
 }
 
-// TestLazyServerOfUsers gives each user a connection at their first call, and none before.
+// TestLazyServerOfUsers checks that each user gets a connection at their first call, and none
+// before.
 func TestLazyServerOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := t.TempDir()
@@ -165,7 +166,8 @@ func TestLazyServerOfUsers(t *testing.T) {
 
 type lazyUser struct{}
 
-// TestListsThatCannotBeUsed connects at once if the list is damaged, and continues if it cannot be kept.
+// TestListsThatCannotBeUsed connects at once if the kept list is damaged, and works if the list
+// cannot be kept.
 func TestListsThatCannotBeUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

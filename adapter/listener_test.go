@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// events keeps what a toolset tells.
+// events records the events of a toolset.
 type events struct {
 	mu  sync.Mutex
 	all []Event
@@ -26,8 +26,8 @@ func (e *events) hear(event Event) {
 	e.all = append(e.all, event)
 }
 
-// take returns what was told since it was last called. It must be called inside
-// a bubble, and waits until nothing continues there.
+// take returns the events since its last call. It must be called in a bubble, and waits until that
+// is idle.
 func (e *events) take() []Event {
 	synctest.Wait()
 	e.mu.Lock()
@@ -44,8 +44,8 @@ func wantEvents(t *testing.T, e *events, want ...Event) {
 	}
 }
 
-// listener is a modern server that a test makes tell of changes. It declares
-// that it tells of its tools and prompts.
+// listener is a modern server whose announcements a test controls. It declares changes of its tools
+// and prompts.
 type listener struct {
 	conn mcpclient.Conn
 	way  mcpclient.Transport
@@ -139,7 +139,7 @@ func (l *listener) send(t *testing.T, format string, args ...any) error {
 	return l.conn.Send(t.Context(), fmt.Appendf(nil, format, args...))
 }
 
-// subscription is the id of the last one.
+// subscription returns the id of the last subscription.
 func (l *listener) subscription() json.RawMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *listener) agree(t *testing.T) error {
 	return l.send(t, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true,"promptsListChanged":true%s}}}`, l.subscription(), more)
 }
 
-// tell tells of a change of a list.
+// tell announces a change of a list.
 func (l *listener) tell(t *testing.T, list string) {
 	t.Helper()
 	if err := l.send(t, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, list, l.subscription()); err != nil {
@@ -162,14 +162,14 @@ func (l *listener) tell(t *testing.T, list string) {
 	}
 }
 
-// offer changes the tools, without telling.
+// offer changes the tools without an announcement.
 func (l *listener) offer(tools ...string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tools, l.listless = tools, false
 }
 
-// count returns how often a method was asked for.
+// count returns the number of requests of a method.
 func (l *listener) count(method string) int {
 	synctest.Wait()
 	l.mu.Lock()

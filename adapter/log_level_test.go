@@ -12,7 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// newLevelPeer is a server whose tool says at which level it is asked to log.
+// newLevelPeer returns a server whose tool answers with the log level that the server was asked
+// for.
 func newLevelPeer() *peer {
 	return newPeer().tool("level", object, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return say(fmt.Sprint(r.Params.Meta["io.modelcontextprotocol/logLevel"])), nil

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// testdata/losses.txt has what each profile loses of the schemas that real servers
-// list, and which of them are strict. Nothing more is lost; less is fine.
+// testdata/losses.txt lists what each profile loses of the schemas of real servers, and which
+// schemas are strict. A profile may lose less, but not more.
 func TestNothingMoreIsLost(t *testing.T) {
 	known := map[string]bool{}
 	data, err := os.ReadFile("testdata/losses.txt")

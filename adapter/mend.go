@@ -17,7 +17,7 @@ func (c *connector) tend(s *server) {
 		return
 	}
 	c.roster.start(func() {
-		if !c.lasts(s) {
+		if !c.awaitLoss(s) {
 			return
 		}
 		waits, life := backoff.Policy{Max: c.opts.retryWait}, backoff.Unattended(c.roster.life)
@@ -34,9 +34,9 @@ func (c *connector) tend(s *server) {
 	})
 }
 
-// lasts waits for the end of the server's connection, and reports it to the host. It returns
+// awaitLoss waits for the end of the server's connection, and reports it to the host. It returns
 // whether the connection ended by itself, which is true for a server that could not be opened.
-func (c *connector) lasts(s *server) bool {
+func (c *connector) awaitLoss(s *server) bool {
 	if s.err != nil {
 		return true
 	}
@@ -48,7 +48,7 @@ func (c *connector) lasts(s *server) bool {
 		}
 	}
 	err := s.client.Err()
-	if s.life.Err() != nil || err == mcpclient.ErrClosed { // it was closed by us: an error that ended the connection only wraps ErrClosed
+	if s.life.Err() != nil || err == mcpclient.ErrClosed { // closed here; the error of a lost connection only wraps ErrClosed
 		return false
 	}
 	c.opts.Logger.Warn("a server is lost, and is reached again", "server", s.label, "error", err)

@@ -16,7 +16,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// TestServersComeBack has servers that are not there at the start, or end, reached again by the toolset, with waits that grow.
+// TestServersComeBack checks that the toolset connects again, after growing waits, to servers that
+// are not there at first or end.
 func TestServersComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -57,7 +58,7 @@ func TestServersComeBack(t *testing.T) {
 	})
 }
 
-// TestServerThatComesLate joins when it can be reached.
+// TestServerThatComesLate has a server that joins when it can be reached.
 func TestServerThatComesLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -81,7 +82,8 @@ func TestServerThatComesLate(t *testing.T) {
 	})
 }
 
-// TestServerThatListsLate joins when it lists its tools: the first connection was made, and could not be used.
+// TestServerThatListsLate has a server that joins when it can list its tools: its first connection
+// is useless.
 func TestServerThatListsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials atomic.Int32
@@ -100,7 +102,8 @@ func TestServerThatListsLate(t *testing.T) {
 	})
 }
 
-// TestPipesAreNotDialedAgain leaves a connection alone that cannot be made again, and a server that was removed.
+// TestPipesAreNotDialedAgain checks that a connection that cannot be made again, and a removed
+// server, are left alone.
 func TestPipesAreNotDialedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newListener(t, "a")

@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A catalog of several sources has all their tools, each run by the rules of its own.
+// A merged catalog has the tools of all its sources. Each tool keeps the rules of its source.
 func TestMerge(t *testing.T) {
 	var asked []string
 	source := func(server, tool string) *Toolset {
@@ -51,8 +51,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Sources with the same tools at servers with the same labels are told apart by names,
-// and a tool that could be of either is not found.
+// Tools of different sources with the same server label get different names, and Find refuses to
+// choose between them.
 func TestMergeOfTheSame(t *testing.T) {
 	long := strings.Repeat("a long line\n", 100)
 	source := func(text string) *Toolset {
@@ -77,7 +77,7 @@ func TestMergeOfTheSame(t *testing.T) {
 	staleFor(t, err, &staleToolError{tool: "read", server: "s", reason: toolAmbiguous})
 }
 
-// What a run keeps of a call is enough to continue with it in another process.
+// The stored parts of a call are enough to continue it in another process.
 func TestFind(t *testing.T) {
 	const edited = `{"city":"Oslo"}`
 	asked := 0

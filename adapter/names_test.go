@@ -49,8 +49,7 @@ func TestAssignNames(t *testing.T) {
 	}
 }
 
-// A server must not get the name of another server's tool by naming its own
-// like it.
+// A server must not take the name of another server's tool by choosing the same name.
 func TestNamesCannotBeTaken(t *testing.T) {
 	for _, victims := range [][]identity{
 		{{server: "bank", tool: "pay"}},

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// dialed reaches servers of make, each connection one of its own, as that of a program is. It has the identity "x".
+// dialed is a transport with the identity "x". Each connection reaches a new server of make.
 type dialed struct {
 	t    *testing.T
 	make func() *peer
@@ -45,7 +45,7 @@ func (d *dialed) count() int {
 	return len(d.peers)
 }
 
-// alive counts the connections that have not ended.
+// alive counts the open connections.
 func (d *dialed) alive() (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,13 +57,14 @@ func (d *dialed) alive() (n int) {
 	return n
 }
 
-// declines answers each form.
+// declines declines every form.
 var declines = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 })
 
-// A tool that asks by a request, which its SDK refuses in the modern era, is called once more in the older one if that
-// changes nothing more. Other calls under way keep their connection, and the revision is kept.
+// A tool asks by a request, which its SDK refuses in the modern era. It is called again in the
+// older era if repeating it is harmless. Current calls keep their connection, and the revision is
+// remembered.
 func TestToolThatAsksInTheOldWay(t *testing.T) {
 	yes, no := true, false
 	for name, tt := range map[string]struct {
@@ -164,7 +165,8 @@ func ended(p *peer) bool {
 	}
 }
 
-// A server that cannot be reached in the older revision keeps its connection, and is tried once.
+// A server that cannot be reached in the older revision keeps its connection, and is tried only
+// once.
 func TestToolThatAsksOfAServerWithOneConnection(t *testing.T) {
 	ts := open(t, &Options{Client: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: newPeer().tool("asks", object, asks).tool("echo", object, echo).transport(t)})
 	for range 2 {

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// transportFunc is a function as a transport.
+// transportFunc is a function that implements mcpclient.Transport.
 type transportFunc func(ctx context.Context) (mcpclient.Conn, error)
 
 func (f transportFunc) Dial(ctx context.Context) (mcpclient.Conn, error) { return f(ctx) }
@@ -28,7 +28,7 @@ var errNoDial = errors.New("nobody there")
 
 func unreachable(context.Context) (mcpclient.Conn, error) { return nil, errNoDial }
 
-// silent is reached, if ever, when the context ends.
+// silent blocks until the context ends.
 func silent(ctx context.Context) (mcpclient.Conn, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
@@ -96,7 +96,7 @@ func TestParametersKeepTheSchema(t *testing.T) {
 	}
 }
 
-// after fails when the time has passed, or the context ended.
+// after fails when the time has passed or the context has ended.
 func after(d time.Duration, failure error) transportFunc {
 	return func(ctx context.Context) (mcpclient.Conn, error) {
 		select {
@@ -127,7 +127,7 @@ func TestOpenFailureEndsTheOthers(t *testing.T) {
 	})
 }
 
-// Open names all servers that fail, in their order, and waits for nothing else.
+// The error of Open names all servers that fail, in order, and Open waits for nothing else.
 func TestOpenNamesEveryFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, refused := time.Now(), errors.New("refused")
@@ -145,7 +145,7 @@ func TestOpenNamesEveryFailure(t *testing.T) {
 	})
 }
 
-// Nothing is to be done about servers when it was the caller who gave up.
+// If the caller cancels Open, the error does not advise to change servers.
 func TestOpenIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -226,7 +226,7 @@ func TestOpenChecksServers(t *testing.T) {
 	}
 }
 
-// Each server may have a revision of its own, which leaves the shared options alone.
+// A server may have its own revision, which does not change the shared options.
 func TestServerRevision(t *testing.T) {
 	opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}
 	ts := open(t, &Options{Client: opts},
@@ -281,7 +281,7 @@ func TestServerWithTooManyTools(t *testing.T) {
 	}
 }
 
-// A filter that panics at a tool has not said that the model may have it.
+// A tool for which a filter panics is left out.
 func TestFilterThatPanics(t *testing.T) {
 	var log bytes.Buffer
 	p := newPeer().tool("a", object, echo).tool("b", object, echo)

@@ -78,11 +78,11 @@ type Options struct {
 	Logger *slog.Logger
 
 	maxMedia int // bytes of all images and sounds of one result; default 8 MiB
-	maxTools int
+	maxTools int // tools of one server; default 1,000
 
 	// retryWait is the longest wait between attempts to reconnect to a server; the first is 0.5 s.
 	// Default 1 min; negative: only Refresh reconnects.
-	retryWait time.Duration // tools of one server; default 1,000
+	retryWait time.Duration
 }
 
 func (o *Options) withDefaults() *Options {

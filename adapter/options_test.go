@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Each number among the options is in one table: what 0 means, and what a negative number means.
+// This table has every number of the options: the meaning of 0 and of a negative number.
 func TestNumbersOfOptions(t *testing.T) {
 	const none, unlimited = -1, math.MaxInt64
 	type meaning struct{ zero, negative int64 }
@@ -59,7 +59,7 @@ func TestNumbersOfOptions(t *testing.T) {
 	})
 }
 
-// A server's policy replaces the toolset's field by field, with "without limit", too.
+// A server's policy overrides the toolset's field by field, also with "no limit".
 func TestPolicyOfAServer(t *testing.T) {
 	common := &Options{Policy: Policy{CallTimeout: time.Minute, MaxResult: 1000, Trust: TrustFull, Start: StartAvailable}}
 	got := newPolicy(common.withDefaults(), &Server{Policy: Policy{CallTimeout: -1, Trust: TrustNone}}).Policy

@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A call that certainly had no effect, one that is in doubt, and one with an outcome are
-// told apart.
+// Results distinguish a call that certainly had no effect, a call in doubt, and a call with an
+// outcome.
 func TestOutcomes(t *testing.T) {
 	again := func(next Handler) Handler {
 		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
@@ -85,8 +85,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// A context that has ended is found before anything is sent, or while an answer is
-// awaited.
+// The end of the context is noticed before anything is sent, and while an answer is awaited.
 func TestOutcomeOfACancelledCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
@@ -107,7 +106,7 @@ func TestOutcomeOfACancelledCall(t *testing.T) {
 	})
 }
 
-// A server that refuses the one who calls has done nothing.
+// A server that refuses the caller has done nothing.
 func TestOutcomeOfARefusal(t *testing.T) {
 	p := newSilentPeer().tool("x", object, answer("done"))
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return p.Server }, nil)

@@ -15,8 +15,8 @@ import (
 
 const forecasts = `{"tools":[{"name":"forecast","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"degrees":{"type":"number"}}}}]}`
 
-// A result that does not fit its output schema is told to the model and to the log,
-// whichever option has it checked.
+// The model and the log learn of a result that violates its output schema, whichever option checks
+// it.
 func TestOutputsAreChecked(t *testing.T) {
 	const bad = `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":"warm"}}`
 	for name, test := range map[string]struct {
@@ -53,7 +53,7 @@ func TestOutputsAreChecked(t *testing.T) {
 	}
 }
 
-// evens is a validator for which no argument n is odd.
+// evens is a validator that refuses an odd argument n.
 type evens struct{}
 
 func (evens) Compile(schema json.RawMessage) (func(json.RawMessage) error, error) {
@@ -69,8 +69,7 @@ func (evens) Compile(schema json.RawMessage) (func(json.RawMessage) error, error
 	}, nil
 }
 
-// The host's validator checks arguments: the model's after their repair, and
-// the host's.
+// The host's validator checks the arguments of models, after their repair, and of the host.
 func TestValidatorOfArguments(t *testing.T) {
 	ts := open(t, &Options{Client: &mcpclient.Options{Schemas: mcpclient.Schemas{Validator: evens{}}}}, Server{Name: "s", Transport: scripted(t, map[string]string{
 		"tools/list": `{"tools":[{"name":"x","inputSchema":` + number + `},{"name":"y","inputSchema":{"title":"refused"}}]}`,

@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// quick is a server with one tool, t0, that costs nothing but the message with
-// the answer, so that what is measured is the client's side.
+// quick is a server with one tool, t0, that costs nothing but its answer, so that the client is
+// measured.
 type quick struct {
 	answers chan []byte
 	closed  chan struct{}
@@ -66,8 +66,7 @@ func (q *quick) Close() error {
 	return nil
 }
 
-// bothWays is a bare call with the validation that it needs, and one through the
-// adapter.
+// bothWays has a bare call with the necessary validation, and a call through the adapter.
 func bothWays(t testing.TB) (bare, through func()) {
 	server := &quick{answers: make(chan []byte, 1), closed: make(chan struct{})}
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "s", Transport: server})
@@ -89,7 +88,7 @@ func bothWays(t testing.TB) (bare, through func()) {
 	return bare, through
 }
 
-// cpuTime is the CPU time, user and system, of this process so far.
+// cpuTime returns the user and system time of this process.
 func cpuTime(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -98,7 +97,7 @@ func cpuTime(t testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// cost is the CPU time of n calls.
+// cost returns the CPU time of n calls.
 func cost(t testing.TB, n int, call func()) time.Duration {
 	before := cpuTime(t)
 	for range n {
@@ -107,9 +106,8 @@ func cost(t testing.TB, n int, call func()) time.Duration {
 	return cpuTime(t) - before
 }
 
-// timesBare measures rounds of n calls each way, by turns beginning with the one
-// and the other, and returns the median of how many times as much CPU time those
-// through the adapter take.
+// timesBare measures rounds of n calls of either kind, in alternating order. It returns the median
+// ratio of CPU time, adapter to bare.
 func timesBare(t testing.TB, rounds, n int, bare, through func()) float64 {
 	cost(t, n, bare) // to warm up
 	cost(t, n, through)
@@ -127,8 +125,8 @@ func timesBare(t testing.TB, rounds, n int, bare, through func()) float64 {
 	return ratios[len(ratios)/2]
 }
 
-// A call through the adapter takes little more than a bare one with its
-// validation does: of CPU time, and of allocations.
+// A call through the adapter needs little more CPU time and allocations than a bare call with
+// validation.
 func TestOverhead(t *testing.T) {
 	bare, through := bothWays(t)
 	without, with := testing.AllocsPerRun(200, bare), testing.AllocsPerRun(200, through)
@@ -142,15 +140,15 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// BenchmarkOverhead reports how many times as much CPU time a call through the
-// adapter takes as a bare one with its validation.
+// BenchmarkOverhead reports the CPU time of a call through the adapter, as a multiple of a bare
+// call with validation.
 func BenchmarkOverhead(b *testing.B) {
 	bare, through := bothWays(b)
 	b.ReportMetric(timesBare(b, 101, max(b.N/100, 100), bare, through), "times-bare")
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkCall has both kinds of calls apart.
+// BenchmarkCall measures each kind of call.
 func BenchmarkCall(b *testing.B) {
 	bare, through := bothWays(b)
 	for name, call := range map[string]func(){"bare": bare, "adapter": through} {

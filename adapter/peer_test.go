@@ -21,7 +21,7 @@ type peer struct {
 	ended   chan struct{} // closed when the session has ended
 }
 
-// newPeer makes a server without tools.
+// newPeer returns a server without tools.
 func newPeer() *peer {
 	return &peer{
 		Server: sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil),
@@ -29,7 +29,7 @@ func newPeer() *peer {
 	}
 }
 
-// newSilentPeer makes a server that does not tell of changes.
+// newSilentPeer returns a server that announces no changes.
 func newSilentPeer() *peer {
 	p := newPeer()
 	p.Server = sdk.NewServer(&sdk.Implementation{Name: "silent", Version: "1"}, &sdk.ServerOptions{
@@ -38,13 +38,13 @@ func newSilentPeer() *peer {
 	return p
 }
 
-// tool adds a tool with a schema of its own.
+// tool adds a tool with a schema.
 func (p *peer) tool(name, schema string, h sdk.ToolHandler) *peer {
 	p.AddTool(&sdk.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(schema)}, h)
 	return p
 }
 
-// transport starts to serve and returns the way to reach the server.
+// transport starts the server and returns a transport to it.
 func (p *peer) transport(t testing.TB) mcpclient.Transport {
 	t.Helper()
 	toServer, fromClient := io.Pipe()
@@ -64,7 +64,7 @@ func (p *peer) transport(t testing.TB) mcpclient.Transport {
 	return &mcpclient.IO{Reader: toClient, Writer: fromClient}
 }
 
-// answer is a tool that always says the same.
+// answer returns a tool that always gives the same answer.
 func answer(text string) sdk.ToolHandler {
 	return func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return say(text), nil
@@ -91,15 +91,14 @@ func open(t testing.TB, opts *Options, servers ...Server) *Toolset {
 	return ts
 }
 
-// call is a model's call of a tool.
+// call returns a model's call of a tool.
 func call(id, name, arguments string) llms.ToolCall {
 	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
 }
 
 const object = `{"type":"object"}`
 
-// serveX is a server with the tool "x": it answers discover with greeting, and calls by
-// answer.
+// serveX runs a server with the tool "x". It answers discover with greeting, and calls by answer.
 func serveX(conn mcpclient.Conn, greeting string, answer func(conn mcpclient.Conn, id []byte)) {
 	for {
 		data, err := conn.Recv()

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// conversation is a caller that answers forms by its name, when it is let.
+// conversation is a caller that answers forms with its name, once it may.
 type conversation struct {
 	user, name string
 	asked      chan bool     // a form is open
@@ -56,7 +56,8 @@ func (c *conversation) waitsFor() string {
 	return ""
 }
 
-// formServer asks for a name in "ask", and counts its own calls in "count".
+// formServer returns a server whose tool "ask" asks for a name, and whose tool "count" counts its
+// calls.
 func formServer() *peer {
 	n := 0
 	return newSilentPeer().tool("ask", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -73,7 +74,7 @@ func formServer() *peer {
 	})
 }
 
-// notHere is the handler of a host that answers questions in runs only.
+// notHere is the elicitation handler of a host that answers questions only in runs.
 var notHere = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	return nil, &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked"}
 })
@@ -86,8 +87,8 @@ func openPerUser(t *testing.T, n int) (*Toolset, *dialed) {
 	}, Server{Name: "p", Transport: d, PerUser: n}), d
 }
 
-// Two users, and two conversations of one of them, with open forms at the same time: each is asked, and each answer
-// reaches its own call.
+// Two users, one of them with two conversations, have open forms at the same time. Each is asked,
+// and each answer reaches its own call.
 func TestFormsOfSeveralPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, d := openPerUser(t, 10)
@@ -117,7 +118,8 @@ func TestFormsOfSeveralPeople(t *testing.T) {
 	})
 }
 
-// Fifty users of ten connections: each waits for a turn, is told why, and has state of their own.
+// Fifty users share ten connections. Each waits for a turn, is told why, and has state of their
+// own.
 func TestManyUsersOfFewConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, d := openPerUser(t, 10)
@@ -167,7 +169,8 @@ func TestManyUsersOfFewConnections(t *testing.T) {
 	})
 }
 
-// A conversation waits for the call of another one of its user, and is told; a user who is not known has no connection.
+// A conversation waits for the call of another conversation of its user, and is told. An unknown
+// user gets no connection.
 func TestConversationsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
@@ -200,8 +203,8 @@ func TestConversationsTakeTurns(t *testing.T) {
 	})
 }
 
-// A question that may belong to several conversations is not answered for one of them: the server gets the reason, and
-// each conversation is told.
+// A question that may belong to several conversations is not answered for one of them. The server
+// gets the reason, and each conversation is told.
 func TestQuestionThatMayBelongToSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var both sync.WaitGroup
@@ -233,7 +236,7 @@ func TestQuestionThatMayBelongToSeveral(t *testing.T) {
 	})
 }
 
-// A server whose definition differs on the connection of a user is not called there.
+// A tool whose definition differs on the connection of a user is not called there.
 func TestToolThatDiffersForAUser(t *testing.T) {
 	n := 0
 	d := &dialed{t: t, make: func() *peer {
@@ -247,7 +250,7 @@ func TestToolThatDiffersForAUser(t *testing.T) {
 	}
 }
 
-// A call that waits for a connection ends when there will be none: its server was removed, or the toolset closed.
+// A call stops waiting for a connection if its server is removed or the toolset is closed.
 func TestWaitEndsWithTheServer(t *testing.T) {
 	for name, end := range map[string]func(*Toolset) error{
 		"removed": func(ts *Toolset) error { return ts.Remove("p") },

@@ -65,7 +65,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// The first definition holds: a server cannot swap a tool afterwards.
+// With Pin the first definition holds: a server cannot swap a tool later.
 func TestPinAtFirstUse(t *testing.T) {
 	p := newPeer().tool("a", object, echo).tool("b", object, echo)
 	ts := open(t, &Options{Policy: Policy{Pin: true}}, Server{Name: "p", Transport: p.transport(t)})

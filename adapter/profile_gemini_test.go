@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// What a server would refuse does not fit what the model was given.
+// Arguments that the server's schema refuses do not fit the written schema either.
 func TestRewrittenSchemasHold(t *testing.T) {
 	long := strings.Repeat("e", 60)
 	values := make([]string, 300)
@@ -68,7 +68,7 @@ func TestRewrittenSchemasHold(t *testing.T) {
 	}
 }
 
-// What the strict subset cannot say at all is not strict.
+// A schema that the strict subset cannot express is not strict.
 func TestNotStrict(t *testing.T) {
 	values := make([]string, 251)
 	for i := range values {
@@ -93,7 +93,7 @@ func TestNotStrict(t *testing.T) {
 	}
 }
 
-// No value that a model was offered means another one to the server.
+// No value means one thing in the written schema and another to the server.
 func TestRewrittenValuesAreUnambiguous(t *testing.T) {
 	entries := `[{"key":"a","value":"x"}]`
 	texts := `{"type":"object","additionalProperties":{"type":"string"}}`

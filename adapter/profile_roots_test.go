@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// Arguments that fit what is made of a schema whose root is merged are accepted,
-// and those that the schema refuses do not fit, or a change says so.
+// Arguments that fit a merged root are accepted. Arguments that the server's schema refuses do not
+// fit it, or a change says so.
 func TestMergedRoots(t *testing.T) {
 	for _, tt := range []struct {
 		name, schema string
@@ -72,7 +72,7 @@ func TestMergedRoots(t *testing.T) {
 	}
 }
 
-// What a value fits two alternatives of is not written as if it did not.
+// If a value may fit two alternatives of a oneOf, a change says so.
 func TestAlternativesThatOverlap(t *testing.T) {
 	for _, in := range []string{
 		`{"properties":{"a":{"oneOf":[{"type":"object","properties":{"xa":{"type":"integer"}},"required":["xa"]},{"type":"object","patternProperties":{"^x":{"type":"integer"}},"additionalProperties":false}]}},"additionalProperties":false}`,
@@ -84,7 +84,7 @@ func TestAlternativesThatOverlap(t *testing.T) {
 	}
 }
 
-// Names are plain wherever they stand, and turned back.
+// Names get aliases everywhere in a schema, and arguments get the names back.
 func TestNamesThatAreOdd(t *testing.T) {
 	for _, tt := range []struct{ schema, arguments, want string }{
 		{`{"properties":{"l":{"type":"array","prefixItems":[{"properties":{"odd name":{"type":"integer"}},"required":["odd name"],"additionalProperties":false}]}}}`,
@@ -132,8 +132,7 @@ func TestNamesThatAreOdd(t *testing.T) {
 	}
 }
 
-// What the names of properties must be is told of their aliases: one that the
-// server refuses does not fit.
+// Rules for names of properties hold for the aliases: a name that the server refuses does not fit.
 func TestNamesThatAreOddAndRefused(t *testing.T) {
 	tool := toolWith(t, `{"properties":{"odd name":{"type":"integer"},"b":{"type":"integer"}},"propertyNames":{"pattern":"^[a-z_]+$"}}`)
 	rewritten, root := offered(t, tool, profile.Anthropic)
@@ -157,7 +156,7 @@ func sameJSON(t *testing.T, a, b string) bool {
 	return show(x) == show(y)
 }
 
-// A large target is not there twice, and nothing of it is lost.
+// A large reference target is not copied, and nothing of it is lost.
 func TestLargeTargets(t *testing.T) {
 	var members strings.Builder
 	for i := range 6000 {

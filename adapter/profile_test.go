@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// provenance says where the schemas of each file in testdata/schemas come from,
-// and how many there are. What a server listed is as it listed it.
+// provenance says where the schemas of each file in testdata/schemas come from, and how many there
+// are. They are unchanged.
 var provenance = map[string]struct {
 	source string
 	tools  int
@@ -41,8 +41,7 @@ var provenance = map[string]struct {
 	"pathological":        {"what nobody should write", 46, false},
 }
 
-// publishedSchemas reads testdata/schemas: input schemas of tools by source and
-// name.
+// publishedSchemas reads testdata/schemas: input schemas by source and name of the tool.
 func publishedSchemas(t testing.TB) map[string]json.RawMessage {
 	files, err := filepath.Glob("testdata/schemas/*.json")
 	if err != nil {
@@ -65,8 +64,7 @@ func publishedSchemas(t testing.TB) map[string]json.RawMessage {
 	return out
 }
 
-// parametersOf writes a tool for a profile and reads the parameters back as a
-// provider would.
+// parametersOf writes a tool for a profile and decodes the parameters as a provider would.
 func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]any, strict bool, changes []profile.Change) {
 	t.Helper()
 	d := define([]*Tool{tool}, p)
@@ -82,8 +80,8 @@ func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]
 	return v.(map[string]any), d.tools[0].Function.Strict, d.changes
 }
 
-// offered is the schema of a tool as a profile gives it to models, which is within what the profile takes and loses only
-// what is known.
+// offered returns the schema of a tool as written for a profile. It checks that the schema is
+// within the profile's subset, and that it loses only what is known.
 func offered(t *testing.T, tool *Tool, p profile.Profile) (rewritten *schema.Schema, root map[string]any) {
 	t.Helper()
 	root, strict, changes := parametersOf(t, tool, p)
@@ -98,9 +96,8 @@ func offered(t *testing.T, tool *Tool, p profile.Profile) (rewritten *schema.Sch
 	return rewritten, root
 }
 
-// Every schema, through every profile, is within what the provider documents,
-// and what fits it is accepted by the server's schema, or repaired to it, or
-// differs where a change says that the model is not held to it.
+// Every schema, for every profile, is within the subset that the provider documents. Arguments that
+// fit it are accepted or repaired, or a change says that the written schema is wider.
 func TestProfiles(t *testing.T) {
 	all := publishedSchemas(t)
 	counts := map[string]int{}
@@ -141,7 +138,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// The property holds for random schemas, too.
+// The same holds for random schemas.
 func TestProfilesOfRandomSchemas(t *testing.T) {
 	schemas := 75
 	if testing.Short() {
@@ -180,9 +177,8 @@ func show(v any) string {
 	return string(b)
 }
 
-// checkArguments is the property: arguments that fit the rewritten schema are
-// accepted by the original without the demands that the changes name as Wider.
-// It counts those that fit.
+// checkArguments checks that arguments that fit the written schema fit the original one without the
+// keywords of Wider changes. It returns how many fit.
 func checkArguments(t *testing.T, tool *Tool, p profile.Profile, root map[string]any, changes []profile.Change, n int) (fit int) {
 	t.Helper()
 	root = dialect(p, root)
@@ -219,7 +215,7 @@ func checkArguments(t *testing.T, tool *Tool, p profile.Profile, root map[string
 	return fit
 }
 
-// What a provider can take as it is stays as it is.
+// A schema that a provider accepts is not changed.
 func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 	needed := regexp.MustCompile(`at the root|merged into|from the root|keyword is added`)
 	for name, raw := range publishedSchemas(t) {
@@ -239,7 +235,7 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 	}
 }
 
-// Changes without a meaning are not listed, all others are.
+// Changes without an effect are not listed; all others are.
 func TestChangesThatAreListed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		p            profile.Profile

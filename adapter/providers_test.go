@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// recorder keeps the body of a request and does not answer it.
+// recorder records the body of a request and fails.
 type recorder struct{ body []byte }
 
 func (r *recorder) Do(req *http.Request) (*http.Response, error) {
@@ -26,7 +26,7 @@ func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 	return nil, errors.New("no answer")
 }
 
-// langchaingo's providers must send the schema as the server wrote it.
+// langchaingo's providers send the schema unchanged.
 func TestProvidersSendTheSchema(t *testing.T) {
 	const schema = `{"type":"object","properties":{"z":{"$ref":"#/$defs/n"},"a":{"maximum":9007199254740993}},"required":["z"],"$defs":{"n":{"type":"integer"}}}`
 	p := newPeer().tool("x", schema, echo)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// schemaOf writes a random object schema, with common and rare keywords.
+// schemaOf returns a random object schema with common and rare keywords.
 func (g *generator) schemaOf() map[string]any {
 	root := g.objectSchema(4)
 	recursive := map[string]any{"type": "object", "properties": map[string]any{
@@ -66,21 +66,21 @@ func (g *generator) schemaOf() map[string]any {
 	return root
 }
 
-// may sets a keyword one time in n.
+// may sets a keyword once in n times.
 func (g *generator) may(n int, s map[string]any, key string, value any) {
 	if g.IntN(n) == 0 {
 		s[key] = value
 	}
 }
 
-// condition is about a property that is given, or has a value.
+// condition returns a schema that depends on the presence or the value of a property.
 func (g *generator) condition(name, needs string) map[string]any {
 	condition := map[string]any{"required": []any{name}}
 	g.may(2, condition, "properties", map[string]any{name: map[string]any{"enum": []any{"a", true, count(1)}}})
 	return map[string]any{"if": condition, "then": map[string]any{"required": []any{needs}}}
 }
 
-// numbers are values that not all providers can say as they are.
+// numbers are values that not all providers can express.
 func (g *generator) numbers() map[string]any {
 	return map[string]any{"enum": []any{count(1), count(2)}}
 }
@@ -94,7 +94,7 @@ func (g *generator) subschema(depth int) map[string]any {
 	return s
 }
 
-// bare is a subschema without words about it.
+// bare returns a subschema without a description.
 func (g *generator) bare(depth int) map[string]any {
 	if depth > 0 {
 		switch g.IntN(12) {
@@ -119,7 +119,7 @@ func (g *generator) bare(depth int) map[string]any {
 	return g.scalar()
 }
 
-// tagged is an object that is told apart by a constant.
+// tagged returns an object schema with a constant that distinguishes it.
 func (g *generator) tagged(tag string, depth int) map[string]any {
 	return map[string]any{
 		"type": "object", "required": []any{"tag"},
@@ -127,7 +127,7 @@ func (g *generator) tagged(tag string, depth int) map[string]any {
 	}
 }
 
-// part is an object that stands in an allOf. It does not contradict others.
+// part returns an object schema for an allOf. It contradicts no other part.
 func (g *generator) part(prefix string, depth int) map[string]any {
 	s := g.objectOf(prefix, depth)
 	delete(s, "additionalProperties")
@@ -137,7 +137,7 @@ func (g *generator) part(prefix string, depth int) map[string]any {
 
 func (g *generator) objectSchema(depth int) map[string]any { return g.objectOf("p", depth) }
 
-// objectOf is an object whose properties have a prefix.
+// objectOf returns an object schema whose properties have a prefix.
 func (g *generator) objectOf(prefix string, depth int) map[string]any {
 	properties := map[string]any{}
 	var required []any

@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A connection of the caller's that could not list its tools at first is a server
-// like any other after a Refresh, and is listened to.
+// A client of the host that could not list its tools at first is used and watched after a Refresh.
 func TestRefreshOfAClientThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -51,7 +50,7 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 	})
 }
 
-// A callback of the host that does not return does not hide that a connection has ended.
+// A callback that does not return does not hide the end of a connection.
 func TestRefreshDespiteACallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newListener(t, "a"), newListener(t, "b")
@@ -83,7 +82,7 @@ func TestRefreshDespiteACallback(t *testing.T) {
 	})
 }
 
-// Two that find a server lost connect to it once.
+// Two refreshes of a lost server connect to it once.
 func TestRefreshTwiceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second, third := newListener(t, "a"), newListener(t, "b"), newListener(t, "c")
@@ -115,7 +114,7 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 	})
 }
 
-// redial is a transport that reaches the servers one after the other, and then none.
+// redial is a transport that connects to the servers in turn, and then fails.
 func redial(dials *atomic.Int32, servers ...*listener) mcpclient.Transport {
 	return transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
 		n := int(dials.Add(1))
@@ -126,8 +125,8 @@ func redial(dials *atomic.Int32, servers ...*listener) mcpclient.Transport {
 	})
 }
 
-// A client that restarts its server is left to do so, until it gives up. The toolset lists what the
-// server has then.
+// A client that restarts its server is left alone until it gives up. The toolset then lists the
+// server's tools.
 func TestRestartedServerIsListedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -156,8 +155,8 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 	})
 }
 
-// A legacy server may announce that its tools changed without having declared it,
-// beside a subscription to its prompts.
+// A legacy server may announce changes of its tools without declaring them, even if it has a
+// subscription to its prompts.
 func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 	for _, capabilities := range []string{`{"tools":{}}`, `{"tools":{},"prompts":{"listChanged":true}}`} {
 		synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// relaxed is a schema without what the changes say that a model is not held to,
-// each at the very place that the change names. The schema stays as it is.
+// relaxed returns a copy of a schema without the keywords that the changes call wider, each removed
+// at its path.
 func relaxed(root map[string]any, changes []profile.Change) map[string]any {
 	r := relaxer{root}
 	out := any(root)
@@ -32,9 +32,8 @@ type relaxer struct{ root map[string]any }
 
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
-// at takes a keyword out at a place below v. At the same place as a subschema are
-// the parts of its allOf and what it refers to: that is written in full, so that
-// other users of it are not concerned.
+// at removes a keyword at a path below v. The parts of an allOf and the target of a reference have
+// the same path as their subschema. A target is copied first, because it may have other users.
 func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 	if items, ok := v.([]any); ok && len(segments) > 0 {
 		i, err := strconv.Atoi(segments[0])
@@ -62,12 +61,12 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 		if key == "allOf" || key == "$ref" {
 			return out
 		}
-		// A property is written with what patterns say of it.
+		// A property may be written with the subschemas of its patterns.
 		if patterns := asMap(out["patternProperties"]); key == "properties" && patterns != nil {
 			out["patternProperties"] = r.patterns(patterns, unescape.Replace(segments[1]), segments[2:], keyword, hops)
 		}
 	}
-	// An alternative is written with what stands beside it.
+	// An alternative may be written with the keywords beside it.
 	isAlternative := len(segments) > 1 && (segments[0] == "anyOf" || segments[0] == "oneOf")
 	if isAlternative && out["$ref"] == nil && (len(segments) > 2 || keyword != "") {
 		out = asMap(r.at(out, segments[2:], keyword, hops-1))
@@ -90,7 +89,7 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 	return out
 }
 
-// patterns takes a keyword out of what patterns say of a property.
+// patterns removes a keyword from the patterns that match a property.
 func (r relaxer) patterns(all map[string]any, name string, segments []string, keyword string, hops int) map[string]any {
 	out := maps.Clone(all)
 	for pattern, says := range all {
@@ -101,7 +100,7 @@ func (r relaxer) patterns(all map[string]any, name string, segments []string, ke
 	return out
 }
 
-// demands lists what a keyword is in s, whose draft may call it otherwise.
+// demands returns the names that a keyword may have in s, by its draft.
 func demands(s map[string]any, keyword string) []string {
 	_, draft4Low := s["exclusiveMinimum"].(bool)
 	_, draft4High := s["exclusiveMaximum"].(bool)

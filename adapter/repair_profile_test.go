@@ -6,8 +6,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// What a profile makes models write differently is turned back wherever the
-// schema says it.
+// What a profile makes models write differently is undone everywhere in a schema.
 func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 	const kind = `{"properties":{"kind":{"enum":["a","b"]}},"required":["kind"],"if":{"properties":{"kind":{"const":"a"}},"required":["kind"]},`
 	tests := []struct {
@@ -79,7 +78,7 @@ func TestRepairWhereverASchemaSaysIt(t *testing.T) {
 	}
 }
 
-// In an entry that has a value and JSON, the JSON counts.
+// If an entry has a value and JSON, the JSON counts.
 func TestEntriesThatSayTwoThings(t *testing.T) {
 	got, err := toolWith(t, free).arguments(`{"o":[{"key":"b","value":"1","json":"2"}]}`)
 	if err != nil || string(got) != `{"o":{"b":2}}` {
@@ -87,7 +86,7 @@ func TestEntriesThatSayTwoThings(t *testing.T) {
 	}
 }
 
-// The property of a profile is taken off where it was put on, and once.
+// The wrapper of a profile is removed where it was added, and once.
 func TestWrapperIsTakenOffOnce(t *testing.T) {
 	const (
 		open   = `{"type":"object","additionalProperties":{"type":"object"},"anyOf":[{"minProperties":1},{"required":["a"]}]}`
@@ -129,7 +128,7 @@ func TestWrapperIsTakenOffOnce(t *testing.T) {
 	}
 }
 
-// References into a document lead to the same place once its root has moved.
+// References lead to the same place after the root has moved into the wrapper.
 func TestReferencesOfWrappedSchemas(t *testing.T) {
 	for _, s := range []string{
 		`{"$id":"https://e/r.json","properties":{"a":{"type":"string"},"b":{"$ref":"r.json#/properties/a"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,

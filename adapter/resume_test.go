@@ -15,8 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A call that has become a task continues in another process: interceptors go around it,
-// and approval is not asked for again.
+// A call that has become a task continues in another process, through the interceptors and without
+// another approval.
 func TestResume(t *testing.T) {
 	for revision, p := range eras() {
 		t.Run(revision, func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A call that cannot be resumed says so; one whose waiting ends may be resumed again, and
-// is not told as unsent.
+// A call that cannot be resumed says so. A call whose wait was interrupted may be resumed again,
+// and does not count as unsent.
 func TestResumeThatEnds(t *testing.T) {
 	for _, cause := range []error{mcpclient.ErrDetach, context.Canceled} {
 		p := eras()["2026-07-28"]

@@ -12,7 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// TestSearch holds that a search finds tools by all that is known of them, and none that a model may not call.
+// TestSearch checks that a search uses all texts of tools, and finds no tool that models must not
+// call.
 func TestSearch(t *testing.T) {
 	p := newPeer().visible("app_pages", echo, []string{"app"})
 	for _, tool := range []sdk.Tool{
@@ -45,7 +46,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchOfWhatFunctionsServe finds a function by what it gives by name, once, and says what fits.
+// TestSearchOfWhatFunctionsServe finds a function once by its Serves, and the entries that match.
 func TestSearchOfWhatFunctionsServe(t *testing.T) {
 	f := func(context.Context, struct{}) (string, error) { return "", nil }
 	serves := map[string]string{"expenses": "Fills in a report of expenses.", "travel": "Books a journey, and reports it."}

@@ -39,8 +39,7 @@ type (
 	callKey   struct{} // *llms.ToolCall, in a call
 )
 
-// callContext is the context of a call, with its values. What belongs to the call alone is never
-// that of a call around it.
+// callContext is the context of a call. Its values replace those of an outer call.
 type callContext struct {
 	context.Context
 	sending *sending
@@ -64,8 +63,8 @@ func (c *callContext) Value(key any) any {
 // withSource returns the context of a handler of a server's requests.
 func withSource(ctx context.Context, server string) context.Context {
 	source := &RequestSource{Server: server}
-	// A handler may itself call a tool of another server, whose requests then
-	// carry the values of the first call as well: those are not meant.
+	// A handler may call a tool of another server. The requests of that server also carry the
+	// values of the first call, which do not belong to it.
 	if tool, ok := ctx.Value(toolKey{}).(*Tool); ok && tool.policy.label == server {
 		source.Tool = tool
 		if call, ok := ctx.Value(callKey{}).(*llms.ToolCall); ok {
@@ -75,16 +74,16 @@ func withSource(ctx context.Context, server string) context.Context {
 	return context.WithValue(ctx, sourceKey{}, source)
 }
 
-// WithSource returns options for a connection to a server: their handlers get
-// the source of a request, and the [Caller] of the tool call takes part. Without an Elicitation
-// handler, servers may ask in calls that have a caller. The toolset uses it
-// for its own connections. A host uses it for a [Server.Client] of its own, with the
-// name that the [Server] has.
+// WithSource returns options for a connection to a server. Their handlers can use [SourceFrom], and
+// pass requests to the [Caller] of the tool call. Servers may elicit during calls that have a
+// caller, even without an Elicitation handler. A toolset uses WithSource for its own connections;
+// use it for a [Server.Client], with the Name of the [Server].
 func WithSource(opts *mcpclient.Options, server string) *mcpclient.Options {
 	return withSourceOf(opts, server, func(context.Context) func(error) { return func(error) {} })
 }
 
-// withSourceOf is WithSource with a function that is called at the begin and the end of each question.
+// withSourceOf is WithSource with a function that is called when a question begins, and whose
+// result is called when it ends.
 func withSourceOf(opts *mcpclient.Options, server string, question func(context.Context) func(error)) *mcpclient.Options {
 	var out mcpclient.Options
 	if opts != nil {
@@ -118,7 +117,7 @@ func withSourceOf(opts *mcpclient.Options, server string, question func(context.
 	return &out
 }
 
-// onlyCallers is the handler of connections for which the host has none: callers answer.
+// onlyCallers is the elicitation handler of a connection for which the host has none.
 type onlyCallers struct{}
 
 func (onlyCallers) ElicitationCapability() mcp.ElicitationCapability {
@@ -129,5 +128,6 @@ func (onlyCallers) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult
 	return nil, ErrNotAsked
 }
 
-// ErrNotAsked is what a server gets instead of an answer in the name of a person who was not asked.
+// ErrNotAsked is sent to a server whose question nobody was asked, instead of an answer in the name
+// of a person.
 var ErrNotAsked error = &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the user was not asked: the conversation is unknown, or nobody can be asked now"}

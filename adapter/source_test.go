@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// asks is a tool that asks the person in the middle of its call.
+// asks is a tool that asks the person during its call.
 func asks(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	answer, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: "name?", RequestedSchema: map[string]any{
 		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
@@ -27,11 +27,10 @@ func asks(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, e
 	return say(answer.Action), nil
 }
 
-// legacy has the server ask by requests of its own, which carry no hint at the
-// call that they belong to.
+// legacy makes the server ask by requests, which do not say which call they belong to.
 var legacy = mcpclient.Options{Protocol: mcpclient.Protocol{Revision: "2025-11-25"}}
 
-// seen is what a handler knew.
+// seen is what a handler learns from SourceFrom.
 type seen struct{ Server, Tool, Call string }
 
 func seenIn(ctx context.Context) seen {
@@ -97,7 +96,7 @@ func TestSourceInTheModernEra(t *testing.T) {
 	}
 }
 
-// What several calls under way do not have in common stays unknown.
+// If several current calls differ in a value, it stays unknown.
 func TestSourceOfSeveralCalls(t *testing.T) {
 	for name, tt := range map[string]struct {
 		second string
@@ -143,8 +142,8 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 	}
 }
 
-// A sampling handler may run tools of other servers: their requests come from
-// them and from no tool of the first.
+// A sampling handler may call tools of other servers. Their requests do not belong to the tool of
+// the first call.
 func TestSourceInsideAHandler(t *testing.T) {
 	outer := &Tool{name: "outer", policy: &policy{label: "a"}}
 	ctx := withSource((&sending{tool: outer, call: llms.ToolCall{ID: "1"}}).within(t.Context()), "a")

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// The subsets of JSON Schema that providers document, as checks. Each returns
-// what is wrong, nil when nothing is.
+// These functions check the subsets of JSON Schema that providers document. Each returns the first
+// mistake, or nil.
 var subsets = map[profile.Profile]func(root map[string]any, strict bool) error{
 	profile.Plain:        func(root map[string]any, _ bool) error { return checkRoot(root) },
 	profile.OpenAI:       func(root map[string]any, _ bool) error { return checkOpenAI(root) },
@@ -24,8 +24,7 @@ var subsets = map[profile.Profile]func(root map[string]any, strict bool) error{
 	},
 }
 
-// checkRoot holds a schema to what all providers want: an object with properties
-// that compiles.
+// checkRoot checks what all providers require: an object with properties that compiles.
 func checkRoot(root map[string]any) error {
 	if _, ok := root["properties"].(map[string]any); !ok {
 		return fmt.Errorf("root has properties %v, want an object", root["properties"])
@@ -38,7 +37,7 @@ func checkRoot(root map[string]any) error {
 	return err
 }
 
-// eachSubschema visits a schema and all below it, not the data inside.
+// eachSubschema visits a schema and all subschemas below it, but no data.
 func eachSubschema(v any, at string, visit func(s map[string]any, at string) error) error {
 	s, ok := v.(map[string]any)
 	if !ok {
@@ -72,7 +71,7 @@ func eachSubschema(v any, at string, visit func(s map[string]any, at string) err
 	return nil
 }
 
-// checkModern refuses the words of older drafts.
+// checkModern refuses keywords of older drafts.
 func checkModern(s map[string]any, at string) error {
 	if _, ok := s["items"].([]any); ok {
 		return fmt.Errorf("%s: items is a list", at)
@@ -121,7 +120,7 @@ func checkOpenAI(root map[string]any) error {
 
 var longRepeat = regexp.MustCompile(`\{[^}]*\d{4}`)
 
-// checkLlama refuses what llama.cpp makes no grammar of.
+// checkLlama refuses what llama.cpp cannot write as a grammar.
 func checkLlama(root map[string]any) error {
 	if err := checkObjectRoot(root, "enum", "not"); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// taskPeer is a scripted server with the tool "slow", which must be called as a
-// task unless it says something else. What it is asked is kept by method, and the params of the last one.
+// taskPeer is a scripted server with the tool "slow", which requires a task by default. It counts
+// requests by method, and keeps the params of the last one.
 type taskPeer struct {
 	handshake string // the result
 	created   string // the result of tools/call, whatever it is asked for
@@ -33,7 +33,7 @@ type taskPeer struct {
 	params  map[string]string
 }
 
-// eras are servers with tasks in both designs.
+// eras are servers with both designs of tasks.
 func eras() map[string]*taskPeer {
 	const state = `"taskId":"k","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z"`
 	return map[string]*taskPeer{
@@ -48,7 +48,7 @@ func eras() map[string]*taskPeer {
 	}
 }
 
-// answer is the result or the error that a request gets.
+// answer is the result or the error of a request.
 func (p *taskPeer) answer(method string) string {
 	const result = `{"content":[{"type":"text","text":"done"}]}`
 	switch method {
@@ -117,8 +117,8 @@ func (p *taskPeer) serve(t *testing.T, conn mcpclient.Conn) {
 	}
 }
 
-// withTasks runs f in a bubble with a toolset on the peer. The peer's fields may be
-// used when nothing is under way.
+// withTasks runs f in a bubble with a toolset on the peer. The peer's fields may be used while no
+// request is under way.
 func withTasks(t *testing.T, p *taskPeer, opts *Options, f func(t *testing.T, ts *Toolset)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestTaskIsCancelled(t *testing.T) {
 	}
 }
 
-// A server without tasks is asked for none, whatever its tools say.
+// A server without tasks is never asked for one, whatever its tools say.
 func TestServerWithoutTasks(t *testing.T) {
 	for revision, p := range eras() {
 		t.Run(revision, func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestServerWithoutTasks(t *testing.T) {
 	}
 }
 
-// A call gets the progress of its task to the end.
+// A call gets the progress of its task until the end.
 func TestTaskProgress(t *testing.T) {
 	for revision, p := range eras() {
 		t.Run(revision, func(t *testing.T) {
@@ -248,8 +248,8 @@ func TestTaskProgress(t *testing.T) {
 	}
 }
 
-// A tool that may be a task is one where the server decides: it may refuse calls that
-// cannot become tasks. Where we decide the call is answered sooner without.
+// If the server decides what becomes a task, tools are called as tasks, because it may refuse other
+// calls. If the client decides, a plain call is answered sooner.
 func TestToolThatMayBeATask(t *testing.T) {
 	for revision, p := range eras() {
 		for _, p.execution = range []string{`{"taskSupport":"optional"}`, `{}`, `7`} {

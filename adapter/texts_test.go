@@ -10,8 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Every profile leaves the texts of a tool as they are: what a person reviews, or pins, is what the
-// model gets.
+// No profile changes the texts of a tool: the model gets what a person reviewed or pinned.
 func TestTextsOfToolsAreUnchanged(t *testing.T) {
 	const text = "do \x1b[2J\u0085\u202e\u200b\U000e0041 it"
 	encode := func(v any) string {

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// toolNamesOf lists the names that the model knows.
+// toolNamesOf returns the names that models know.
 func toolNamesOf(ts *Toolset) []string {
 	names := []string{}
 	for _, tool := range ts.Catalog(profile.Plain).Tools() {
@@ -133,7 +133,7 @@ func TestRefreshOnDemand(t *testing.T) {
 	}
 }
 
-// A legacy server announces that its tools have changed.
+// A legacy server announces changes of its tools.
 func TestRefreshByAnnouncement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []Event
@@ -163,7 +163,7 @@ func TestRefreshByAnnouncement(t *testing.T) {
 	})
 }
 
-// A server that announces changes all the time is not asked all the time.
+// A server that announces changes all the time is not listed all the time.
 func TestAnnouncementsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := 0

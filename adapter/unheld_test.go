@@ -12,9 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// unheld lists what a provider's dialect cannot say, or langchaingo drops. Only for
-// these keywords, arguments that fit the rewritten schema may be refused. Each has a
-// schema and arguments that show it.
+// unheld lists what a provider's dialect cannot express, or langchaingo drops. Only for these
+// keywords may arguments that fit the written schema be refused. Each row has a schema and
+// arguments that show it.
 var unheld = []struct {
 	keyword   string // "" for a subschema as a whole
 	profiles  []profile.Profile
@@ -104,7 +104,7 @@ var unheld = []struct {
 	{"prefixItems", []profile.Profile{profile.LlamaCpp}, "before other items", `{"properties":{"a":{"type":"array","prefixItems":[{"type":"integer"}],"items":{"type":"string"}}}}`, `{"a":["x"]}`},
 }
 
-// checkUnheld checks that a model is held to all that its provider can say.
+// checkUnheld checks that a written schema has all rules that the provider can express.
 func checkUnheld(t *testing.T, p profile.Profile, changes []profile.Change) {
 	t.Helper()
 	for _, c := range changes {
@@ -121,7 +121,7 @@ func checkUnheld(t *testing.T, p profile.Profile, changes []profile.Change) {
 	}
 }
 
-// Nothing is in the table that need not be.
+// Every row of the table is necessary.
 func TestUnheld(t *testing.T) {
 	for i, u := range unheld {
 		tool := toolWith(t, u.schema)
@@ -148,7 +148,7 @@ func TestUnheld(t *testing.T) {
 	}
 }
 
-// The guide has the table.
+// The guide has the same table.
 func TestUnheldIsDocumented(t *testing.T) {
 	guide, err := os.ReadFile("../docs/schema-keywords.md")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
-// userFrom names the user of a context. With "mallory" the host makes a mistake.
+// userFrom returns the user of a context. It panics for "mallory".
 func userFrom(ctx context.Context) string {
 	user, _ := ctx.Value(userKey{}).(string)
 	if user == "mallory" {
@@ -27,8 +27,7 @@ func as(t testing.TB, user string) context.Context {
 	return context.WithValue(t.Context(), userKey{}, user)
 }
 
-// What one user allows for later calls is not allowed to another, nor to an
-// unknown user.
+// A decision of one user does not hold for another, or for an unknown user.
 func TestDecisionsHoldForOneUser(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	for name, kept := range map[string]func() approval.Store{
@@ -91,8 +90,8 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 	}
 }
 
-// Two hosts share a directory, and only one of them tells users apart: an unknown
-// user there is not the only user of the other.
+// Two hosts share a directory, and only one of them distinguishes users. An unknown user there is
+// not the only user of the other.
 func TestUnknownUsersShareNothing(t *testing.T) {
 	asked := 0
 	opts := Options{Decisions: approval.NewFiles(t.TempDir()), Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
@@ -148,7 +147,7 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 	})
 }
 
-// The questions to a user come in the order of the calls, also if one of them is given up.
+// A user is asked in the order of the calls, even if one of them is cancelled.
 func TestQuestionsComeInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -185,8 +184,7 @@ func TestQuestionsComeInTheirOrder(t *testing.T) {
 	})
 }
 
-// Two calls at once are asked about once where the answer to the first holds for
-// the second.
+// Two concurrent calls need one question if the first answer covers the second.
 func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, answer := make(chan struct{}, 2), make(chan approval.Decision, 2)
@@ -212,8 +210,7 @@ func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 	})
 }
 
-// A decision that edits is about one call: the model's own arguments were not
-// allowed.
+// A decision that edits arguments holds for one call: the model's own arguments were not allowed.
 func TestEditedArgumentsAreNotRemembered(t *testing.T) {
 	for _, scope := range []approval.Scope{approval.ScopeArguments, approval.ScopeTool, approval.ScopeServer} {
 		asked := 0

@@ -22,13 +22,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// visible adds a tool with a list of who may call it.
+// visible adds a tool with a visibility.
 func (p *peer) visible(name string, h sdk.ToolHandler, visibility any) *peer {
 	p.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(object), Meta: sdk.Meta{"ui": map[string]any{"resourceUri": "ui://p/v", "visibility": visibility}}}, h)
 	return p
 }
 
-// viewPeer is a server with a tool of each visibility.
+// viewPeer returns a server with a tool of each visibility.
 func viewPeer() *peer {
 	return newPeer().tool("plain", object, echo).
 		visible("both_tool", echo, []string{"model", "app"}).visible("model_tool", echo, []string{"model"}).
@@ -83,7 +83,7 @@ func serverNames(all []*Tool) []string {
 	return names
 }
 
-// A tool that no model sees takes no name from the tools of others.
+// A tool that is hidden from models does not affect the names of others.
 func TestAppToolsTakeNoNames(t *testing.T) {
 	ts := open(t, nil,
 		Server{Name: "a", Transport: newPeer().visible("x", answer("hidden"), []string{"app"}).transport(t)},
@@ -96,7 +96,7 @@ func TestAppToolsTakeNoNames(t *testing.T) {
 	}
 }
 
-// A model that was offered a tool cannot call it once it is for views alone.
+// A model cannot call an offered tool once it is only for views.
 func TestToolBecomesAppOnly(t *testing.T) {
 	p := newPeer().visible("x", answer("ran"), []string{"model", "app"})
 	events := make(chan Event, 4)
@@ -202,7 +202,7 @@ func TestViewReads(t *testing.T) {
 	}
 }
 
-// An agent that makes the calls of views has the tools of each server for views, and no other.
+// ViewTools has the tools for views of each server, and no others.
 func TestViewTools(t *testing.T) {
 	var views []string
 	ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
@@ -231,7 +231,7 @@ func TestViewTools(t *testing.T) {
 	}
 }
 
-// The host decides on reads of views, and its requests know the view.
+// The host decides on reads of views, and the requests of a call have the view.
 func TestApproveRead(t *testing.T) {
 	p := newPeer().tool("x", object, echo)
 	read := 0
@@ -261,7 +261,7 @@ func TestApproveRead(t *testing.T) {
 	}
 }
 
-// A view reaches its server through the session, under the approval of the host.
+// A view calls tools through the session, with the host's approval.
 func TestViewSession(t *testing.T) {
 	var asked int
 	ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
@@ -306,8 +306,8 @@ func TestViewSession(t *testing.T) {
 	}
 }
 
-// A view's calls have the context of the host that opened the session, also once it has ended: the
-// user, what approves, and the trace.
+// A view's calls keep the values of the context that the session was opened with, even after it has
+// ended: the user, the approver and the trace.
 func TestViewSessionIsTheUsers(t *testing.T) {
 	var users, asked []string
 	ts := open(t, &Options{
@@ -362,7 +362,7 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 	}
 }
 
-// A call that a model makes within a call of a view is not the view's.
+// A call within a call of a view is not made by the view.
 func TestViewIsOfItsCall(t *testing.T) {
 	var seen []string
 	note := func(ctx context.Context, where string) { seen = append(seen, where+" "+ViewFrom(ctx)) }

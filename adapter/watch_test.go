@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A modern server tells those who subscribe: one subscription for everything,
-// made before the tools are listed.
+// A modern server announces changes to subscribers. There is one subscription for everything, made
+// before the tools are listed.
 func TestListening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -62,7 +62,7 @@ func TestListening(t *testing.T) {
 	})
 }
 
-// A connection of the caller's is listened to like any other, and left as it was.
+// A client of the host is watched like any other connection, and left open.
 func TestListeningOnAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newListener(t, "a")
@@ -89,8 +89,7 @@ func TestListeningOnAClient(t *testing.T) {
 	})
 }
 
-// A subscription that the server ends is made again, and what was missed is
-// caught up with.
+// A subscription that the server ends is made again, and missed changes are reported.
 func TestListeningAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -119,7 +118,7 @@ func TestListeningAgain(t *testing.T) {
 	})
 }
 
-// A server that will not tell is reported, and asked again by Refresh.
+// A server that refuses subscriptions is reported, and asked again by Refresh.
 func TestListeningRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -149,8 +148,8 @@ func TestListeningRefused(t *testing.T) {
 	})
 }
 
-// A server that takes its time to agree delays the opening by a second, and
-// what changed meanwhile is caught up with.
+// A server that acknowledges late delays the opening by a second. Changes in the meantime are
+// reported.
 func TestListeningAgreedLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -173,7 +172,7 @@ func TestListeningAgreedLate(t *testing.T) {
 	})
 }
 
-// The end of the connection ends the listening, which is told.
+// The end of the connection ends the subscription, which is reported.
 func TestListeningEndsWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -189,8 +188,8 @@ func TestListeningEndsWithTheConnection(t *testing.T) {
 	})
 }
 
-// The removal of a server is its last event: the end of its connection, which the
-// removal brought, is none, and what else was due is not told.
+// The removal of a server is its last event. Neither the end of its connection nor pending changes
+// are reported.
 func TestRemovalIsTheLastEvent(t *testing.T) {
 	for range 20 { // the goroutine of the server finds both ends, in any order
 		synctest.Test(t, func(t *testing.T) {
@@ -222,8 +221,7 @@ func TestRemovalIsTheLastEvent(t *testing.T) {
 	}
 }
 
-// A server that tells of changes all the time is neither asked nor reported all
-// the time.
+// A server that announces changes all the time is neither listed nor reported all the time.
 func TestListeningIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
@@ -244,8 +242,7 @@ func TestListeningIsBounded(t *testing.T) {
 	})
 }
 
-// The official SDK's server over HTTP: its announcements are heard, also after
-// the network failed.
+// Announcements of the official SDK's server over HTTP arrive, even after the network failed.
 func TestListeningOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// serve answers every request on conn with what result returns for its method,
-// "" for no such method, until the connection ends.
+// serve answers requests on conn with result(method) until the connection ends; "" means that the
+// method is unknown.
 func serve(t testing.TB, conn mcpclient.Conn, result func(method string) string) {
 	for {
 		data, err := conn.Recv()
@@ -37,8 +37,8 @@ func serve(t testing.TB, conn mcpclient.Conn, result func(method string) string)
 	}
 }
 
-// scriptedBy is a server that answers every request with what result returns for its method, and the server's end of
-// the connection.
+// scriptedBy returns a transport to a server that answers requests with result(method), and the
+// server's end of the connection.
 func scriptedBy(t testing.TB, result func(method string) string) (mcpclient.Transport, mcpclient.Conn) {
 	transport, conn := mcpclient.Pipe()
 	ended := make(chan struct{})
@@ -50,8 +50,8 @@ func scriptedBy(t testing.TB, result func(method string) string) (mcpclient.Tran
 	return transport, conn
 }
 
-// scripted is a server that answers every request by its method with a result
-// as it is written. It has tools and speaks 2025-11-25.
+// scripted returns a transport to a server with tools that speaks 2025-11-25 and answers each
+// method with a fixed result.
 func scripted(t testing.TB, results map[string]string) mcpclient.Transport {
 	transport, _ := scriptedBy(t, func(method string) string {
 		if result, ok := results[method]; ok || method != "initialize" {

@@ -1,10 +1,11 @@
-// Package hosttext makes the texts of servers and models safe to show to a person at a terminal: names, questions, results,
-// links. The texts can neither control the terminal nor hide a part of themselves. An invisible character, such as a control
-// character, a direction mark or a zero-width joiner, becomes its Go escape, such as \u200b.
+// Package hosttext makes the texts of servers and models safe to show to a person at a terminal:
+// names, questions, results, links. The texts can neither control the terminal nor hide a part of
+// themselves. An invisible character, such as a control character, a direction mark or a zero-width
+// joiner, becomes its Go escape, such as \u200b.
 //
-// Use [Exact], [Line], [Quote] or [Block] for texts on which a person decides, and for names; [Prose] for texts that a person
-// only reads; [JSON] and [EscapeJSON] for JSON; [ReadLink] for links. docs/sampling.md and SECURITY.md of the repository say
-// where a host needs them.
+// Use [Exact], [Line], [Quote] or [Block] for texts on which a person decides, and for names;
+// [Prose] for texts that a person only reads; [JSON] and [EscapeJSON] for JSON; [ReadLink] for
+// links. docs/sampling.md and SECURITY.md of the repository say where a host needs them.
 package hosttext
 
 import (

@@ -1,10 +1,11 @@
-// Package price defines tables of the prices of models. Package agent uses them for the cost of runs, and package sampling
-// for the cost of the requests of servers. See docs/agent.md.
+// Package price defines tables of the prices of models. Package agent uses them for the cost of
+// runs, and package sampling for the cost of the requests of servers. See docs/agent.md.
 package price
 
 import "errors"
 
-// Table lists the prices of models. There are no built-in prices, because they change and hosts differ.
+// Table lists the prices of models. There are no built-in prices, because they change and hosts
+// differ.
 type Table struct {
 	Date   string  `json:"date"` // the day of the prices, such as "2026-11-22"; required if there are Models
 	Models []Price `json:"models"`
@@ -26,6 +27,6 @@ type Price struct {
 	Reasoning  int64 `json:"reasoning,omitempty"` // 0: as Output
 }
 
-// ErrUnpriced means that a limit of cost cannot be enforced: the model has no name, no price in the table, or a price in a
-// currency without a limit. The error that wraps it says which.
+// ErrUnpriced means that a limit of cost cannot be enforced: the model has no name, no price in the
+// table, or a price in a currency without a limit. The error that wraps it says which.
 var ErrUnpriced = errors.New("the cost is limited")

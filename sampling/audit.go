@@ -32,14 +32,15 @@ const (
 	byMemory   = "memory" // an earlier decision of the reviewer
 )
 
-// Record describes one finished request, for [Options.Audit]. Its JSON has more members than the fields, such as the model,
-// the decisions, the cost and the times; docs/sampling.md lists them. It contains only hashes and counts of the request and
-// the reply, so it may be logged.
+// Record describes one finished request, for [Options.Audit]. Its JSON has more members than the
+// fields, such as the model, the decisions, the cost and the times; docs/sampling.md lists them. It
+// contains only hashes and counts of the request and the reply, so it may be logged.
 type Record struct {
 	Server string // the host's name for it
 
-	// Outcome is "answered", "refused" by a limit, the policy or the reviewer, "invalid" by the protocol, "failed" by
-	// the model, "cancelled" by the caller, or "waiting" for a person who decides later; another record follows then.
+	// Outcome is "answered", "refused" by a limit, the policy or the reviewer, "invalid" by the
+	// protocol, "failed" by the model, "cancelled" by the caller, or "waiting" for a person who
+	// decides later; another record follows then.
 	Outcome string
 
 	InputTokens, OutputTokens int64

@@ -2,7 +2,8 @@ package sampling
 
 import "github.com/mcpchain/mcpchain/internal/cost"
 
-// bill reserves and settles the cost of a request in the account of its context. It is for one goroutine.
+// bill reserves and settles the cost of a request in the account of its context. It is for one
+// goroutine.
 type bill struct {
 	account cost.Account      // nil: the context has no account
 	open    func(cost.Charge) // settles the reservation; nil: nothing is reserved

@@ -28,8 +28,8 @@ type Limits struct {
 	// refused. Default 4 MiB.
 	InputBytes int
 
-	// All bounds all servers together. Default: 50 requests and 1,000,000 tokens within any Window, 4 requests at the same
-	// time, and no limit of cost.
+	// All bounds all servers together. Default: 50 requests and 1,000,000 tokens within any Window,
+	// 4 requests at the same time, and no limit of cost.
 	All Budget
 
 	// Window is the period of the limits. Default 1 h.
@@ -49,7 +49,8 @@ type Limits struct {
 	Call Budget
 }
 
-// Budget bounds requests. In [Limits], a zero field has the default that Limits names; in a [Policy], it means no limit.
+// Budget bounds requests. In [Limits], a zero field has the default that Limits names; in a
+// [Policy], it means no limit.
 type Budget struct {
 	// Requests bounds the valid requests within any Window, whatever their
 	// outcome; more are refused. A request may need two completions: a model that

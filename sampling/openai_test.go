@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// TestModelsOfOpenAI samples with tools from each model, with each effort: the host refuses no request, and the thoughts that
-// led to calls go back with their results.
+// TestModelsOfOpenAI samples with tools from each model, with each effort: the host refuses no
+// request, and the thoughts that led to calls go back with their results.
 func TestModelsOfOpenAI(t *testing.T) {
 	weather := &mcp.Tool{Name: "weather", InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
 	asked := 0

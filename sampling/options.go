@@ -42,11 +42,11 @@ type Options struct {
 	Policy  Policy
 	Servers map[string]Policy
 
-	// Source returns the host's names for the server and the tool call of a request, by
-	// the handler's context; "" if it does not know one. The audit has the name of the call. It also
-	// identifies the call for Limits.Call if the connection does not; the connection is
-	// preferred, because models repeat the ids of calls in other conversations.
-	// Default: no server, and the call of [mcp.OriginFrom]. With package adapter:
+	// Source returns the host's names for the server and the tool call of a request, by the
+	// handler's context; "" if it does not know one. The audit has the name of the call. It also
+	// identifies the call for Limits.Call if the connection does not; the connection is preferred,
+	// because models repeat the ids of calls in other conversations. Default: no server, and the
+	// call of [mcp.OriginFrom]. With package adapter:
 	//
 	//	func(ctx context.Context) (server, call string) {
 	//		s, _ := adapter.SourceFrom(ctx)
@@ -81,12 +81,13 @@ type Options struct {
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
-	// API selects an API of the host: "chat" for Chat Completions, or "responses". Default: by the host and
-	// the model; OpenAI's models since gpt-5.4 use Responses, where they reason with tools.
+	// API selects an API of the host: "chat" for Chat Completions, or "responses". Default: by the
+	// host and the model; OpenAI's models since gpt-5.4 use Responses, where they reason with
+	// tools.
 	API string
 
-	// Extra are fields to add to every request to the host. New refuses fields that this package sets.
-	// Default: none.
+	// Extra are fields to add to every request to the host. New refuses fields that this package
+	// sets. Default: none.
 	Extra map[string]json.RawMessage
 
 	// Retries bounds the retries after temporary failures of the host. Default 2;

@@ -115,7 +115,8 @@ func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMess
 	return nil
 }
 
-// watched returns ask with a record of the reviewer's time, and of whether the reviewer edits anything.
+// watched returns ask with a record of the reviewer's time, and of whether the reviewer edits
+// anything.
 func (r *run) watched(seen func() any, edited *bool, ask func() error) func() error {
 	return func() error {
 		before, model, start := hash(encoded(seen())), r.request.Model, time.Now()

@@ -33,8 +33,8 @@ type Sampler struct {
 	log      *slog.Logger
 }
 
-// New returns a sampler for a model, which must be in Options.Models if that is set. It does no I/O. The error
-// names the invalid option.
+// New returns a sampler for a model, which must be in Options.Models if that is set. It does no
+// I/O. The error names the invalid option.
 func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error) {
 	var o Options
 	if opts != nil {

@@ -18,12 +18,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/private"
 )
 
-// Files is a [Store] that keeps each decision as a file of a directory of its own. Any number of toolsets and processes may
-// share it. It keeps at most 10,000 decisions.
+// Files is a [Store] that keeps each decision as a file of a directory of its own. Any number of
+// toolsets and processes may share it. It keeps at most 10,000 decisions.
 //
-// Whoever can write to the directory can allow calls. So Files creates the directory (mode 0700) and the files (mode 0600)
-// for their owner only. It refuses symbolic links and, on Unix, directories and files that belong to another user or that
-// others can write to.
+// Whoever can write to the directory can allow calls. So Files creates the directory (mode 0700)
+// and the files (mode 0600) for their owner only. It refuses symbolic links and, on Unix,
+// directories and files that belong to another user or that others can write to.
 type Files struct{ dir string }
 
 // NewFiles returns the store in a directory. The first Remember creates the directory.
@@ -158,8 +158,8 @@ type Kept struct {
 	Since    time.Time // when it was stored
 }
 
-// List returns the stored decisions, the oldest first. It leaves out files that cannot be read, because they decide
-// nothing.
+// List returns the stored decisions, the oldest first. It leaves out files that cannot be read,
+// because they decide nothing.
 func (s *Files) List(context.Context) ([]Kept, error) {
 	all, err := s.files()
 	if err != nil {

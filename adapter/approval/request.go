@@ -1,5 +1,6 @@
-// Package approval defines the approval of tool calls by a person or a rule: requests, decisions, and stores of decisions
-// that hold for later calls. Packages adapter and agent ask for decisions. The guide is docs/adapter.md of the repository.
+// Package approval defines the approval of tool calls by a person or a rule: requests, decisions,
+// and stores of decisions that hold for later calls. Packages adapter and agent ask for decisions.
+// The guide is docs/adapter.md of the repository.
 package approval
 
 import (
@@ -22,8 +23,9 @@ type Request struct {
 	// Definition is the tool as its server describes it. Annotations are claims of the server.
 	Definition *mcp.Tool
 
-	// Arguments are the arguments to send: repaired, checked, and as the interceptors left them. If an agent inserts a
-	// stored result into a call, they have a reference to it instead, with its size, kind, shape and digest.
+	// Arguments are the arguments to send: repaired, checked, and as the interceptors left them. If
+	// an agent inserts a stored result into a call, they have a reference to it instead, with its
+	// size, kind, shape and digest.
 	Arguments json.RawMessage
 }
 
@@ -32,12 +34,14 @@ type Decision struct {
 	Allow  bool
 	Reason string // of a denial; the model reads it
 
-	// Arguments replace the arguments of an allowed call. They must fit the tool's schema, and the model is told.
+	// Arguments replace the arguments of an allowed call. They must fit the tool's schema, and the
+	// model is told.
 	Arguments json.RawMessage
 
-	// Remember makes the decision hold for later calls of the same user (User of adapter.Options). It ends with
-	// adapter.Toolset.Forget, or if the label of the server gets another command line or URL. Except for ScopeServer, it
-	// also ends if the tool's definition changes. A decision with Arguments is not remembered.
+	// Remember makes the decision hold for later calls of the same user (User of adapter.Options).
+	// It ends with adapter.Toolset.Forget, or if the label of the server gets another command line
+	// or URL. Except for ScopeServer, it also ends if the tool's definition changes. A decision
+	// with Arguments is not remembered.
 	Remember Scope
 }
 
@@ -59,13 +63,15 @@ func (s Scope) String() string {
 	return [...]string{"this call", "same arguments", "same tool", "same server"}[s]
 }
 
-// Allow returns the decision to run a call unchanged. To change its arguments, set Decision.Arguments.
+// Allow returns the decision to run a call unchanged. To change its arguments, set
+// Decision.Arguments.
 func Allow() Decision { return Decision{Allow: true} }
 
 // Deny returns the decision not to run a call. The model reads the reason and continues.
 func Deny(reason string) Decision { return Decision{Reason: reason} }
 
-// Func decides on a call before it is sent. Toolsets ask each user about one call at a time (User of adapter.Options), and
-// only about calls without a remembered decision that Trust of adapter.Policy does not allow. After an error the call is
-// not sent: its result is the fatal adapter.ErrUndecided, and a run of package agent ends.
+// Func decides on a call before it is sent. Toolsets ask each user about one call at a time (User
+// of adapter.Options), and only about calls without a remembered decision that Trust of
+// adapter.Policy does not allow. After an error the call is not sent: its result is the fatal
+// adapter.ErrUndecided, and a run of package agent ends.
 type Func func(context.Context, *Request) (Decision, error)

@@ -2,8 +2,8 @@ package approval
 
 import "context"
 
-// Store keeps the decisions that hold for later calls. Its methods may be called concurrently. If a store fails, the error
-// is logged and the call needs a new decision.
+// Store keeps the decisions that hold for later calls. Its methods may be called concurrently. If a
+// store fails, the error is logged and the call needs a new decision.
 type Store interface {
 	// Recall returns the decision of a key. found reports whether there is one.
 	Recall(ctx context.Context, key Key) (d Decision, found bool, err error)
@@ -15,8 +15,8 @@ type Store interface {
 	Forget(ctx context.Context, user, server string) error
 }
 
-// Key identifies the calls that a decision holds for. A decision never holds for another user, for another server with the
-// same label, or for another definition of the tool.
+// Key identifies the calls that a decision holds for. A decision never holds for another user, for
+// another server with the same label, or for another definition of the tool.
 type Key struct {
 	Scope       Scope  `json:"scope"`
 	User        string `json:"user,omitempty"`        // the result of User of adapter.Options

@@ -18,9 +18,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Documents returns one document for each part of a resource. Metadata "source" and "uri" are the URI of the part, and
-// "mime_type" is its type if that is known. A binary part whose type is text becomes text. Other binary parts have no
-// content; metadata "data" has their bytes.
+// Documents returns one document for each part of a resource. Metadata "source" and "uri" are the
+// URI of the part, and "mime_type" is its type if that is known. A binary part whose type is text
+// becomes text. Other binary parts have no content; metadata "data" has their bytes.
 func Documents(res *mcp.ReadResourceResult) []schema.Document {
 	out := make([]schema.Document, len(res.Contents))
 	for i := range res.Contents {
@@ -54,8 +54,8 @@ func isText(mimeType string) bool {
 		slices.Contains([]string{"application/json", "application/xml", "application/yaml"}, kind)
 }
 
-// Loader loads resources of one server as documents. It implements documentloaders.Loader of langchaingo. It loads at most
-// 1,000 documents with 64 MiB in all; more is an error.
+// Loader loads resources of one server as documents. It implements documentloaders.Loader of
+// langchaingo. It loads at most 1,000 documents with 64 MiB in all; more is an error.
 type Loader struct {
 	Client *mcpclient.Client
 
@@ -120,8 +120,8 @@ func (l *Loader) uris(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// LoadAndSplit loads the resources and splits their text. Each piece has the metadata of its document. Documents without
-// text are left out.
+// LoadAndSplit loads the resources and splits their text. Each piece has the metadata of its
+// document. Documents without text are left out.
 func (l *Loader) LoadAndSplit(ctx context.Context, splitter textsplitter.TextSplitter) ([]schema.Document, error) {
 	all, err := l.Load(ctx)
 	if err != nil {

@@ -16,9 +16,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Prompt returns a prompt of a server as a template of langchaingo. It also implements MessageFormatter and Formatter of
-// package prompts. Each use asks the server for the messages, for at most 30 s, because the methods have no context. The
-// messages have no media; [PromptMessages] returns images and sounds as well.
+// Prompt returns a prompt of a server as a template of langchaingo. It also implements
+// MessageFormatter and Formatter of package prompts. Each use asks the server for the messages, for
+// at most 30 s, because the methods have no context. The messages have no media; [PromptMessages]
+// returns images and sounds as well.
 func Prompt(client *mcpclient.Client, prompt *mcp.Prompt) prompts.FormatPrompter {
 	return &template{client, prompt}
 }
@@ -37,8 +38,8 @@ var (
 // formatTimeout bounds one use of a template.
 const formatTimeout = 30 * time.Second
 
-// PromptMessages asks the server for the messages of a prompt. Values that are not strings are sent as JSON. Values without
-// an argument of the prompt are ignored.
+// PromptMessages asks the server for the messages of a prompt. Values that are not strings are sent
+// as JSON. Values without an argument of the prompt are ignored.
 func PromptMessages(ctx context.Context, client *mcpclient.Client, prompt *mcp.Prompt, values map[string]any) ([]llms.MessageContent, error) {
 	args, err := argumentsOf(prompt, values)
 	if err != nil {
@@ -110,7 +111,8 @@ func argumentsOf(prompt *mcp.Prompt, values map[string]any) (map[string]string, 
 	return args, nil
 }
 
-// GetInputVariables implements [prompts.FormatPrompter]. It returns the names of the prompt's arguments.
+// GetInputVariables implements [prompts.FormatPrompter]. It returns the names of the prompt's
+// arguments.
 func (p *template) GetInputVariables() []string {
 	var out []string
 	for _, a := range p.prompt.Arguments {

@@ -1,5 +1,6 @@
-// Package langchain connects langchaingo with MCP servers: their tools for its agents, their prompts as templates, and
-// their resources as documents. It also makes langchaingo's tools a source for package agent.
+// Package langchain connects langchaingo with MCP servers: their tools for its agents, their
+// prompts as templates, and their resources as documents. It also makes langchaingo's tools a
+// source for package agent.
 //
 // The guide is docs/adapter.md of the repository.
 package langchain
@@ -16,8 +17,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tools returns the tools of a source for langchaingo's agents, each an [*adapter.Tool]. These agents show a model only the
-// name and the description, so the description says what the input must look like.
+// Tools returns the tools of a source for langchaingo's agents, each an [*adapter.Tool]. These
+// agents show a model only the name and the description, so the description says what the input
+// must look like.
 func Tools(source adapter.Source) []tools.Tool {
 	var out []tools.Tool
 	for _, tool := range source.Catalog(profile.Plain).Tools() {
@@ -29,8 +31,9 @@ func Tools(source adapter.Source) []tools.Tool {
 // textSchema is the input schema of langchaingo's tools, which accept one text.
 const textSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
 
-// Source returns a source of langchaingo's tools. Each is a function, see [adapter.Func], with one parameter, the text
-// "input". Approvals name the server "langchain". Source panics if a tool is nil or has no name.
+// Source returns a source of langchaingo's tools. Each is a function, see [adapter.Func], with one
+// parameter, the text "input". Approvals name the server "langchain". Source panics if a tool is
+// nil or has no name.
 func Source(all ...tools.Tool) adapter.Source {
 	sources := make([]adapter.Source, len(all))
 	for i, tool := range all {

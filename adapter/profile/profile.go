@@ -1,37 +1,41 @@
-// Package profile names the providers that the schemas of tools are written for. Each accepts its own subset of JSON
-// Schema.
+// Package profile names the providers that the schemas of tools are written for. Each accepts its
+// own subset of JSON Schema.
 //
 // The guide is docs/adapter.md of the repository.
 package profile
 
-// Profile names the provider that tool schemas are written for. Arguments are always validated against the server's own
-// schema, and adapter.Catalog.Prepare undoes what a profile changed. The zero value means Plain.
+// Profile names the provider that tool schemas are written for. Arguments are always validated
+// against the server's own schema, and adapter.Catalog.Prepare undoes what a profile changed. The
+// zero value means Plain.
 type Profile string
 
 const (
-	// Plain is the schema of the server. Only its root is completed, because several providers refuse it otherwise: a
-	// missing type or properties is added, and a null properties or required is removed.
+	// Plain is the schema of the server. Only its root is completed, because several providers
+	// refuse it otherwise: a missing type or properties is added, and a null properties or required
+	// is removed.
 	Plain Profile = "plain"
 
 	// OpenAI is for OpenAI and compatible APIs. They accept almost all of JSON Schema.
 	OpenAI Profile = "openai"
 
-	// OpenAIStrict is for OpenAI's structured outputs, which guarantee that arguments fit. A schema that cannot be written
-	// in their subset without loss is written as for OpenAI, and its tool is not marked strict.
+	// OpenAIStrict is for OpenAI's structured outputs, which guarantee that arguments fit. A schema
+	// that cannot be written in their subset without loss is written as for OpenAI, and its tool is
+	// not marked strict.
 	OpenAIStrict Profile = "openai-strict"
 
 	// Anthropic accepts almost all of JSON Schema 2020-12.
 	Anthropic Profile = "anthropic"
 
-	// Gemini is the subset of OpenAPI that the Gemini API documents. Parameters are a map[string]any.
+	// Gemini is the subset of OpenAPI that the Gemini API documents. Parameters are a
+	// map[string]any.
 	Gemini Profile = "gemini"
 
-	// LlamaCpp is for llama.cpp and programs built on it, such as Ollama and LM Studio: as OpenAI, but bounds and patterns
-	// that a grammar cannot express move to the description.
+	// LlamaCpp is for llama.cpp and programs built on it, such as Ollama and LM Studio: as OpenAI,
+	// but bounds and patterns that a grammar cannot express move to the description.
 	LlamaCpp Profile = "llamacpp"
 
-	// GoogleAI is for langchaingo's googleai and vertex providers, which forward only part of what Gemini accepts.
-	// Parameters are a map[string]any.
+	// GoogleAI is for langchaingo's googleai and vertex providers, which forward only part of what
+	// Gemini accepts. Parameters are a map[string]any.
 	GoogleAI Profile = "googleai"
 )
 
@@ -44,14 +48,16 @@ func All() []Profile {
 type Effect string
 
 const (
-	// Same means that the written schema allows the same arguments, perhaps in a form that is decoded before validation.
+	// Same means that the written schema allows the same arguments, perhaps in a form that is
+	// decoded before validation.
 	Same Effect = "same"
 
-	// Narrower means that the written schema forbids some arguments that the server's schema allows.
+	// Narrower means that the written schema forbids some arguments that the server's schema
+	// allows.
 	Narrower Effect = "narrower"
 
-	// Wider means that the written schema allows some arguments that the server's schema forbids. Validation still refuses
-	// them.
+	// Wider means that the written schema allows some arguments that the server's schema forbids.
+	// Validation still refuses them.
 	Wider Effect = "wider"
 )
 

@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Shorten cuts text to limit bytes. It keeps three quarters of the room for the head and one quarter for the tail, and puts
-// notice(from, missing) between them: the offset and the size of the cut. A nil notice says how many bytes are missing. If
-// limit has no room for the notice, Shorten keeps only a head.
+// Shorten cuts text to limit bytes. It keeps three quarters of the room for the head and one
+// quarter for the tail, and puts notice(from, missing) between them: the offset and the size of the
+// cut. A nil notice says how many bytes are missing. If limit has no room for the notice, Shorten
+// keeps only a head.
 func Shorten(text string, limit int, notice func(from, missing int) string) string {
 	if len(text) <= limit {
 		return text

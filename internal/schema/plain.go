@@ -10,9 +10,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// plain checks JSON text in one pass by the rules of a subschema that has only simple keywords. Whatever it accepts, the
-// validator accepts, too. It does not know about the rest: for example, it accepts only objects whose members are all
-// described.
+// plain checks JSON text in one pass by the rules of a subschema that has only simple keywords.
+// Whatever it accepts, the validator accepts, too. It does not know about the rest: for example, it
+// accepts only objects whose members are all described.
 type plain struct {
 	types    kinds           // 0 for any
 	values   map[string]bool // the JSON of the enumerated values, nil for any
@@ -187,8 +187,9 @@ func small(value any) (int, bool) {
 	return int(*n), true
 }
 
-// Plainly returns raw on one line if one fast pass shows that it is an object that fits. Otherwise it returns false, and
-// [Decode] and [Schema.ValidateValue] have to decide. It is for the common arguments of few, simple values.
+// Plainly returns raw on one line if one fast pass shows that it is an object that fits. Otherwise
+// it returns false, and [Decode] and [Schema.ValidateValue] have to decide. It is for the common
+// arguments of few, simple values.
 func (s *Schema) Plainly(raw []byte) (json.RawMessage, bool) {
 	raw = bytes.TrimSpace(raw)
 	// Escapes of characters may be halves of pairs.

@@ -14,18 +14,21 @@ import (
 // maxArguments bounds the arguments of one call, in bytes.
 const maxArguments = 4 << 20
 
-// agentWrapper is the parameter that langchaingo's OpenAIFunctionsAgent uses for all input of a tool.
+// agentWrapper is the parameter that langchaingo's OpenAIFunctionsAgent uses for all input of a
+// tool.
 const agentWrapper = "__arg1"
 
-// Arguments converts a model's text to the tool's arguments. wrapped means that the model's schema asks for them in
-// [Schema.Wrapper]. Never apply Arguments to its own result: an object in the wrapper may be a parameter.
+// Arguments converts a model's text to the tool's arguments. wrapped means that the model's schema
+// asks for them in [Schema.Wrapper]. Never apply Arguments to its own result: an object in the
+// wrapper may be a parameter.
 //
-// It accepts a JSON object: bare, inside a string or a code fence, in the __arg1 parameter of langchaingo's agents, in the
-// wrapper, or before the further lines of ReAct models. A tool with a single parameter, or a single required one, also
-// accepts its bare value. An empty text means no arguments.
+// It accepts a JSON object: bare, inside a string or a code fence, in the __arg1 parameter of
+// langchaingo's agents, in the wrapper, or before the further lines of ReAct models. A tool with a
+// single parameter, or a single required one, also accepts its bare value. An empty text means no
+// arguments.
 //
-// Arguments that do not fit are repaired if the schema tells their meaning. If they still do not fit, the error is a
-// [*schema.Violation].
+// Arguments that do not fit are repaired if the schema tells their meaning. If they still do not
+// fit, the error is a [*schema.Violation].
 func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) {
 	if !wrapped && len(s.odd) == 0 && len(input) <= maxArguments {
 		if args, ok := s.compiled.Plainly([]byte(input)); ok {
@@ -56,7 +59,8 @@ type reading struct {
 	wrapped bool // the model was asked for the wrapper
 }
 
-// repairs is the number of repair passes. The first may repair a condition, or a constant that tells alternatives apart.
+// repairs is the number of repair passes. The first may repair a condition, or a constant that
+// tells alternatives apart.
 const repairs = 2
 
 // fit returns the arguments, unchanged or repaired, if they fit the schema.
@@ -81,7 +85,8 @@ func (s *Schema) fit(args map[string]any) (map[string]any, error) {
 	return nil, err
 }
 
-// candidates returns the possible arguments in input, the likeliest first. Without an error there is at least one.
+// candidates returns the possible arguments in input, the likeliest first. Without an error there
+// is at least one.
 func (r reading) candidates(input string) ([]map[string]any, error) {
 	if len(input) > maxArguments {
 		return nil, errTooLong(len(input), maxArguments)
@@ -145,7 +150,8 @@ func (r reading) objects(v any, depth int) []map[string]any {
 	return nil
 }
 
-// unwrap returns the member with this name if it is the only member, and not a parameter of the tool.
+// unwrap returns the member with this name if it is the only member, and not a parameter of the
+// tool.
 func (r reading) unwrap(v map[string]any, name string) (inner any, ok bool) {
 	if len(v) != 1 || name == "" || r.shape.has(name) {
 		return nil, false
@@ -154,8 +160,8 @@ func (r reading) unwrap(v map[string]any, name string) (inner any, ok bool) {
 	return inner, ok
 }
 
-// insideWrapper returns the argument objects in the wrapper of a profile: an object, a list of names and values, or either
-// as JSON text. A second wrapper inside is a parameter.
+// insideWrapper returns the argument objects in the wrapper of a profile: an object, a list of
+// names and values, or either as JSON text. A second wrapper inside is a parameter.
 func insideWrapper(inner any) []map[string]any {
 	switch inner := inner.(type) {
 	case map[string]any:
@@ -174,8 +180,8 @@ func insideWrapper(inner any) []map[string]any {
 	return nil
 }
 
-// saysNothing reports whether text means "no input". ReAct models always write an input, also for tools without
-// parameters.
+// saysNothing reports whether text means "no input". ReAct models always write an input, also for
+// tools without parameters.
 func saysNothing(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " \t\r\n.\"'")) {
 	case "", "none", "null", "nil", "n/a", "{}":
@@ -204,7 +210,8 @@ func readings(input string) ([]any, error) {
 	} else if loc := tail.FindStringIndex(text); loc != nil {
 		text = strings.TrimSpace(text[:loc[0]])
 	}
-	// A text that begins like JSON was meant as JSON. A broken object must not become the value of a parameter.
+	// A text that begins like JSON was meant as JSON. A broken object must not become the value of
+	// a parameter.
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		return nil, err
 	}
@@ -242,7 +249,8 @@ func insideString(text string) []any {
 // tail matches the line after a ReAct model's input.
 var tail = regexp.MustCompile(`(?m)^[ \t]*(Observation|Thought|Action|Action Input|Final Answer|Question)[ \t]*:`)
 
-// fenced returns the content of a Markdown code fence at the start of text, if nothing but a tail follows it.
+// fenced returns the content of a Markdown code fence at the start of text, if nothing but a tail
+// follows it.
 func fenced(text string) (string, bool) {
 	body, ok := strings.CutPrefix(text, "```")
 	if !ok {

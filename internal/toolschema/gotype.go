@@ -13,20 +13,21 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// OfType returns the JSON Schema of a Go type, as package encoding/json decodes it. The error says which part of the type
-// has none.
+// OfType returns the JSON Schema of a Go type, as package encoding/json decodes it. The error says
+// which part of the type has none.
 //
-// Properties come from exported fields, in their order. A property is required unless its tag says omitempty or omitzero,
-// or the field is a pointer. Structs allow no other properties. These tags count:
+// Properties come from exported fields, in their order. A property is required unless its tag says
+// omitempty or omitzero, or the field is a pointer. Structs allow no other properties. These tags
+// count:
 //
 //	json:"city,omitempty"         the name, and that the property is optional
 //	jsonschema:"The city's name"  the description
 //	enum:"red,green,blue"         the values of a string, or of each item of a list
 //	minimum:"1" maximum:"10"      the bounds of a number
 //
-// A pointer has the schema of its target, and fields of embedded structs belong to the outer struct. [time.Time] is a
-// date-time, []byte is base64, and an [encoding.TextUnmarshaler] is a string. any and a [json.Unmarshaler] accept any value.
-// A recursive type becomes a definition.
+// A pointer has the schema of its target, and fields of embedded structs belong to the outer
+// struct. [time.Time] is a date-time, []byte is base64, and an [encoding.TextUnmarshaler] is a
+// string. any and a [json.Unmarshaler] accept any value. A recursive type becomes a definition.
 func OfType(t reflect.Type) (json.RawMessage, error) {
 	w := &typeWriter{open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, defs: map[string]json.RawMessage{}}
 	root, err := w.schema(t)
@@ -137,7 +138,8 @@ func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%v has no JSON", t)
 }
 
-// integers returns the bounds of an integer type, nil for those of 64 bits. ok is false for other types.
+// integers returns the bounds of an integer type, nil for those of 64 bits. ok is false for other
+// types.
 func integers(t reflect.Type) (low, high any, ok bool) {
 	bits := 0
 	switch t.Kind() {
@@ -204,7 +206,8 @@ func (w *typeWriter) object(t reflect.Type) (json.RawMessage, error) {
 	return keywords(append(all, "additionalProperties", false)...), nil
 }
 
-// keywords returns a schema with keywords, given as names and values in turn. It leaves out nil values.
+// keywords returns a schema with keywords, given as names and values in turn. It leaves out nil
+// values.
 func keywords(all ...any) json.RawMessage {
 	out := []byte{'{'}
 	for i := 0; i < len(all); i += 2 {

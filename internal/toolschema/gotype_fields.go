@@ -18,8 +18,9 @@ type field struct {
 	depth    int  // of embedding
 }
 
-// fieldsOf returns the fields of a struct that encoding/json decodes, with those of embedded structs. As in encoding/json,
-// of several fields with the same name the shallowest counts, or else the only one with a tag, or else none.
+// fieldsOf returns the fields of a struct that encoding/json decodes, with those of embedded
+// structs. As in encoding/json, of several fields with the same name the shallowest counts, or else
+// the only one with a tag, or else none.
 func fieldsOf(t reflect.Type) []field {
 	all := collect(nil, t, 0, map[reflect.Type]bool{})
 	return slices.DeleteFunc(slices.Clone(all), func(f field) bool {

@@ -16,8 +16,8 @@ const (
 	maxNested   = 4 * schema.MaxDepth // nesting of subschemas, with recursion
 )
 
-// repair changes a value to what it means by the schema. It does not guess: every change keeps the information, and the
-// result is validated again. It never changes a value in place.
+// repair changes a value to what it means by the schema. It does not guess: every change keeps the
+// information, and the result is validated again. It never changes a value in place.
 type repair struct {
 	doc    *tree.Document // the schema, with the remaining steps
 	left   int            // subschemas that may still be visited
@@ -28,7 +28,8 @@ func newRepair(root map[string]any) *repair {
 	return &repair{doc: &tree.Document{Root: root, Left: maxCompared}, left: maxRepairs}
 }
 
-// enter begins a subschema, and leave ends it. enter returns false if s is not an object, or if a bound is reached.
+// enter begins a subschema, and leave ends it. enter returns false if s is not an object, or if a
+// bound is reached.
 func (r *repair) enter(s any) (sub map[string]any, ok bool) {
 	if r.left--; r.left < 0 || r.nested == maxNested {
 		return nil, false
@@ -48,8 +49,8 @@ func (r *repair) read(sub map[string]any) bool {
 	return r.doc.Spend(len(tree.List(sub["enum"])) + len(tree.List(sub["required"])) + len(tree.List(sub["type"])) + len(properties))
 }
 
-// value repairs v by the subschema s: by its own keywords, by the subschemas that it applies to the same value, and by its
-// rules for unevaluated parts.
+// value repairs v by the subschema s: by its own keywords, by the subschemas that it applies to the
+// same value, and by its rules for unevaluated parts.
 func (r *repair) value(s, v any) any {
 	sub, ok := r.enter(s)
 	if !ok {
@@ -119,8 +120,8 @@ func (r *repair) dependents(sub, object map[string]any) []any {
 	return out
 }
 
-// resolve follows the reference of a subschema. If the subschema has other keywords, resolve adds the target to its allOf.
-// It returns nil if the target is not an object, or if a bound is reached.
+// resolve follows the reference of a subschema. If the subschema has other keywords, resolve adds
+// the target to its allOf. It returns nil if the target is not an object, or if a bound is reached.
 func (r *repair) resolve(s any) map[string]any {
 	for range maxHops {
 		sub, ok := s.(map[string]any)
@@ -141,7 +142,8 @@ func (r *repair) resolve(s any) map[string]any {
 	return nil
 }
 
-// target returns the target of sub's reference, nil if it has none or if the target is outside the document.
+// target returns the target of sub's reference, nil if it has none or if the target is outside the
+// document.
 func (r *repair) target(sub map[string]any) any {
 	ref, _ := sub["$ref"].(string)
 	target, _ := r.doc.Resolve(ref)

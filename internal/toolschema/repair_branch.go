@@ -9,8 +9,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// branch repairs v by the likeliest alternative: the first that v fits, directly or as the value that its text spells; else
-// the first that v fits after a repair; else the one with the constants that v has.
+// branch repairs v by the likeliest alternative: the first that v fits, directly or as the value
+// that its text spells; else the first that v fits after a repair; else the one with the constants
+// that v has.
 func (r *repair) branch(branches []any, v any) any {
 	for _, v := range r.meant(v) {
 		for _, b := range branches {
@@ -42,8 +43,9 @@ func (r *repair) meant(v any) []any {
 	return []any{v}
 }
 
-// fits reports whether v has the shape of the subschema s: types, enumerated values, patterns and present properties. It
-// distinguishes alternatives and does not validate. For null it also checks not, because null has no other shape.
+// fits reports whether v has the shape of the subschema s: types, enumerated values, patterns and
+// present properties. It distinguishes alternatives and does not validate. For null it also checks
+// not, because null has no other shape.
 func (r *repair) fits(s, v any) bool {
 	if s == false {
 		return false
@@ -168,7 +170,8 @@ func (r *repair) isAmong(sub map[string]any, v any) bool {
 	return values == nil || slices.ContainsFunc(values, func(w any) bool { return r.same(v, w) })
 }
 
-// hasConstants reports whether v does not contradict the constant properties of sub, which distinguish alternatives.
+// hasConstants reports whether v does not contradict the constant properties of sub, which
+// distinguish alternatives.
 func (r *repair) hasConstants(sub map[string]any, v any) bool {
 	object, ok := v.(map[string]any)
 	if !ok {

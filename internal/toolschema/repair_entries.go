@@ -6,8 +6,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/rewrite"
 )
 
-// entries converts a list of names and values, which some profiles ask for, to an object. The last value of a repeated name
-// counts. If an entry has both a value and JSON, the JSON counts unless it is empty.
+// entries converts a list of names and values, which some profiles ask for, to an object. The last
+// value of a repeated name counts. If an entry has both a value and JSON, the JSON counts unless it
+// is empty.
 func entries(items []any) (map[string]any, bool) {
 	out := make(map[string]any, len(items))
 	for _, item := range items {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// object repairs the members of an object. It drops optional members that are null but must not be: models write null for
-// "not given".
+// object repairs the members of an object. It drops optional members that are null but must not be:
+// models write null for "not given".
 func (r *repair) object(sub, v map[string]any) map[string]any {
 	properties, _ := sub["properties"].(map[string]any)
 	required := tree.Strings(sub["required"])
@@ -40,8 +40,8 @@ func (r *repair) patternsOf(sub map[string]any) []string {
 	return slices.Sorted(maps.Keys(patterns))
 }
 
-// rulesFor returns sub's subschemas for the member with this name: of the property, of matching patterns, or else of all
-// other members.
+// rulesFor returns sub's subschemas for the member with this name: of the property, of matching
+// patterns, or else of all other members.
 func (r *repair) rulesFor(sub map[string]any, patterns []string, name string) []any {
 	properties, _ := sub["properties"].(map[string]any)
 	property, described := properties[name]
@@ -64,8 +64,8 @@ func (r *repair) rulesFor(sub map[string]any, patterns []string, name string) []
 	return out
 }
 
-// array repairs the items of an array. If no item fits contains, or if the schema has unevaluatedItems, it repairs items
-// without other rules by the schema of contains.
+// array repairs the items of an array. If no item fits contains, or if the schema has
+// unevaluatedItems, it repairs items without other rules by the schema of contains.
 func (r *repair) array(sub map[string]any, v []any) []any {
 	if !r.doc.Spend(len(v)) {
 		return v
@@ -154,8 +154,8 @@ func (r *repair) unevaluated(sub map[string]any, v any) any {
 	return v
 }
 
-// evaluates reports whether sub, or a subschema that it applies to v, evaluates a part of v: describes returns true for it,
-// or it has the keyword itself.
+// evaluates reports whether sub, or a subschema that it applies to v, evaluates a part of v:
+// describes returns true for it, or it has the keyword itself.
 func (r *repair) evaluates(sub map[string]any, v any, keyword string, describes func(map[string]any) bool) bool {
 	if describes(sub) {
 		return true

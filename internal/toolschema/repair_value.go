@@ -29,8 +29,8 @@ func (r *repair) enumerated(values []any, text string) any {
 	return text
 }
 
-// convert changes v, which has none of types, to one of them. It tries the value that a string spells before a list with
-// one item.
+// convert changes v, which has none of types, to one of them. It tries the value that a string
+// spells before a list with one item.
 func (r *repair) convert(types []string, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -75,7 +75,8 @@ func (r *repair) spelled(types []string, text string) (any, bool) {
 	return v, true
 }
 
-// decode parses text as JSON. It returns false for other text, and if parsing would exceed the steps.
+// decode parses text as JSON. It returns false for other text, and if parsing would exceed the
+// steps.
 func (r *repair) decode(text string) (any, bool) {
 	if !r.doc.Spend(1 + len(text)/16) {
 		return nil, false
@@ -84,7 +85,8 @@ func (r *repair) decode(text string) (any, bool) {
 	return v, err == nil
 }
 
-// typesOf returns the types that a subschema allows, by its type keyword or its enumerated values. None means all.
+// typesOf returns the types that a subschema allows, by its type keyword or its enumerated values.
+// None means all.
 func typesOf(sub map[string]any) []string {
 	if types := tree.Types(sub); len(types) > 0 {
 		return types
@@ -140,7 +142,8 @@ func isIntegral(v any) bool {
 	return ok && r.IsInt()
 }
 
-// same reports whether two values are equal; 1 equals 1.0. It returns false if comparing would exceed the steps.
+// same reports whether two values are equal; 1 equals 1.0. It returns false if comparing would
+// exceed the steps.
 func (r *repair) same(v, w any) bool {
 	if !r.doc.Spend(1) {
 		return false

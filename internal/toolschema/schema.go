@@ -1,7 +1,8 @@
-// Package toolschema translates between tools and models. It writes the input schema of a tool for the model's provider,
-// and converts the arguments that the model writes to those of the tool.
+// Package toolschema translates between tools and models. It writes the input schema of a tool for
+// the model's provider, and converts the arguments that the model writes to those of the tool.
 //
-// Package adapter uses it for the tools of servers, and package sampling for the tools of a server's sampling request.
+// Package adapter uses it for the tools of servers, and package sampling for the tools of a
+// server's sampling request.
 package toolschema
 
 import (
@@ -20,8 +21,8 @@ import (
 
 // Schema is the input schema of a tool. It never changes.
 type Schema struct {
-	// Parameters is the server's schema. In its root, a missing type or properties was added, and a null properties or
-	// required was removed.
+	// Parameters is the server's schema. In its root, a missing type or properties was added, and a
+	// null properties or required was removed.
 	Parameters json.RawMessage
 
 	// Wrapper is the property that has all arguments in some profiles, "" if no profile needs it.

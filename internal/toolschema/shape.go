@@ -37,7 +37,8 @@ func (s shape) has(name string) bool {
 	return ok
 }
 
-// ordered returns the names of the parameters: required ones in the schema's order, then others by name.
+// ordered returns the names of the parameters: required ones in the schema's order, then others by
+// name.
 func (s shape) ordered() []string {
 	names := slices.Clone(s.required)
 	for _, name := range slices.Sorted(maps.Keys(s.properties)) {

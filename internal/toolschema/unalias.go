@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// restore undoes changes of a profile that validation would not notice: placeholders, and aliases of properties. It never
-// changes a value in place.
+// restore undoes changes of a profile that validation would not notice: placeholders, and aliases
+// of properties. It never changes a value in place.
 func (s *Schema) restore(args map[string]any) map[string]any {
 	if _, ok := args[rewrite.Placeholder]; ok && !s.shape.has(rewrite.Placeholder) {
 		args = maps.Clone(args)
@@ -96,8 +96,8 @@ func (u *unaliaser) allowed(about []map[string]any, name, alias string) bool {
 	})
 }
 
-// concerning returns subschemas about a value, and the subschemas that they apply to it: targets of references, parts,
-// alternatives and conditions.
+// concerning returns subschemas about a value, and the subschemas that they apply to it: targets of
+// references, parts, alternatives and conditions.
 func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 	var out []map[string]any
 	seen := map[uintptr]bool{}
@@ -125,8 +125,8 @@ func (u *unaliaser) concerning(about []any, depth int) []map[string]any {
 	return out
 }
 
-// ofMember returns the subschemas about a member of an object, as long as the steps last. patterns are the patterns of
-// names of each subschema in about.
+// ofMember returns the subschemas about a member of an object, as long as the steps last. patterns
+// are the patterns of names of each subschema in about.
 func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name string) []any {
 	var out []any
 	for i, s := range about {

@@ -22,8 +22,8 @@ type Written struct {
 	Changes    []profile.Change
 }
 
-// For rewrites the schema for a provider. A schema that needs no changes stays the same, byte for byte. room bounds the
-// schemas of one peer together; see [rewrite.For].
+// For rewrites the schema for a provider. A schema that needs no changes stays the same, byte for
+// byte. room bounds the schemas of one peer together; see [rewrite.For].
 func (s *Schema) For(target profile.Profile, room *rewrite.Room) *Written {
 	w := &Written{Parameters: s.Parameters}
 	w.noteCompletion(s.Root(), target)
@@ -44,8 +44,8 @@ func (s *Schema) For(target profile.Profile, room *rewrite.Room) *Written {
 	return w
 }
 
-// noteCompletion reports what [New] added to the schema. For [profile.Plain] it also reports null values that were removed;
-// for other targets the rewriting reports them.
+// noteCompletion reports what [New] added to the schema. For [profile.Plain] it also reports null
+// values that were removed; for other targets the rewriting reports them.
 func (w *Written) noteCompletion(root map[string]any, target profile.Profile) {
 	for _, key := range []string{"type", "properties", "required"} {
 		_, there := root[key]

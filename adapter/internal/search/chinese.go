@@ -31,8 +31,8 @@ var english = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
-// translate yields the English translations of the Chinese words in a text. If several words begin at the same letter, it
-// uses the longest.
+// translate yields the English translations of the Chinese words in a text. If several words begin
+// at the same letter, it uses the longest.
 func translate(text string, yield func(word string) bool) bool {
 	for text != "" {
 		_, size := utf8.DecodeRuneInString(text)

@@ -1,8 +1,9 @@
 // Package search finds tools by words that describe their purpose.
 //
-// It ranks documents by BM25 over fields, see Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-// Beyond". It also scores related words, adjacent words, and translations between Chinese and English. Documents with equal
-// scores keep their order, so that the same query always finds the same tools.
+// It ranks documents by BM25 over fields, see Robertson and Zaragoza, "The Probabilistic Relevance
+// Framework: BM25 and Beyond". It also scores related words, adjacent words, and translations
+// between Chinese and English. Documents with equal scores keep their order, so that the same query
+// always finds the same tools.
 package search
 
 import (
@@ -128,8 +129,9 @@ func (x *Index) add(stem string, doc, field int) {
 	}
 }
 
-// Search returns the indexes of at most limit documents that match the query, the best match first. It uses the first 64
-// words of the query. It replaces a word that no document has by one that differs by one letter.
+// Search returns the indexes of at most limit documents that match the query, the best match first.
+// It uses the first 64 words of the query. It replaces a word that no document has by one that
+// differs by one letter.
 func (x *Index) Search(query string, limit int) []int {
 	asked, joined := x.read(query)
 	r := ranking{index: x, asked: asked, scores: make([]float64, len(x.lengths)), word: make([]float64, len(x.lengths))}
@@ -155,8 +157,8 @@ func (x *Index) Search(query string, limit int) []int {
 	return r.found[:min(max(limit, 0), len(r.found))]
 }
 
-// read returns the stems of a query in order, with typing mistakes corrected. joined are the stems of two words that
-// documents write as one, such as "login" for "log in".
+// read returns the stems of a query in order, with typing mistakes corrected. joined are the stems
+// of two words that documents write as one, such as "login" for "log in".
 func (x *Index) read(query string) (asked, joined []string) {
 	known, before := stems{}, ""
 	for word := range words(query) {
@@ -193,7 +195,8 @@ type ranking struct {
 	found  []int     // documents with any word
 }
 
-// add scores a word of the query in all documents. If a document has several related words, only the best one counts.
+// add scores a word of the query in all documents. If a document has several related words, only
+// the best one counts.
 func (r *ranking) add(stem string, share float64) {
 	most := r.count(stem, share, math.Inf(1))
 	for _, other := range related()[stem] {
@@ -216,8 +219,9 @@ func (r *ranking) add(stem string, share float64) {
 	r.has = r.has[:0]
 }
 
-// count scores one form of the current word, times share, in the documents that have it. It returns the rarity of the
-// form, which it limits to most: a rare related word must not count more than the word of the query.
+// count scores one form of the current word, times share, in the documents that have it. It returns
+// the rarity of the form, which it limits to most: a rare related word must not count more than the
+// word of the query.
 func (r *ranking) count(stem string, share, most float64) float64 {
 	id, ok := r.index.terms[stem]
 	if !ok {
@@ -256,7 +260,8 @@ func (r *ranking) pairs(docs []int) {
 	}
 }
 
-// names scores documents whose name has no other words than the query, or words with the same beginning.
+// names scores documents whose name has no other words than the query, or words with the same
+// beginning.
 func (r *ranking) names(joined []string, docs []int) {
 	asked := map[uint32]bool{}
 	for _, stem := range slices.Concat(r.asked, joined) {
@@ -293,7 +298,8 @@ func (x *Index) rarity(term uint32) float64 {
 	return math.Log(1 + (n-has+0.5)/(has+0.5))
 }
 
-// weighted returns the number of times that a document has a word, by the weights and the lengths of its fields.
+// weighted returns the number of times that a document has a word, by the weights and the lengths
+// of its fields.
 func (x *Index) weighted(p *posting) (count float64) {
 	for f, n := range p.count {
 		if n > 0 {
@@ -304,8 +310,8 @@ func (x *Index) weighted(p *posting) (count float64) {
 	return count
 }
 
-// prefixed returns the terms that begin with an English stem, and the beginnings of the stem: "calculator" and "calculate"
-// have the same beginning.
+// prefixed returns the terms that begin with an English stem, and the beginnings of the stem:
+// "calculator" and "calculate" have the same beginning.
 func (x *Index) prefixed(stem string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if len(stem) < minPrefix || stem[0] < 'a' || stem[0] > 'z' {
@@ -328,7 +334,8 @@ func (x *Index) prefixed(stem string) iter.Seq[string] {
 	}
 }
 
-// near returns the term that differs from a mistyped word by one letter, the most frequent of several, or "".
+// near returns the term that differs from a mistyped word by one letter, the most frequent of
+// several, or "".
 func (x *Index) near(word string) (best string) {
 	if len(word) < 5 {
 		return ""
@@ -345,7 +352,8 @@ func (x *Index) near(word string) (best string) {
 	return best
 }
 
-// oneOff reports whether two words differ by one missing or changed letter, or by two adjacent letters that are swapped.
+// oneOff reports whether two words differ by one missing or changed letter, or by two adjacent
+// letters that are swapped.
 func oneOff(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

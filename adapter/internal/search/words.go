@@ -12,8 +12,9 @@ const (
 	maxWord = 40       // bytes of a word; longer ones are data, such as an encoded picture
 )
 
-// words returns the words of a text. It splits camel and snake case. In scripts without spaces between words, it returns
-// the English translations of Chinese words, and then each pair of adjacent letters as a word.
+// words returns the words of a text. It splits camel and snake case. In scripts without spaces
+// between words, it returns the English translations of Chinese words, and then each pair of
+// adjacent letters as a word.
 func words(text string) iter.Seq[string] {
 	return func(yield func(word string) bool) {
 		for text := text[:min(len(text), maxText)]; text != ""; {
@@ -35,7 +36,8 @@ func words(text string) iter.Seq[string] {
 	}
 }
 
-// length returns the number of bytes of the first runes of a text that belong together, each to the one before it.
+// length returns the number of bytes of the first runes of a text that belong together, each to the
+// one before it.
 func length(text string, together func(before, r, after rune) bool) int {
 	before, n := utf8.DecodeRuneInString(text)
 	for n < len(text) {
@@ -98,8 +100,8 @@ func unbroken(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-// sameWord reports whether a rune continues the word of the one before it. readFile and HTTPServer are two words each, and
-// pdf2text is three.
+// sameWord reports whether a rune continues the word of the one before it. readFile and HTTPServer
+// are two words each, and pdf2text is three.
 func sameWord(before, r, after rune) bool {
 	switch {
 	case unbroken(r), !unicode.IsLetter(r) && !unicode.IsDigit(r):
@@ -138,8 +140,8 @@ func set(list string) map[string]bool {
 	return out
 }
 
-// stem removes common endings from an English word. It removes less than Porter's algorithm, so that words with different
-// meanings stay different.
+// stem removes common endings from an English word. It removes less than Porter's algorithm, so
+// that words with different meanings stay different.
 func stem(w string) string {
 	if len(w) < 4 || w[0] > unicode.MaxASCII {
 		return w

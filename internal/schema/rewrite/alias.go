@@ -16,8 +16,8 @@ var plainName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
-// Aliases returns an alias for every property whose name some provider refuses, wherever a schema mentions it. The result
-// maps aliases to names. No alias is the name of a property.
+// Aliases returns an alias for every property whose name some provider refuses, wherever a schema
+// mentions it. The result maps aliases to names. No alias is the name of a property.
 func Aliases(root any) map[string]string {
 	c := collector{names: map[string]bool{}, taken: map[string]bool{}}
 	for s := range tree.All(root) {
@@ -34,8 +34,8 @@ func Aliases(root any) map[string]string {
 	return c.aliases()
 }
 
-// collector collects the names of properties that a schema mentions, and the names in its enumerated values, which no
-// alias may have.
+// collector collects the names of properties that a schema mentions, and the names in its
+// enumerated values, which no alias may have.
 type collector struct{ names, taken map[string]bool }
 
 // addValue collects the names in an enumerated value.
@@ -62,8 +62,8 @@ func Enumerated(s map[string]any) []any {
 	return values
 }
 
-// eachDescribed visits the names of properties that the keywords of a subschema mention. It may visit a name more than
-// once.
+// eachDescribed visits the names of properties that the keywords of a subschema mention. It may
+// visit a name more than once.
 func eachDescribed(s map[string]any, visit func(name string)) {
 	for _, key := range []string{"properties", "dependentRequired", "dependentSchemas", "dependencies"} {
 		for name, says := range tree.Object(s[key]) {
@@ -78,8 +78,8 @@ func eachDescribed(s map[string]any, visit func(name string)) {
 	}
 }
 
-// EachName visits the names of properties that a subschema mentions, also in its enumerated values. It may visit a name
-// more than once.
+// EachName visits the names of properties that a subschema mentions, also in its enumerated values.
+// It may visit a name more than once.
 func EachName(s map[string]any, visit func(name string)) {
 	eachDescribed(s, visit)
 	for _, value := range Enumerated(s) {

@@ -91,8 +91,8 @@ func (a *names) list(all []any) []any {
 	return out
 }
 
-// describeMatches describes the properties that only patterns describe, because their aliases may not match the
-// patterns.
+// describeMatches describes the properties that only patterns describe, because their aliases may
+// not match the patterns.
 func (a *names) describeMatches(out map[string]any) {
 	patterns := tree.Object(out["patternProperties"])
 	properties := maps.Clone(tree.Object(out["properties"]))
@@ -143,7 +143,8 @@ func (a *names) value(v any) (renamed any, changed bool) {
 	return v, false
 }
 
-// propertyNames allows the aliases of the allowed names, and refuses the aliases of other described properties.
+// propertyNames allows the aliases of the allowed names, and refuses the aliases of other described
+// properties.
 func (a *names) propertyNames(out map[string]any, says any, described map[string]bool, at string, r *Report) {
 	var allowed, refused []any
 	effect := profile.Same

@@ -1,8 +1,9 @@
-// Package rewrite rewrites a JSON Schema for the subset that a model provider accepts, and reports the changes.
+// Package rewrite rewrites a JSON Schema for the subset that a model provider accepts, and reports
+// the changes.
 //
-// Arguments are validated against the original schema, so what a rewritten schema cannot express is still checked. It is
-// added to the descriptions for the model. If a provider cannot express a value at all, the model writes it as JSON text,
-// which package toolschema decodes.
+// Arguments are validated against the original schema, so what a rewritten schema cannot express is
+// still checked. It is added to the descriptions for the model. If a provider cannot express a
+// value at all, the model writes it as JSON text, which package toolschema decodes.
 //
 // What the providers of the profiles accept:
 //   - [profile.OpenAI]: JSON Schema with an object without alternatives at the root, and items for every array
@@ -30,11 +31,12 @@ type Result struct {
 	Strict  bool             // Root is within the subset of [profile.OpenAIStrict]
 }
 
-// For rewrites a schema whose root is an object. The schema must have been compiled, so that its keywords have values of
-// the right kind. room bounds it together with other schemas; nil bounds it alone.
+// For rewrites a schema whose root is an object. The schema must have been compiled, so that its
+// keywords have values of the right kind. room bounds it together with other schemas; nil bounds it
+// alone.
 //
-// If the provider refuses a keyword at the root, such as anyOf, the root becomes the schema of one property, which
-// [WrapperName] names.
+// If the provider refuses a keyword at the root, such as anyOf, the root becomes the schema of one
+// property, which [WrapperName] names.
 func For(target profile.Profile, root map[string]any, room *Room) Result {
 	if room == nil {
 		room = &Room{}
@@ -95,7 +97,8 @@ var refusedRoots = map[profile.Profile][]string{
 	profile.LlamaCpp:  {"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const"},
 }
 
-// objectRoot gives a root the type object, and properties. referred says that a reference leads to the root.
+// objectRoot gives a root the type object, and properties. referred says that a reference leads to
+// the root.
 func objectRoot(out map[string]any, referred bool, r *Report) {
 	if len(tree.Types(out)) > 1 {
 		effect := profile.Same

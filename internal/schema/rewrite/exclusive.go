@@ -8,12 +8,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// maxCompared bounds how deeply alternatives are compared, because required properties can refer to themselves.
+// maxCompared bounds how deeply alternatives are compared, because required properties can refer to
+// themselves.
 const maxCompared = 16
 
-// exclusive lists for each alternative of a oneOf the properties that it must not have, so that a value matches only one
-// alternative of an anyOf. It assumes that objects are written without further properties. It returns false if a value
-// could still match two alternatives.
+// exclusive lists for each alternative of a oneOf the properties that it must not have, so that a
+// value matches only one alternative of an anyOf. It assumes that objects are written without
+// further properties. It returns false if a value could still match two alternatives.
 func exclusive(doc *tree.Document, branches []map[string]any) (lacks [][]string, effect profile.Effect, ok bool) {
 	lacks, effect = make([][]string, len(branches)), profile.Same
 	for i, a := range branches {
@@ -45,8 +46,8 @@ func besideRequired(s map[string]any) map[string]any {
 	return tree.Without(s, "required", "title", "description")
 }
 
-// disjoint reports whether types, enumerated values and required properties show that no value matches both
-// subschemas.
+// disjoint reports whether types, enumerated values and required properties show that no value
+// matches both subschemas.
 func disjoint(doc *tree.Document, a, b map[string]any, depth int) bool {
 	valuesA, valuesB := tree.Constants(a), tree.Constants(b)
 	typesA, typesB := tree.Types(a), tree.Types(b)

@@ -17,8 +17,8 @@ const Placeholder = "no_parameters"
 // maxGeminiDepth bounds how deeply schemas nest; below, values are JSON text.
 const maxGeminiDepth = 32
 
-// unrolled are the numbers of levels to which a recursive schema is tried, in this order. The first one with at most
-// maxUnrolled subschemas is used. With 0 levels the recursive part is JSON text.
+// unrolled are the numbers of levels to which a recursive schema is tried, in this order. The first
+// one with at most maxUnrolled subschemas is used. With 0 levels the recursive part is JSON text.
 var unrolled = []int{3, 2, 1, 0}
 
 const maxUnrolled = 500
@@ -72,18 +72,20 @@ func geminiRoot(out map[string]any, name string, target profile.Profile, r *Repo
 	return out
 }
 
-// gemini writes subschemas. Its methods return nil if a subschema allows no value that can be written. via are the
-// references that led to a subschema.
+// gemini writes subschemas. Its methods return nil if a subschema allows no value that can be
+// written. via are the references that led to a subschema.
 type gemini struct {
 	forms
 	*document
 	levels int // how often a reference to itself is followed
 }
 
-// hop is a reference that was followed: from is the path of its target, to the path of the reference.
+// hop is a reference that was followed: from is the path of its target, to the path of the
+// reference.
 type hop struct{ ref, from, to string }
 
-// path returns the path of a subschema in the original, through references; otherwise if it is unknown.
+// path returns the path of a subschema in the original, through references; otherwise if it is
+// unknown.
 func (g *gemini) path(s map[string]any, otherwise string, via []hop) string {
 	path, ok := g.places[tree.Address(s)]
 	if !ok {
@@ -128,9 +130,9 @@ func (g *gemini) schema(v any, at string, via []hop) map[string]any {
 	return g.kinds(whole, at, via)
 }
 
-// resolved replaces references and merges allOf. A reference that leads to itself more than g.levels times becomes
-// tree.Nothing. It returns false if the subschema must be JSON text: a reference has no target, or is recursive and
-// g.levels is 0.
+// resolved replaces references and merges allOf. A reference that leads to itself more than
+// g.levels times becomes tree.Nothing. It returns false if the subschema must be JSON text: a
+// reference has no target, or is recursive and g.levels is 0.
 func (g *gemini) resolved(s map[string]any, at string, via []hop) (map[string]any, []hop, bool) {
 	for {
 		parts := tree.List(s["allOf"])

@@ -31,8 +31,8 @@ func scalarForms() []any {
 	return []any{map[string]any{"type": "string"}, map[string]any{"type": "number"}, map[string]any{"type": "boolean"}}
 }
 
-// anything writes a subschema without a type as alternatives that need no decoding: from a string alone one cannot
-// tell whether it is meant as JSON.
+// anything writes a subschema without a type as alternatives that need no decoding: from a string
+// alone one cannot tell whether it is meant as JSON.
 func (f *forms) anything(at string, s map[string]any) map[string]any {
 	first := map[string]any{"type": "string"}
 	tree.CopyKeys(first, s, "description")
@@ -95,7 +95,8 @@ func flattened(written []any) []any {
 	return all
 }
 
-// withoutEntries removes lists of entries, which stand for objects: beside other lists they could not be told apart.
+// withoutEntries removes lists of entries, which stand for objects: beside other lists they could
+// not be told apart.
 func (f *forms) withoutEntries(written map[string]any, at string) map[string]any {
 	if written == nil {
 		return nil
@@ -109,8 +110,8 @@ func (f *forms) withoutEntries(written map[string]any, at string) map[string]any
 	return anyOf(left)
 }
 
-// The properties of an entry, which stands for a property of an object: its name, its value, or the value as JSON
-// text.
+// The properties of an entry, which stands for a property of an object: its name, its value, or the
+// value as JSON text.
 const (
 	EntryName  = "key"
 	EntryValue = "value"
@@ -128,8 +129,8 @@ func isEntries(form any) bool {
 	return len(properties) > 1 && properties[EntryName] != nil
 }
 
-// onlyStrings removes the enumerated values that are not strings, because beside strings they would be taken for
-// strings.
+// onlyStrings removes the enumerated values that are not strings, because beside strings they would
+// be taken for strings.
 func (f *forms) onlyStrings(s map[string]any, at string) map[string]any {
 	values := tree.Constants(s)
 	left := slices.DeleteFunc(slices.Clone(values), func(v any) bool { _, ok := v.(string); return !ok && v != nil })
@@ -213,8 +214,8 @@ func (f *forms) tellUnwritable(out, s map[string]any, at string, keywords ...str
 	}
 }
 
-// finish takes what was written for s from the budget. For GoogleAI it moves the keywords that are not forwarded to the
-// description.
+// finish takes what was written for s from the budget. For GoogleAI it moves the keywords that are
+// not forwarded to the description.
 func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 	n := 0
 	for key, v := range out {

@@ -183,8 +183,8 @@ func (g *gemini) contained(out, s map[string]any, at string) map[string]any {
 	return s
 }
 
-// limitItems bounds a list to n items. It returns false if the list must be longer, or is empty and GoogleAI cannot
-// express that.
+// limitItems bounds a list to n items. It returns false if the list must be longer, or is empty and
+// GoogleAI cannot express that.
 func (g *gemini) limitItems(out, s map[string]any, n int, at string) bool {
 	if least, _ := limitOf(s["minItems"]); least > n || n == 0 && g.googleAI {
 		return false

@@ -45,8 +45,8 @@ func (f *forms) numbers(out, s map[string]any, at string) {
 	f.tellUnwritable(out, s, at, "multipleOf")
 }
 
-// beyond returns the next number above or below a limit: the next integer, or the next float64, because providers
-// compute with float64. It returns false if there is no such float64.
+// beyond returns the next number above or below a limit: the next integer, or the next float64,
+// because providers compute with float64. It returns false if there is no such float64.
 func beyond(limit *big.Rat, sign int, whole bool) (json.Number, bool) {
 	if whole {
 		n := new(big.Int).Div(limit.Num(), limit.Denom()) // rounded down

@@ -8,7 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// object writes the properties of an object. It returns false if no object that is allowed can be written.
+// object writes the properties of an object. It returns false if no object that is allowed can be
+// written.
 func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	required := tree.Strings(s["required"])
 	demanded := tree.SetOf(tree.Anys(required)...)
@@ -54,7 +55,8 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	return true
 }
 
-// allows reports whether propertyNames allows a name. An optional property is only allowed if that is certain.
+// allows reports whether propertyNames allows a name. An optional property is only allowed if that
+// is certain.
 func (g *gemini) allows(s map[string]any, name string, required bool, at string) bool {
 	fits, known := g.Named(s["propertyNames"], name)
 	switch {
@@ -102,8 +104,8 @@ func (g *gemini) property(s map[string]any, name, at string) (says any, path str
 	return says, tree.Join(at, key)
 }
 
-// entries writes an object without described properties as a list of entries, which package toolschema turns into an
-// object again.
+// entries writes an object without described properties as a list of entries, which package
+// toolschema turns into an object again.
 func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any {
 	value, key := tree.Rest(s)
 	patterns := tree.Object(s["patternProperties"])

@@ -38,7 +38,8 @@ func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]a
 	return written
 }
 
-// alternatives lists the alternatives that allow some value, and reports whether null is another one.
+// alternatives lists the alternatives that allow some value, and reports whether null is another
+// one.
 func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all []alternative, nullable bool) {
 	base := tree.Without(s, key, "unevaluatedProperties", "unevaluatedItems")
 	for i, b := range tree.List(s[key]) {
@@ -67,7 +68,8 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 	return all, nullable
 }
 
-// exclusive narrows the alternatives of a oneOf so that a value matches only one of them, if possible.
+// exclusive narrows the alternatives of a oneOf so that a value matches only one of them, if
+// possible.
 func (g *gemini) exclusive(all []alternative, at string) []alternative {
 	branches := make([]map[string]any, len(all))
 	for i, a := range all {

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// googleTreatments has the treatment of Gemini's keywords for langchaingo's googleai and vertex providers, which forward
-// only a few of them.
+// googleTreatments has the treatment of Gemini's keywords for langchaingo's googleai and vertex
+// providers, which forward only a few of them.
 var googleTreatments = treatments(map[treatment]string{
 	keep: "type description required properties items",
 	drop: "title nullable format",

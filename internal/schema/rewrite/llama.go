@@ -75,8 +75,8 @@ func (l *llama) whyRefused(expr string) string {
 	return ""
 }
 
-// tuple writes prefixItems beside items as one of the two keywords: llama.cpp reads only one of them, and refuses items
-// that are false.
+// tuple writes prefixItems beside items as one of the two keywords: llama.cpp reads only one of
+// them, and refuses items that are false.
 func (l *llama) tuple(out map[string]any, at string) {
 	first := tree.List(out["prefixItems"])
 	rest, ok := out["items"]

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// merge returns one subschema for two that both apply, and lists the keywords of b that cannot be added to a. Of two
-// annotations, that of a is kept.
+// merge returns one subschema for two that both apply, and lists the keywords of b that cannot be
+// added to a. Of two annotations, that of a is kept.
 func merge(a, b map[string]any) (out map[string]any, lost []string) {
 	out = maps.Clone(a)
 	if out == nil {
@@ -141,8 +141,8 @@ func mergeMaps(a, b map[string]any, join func(a, b any) any) map[string]any {
 	return out
 }
 
-// closeMerged applies what a or b says about further properties to the properties that only the other one describes.
-// Beside patternProperties that is not possible, and the keyword is lost.
+// closeMerged applies what a or b says about further properties to the properties that only the
+// other one describes. Beside patternProperties that is not possible, and the keyword is lost.
 func closeMerged(out, a, b map[string]any) (lost []string) {
 	restA, keyA := tree.Rest(a)
 	restB, keyB := tree.Rest(b)

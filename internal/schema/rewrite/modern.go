@@ -52,7 +52,8 @@ type modernizer struct {
 	foreign           bool // inside a subschema with its own $id
 }
 
-// schema writes a subschema and all below it. The receiver is a copy: what it learns holds for this subschema only.
+// schema writes a subschema and all below it. The receiver is a copy: what it learns holds for this
+// subschema only.
 func (m modernizer) schema(v any, at string) any {
 	s, ok := v.(map[string]any)
 	if !ok {
@@ -105,8 +106,8 @@ func (m *modernizer) dropBesideRef(s map[string]any, at string) map[string]any {
 	return out
 }
 
-// updateReference points a reference to the new place of its target. If references will be replaced by their
-// targets, one that leads out of the document becomes unresolvable.
+// updateReference points a reference to the new place of its target. If references will be replaced
+// by their targets, one that leads out of the document becomes unresolvable.
 func (m *modernizer) updateReference(out map[string]any) {
 	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
 		if _, ok := out[key]; ok && m.inline {
@@ -123,7 +124,8 @@ func (m *modernizer) updateReference(out map[string]any) {
 	}
 }
 
-// updated rewrites a local reference whose target has a new path. It returns other references unchanged.
+// updated rewrites a local reference whose target has a new path. It returns other references
+// unchanged.
 func (m *modernizer) updated(ref string) string {
 	place, ok := tree.Fragment(ref)
 	if !ok || !strings.HasPrefix(place, "/") {
@@ -197,7 +199,8 @@ func (m *modernizer) expandBool(v any, at string) any {
 	return maps.Clone(tree.Nothing)
 }
 
-// exclusiveBounds are the keywords that were booleans in draft-04, with the bounds that they made exclusive.
+// exclusiveBounds are the keywords that were booleans in draft-04, with the bounds that they made
+// exclusive.
 var exclusiveBounds = []struct{ exclusive, inclusive string }{
 	{"exclusiveMinimum", "minimum"},
 	{"exclusiveMaximum", "maximum"},
@@ -240,7 +243,8 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 	}
 }
 
-// splitDependencies writes dependencies, a keyword up to draft-07, as the two keywords that replaced it.
+// splitDependencies writes dependencies, a keyword up to draft-07, as the two keywords that
+// replaced it.
 func (m *modernizer) splitDependencies(out map[string]any, at string) {
 	all, ok := out["dependencies"].(map[string]any)
 	if !ok {
@@ -272,7 +276,8 @@ func (m *modernizer) needsItems(s map[string]any) bool {
 // itemApplicators are the keywords beside prefixItems that evaluate items.
 var itemApplicators = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "contains", "dependentSchemas", "$dynamicRef"}
 
-// writeItems gives an array the items that its unevaluatedItems describe; without them, items of any kind.
+// writeItems gives an array the items that its unevaluatedItems describe; without them, items of
+// any kind.
 func (m *modernizer) writeItems(s map[string]any, at string) {
 	unevaluated, ok := s["unevaluatedItems"]
 	if !ok {

@@ -15,8 +15,8 @@ const (
 	maxSteps   = 1 << 20 // steps of merging, comparing and resolving
 )
 
-// Room bounds the rewritten schemas of one peer together, in addition to the bounds of each: references can make a small
-// schema large. The zero value has the default bound.
+// Room bounds the rewritten schemas of one peer together, in addition to the bounds of each:
+// references can make a small schema large. The zero value has the default bound.
 type Room struct {
 	Limit int // bytes; default 8 MiB
 
@@ -34,7 +34,8 @@ type budget struct {
 	nodes, bytes, steps int
 }
 
-// budget returns the budget of the next schema. Each attempt to write it starts with its own budget.
+// budget returns the budget of the next schema. Each attempt to write it starts with its own
+// budget.
 func (r *Room) budget() *budget {
 	limit := cmp.Or(r.Limit, defaultRoom)
 	b := &budget{maxNodes, max(min(maxWritten, limit-r.written), 0), maxSteps}
@@ -65,7 +66,8 @@ func (b *budget) node() bool {
 // write counts bytes.
 func (b *budget) write(n int) bool { return take(&b.bytes, n) }
 
-// work counts steps of merging and comparing. If the budget is too small, it empties the budget and returns false.
+// work counts steps of merging and comparing. If the budget is too small, it empties the budget and
+// returns false.
 func (b *budget) work(n int) bool {
 	if !take(&b.steps, n) {
 		b.bytes = 0

@@ -20,7 +20,8 @@ const (
 	maxStrictLongText   = 15_000  // bytes of the values of one enumeration
 )
 
-// strict writes subschemas in the strict subset. If that is impossible, its methods record why and return nil or false.
+// strict writes subschemas in the strict subset. If that is impossible, its methods record why and
+// return nil or false.
 type strict struct {
 	*Report
 	doc                    *tree.Document
@@ -216,7 +217,8 @@ func (s *strict) union(branches []any, out map[string]any, key, at string, depth
 	return true
 }
 
-// oneOf lists for each alternative the properties that it must not have, so that a value matches only one of them.
+// oneOf lists for each alternative the properties that it must not have, so that a value matches
+// only one of them.
 func (s *strict) oneOf(branches []any, at string) [][]string {
 	none := make([][]string, len(branches))
 	resolved := make([]map[string]any, len(branches))

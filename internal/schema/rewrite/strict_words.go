@@ -89,7 +89,8 @@ func looseness(in map[string]any, key string) profile.Effect {
 	return profile.Wider
 }
 
-// maxPatternLength bounds the lengths that are written as patterns, because a provider's grammar grows with them.
+// maxPatternLength bounds the lengths that are written as patterns, because a provider's grammar
+// grows with them.
 const maxPatternLength = 256
 
 // lengths writes minLength and maxLength as a pattern, unless the subschema has a pattern already.

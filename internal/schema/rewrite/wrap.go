@@ -16,12 +16,13 @@ var wrapKeywords = []string{
 	"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "dependentRequired", "dependentSchemas", "dependencies",
 }
 
-// wrappers are the names that a wrapper may have, the preferred ones first. All providers accept them.
+// wrappers are the names that a wrapper may have, the preferred ones first. All providers accept
+// them.
 var wrappers = []string{"input", "input2", "input3", "input_object", "input-object", "_input", "INPUT", "INPUT.2"}
 
-// WrapperName names the property that holds all arguments for a provider that refuses the root of the schema. No property
-// has that name. If possible, no pattern of names matches it, so that a root without further properties refuses it. It is
-// "" for a root that all providers accept.
+// WrapperName names the property that holds all arguments for a provider that refuses the root of
+// the schema. No property has that name. If possible, no pattern of names matches it, so that a
+// root without further properties refuses it. It is "" for a root that all providers accept.
 func WrapperName(root map[string]any) string {
 	if !tree.HasAny(root, wrapKeywords) {
 		return ""
@@ -65,8 +66,8 @@ func wrapped(name string, says map[string]any) map[string]any {
 	}
 }
 
-// wrapRoot returns a root with one property, whose subschema is the old root. The identifiers and definitions of the
-// document stay at the root.
+// wrapRoot returns a root with one property, whose subschema is the old root. The identifiers and
+// definitions of the document stay at the root.
 func wrapRoot(root map[string]any, name string) map[string]any {
 	m := mover{to: tree.Join("", "properties", name)}
 	m.id = m.resolve(tree.Text(root["$id"]))
@@ -110,7 +111,8 @@ func followRoot(root map[string]any, r *Report) map[string]any {
 // maxCopied bounds the subschemas of a target that is copied.
 const maxCopied = 5_000
 
-// uncopyable reports whether a subschema must not occur twice: it contains identifiers, or is too large.
+// uncopyable reports whether a subschema must not occur twice: it contains identifiers, or is too
+// large.
 func uncopyable(s map[string]any) bool {
 	n := 0
 	for sub := range tree.All(s) {

@@ -1,5 +1,5 @@
-// Package tree reads decoded JSON Schemas of peers: it visits subschemas, resolves references, and matches patterns within
-// bounds.
+// Package tree reads decoded JSON Schemas of peers: it visits subschemas, resolves references, and
+// matches patterns within bounds.
 package tree
 
 import (
@@ -38,7 +38,8 @@ type Applicator struct {
 	shape   shape
 }
 
-// applicators are the keywords of all drafts from draft-04 to 2020-12, in the order in which they are visited.
+// applicators are the keywords of all drafts from draft-04 to 2020-12, in the order in which they
+// are visited.
 var applicators = []Applicator{
 	{"not", InPlace, single}, {"if", InPlace, single}, {"then", InPlace, single}, {"else", InPlace, single},
 	{"items", Items, singleOrList}, // a list up to 2019-09
@@ -86,8 +87,8 @@ func (p Place) Join(at string) string {
 	return Join(at, p.Keyword)
 }
 
-// Each visits the direct subschemas of a schema, names in order. It also visits values that are not schemas where a
-// subschema belongs.
+// Each visits the direct subschemas of a schema, names in order. It also visits values that are not
+// schemas where a subschema belongs.
 func Each(s map[string]any) iter.Seq2[Place, any] {
 	return func(yield func(Place, any) bool) {
 		for _, a := range applicators {

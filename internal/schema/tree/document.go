@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Document resolves the references of a schema and matches its patterns, until its steps are used up. It is for one
-// goroutine at a time.
+// Document resolves the references of a schema and matches its patterns, until its steps are used
+// up. It is for one goroutine at a time.
 type Document struct {
 	Root map[string]any // must not change
 	Left int            // steps that may still be spent
@@ -27,8 +27,8 @@ func (d *Document) Spend(n int) bool {
 	return true
 }
 
-// Matches reports whether a text matches a pattern. known is false if the pattern has another syntax, which only the
-// server checks, or if matching takes too long.
+// Matches reports whether a text matches a pattern. known is false if the pattern has another
+// syntax, which only the server checks, or if matching takes too long.
 func (d *Document) Matches(expr, text string) (matches, known bool) {
 	if d.Left == 0 {
 		return false, false
@@ -46,8 +46,8 @@ const workPerStep = 128
 // Readable reports whether a pattern has the syntax of the validator.
 func (d *Document) Readable(expr string) bool { return d.compiled(expr) != nil }
 
-// compiled returns a compiled pattern, nil for another syntax. It compiles each once. Package schema bounds all patterns of
-// a schema together.
+// compiled returns a compiled pattern, nil for another syntax. It compiles each once. Package
+// schema bounds all patterns of a schema together.
 func (d *Document) compiled(expr string) *Pattern {
 	compiled, known := d.patterns[expr]
 	if !known {
@@ -60,8 +60,9 @@ func (d *Document) compiled(expr string) *Pattern {
 	return compiled
 }
 
-// Resolve returns the target of a reference inside the document, by a pointer or by an anchor. It finds nothing in a
-// subschema with its own $id, because that is another document. A long reference costs steps.
+// Resolve returns the target of a reference inside the document, by a pointer or by an anchor. It
+// finds nothing in a subschema with its own $id, because that is another document. A long reference
+// costs steps.
 func (d *Document) Resolve(ref string) (v any, ok bool) {
 	if !d.Spend(len(ref) / 64) {
 		return nil, false
@@ -153,7 +154,8 @@ func (d *Document) collectAnchors(v any) {
 	}
 }
 
-// MovesBase reports whether a subschema has its own $id, so that references in it have other targets than outside.
+// MovesBase reports whether a subschema has its own $id, so that references in it have other
+// targets than outside.
 func (d *Document) MovesBase(s map[string]any) bool {
 	key := "$id"
 	if strings.Contains(Text(d.Root["$schema"]), "draft-04") {
@@ -163,8 +165,8 @@ func (d *Document) MovesBase(s map[string]any) bool {
 	return id != "" && id[0] != '#' && !Same(s, d.Root)
 }
 
-// RefersToRoot reports whether a reference in a schema leads to its root, so that an addition to the root also applies
-// elsewhere.
+// RefersToRoot reports whether a reference in a schema leads to its root, so that an addition to
+// the root also applies elsewhere.
 func RefersToRoot(root map[string]any) bool {
 	doc := &Document{Root: root, Left: 1 << 20}
 	for s := range All(root) {

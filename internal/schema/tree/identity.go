@@ -24,8 +24,8 @@ func Identity(v any) any {
 	return composite(encoded)
 }
 
-// plainNumber writes equal numbers in the same way: digits without surrounding zeros, and an exponent. Its cost is
-// proportional to the length of the text, whatever the exponent.
+// plainNumber writes equal numbers in the same way: digits without surrounding zeros, and an
+// exponent. Its cost is proportional to the length of the text, whatever the exponent.
 func plainNumber(n json.Number) json.Number {
 	mantissa, power, scientific := strings.Cut(strings.ToLower(string(n)), "e")
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
@@ -46,8 +46,8 @@ func plainNumber(n json.Number) json.Number {
 	return json.Number(short + "e" + strconv.Itoa(exponent))
 }
 
-// plainNumbers copies a list or an object so that equal ones have the same JSON. Numbers and lists become lists with a
-// marker, so that they differ from strings and from each other.
+// plainNumbers copies a list or an object so that equal ones have the same JSON. Numbers and lists
+// become lists with a marker, so that they differ from strings and from each other.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -10,8 +10,8 @@ const MaxPatterns = 250_000
 // written. The zero value allows [MaxPatterns]. It is for one goroutine at a time.
 type PatternBudget struct{ spent int }
 
-// Check returns the approximate size of a pattern in instructions. foreign is the error of [CheckPattern] for the pattern.
-// If over is not nil, the budget is used up.
+// Check returns the approximate size of a pattern in instructions. foreign is the error of
+// [CheckPattern] for the pattern. If over is not nil, the budget is used up.
 func (b *PatternBudget) Check(expr string) (size int, foreign, over error) {
 	size, effort, err := measure(expr)
 	if b.spent += effort; b.spent > MaxPatterns {

@@ -15,8 +15,8 @@ const (
 // folds finds the flag for case-insensitive matching.
 var folds = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
 
-// reading returns an upper bound of the cost to parse a pattern, in instructions. Named classes and wide ranges cost more
-// than other bytes.
+// reading returns an upper bound of the cost to parse a pattern, in instructions. Named classes and
+// wide ranges cost more than other bytes.
 func reading(expr string) int {
 	n := len(expr) + ofNamedClass*(strings.Count(expr, `\p`)+strings.Count(expr, `\P`))
 	if n <= MaxPattern && folds.MatchString(expr) {

@@ -174,7 +174,8 @@ func (s Set) Add(v any) bool {
 	return !known
 }
 
-// Rational returns the value of a number. It returns false for other values, and for numbers with a huge exponent.
+// Rational returns the value of a number. It returns false for other values, and for numbers with a
+// huge exponent.
 func Rational(v any) (*big.Rat, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
