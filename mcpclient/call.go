@@ -29,9 +29,9 @@ type request struct {
 	spoken  *eraBox // the era in which it was sent
 	refusal int     // HTTP status of the server's error, 0 if it says nothing
 
-	session *sessionRef // of its cursor; nil without a cursor, or if its page came from the cache
-	header  http.Header // headers that repeat arguments of a tool call
-	words   [2]string   // method and target, as the values of headers; "" before they are
+	session      *sessionRef // of its cursor; nil without a cursor, or if its page came from the cache
+	header       http.Header // headers that repeat arguments of a tool call
+	headerValues [2]string   // method and target, as values of headers; "" before they are
 }
 
 // response is the outcome of a request in a stage of the pipeline.

@@ -7,10 +7,44 @@ import (
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
+
+// offers are the capabilities of the installed handlers, as declared when the client connected.
+// Nil is not offered.
+type offers struct {
+	sampling    *mcp.SamplingCapability
+	elicitation *mcp.ElicitationCapability
+	roots       bool
+	quietRoots  bool // changes are not announced
+	tasks       bool // the extension of the modern era
+
+	base  json.RawMessage // declared in addition, or nil
+	exact json.RawMessage // declared instead, or nil
+}
+
+func (o *Options) offers() offers {
+	out := offers{roots: o.givesRoots(), tasks: true}
+	if o.Sampling != nil {
+		c := inquiry.SamplingCapabilityOf(o.Sampling)
+		out.sampling = &c
+	}
+	if o.Elicitation != nil {
+		c := inquiry.ElicitationCapabilityOf(o.Elicitation)
+		out.elicitation = &c
+	}
+	return out
+}
+
+func (f *offers) check() error {
+	if f.elicitation != nil && !f.elicitation.Form && !f.elicitation.URL {
+		return errors.New("Options.Elicitation: its capability has no mode: want forms, URLs or both")
+	}
+	return nil
+}
 
 // declared has the parts of Options.Protocol.Capabilities that handlers answer.
 type declared struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Client is a connection to one server. Its methods may be called
-// concurrently, also from handlers and callbacks.
+// Client is a connection to one server. Its methods may be called concurrently, also from
+// handlers and callbacks.
 type Client struct {
 	peer
 	opts      Options // with defaults

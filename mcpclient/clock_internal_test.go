@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// What is held against the time later has the reading of a clock that is never
-// set, so that a clock that is set, backwards or forwards, neither keeps a result
-// for longer nor drops it.
+// Times for later comparison have a monotonic clock reading: if the wall clock is set,
+// cached results live neither longer nor shorter.
 func TestClockJumps(t *testing.T) {
 	c := new(Client)
 	c.cache.put(&request{method: "tools/list"}, []byte(`{"ttlMs":60000}`), 0, 1<<20)
@@ -19,15 +18,15 @@ func TestClockJumps(t *testing.T) {
 	}
 
 	rounds := inputRounds{questioner: &gatherer{life: newLife(t)}}
-	if err := rounds.delay(t.Context()); err != nil {
+	if err := rounds.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantSteady(t, "the first time that a call was put off", rounds.since)
+	wantSteady(t, "the first time that a call was deferred", rounds.deferred)
 }
 
 func wantSteady(t *testing.T, what string, at time.Time) {
 	t.Helper()
-	if at == at.Round(0) { // which takes out that reading
-		t.Errorf("%s: %v is of the clock on the wall only", what, at)
+	if at == at.Round(0) { // Round strips the monotonic reading
+		t.Errorf("%s: %v has no monotonic clock reading", what, at)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -46,18 +45,18 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
 	c := &Client{opts: opts, log: opts.Logger}
 	c.undeclared = opts.Protocol.AllowUndeclared
-	var errs [4]error
-	c.introduction, errs[0] = encodeImplementation(&opts.Client)
-	errs[1] = opts.check()
-	c.offers, errs[2] = opts.offered()
-	errs[3] = missing(t)
-	err := errors.Join(errs[:]...)
-	if err == nil {
-		c.caller.sending, errs[0] = compose("Options.Middleware", opts.Middleware, innermost)
-		c.answerer.middleware, errs[1] = compose("Options.ServerMiddleware", opts.ServerMiddleware, innermost)
-		err = errors.Join(errs[:2]...)
+	var invalid [4]error
+	c.introduction, invalid[0] = encodeImplementation(&opts.Client)
+	invalid[1] = opts.check()
+	c.offers, invalid[2] = opts.offered()
+	invalid[3] = missing(t)
+	if err := errors.Join(invalid[:]...); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	var sendErr, serveErr error
+	c.caller.sending, sendErr = compose("Options.Middleware", opts.Middleware, innermost)
+	c.answerer.middleware, serveErr = compose("Options.ServerMiddleware", opts.ServerMiddleware, innermost)
+	if err := errors.Join(sendErr, serveErr); err != nil {
 		return nil, err
 	}
 	if c.offers.roots && opts.Handlers[rootsMethod] == nil {
@@ -65,90 +64,6 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	}
 	c.assemble(ctx, t)
 	return c, nil
-}
-
-// assemble creates the parts of a client. Its goroutines get the values of ctx.
-func (c *Client) assemble(ctx context.Context, t Transport) {
-	opts := &c.opts
-	c.life = lifecycle.New(ctx, lifecycle.Options{Closed: ErrClosed, Ended: ended, Middleware: c.caller.sending != nil, Timeout: opts.Timeouts.Close, Log: c.log})
-	a := &c.answerer
-	a.peer, a.log, a.visits, a.slots = &c.peer, c.log, &c.visits, lifecycle.NewSlots(opts.Limits.ServerRequests)
-	a.sampling, a.elicitation, a.handlers, a.validator = opts.Sampling, opts.Elicitation, opts.Handlers, opts.Schemas.Validator
-	a.session, a.request = c, func() *Request { return &Request{Client: c, invocation: new(invocation)} }
-	c.gatherer = &gatherer{peer: &c.peer, life: c.life, slots: a.slots, handle: a.handle, limit: opts.Limits.ServerRequests}
-	v := &c.visits
-	v.peer, v.life, v.log, v.gather = &c.peer, c.life, c.log, c.gather
-	v.limit, v.wait = opts.Limits.ServerRequests, opts.Timeouts.ElicitationDone
-	n := &c.connector
-	n.peer, n.opts, n.life, n.log = &c.peer, opts, c.life, c.log
-	n.standalone, n.levels, n.cache, n.visits = &c.standalone, &c.levels, &c.cache, &c.visits
-	n.wire = &c.wire
-	n.handle, n.slots = a.handle, a.slots
-	n.callbacks = lifecycle.NewCallbackQueue(c.life, opts.Limits.Notifications, maxNotificationBytes, c.log)
-	n.async = lifecycle.NewSendQueue(c.life, c.log)
-	by := &c.caller
-	by.peer, by.client, by.opts, by.life, by.log = &c.peer, c, opts, c.life, c.log
-	by.wire, by.levels, by.cache = &c.wire, &c.levels, &c.cache
-	w := &c.wire
-	w.peer, w.life, w.standalone = &c.peer, c.life, &c.standalone
-	n.sessions = n.newSessions()
-	c.sessions, n.restarts = n.sessions, n.newRestarts()
-	stream := &c.standalone
-	stream.peer, stream.life, stream.log, stream.sessions = &c.peer, c.life, c.log, c.sessions
-	stream.stale = func() { c.subscriptions.spread(mcp.Change{Kind: mcp.Stale}) }
-	by.pipelines = c.newPipelines()
-	n.direct = by.direct
-	c.lists = &pageReader{peer: &c.peer, cache: &c.cache, limit: opts.Limits.Pages}
-	c.lists.read = func(ctx context.Context, r *request, page any, opts []CallOption) error {
-		return by.call(ctx, by.reads, r, page, opts)
-	}
-	c.tools.peer, c.tools.schemas, c.tools.lists = &c.peer, opts.Schemas, c.lists
-	call := by.call
-	c.levels.peer, c.levels.call, c.levels.initial = &c.peer, call, opts.LogLevel
-	c.tasks = taskStarter{
-		taskParts: taskParts{client: c, call: call, by: by.calls, wire: &c.wire, tools: &c.tools, limits: &opts.Limits, life: c.life, log: c.log},
-		peer:      &c.peer,
-		timeouts:  &opts.Timeouts,
-	}
-	n.negotiator = negotiator{
-		peer:         &c.peer,
-		transport:    t,
-		protocol:     opts.Protocol,
-		probeTimeout: opts.Timeouts.Probe,
-		life:         c.life,
-		log:          c.log,
-		send:         by.direct,
-		dial:         n.dial,
-		notify:       by.notifyOn,
-	}
-	c.subscriptions = &subscriptions{
-		life:       c.life,
-		log:        c.log,
-		sessions:   c.sessions,
-		send:       by.direct,
-		listen:     by.listen,
-		silence:    c.streamSilence(opts.Timeouts.SubscriptionIdle),
-		agreed:     c.cache.clear,
-		maxChanges: opts.Limits.Notifications,
-	}
-	n.subscriptions = c.subscriptions
-}
-
-// newPipelines connects the stages. The last one wrapped runs first.
-func (c *Client) newPipelines() (p pipelines) {
-	around := func(s sender) sender { return withMiddleware(s, &c.caller, c.caller.sending, c.log) }
-
-	s := sender(c.wire.roundTrip)
-	s = withRetry(s, c.caller.retries(safe), c.sessions)
-	s = withParamHeaders(s, &c.tools)
-	s = withURLVisits(s, &c.visits)
-	s = withRounds(s, c.opts.Limits.Rounds, c.gatherer)
-	p.calls = around(s)
-	p.reads = withCache(p.calls, &c.cache, c.opts.Limits.Cache, c)
-
-	p.direct = around(withRetry(c.wire.roundTrip, c.caller.retries(repeatableInHandshake), noSessions{}))
-	p.listen = around(c.wire.listen)
-	return p
 }
 
 // connecting bounds the context of a Connect without a deadline.

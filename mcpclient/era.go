@@ -2,29 +2,13 @@ package mcpclient
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-var (
-	modernRevisions = [...]string{mcp.Revision20260728}
-	legacyRevisions = [...]string{mcp.Revision20251125, mcp.Revision20250618, mcp.Revision20250326, mcp.Revision20241105}
-)
-
-func isModern(revision string) bool { return slices.Contains(modernRevisions[:], revision) }
-func isLegacy(revision string) bool { return slices.Contains(legacyRevisions[:], revision) }
-
-// Revisions returns the revisions that a client speaks, the newest first. They are the values
-// of [Protocol.Revision].
-func Revisions() []string { return append(modernRevisions[:], legacyRevisions[:]...) }
 
 // versionHeader is the HTTP header with the revision.
 const versionHeader = "Mcp-Protocol-Version"
@@ -85,61 +69,6 @@ const (
 	sessionLevel                        // the log level belongs to the session
 	urlElicitationErrors                // an error may ask a person to visit URLs, which have ids
 )
-
-// offers are the capabilities of the installed handlers, as declared when the client connected.
-// Nil is not offered.
-type offers struct {
-	sampling    *mcp.SamplingCapability
-	elicitation *mcp.ElicitationCapability
-	roots       bool
-	quietRoots  bool // changes are not announced
-	tasks       bool // the extension of the modern era
-
-	base  json.RawMessage // declared in addition, or nil
-	exact json.RawMessage // declared instead, or nil
-}
-
-func (o *Options) offers() offers {
-	out := offers{roots: o.givesRoots(), tasks: true}
-	if o.Sampling != nil {
-		c := inquiry.SamplingCapabilityOf(o.Sampling)
-		out.sampling = &c
-	}
-	if o.Elicitation != nil {
-		c := inquiry.ElicitationCapabilityOf(o.Elicitation)
-		out.elicitation = &c
-	}
-	return out
-}
-
-func (f *offers) check() error {
-	if f.elicitation != nil && !f.elicitation.Form && !f.elicitation.URL {
-		return errors.New("Options.Elicitation: its capability has no mode: want forms, URLs or both")
-	}
-	return nil
-}
-
-// cancelledParams returns the params of notifications/cancelled.
-func cancelledParams(id int64, reason string) ([]byte, error) {
-	return jsonrpc.Marshal(struct {
-		RequestID int64  `json:"requestId"`
-		Reason    string `json:"reason,omitempty"`
-	}{id, reason})
-}
-
-// tellCancelled sends notifications/cancelled for a request.
-func (w *roundTripper) tellCancelled(l *link, flight *inFlight, reason string) {
-	const method = "notifications/cancelled"
-	if !w.peer.current().cancels(flight.request, l.exchange != nil) {
-		return
-	}
-	params, err := cancelledParams(flight.ID, excerpt.Cut(reason))
-	if err != nil {
-		return
-	}
-	header := w.peer.current().header(&request{method: method})
-	l.postAsync(asyncPost{session: flight.session(l).session, what: method, body: jsonrpc.AppendNotification(nil, method, params), header: header})
-}
 
 // envelope is the approximate size of a request without its method and params, in bytes.
 const envelope = 80

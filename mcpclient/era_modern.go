@@ -15,29 +15,28 @@ import (
 // modernEra is the era of revision 2026-07-28: no handshake and no session. Every request has
 // the client's name and capabilities. A server that needs input returns input_required and
 // sends no requests.
-type modernEra struct{ *modernWords }
+type modernEra struct {
+	revision string
+	*modernParts
+}
 
-// modernWords are the constant parts of a client's requests.
-type modernWords struct {
-	revision     string
-	version      []string // the revision, for headers
-	meta         string   // the constant entries of _meta except capabilities, each followed by a comma
-	capabilities string   // that entry
-	forTasks     string   // the same for requests whose result may be a task
+// modernParts are the constant parts of a client's requests. Each entry of _meta ends with a
+// comma.
+type modernParts struct {
+	version          []string // the revision, as the value of a header
+	meta             string   // entries of _meta, except capabilities
+	capabilities     string   // entry with the client's capabilities
+	taskCapabilities string   // the same for requests whose result may be a task
 }
 
 func newModernEra(revision, introduction string, declared *offers) modernEra {
-	const capabilities = `"` + metakey.Prefix + `clientCapabilities":`
-	var buf [1 << 10]byte
-	b := append(append(buf[:0], `"`+metakey.Prefix+`protocolVersion":"`...), revision...)
-	b = append(append(b, `","`+metakey.Prefix+`clientInfo":`...), introduction...)
-	b = append(b, ',')
-	first := len(b)
-	b = append(declared.appendTo(append(b, capabilities...), "{}"), ',')
-	second := len(b)
-	b = append(declared.appendTo(append(b, capabilities...), "{}", metakey.Tasks), ',')
-	all := string(b)
-	return modernEra{&modernWords{revision, []string{revision}, all[:first], all[first:second], all[second:]}}
+	const entry = `"` + metakey.Prefix + `clientCapabilities":`
+	return modernEra{revision, &modernParts{
+		version:          []string{revision},
+		meta:             `"` + metakey.Prefix + `protocolVersion":"` + revision + `","` + metakey.Prefix + `clientInfo":` + introduction + ",",
+		capabilities:     string(declared.appendTo([]byte(entry), "{}")) + ",",
+		taskCapabilities: string(declared.appendTo([]byte(entry), "{}", metakey.Tasks)) + ",",
+	}}
 }
 
 func (e modernEra) name() string { return e.revision }
@@ -47,12 +46,11 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 	b = jsonrpc.AppendMembers(b, r.params)
 	b = append(b, r.answers...)
 	b = append(b, `"_meta":{`...)
-	words := e.modernWords
-	b = append(b, words.meta...)
+	b = append(b, e.meta...)
 	if r.task {
-		b = append(b, words.forTasks...)
+		b = append(b, e.taskCapabilities...)
 	} else {
-		b = append(b, words.capabilities...)
+		b = append(b, e.capabilities...)
 	}
 	if o.logLevel != "" {
 		b = append(b, `"`+metakey.Prefix+`logLevel":"`+string(o.logLevel)+`",`...)
@@ -61,8 +59,7 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 }
 
 func (e modernEra) room(r *request) int {
-	words := e.modernWords
-	return envelope + len(r.method) + len(r.params) + len(r.answers) + len(words.meta) + len(words.forTasks)
+	return envelope + len(r.method) + len(r.params) + len(r.answers) + len(e.meta) + len(e.taskCapabilities)
 }
 
 func (e modernEra) header(r *request) http.Header {
@@ -70,12 +67,12 @@ func (e modernEra) header(r *request) http.Header {
 	if r == nil {
 		return h
 	}
-	if r.words[0] == "" { // set once: a header of an earlier attempt may still refer to it
-		r.words = [...]string{r.method, paramheader.Value(r.target)}
+	if r.headerValues[0] == "" { // set once: a header of an earlier attempt may still refer to it
+		r.headerValues = [...]string{r.method, paramheader.Value(r.target)}
 	}
-	h["Mcp-Method"] = r.words[:1:1]
+	h["Mcp-Method"] = r.headerValues[:1:1]
 	if targetMember(r.method) != "" {
-		h["Mcp-Name"] = r.words[1:]
+		h["Mcp-Name"] = r.headerValues[1:]
 	}
 	maps.Copy(h, r.header)
 	return h
@@ -83,19 +80,16 @@ func (e modernEra) header(r *request) http.Header {
 
 // inputRequired decodes resultType, which determines the meaning of a result.
 func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
-	var resultType, questions, state json.RawMessage
+	var resultType json.RawMessage
+	round := new(inputRound)
 	err := jsonrpc.Members(raw, func(key, value []byte) {
 		switch string(key) {
 		case "resultType":
 			resultType = value
 		case "inputRequests":
-			if string(value) != "null" {
-				questions = value
-			}
+			round.questions = notNull(value)
 		case "requestState":
-			if string(value) != "null" {
-				state = value
-			}
+			round.state = notNull(value)
 		}
 	})
 	if err != nil {
@@ -105,26 +99,37 @@ func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]b
 	case "", `"complete"`:
 		return nil, nil
 	case `"input_required"`:
+		return round, round.check(r.method)
 	case `"task"`:
 		if r.task && (r.method == "tools/call" || r.method == "tasks/get") { // some servers repeat it there
 			return nil, nil
 		}
-		fallthrough
-	default:
-		if text, ok := jsonrpc.String(resultType); ok {
-			resultType = []byte(text)
-		}
-		return nil, fmt.Errorf("%w: resultType %s is not known", mcp.ErrInvalidResult, quote(resultType))
 	}
+	if text, ok := jsonrpc.String(resultType); ok {
+		resultType = []byte(text)
+	}
+	return nil, fmt.Errorf("%w: resultType %s is not known", mcp.ErrInvalidResult, quote(resultType))
+}
+
+// notNull returns nil for the JSON value null, and other values unchanged.
+func notNull(value json.RawMessage) json.RawMessage {
+	if string(value) == "null" {
+		return nil
+	}
+	return value
+}
+
+// check returns an error for a round that is not a valid result of the method.
+func (i *inputRound) check(method string) error {
 	switch {
-	case r.method != "tools/call" && r.method != "prompts/get" && r.method != "resources/read":
-		return nil, fmt.Errorf("%w: input_required is not allowed for %s", mcp.ErrInvalidResult, r.method)
-	case questions == nil && state == nil:
-		return nil, fmt.Errorf("%w: input_required with neither inputRequests nor requestState", mcp.ErrInvalidResult)
-	case state != nil && state[0] != '"':
-		return nil, fmt.Errorf("%w: requestState is not a string", mcp.ErrInvalidResult)
+	case method != "tools/call" && method != "prompts/get" && method != "resources/read":
+		return fmt.Errorf("%w: input_required is not allowed for %s", mcp.ErrInvalidResult, method)
+	case i.questions == nil && i.state == nil:
+		return fmt.Errorf("%w: input_required with neither inputRequests nor requestState", mcp.ErrInvalidResult)
+	case i.state != nil && i.state[0] != '"':
+		return fmt.Errorf("%w: requestState is not a string", mcp.ErrInvalidResult)
 	}
-	return &inputRound{questions, state}, nil
+	return nil
 }
 
 // cancels reports whether to notify the server: over HTTP the end of the exchange cancels the

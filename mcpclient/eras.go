@@ -104,7 +104,7 @@ func (e *eras) cross(r *request, err error) (again bool, _ error) {
 	case r.method == "ping" || r.method == "server/discover":
 		r.method = now.pingMethod()
 	}
-	r.crossed, r.words = true, [2]string{}
+	r.crossed, r.headerValues = true, [2]string{}
 	return true, nil
 }
 

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -119,3 +121,23 @@ type rejected struct{ err error }
 
 func (r *rejected) Error() string        { return r.err.Error() }
 func (r *rejected) Is(target error) bool { return target == mcp.ErrRejected }
+
+// questions decodes inputRequests, nil for none. It checks their number first.
+func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
+	if raw == nil {
+		return nil, nil
+	}
+	limit, n := g.limit, 0
+	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
+	for range d.Members {
+		if n++; n > limit+answered {
+			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", mcp.ErrInvalidResult, limit)
+		}
+	}
+	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {
+		return nil, fmt.Errorf("%w: inputRequests: %s", mcp.ErrInvalidResult, g.quote(raw))
+	}
+	return asked, nil
+}
+
+func (g *gatherer) sleep(ctx context.Context, d time.Duration) error { return g.life.Sleep(ctx, d) }

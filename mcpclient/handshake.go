@@ -78,3 +78,33 @@ func (n *negotiator) discover(ctx context.Context, e era) (*mcp.Server, error) {
 	g.Server.Revision = revision
 	return g.Server, nil
 }
+
+// encodeImplementation returns the JSON of the client's name and version.
+func encodeImplementation(i *mcp.Implementation) (string, error) {
+	var buf [256]byte
+	b := appendText(append(buf[:0], '{'), "name", i.Name)
+	if i.Title != "" {
+		b = appendText(b, "title", i.Title)
+	}
+	b = appendText(b, "version", i.Version)
+	if i.Description != "" {
+		b = appendText(b, "description", i.Description)
+	}
+	if i.WebsiteURL != "" {
+		b = appendText(b, "websiteUrl", i.WebsiteURL)
+	}
+	if len(i.Icons) > 0 {
+		icons, err := jsonrpc.Marshal(i.Icons)
+		if err != nil {
+			return "", fmt.Errorf("Options.Client.Icons: %w", err)
+		}
+		b = jsonrpc.AppendMember(b, "icons", icons)
+	}
+	return string(jsonrpc.CloseObject(b)), nil
+}
+
+// appendText appends a member that is a string, followed by a comma.
+func appendText(b []byte, key, text string) []byte {
+	b = append(jsonrpc.AppendString(b, key), ':')
+	return append(jsonrpc.AppendString(b, text), ',')
+}

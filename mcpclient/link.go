@@ -51,12 +51,27 @@ func (l *link) use(conn Conn, handle handleFunc, slots lifecycle.Slots, retries 
 	l.numbered, _ = conn.(wire.Numberer)
 	l.texts.conn = conn
 	l.warnings.life, l.warnings.log = l.life, l.log
-	d := &l.dispatcher
-	d.link, d.calls, d.client, d.life, d.log, d.texts, d.warnings = l, &l.calls, l.client, l.life, l.log, &l.texts, &l.warnings
-	d.handle, d.slots, d.retries = handle, slots, retries
-	in := &l.receiver
-	in.calls, in.client, in.log, in.texts, in.warnings = &l.calls, l.client, l.log, &l.texts, &l.warnings
-	in.followers, in.dispatcher = &l.followers, d
+	l.dispatcher = dispatcher{
+		link:     l,
+		calls:    &l.calls,
+		client:   l.client,
+		life:     l.life,
+		log:      l.log,
+		texts:    &l.texts,
+		warnings: &l.warnings,
+		handle:   handle,
+		slots:    slots,
+		retries:  retries,
+	}
+	l.receiver = receiver{
+		calls:      &l.calls,
+		client:     l.client,
+		log:        l.log,
+		texts:      &l.texts,
+		warnings:   &l.warnings,
+		followers:  &l.followers,
+		dispatcher: &l.dispatcher,
+	}
 	if skipper, ok := wire.As[wire.Skipper](conn); ok {
 		skipper.OnSkip(func(line string) {
 			l.warnings.tolerated("skipped a line that is not a JSON-RPC message", "text", l.texts.scrub(line))

@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,40 +9,9 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
-
-// encodeImplementation returns the JSON of the client's name and version.
-func encodeImplementation(i *mcp.Implementation) (string, error) {
-	var buf [256]byte
-	b := appendText(append(buf[:0], '{'), "name", i.Name)
-	if i.Title != "" {
-		b = appendText(b, "title", i.Title)
-	}
-	b = appendText(b, "version", i.Version)
-	if i.Description != "" {
-		b = appendText(b, "description", i.Description)
-	}
-	if i.WebsiteURL != "" {
-		b = appendText(b, "websiteUrl", i.WebsiteURL)
-	}
-	if len(i.Icons) > 0 {
-		icons, err := jsonrpc.Marshal(i.Icons)
-		if err != nil {
-			return "", fmt.Errorf("Options.Client.Icons: %w", err)
-		}
-		b = jsonrpc.AppendMember(b, "icons", icons)
-	}
-	return string(jsonrpc.CloseObject(b)), nil
-}
-
-// appendText appends a member that is a string, followed by a comma.
-func appendText(b []byte, key, text string) []byte {
-	b = append(jsonrpc.AppendString(b, key), ':')
-	return append(jsonrpc.AppendString(b, text), ',')
-}
 
 // Options configure a client. Nil and the zero value are valid. A client copies what it needs,
 // so an Options may be reused.
@@ -199,84 +167,3 @@ func (o *Options) checkHandler(method string, h Handler) error {
 
 // givesRoots reports whether the server may ask for roots.
 func (o *Options) givesRoots() bool { return o.Roots != nil || o.Handlers[rootsMethod] != nil }
-
-// CallOption is an option of one call.
-type CallOption func(*callOptions)
-
-// with returns o with the options applied, without checks.
-func (o callOptions) with(opts []CallOption) callOptions {
-	if len(opts) == 0 {
-		return o
-	}
-	changed := o
-	changed.apply(opts)
-	return changed
-}
-
-// apply applies options; nil options are ignored.
-func (o *callOptions) apply(opts []CallOption) {
-	for _, opt := range opts {
-		if opt != nil {
-			opt(o)
-		}
-	}
-}
-
-type callOptions struct {
-	progress func(mcp.Progress)
-	meta     map[string]json.RawMessage
-	maxNotes int // waiting progress notifications
-	idle     limit
-	whole    limit
-	token    bool // ask for progress
-	heed     bool // progress counts even outside of the response
-	logLevel mcp.LogLevel
-	noCache  bool
-	manual   bool                        // the caller answers input rounds
-	rounds   int                         // input rounds before the call
-	lasts    bool                        // it lasts as long as a task: defaults do not bound it
-	quiet    bool                        // the server is not notified of cancellation
-	check    func(context.Context) error // decides on each request, or nil
-
-	described   *mcp.Tool                 // whose output schema is checked
-	validator   Validator                 // nil: the validator of Options
-	task        *mcp.Tool                 // that may become a task
-	taskStarted func(mcp.TaskState) error // gets the task, or nil
-
-	follower  *follower   // follows the task that the call becomes, or nil
-	listening *listening  // only of subscriptions/listen
-	sentAs    *int64      // receives the id of the message; nil without Options.Middleware
-	cameIn    *sessionRef // receives the session of the response, or nil
-}
-
-// WithProgress asks for progress notifications. fn runs on the goroutine that made the call,
-// one notification at a time, always before the call returns. If notifications arrive faster
-// than fn handles them, the oldest are dropped.
-func WithProgress(fn func(mcp.Progress)) CallOption {
-	return func(o *callOptions) { o.progress = fn }
-}
-
-// WithMeta adds an entry to the request's _meta. The call fails for keys of the protocol itself
-// (io.modelcontextprotocol/… and progressToken) and invalid keys: use letters and digits, -_.
-// between them, and a prefix such as com.example/ to avoid collisions.
-func WithMeta(key string, value json.RawMessage) CallOption {
-	return func(o *callOptions) {
-		if o.meta == nil {
-			o.meta = map[string]json.RawMessage{}
-		}
-		o.meta[key] = value
-	}
-}
-
-// WithLogLevel asks for log messages of this request only. It has an effect only in the modern
-// era.
-func WithLogLevel(level mcp.LogLevel) CallOption {
-	return func(o *callOptions) { o.logLevel = level }
-}
-
-// WithSendCheck calls fn just before each request of the call is sent, including repetitions.
-// After an error the request is not sent, and the call fails with that error, see [Unsent]. fn
-// runs on the goroutine of the call.
-func WithSendCheck(fn func(context.Context) error) CallOption {
-	return func(o *callOptions) { o.check = fn }
-}

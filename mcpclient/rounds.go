@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -28,29 +25,28 @@ type questioner interface {
 	current() era
 	quote(text []byte) string
 	questions(raw json.RawMessage, answered int) (map[string]mcp.InputRequest, error)
-	gather(ctx context.Context, asked map[string]mcp.InputRequest, info mcp.CallInfo) (map[string]json.RawMessage, error)
+	gather(ctx context.Context, questions map[string]mcp.InputRequest, info mcp.CallInfo) (map[string]json.RawMessage, error)
 	sleep(ctx context.Context, d time.Duration) error
 }
 
 // withRounds repeats a request until the server has all its input, in at most limit rounds.
-func withRounds(next sender, limit int, c questioner) sender {
-	quote := c.quote
+func withRounds(next sender, limit int, q questioner) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
-		rounds := inputRounds{questioner: c, limit: limit, asked: o.rounds, manual: o.manual}
+		rounds := inputRounds{questioner: q, limit: limit, asked: o.rounds, manual: o.manual}
 		for {
 			got, err := next(ctx, r, o)
 			if err != nil {
-				if rounds.delays > 0 || rounds.asked > o.rounds {
+				if rounds.deferrals > 0 || rounds.asked > o.rounds {
 					err = begun(err)
 				}
 				return response{}, err
 			}
-			round, err := c.current().inputRequired(r, got.result, quote)
+			round, err := q.current().inputRequired(r, got.result, q.quote)
 			if err != nil || round == nil {
-				got.repeats = rounds.asked + rounds.delays
+				got.repeats = rounds.asked + rounds.deferrals
 				return got, err
 			}
-			if r, err = rounds.next(ctx, r, round); err != nil {
+			if r, err = rounds.answer(ctx, r, round); err != nil {
 				return response{}, err
 			}
 		}
@@ -66,42 +62,40 @@ type inputRound struct {
 // inputRounds are the rounds of one call.
 type inputRounds struct {
 	questioner
-	limit  int
-	asked  int  // rounds with questions
-	manual bool // the caller answers
-
-	delays int // rounds without questions
-	since  time.Time
+	limit     int       // of asked
+	asked     int       // rounds with questions
+	manual    bool      // the caller answers
+	deferrals int       // rounds without questions
+	deferred  time.Time // when the first of them began
 }
 
-// next answers the questions of a round and returns the request with the answers. The state is
-// returned unchanged: "clients MUST NOT inspect, parse, modify, or make any assumptions about"
-// it.
-func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (*request, error) {
+// answer answers the questions of a round and returns the request with the answers. The state
+// is returned unchanged: "clients MUST NOT inspect, parse, modify, or make any assumptions
+// about" it.
+func (s *inputRounds) answer(ctx context.Context, r *request, round *inputRound) (*request, error) {
 	if round.questions != nil {
 		s.asked++
 	}
 	if s.asked > s.limit {
-		return nil, fmt.Errorf("%w: the server asked for input %d times (Options.Limits.Rounds)", ErrTooManyRounds, s.asked)
+		return nil, tooManyRounds("server", s.limit)
 	}
-	asked, err := s.questions(round.questions, 0)
-	if err != nil {
+	questions, err := s.questions(round.questions, 0)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if s.manual {
-		return nil, s.required(r, round, asked, nil)
-	}
-	if len(asked) == 0 {
-		if err := s.delay(ctx); err != nil {
+	case s.manual:
+		return nil, s.required(r, round, questions, nil)
+	case len(questions) == 0:
+		if err := s.wait(ctx); err != nil {
 			return nil, err
 		}
 	}
-	next := *r
-	next.answers = nil
-	if asked != nil {
-		answers, err := s.gather(ctx, asked, r.info())
+	again := *r
+	again.answers = nil
+	if questions != nil {
+		answers, err := s.gather(ctx, questions, r.info())
 		if errors.Is(err, mcp.ErrAnswerLater) {
-			return nil, s.required(r, round, asked, answers)
+			return nil, s.required(r, round, questions, answers)
 		}
 		if err != nil {
 			return nil, err
@@ -110,194 +104,49 @@ func (s *inputRounds) next(ctx context.Context, r *request, round *inputRound) (
 		if err != nil {
 			return nil, err
 		}
-		next.answers = jsonrpc.AppendMember(next.answers, "inputResponses", raw)
+		again.answers = jsonrpc.AppendMember(again.answers, "inputResponses", raw)
 	}
 	if round.state != nil {
-		next.answers = jsonrpc.AppendMember(next.answers, "requestState", round.state)
+		again.answers = jsonrpc.AppendMember(again.answers, "requestState", round.state)
 	}
-	return &next, nil
+	return &again, nil
+}
+
+// tooManyRounds returns the error of a call for which its server or task asks for more input.
+func tooManyRounds(who string, limit int) error {
+	return fmt.Errorf("%w: the %s asked for input more than %d times (Options.Limits.Rounds)", ErrTooManyRounds, who, limit)
 }
 
 // required returns the round for the caller to answer.
-func (s *inputRounds) required(r *request, round *inputRound, asked map[string]mcp.InputRequest, answers map[string]json.RawMessage) *mcp.InputRequired {
-	return &mcp.InputRequired{Method: r.method, Params: r.params, Requests: asked, Answers: answers, State: bytes.Clone(round.state), Rounds: s.asked}
+func (s *inputRounds) required(r *request, round *inputRound, questions map[string]mcp.InputRequest, answers map[string]json.RawMessage) *mcp.InputRequired {
+	return &mcp.InputRequired{
+		Method:   r.method,
+		Params:   r.params,
+		Requests: questions,
+		Answers:  answers,
+		State:    bytes.Clone(round.state),
+		Rounds:   s.asked,
+	}
 }
 
-// If a server asks nothing, for example because it is busy, the request is deferred: it is
-// repeated after a wait that doubles.
+// A round without questions defers the request, for example because the server is busy: the
+// request is repeated after a wait that doubles.
 const (
-	againDelay    = 250 * time.Millisecond
-	maxAgainDelay = 8 * time.Second
-	maxPutOff     = 5 * time.Minute // all deferrals of a call
-	maxDelays     = 32              // number of deferrals
+	firstDeferral    = 250 * time.Millisecond
+	longestDeferral  = 8 * time.Second
+	maxDeferralTime  = 5 * time.Minute // all deferrals of a call
+	maxDeferralCount = 32
 )
 
-// delay waits before a deferred request is repeated.
-func (s *inputRounds) delay(ctx context.Context) error {
-	if s.delays == 0 {
-		s.since = time.Now()
+// wait waits before a deferred request is repeated.
+func (s *inputRounds) wait(ctx context.Context) error {
+	if s.deferrals == 0 {
+		s.deferred = time.Now()
 	}
-	wait := min(againDelay<<min(s.delays, 10), maxAgainDelay)
-	if s.delays++; s.delays > maxDelays || time.Since(s.since)+wait > maxPutOff {
-		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrDeferred, s.delays, time.Since(s.since).Round(time.Millisecond))
+	wait := min(firstDeferral<<min(s.deferrals, 10), longestDeferral)
+	s.deferrals++
+	if passed := time.Since(s.deferred); s.deferrals > maxDeferralCount || passed+wait > maxDeferralTime {
+		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrDeferred, s.deferrals, passed.Round(time.Millisecond))
 	}
 	return s.sleep(ctx, wait)
-}
-
-func (g *gatherer) sleep(ctx context.Context, d time.Duration) error { return g.life.Sleep(ctx, d) }
-
-// questions decodes inputRequests, nil for none. It checks their number first.
-func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
-	if raw == nil {
-		return nil, nil
-	}
-	limit, n := g.limit, 0
-	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
-	for range d.Members {
-		if n++; n > limit+answered {
-			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", mcp.ErrInvalidResult, limit)
-		}
-	}
-	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {
-		return nil, fmt.Errorf("%w: inputRequests: %s", mcp.ErrInvalidResult, g.quote(raw))
-	}
-	return asked, nil
-}
-
-// Continue continues a call that needed input. T is the result of the call. answers has an
-// answer for each key of round.Requests that is not in round.Answers: an [*mcp.ElicitResult], a
-// [*mcp.CreateMessageResult], or any value that marshals to the result. The answer to a form is
-// completed and checked like that of an [mcp.ElicitationHandler].
-//
-// Further questions go to the handlers or, with [WithManualInput], are returned as another
-// [*mcp.InputRequired]. Continue a round only once: nothing else prevents the server from
-// running the call twice.
-func Continue[T mcp.CallToolResult | mcp.GetPromptResult | mcp.ReadResourceResult](ctx context.Context, c *Client, round *mcp.InputRequired, answers map[string]any, opts ...CallOption) (*T, error) {
-	result := new(T)
-	method, what := "resources/read", "resource"
-	switch any(result).(type) {
-	case *mcp.CallToolResult:
-		method, what = "tools/call", "tool"
-	case *mcp.GetPromptResult:
-		method, what = "prompts/get", "prompt"
-	}
-	r, opts, err := continued(round, method, answers, opts)
-	if err != nil {
-		return nil, fmt.Errorf("continue %s: %w", what, err)
-	}
-	if called, ok := any(&result).(**mcp.CallToolResult); ok {
-		*called, err = c.callTool(ctx, r, opts)
-	} else {
-		err = c.caller.call(ctx, c.caller.calls, r, result, opts)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("continue %s %q: %w", what, r.target, err)
-	}
-	return result, nil
-}
-
-// AnswerInput lets the handlers of [Options] answer one question of a round, as during a call.
-// The answer is for [Continue]. The error of a handler that leaves the question to a person
-// matches [mcp.ErrAnswerLater].
-func AnswerInput(ctx context.Context, c *Client, round *mcp.InputRequired, key string) (json.RawMessage, error) {
-	if round == nil {
-		return nil, errors.New("answer question: no round (nil)")
-	}
-	q, ok := round.Requests[key]
-	if !ok {
-		return nil, fmt.Errorf("answer question %q: nothing is asked under this key", excerpt.Cut(key))
-	}
-	r, _, err := customRequest(round.Method, round.Params)
-	if err != nil {
-		return nil, fmt.Errorf("answer question %q: %w", excerpt.Cut(key), err)
-	}
-	info := mcp.CallInfo{ID: c.wire.calls.Add(1), Method: round.Method, Name: r.target}
-	if round.Method == taskInput {
-		info.Method, info.Name = "tools/call", "" // its target is the id of the task, a secret
-	}
-	answers, err := c.gather(ctx, map[string]mcp.InputRequest{key: q}, info)
-	if err != nil {
-		return nil, fmt.Errorf("answer question %q: %w", excerpt.Cut(key), err)
-	}
-	return answers[key], nil
-}
-
-// continued returns the request that continues a round with the answers.
-func continued(r *mcp.InputRequired, method string, answers map[string]any, opts []CallOption) (*request, []CallOption, error) {
-	if r == nil {
-		return nil, nil, errors.New("no round (nil)")
-	}
-	if r.Method != method {
-		return nil, nil, fmt.Errorf("the round is one of %s, not of %s", excerpt.Cut(r.Method), method)
-	}
-	next, meta, err := customRequest(r.Method, r.Params)
-	if err != nil {
-		return nil, nil, err
-	}
-	next.answers = nil
-	meta = append(meta, func(o *callOptions) { o.rounds = r.Rounds })
-	given, err := answersTo(r, answers)
-	if err != nil {
-		return nil, nil, err
-	}
-	if r.Requests != nil {
-		raw, err := jsonrpc.Marshal(given)
-		if err != nil {
-			return nil, nil, err
-		}
-		next.answers = jsonrpc.AppendMember(next.answers, "inputResponses", raw)
-	}
-	if r.State != nil {
-		state, err := jsonrpc.Compact(r.State)
-		if err != nil {
-			return nil, nil, fmt.Errorf("InputRequired.State: %w", err)
-		}
-		next.answers = jsonrpc.AppendMember(next.answers, "requestState", state)
-	}
-	return next, append(meta, opts...), nil
-}
-
-// answersTo returns the answers to all questions of a round, given ones and those of handlers.
-func answersTo(r *mcp.InputRequired, answers map[string]any) (map[string]json.RawMessage, error) {
-	for key := range answers {
-		if _, ok := r.Requests[key]; !ok {
-			return nil, fmt.Errorf("answer %q: nothing is asked under this key", key)
-		}
-	}
-	wire := make(map[string]json.RawMessage, len(r.Requests))
-	for key, q := range r.Requests {
-		answer, given := answers[key]
-		if earlier, ok := r.Answers[key]; ok && !given {
-			answer = earlier
-		}
-		var err error
-		if wire[key], err = encodeAnswer(&q, answer); err != nil {
-			return nil, fmt.Errorf("answer %q: %w", key, err)
-		}
-	}
-	return wire, nil
-}
-
-// encodeAnswer encodes the answer to a question: an [*mcp.ElicitResult], which is completed and
-// checked, or any value that marshals to the result.
-func encodeAnswer(q *mcp.InputRequest, v any) (json.RawMessage, error) {
-	if elicited, ok := v.(*mcp.ElicitResult); ok && elicited != nil {
-		params, _ := inquiry.Elicitation(q)
-		if params == nil {
-			return nil, fmt.Errorf("an ElicitResult does not answer %s", excerpt.Cut(q.Method))
-		}
-		complete, err := forms.Complete(params, elicited)
-		if err != nil {
-			return nil, err
-		}
-		v = complete
-	}
-	raw, err := jsonrpc.EncodeParams(v)
-	if err != nil {
-		return nil, err
-	}
-	if raw == nil {
-		return nil, fmt.Errorf("%s has no answer", excerpt.Cut(q.Method))
-	}
-	return raw, nil
 }

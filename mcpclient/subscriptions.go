@@ -46,20 +46,20 @@ type Subscription struct {
 	over  chan struct{} // closed when nothing more arrives
 }
 
-// Subscribe subscribes to changes. It returns when the server has agreed, for which it waits 30 s
-// unless [WithTimeout] or [Timeouts.Call] sets another limit. ctx bounds only that wait; the
+// Subscribe subscribes to changes. It returns when the server has agreed, for which it waits 30
+// s unless [WithTimeout] or [Timeouts.Call] sets another limit. ctx bounds only that wait; the
 // subscription lasts until it is closed.
 //
-// Changes that the server does not declare to announce are left out of the filter, and a server may
-// agree to less than it was asked: [Subscription.Filter] returns what applies. If nothing is left
-// the error is a [*CapabilityError]; lists then have to be polled.
+// Changes that the server does not declare to announce are left out of the filter, and a server
+// may agree to less than it was asked: [Subscription.Filter] returns what applies. If nothing
+// is left the error is a [*CapabilityError]; lists then have to be polled.
 //
 // In the modern era a subscription is one subscriptions/listen. It is sent again, after growing
-// waits, when its stream breaks or is silent for too long (see [Timeouts.SubscriptionIdle]); missed
-// changes become one [mcp.Stale]. In the legacy era it is resources/subscribe for each resource, and
-// the notifications about lists and tasks that arrive without a request; subscriptions to the same
-// resource share one. Over HTTP these arrive on the standalone stream: if it was interrupted and
-// cannot be resumed, they become [mcp.Stale].
+// waits, when its stream breaks or is silent for too long (see [Timeouts.SubscriptionIdle]);
+// missed changes become one [mcp.Stale]. In the legacy era it is resources/subscribe for each
+// resource, and the notifications about lists and tasks that arrive without a request;
+// subscriptions to the same resource share one. Over HTTP these arrive on the standalone
+// stream: if it was interrupted and cannot be resumed, they become [mcp.Stale].
 func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts ...CallOption) (*Subscription, error) {
 	s, err := c.subscribe(ctx, filter, opts)
 	if errors.Is(err, errOtherEra) { // the subscription has found that out

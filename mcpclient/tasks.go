@@ -72,15 +72,17 @@ const (
 	longestPoll  = time.Hour
 )
 
-// StartTask calls a listed tool as a task. The server keeps the task for ttl; if ttl is zero, it decides. StartTask
-// returns when the server has accepted the task, or has answered at once; [Task.Wait] then returns the answer.
+// StartTask calls a listed tool as a task. The server keeps the task for ttl; if ttl is zero,
+// it decides. StartTask returns when the server has accepted the task, or has answered at once;
+// [Task.Wait] then returns the answer.
 //
-// The error is a [*CapabilityError] if the server has no tasks, or the tool cannot be a task. In revision 2025-11-25
-// the client asks for a task; in the modern era the client only declares tasks (extension
-// io.modelcontextprotocol/tasks), and the server decides on the task and its ttl.
+// The error is a [*CapabilityError] if the server has no tasks, or the tool cannot be a task.
+// In revision 2025-11-25 the client asks for a task; in the modern era the client only declares
+// tasks (extension io.modelcontextprotocol/tasks), and the server decides on the task and its
+// ttl.
 //
-// The options hold only for StartTask: [WithProgress] gets nothing after it has returned. To get only the result, call
-// the tool [WithTask].
+// The options hold only for StartTask: [WithProgress] gets nothing after it has returned. To
+// get only the result, call the tool [WithTask].
 func (c *Client) StartTask(ctx context.Context, tool *mcp.Tool, args any, ttl time.Duration, opts ...CallOption) (*Task, error) {
 	if tool == nil {
 		return nil, errors.New("start tool: no tool (nil)")
@@ -213,19 +215,22 @@ func (t *Task) learn(state mcp.TaskState, asked int) {
 	}
 }
 
-// Wait waits until the task has ended and returns its result. It polls at the server's interval, by default once a
-// second, always between 100 ms and 1 h. The handlers of [Options] answer the server's questions. The error of a failed
-// task without a result is an [*mcp.RPCError], of a cancelled task [ErrTaskCancelled].
+// Wait waits until the task has ended and returns its result. It polls at the server's
+// interval, by default once a second, always between 100 ms and 1 h. The handlers of [Options]
+// answer the server's questions. The error of a failed task without a result is an
+// [*mcp.RPCError], of a cancelled task [ErrTaskCancelled].
 //
-// If a handler leaves its answer to the caller ([mcp.ErrAnswerLater]), the error is an [*mcp.InputRequired]: answer it with
-// [Task.Answer], here or in another process, and wait again.
+// If a handler leaves its answer to the caller ([mcp.ErrAnswerLater]), the error is an
+// [*mcp.InputRequired]: answer it with [Task.Answer], here or in another process, and wait
+// again.
 //
-// If ctx ends, only the waiting ends: the task continues, and Wait may be called again, unless it is called [WithTask].
-// An answered question is not asked again.
+// If ctx ends, only the waiting ends: the task continues, and Wait may be called again, unless
+// it is called [WithTask]. An answered question is not asked again.
 //
-// [WithTimeout] and [WithIdleTimeout] bound the wait. Without them the limits of [Options] bound each request; default
-// limits do not bound the request for the result. [WithOutputCheck] or [Schemas.CheckOutputs] checks the result. Wait
-// gets no progress notices of the call: use [WithTask] for these.
+// [WithTimeout] and [WithIdleTimeout] bound the wait. Without them the limits of [Options]
+// bound each request; default limits do not bound the request for the result. [WithOutputCheck]
+// or [Schemas.CheckOutputs] checks the result. Wait gets no progress notices of the call: use
+// [WithTask] for these.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	o := callOptions{}.with(opts)
 	check, err := t.tools.resultCheck(t.tool, &o)

@@ -12,20 +12,21 @@ import (
 )
 
 // WithTask makes [Client.CallTool], [CallToolAs] or [Continue] call the tool as a task if the
-// server and the tool allow that, and return the result of the task. Otherwise the call is like any
-// other; other methods ignore the option. In revision 2025-11-25 the definition, as the server lists
-// it, says whether the tool may or must be a task; in the modern era the server decides at each
-// call, whatever tool says. [Client.StartTask] begins a task that continues without a caller.
+// server and the tool allow that, and return the result of the task. Otherwise the call is like
+// any other; other methods ignore the option. In revision 2025-11-25 the definition, as the
+// server lists it, says whether the tool may or must be a task; in the modern era the server
+// decides at each call, whatever tool says. [Client.StartTask] begins a task that continues
+// without a caller.
 //
 // It is one call: limits of time bound the whole, [WithProgress] follows the task until it has
-// ended, and [WithOutputCheck] checks its result. For [WithIdleTimeout] every answer about the task
-// counts. The task is polled as by [Task.Wait], with the same errors. The handlers of [Options]
-// answer the questions of the task, even with [WithManualInput].
+// ended, and [WithOutputCheck] checks its result. For [WithIdleTimeout] every answer about the
+// task counts. The task is polled as by [Task.Wait], with the same errors. The handlers of
+// [Options] answer the questions of the task, even with [WithManualInput].
 //
-// A call that ends before its task cancels the task at the server, unless [Client.Close] ends it,
-// its error is an [*mcp.InputRequired] (see [Task.Answer]) or an [*mcp.SignInError], the cause of
-// its context's end is [ErrDetach], or a server of revision 2025-11-25 has not yet named the task.
-// With this option [Task.Wait] cancels the task in the same way.
+// A call that ends before its task cancels the task at the server, unless [Client.Close] ends
+// it, its error is an [*mcp.InputRequired] (see [Task.Answer]) or an [*mcp.SignInError], the
+// cause of its context's end is [ErrDetach], or a server of revision 2025-11-25 has not yet
+// named the task. With this option [Task.Wait] cancels the task in the same way.
 func WithTask(tool *mcp.Tool) CallOption {
 	return func(o *callOptions) { o.task = tool }
 }

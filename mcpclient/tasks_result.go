@@ -15,8 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// fetchResult polls, and asks for the result if there is one or if the server
-// needs input: the server asks during that request.
+// fetchResult polls, and asks for the result if there is one or if the server needs input: the
+// server asks during that request.
 func (w *waiting) fetchResult(ctx context.Context) (json.RawMessage, error) {
 	for {
 		task, err := w.poll(ctx, w.opts)
@@ -34,8 +34,8 @@ func (w *waiting) fetchResult(ctx context.Context) (json.RawMessage, error) {
 	}
 }
 
-// fetch asks for the result. It comes at the end of the task; until then the
-// server may be silent.
+// fetch asks for the result. It comes at the end of the task; until then the server may be
+// silent.
 func (w *waiting) fetch(ctx context.Context) (json.RawMessage, error) {
 	defer idle.From(ctx).Hold()()
 	var raw json.RawMessage
@@ -92,7 +92,7 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 		return fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.Limits.ServerRequests)",
 			mcp.ErrInvalidResult, len(input), t.limits.ServerRequests)
 	case rounds > t.limits.Rounds:
-		return fmt.Errorf("%w: the task asked for input %d times (Options.Limits.Rounds)", ErrTooManyRounds, rounds)
+		return tooManyRounds("task", t.limits.Rounds)
 	}
 	answers, err := t.client.gather(ctx, input, t.info())
 	if errors.Is(err, mcp.ErrAnswerLater) {
@@ -121,9 +121,10 @@ func (t *Task) update(ctx context.Context, answers map[string]json.RawMessage, o
 	return nil
 }
 
-// Answer answers what a task asks: round is the [*mcp.InputRequired] with which [Task.Wait] or a call [WithTask] has
-// ended, also in another process, and answers are as for [Continue]. Wait again afterwards. Questions that the task
-// does not ask any more are left out, so that Answer may be repeated.
+// Answer answers what a task asks: round is the [*mcp.InputRequired] with which [Task.Wait] or
+// a call [WithTask] has ended, also in another process, and answers are as for [Continue]. Wait
+// again afterwards. Questions that the task does not ask any more are left out, so that Answer
+// may be repeated.
 func (t *Task) Answer(ctx context.Context, round *mcp.InputRequired, answers map[string]any, opts ...CallOption) error {
 	if t.id == "" {
 		return t.failure(errNoTask)

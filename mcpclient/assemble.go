@@ -1,0 +1,172 @@
+package mcpclient
+
+import (
+	"context"
+
+	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// assemble creates the parts of a client. Its goroutines get the values of ctx.
+func (c *Client) assemble(ctx context.Context, t Transport) {
+	c.life = lifecycle.New(ctx, lifecycle.Options{
+		Closed:     ErrClosed,
+		Ended:      ended,
+		Middleware: c.caller.sending != nil,
+		Timeout:    c.opts.Timeouts.Close,
+		Log:        c.log,
+	})
+	c.assembleAnswering()
+	c.assembleConnector()
+	c.assembleCalling()
+	c.assembleFeatures()
+	c.connector.direct = c.caller.direct
+	c.connector.subscriptions = c.subscriptions
+	c.connector.negotiator = negotiator{
+		peer:         &c.peer,
+		transport:    t,
+		protocol:     c.opts.Protocol,
+		probeTimeout: c.opts.Timeouts.Probe,
+		life:         c.life,
+		log:          c.log,
+		send:         c.caller.direct,
+		dial:         c.connector.dial,
+		notify:       c.caller.notifyOn,
+	}
+}
+
+// assembleAnswering creates what answers the server's requests and questions.
+func (c *Client) assembleAnswering() {
+	opts, a := &c.opts, &c.answerer
+	a.peer = &c.peer
+	a.log = c.log
+	a.sampling = opts.Sampling
+	a.elicitation = opts.Elicitation
+	a.handlers = opts.Handlers
+	a.validator = opts.Schemas.Validator
+	a.visits = &c.visits
+	a.slots = lifecycle.NewSlots(opts.Limits.ServerRequests)
+	a.session = c
+	a.request = func() *Request { return &Request{Client: c, invocation: new(invocation)} }
+	c.gatherer = &gatherer{
+		peer:   &c.peer,
+		life:   c.life,
+		slots:  a.slots,
+		handle: a.handle,
+		limit:  opts.Limits.ServerRequests,
+	}
+	c.visits = urlElicitations{
+		peer:   &c.peer,
+		life:   c.life,
+		log:    c.log,
+		gather: c.gather,
+		limit:  opts.Limits.ServerRequests,
+		wait:   opts.Timeouts.ElicitationDone,
+	}
+}
+
+// assembleConnector creates what connects, except what needs the pipelines.
+func (c *Client) assembleConnector() {
+	c.connector = connector{
+		peer:       &c.peer,
+		opts:       &c.opts,
+		life:       c.life,
+		log:        c.log,
+		wire:       &c.wire,
+		standalone: &c.standalone,
+		levels:     &c.levels,
+		cache:      &c.cache,
+		visits:     &c.visits,
+		handle:     c.answerer.handle,
+		slots:      c.answerer.slots,
+		callbacks:  lifecycle.NewCallbackQueue(c.life, c.opts.Limits.Notifications, maxNotificationBytes, c.log),
+		async:      lifecycle.NewSendQueue(c.life, c.log),
+	}
+	c.sessions = c.connector.newSessions()
+	c.connector.sessions = c.sessions
+	c.connector.restarts = c.connector.newRestarts()
+	c.standalone = standaloneStream{
+		peer:     &c.peer,
+		life:     c.life,
+		log:      c.log,
+		sessions: c.sessions,
+		stale:    func() { c.subscriptions.spread(mcp.Change{Kind: mcp.Stale}) },
+	}
+}
+
+// assembleCalling creates what sends requests.
+func (c *Client) assembleCalling() {
+	c.wire.peer = &c.peer
+	c.wire.life = c.life
+	c.wire.standalone = &c.standalone
+	by := &c.caller
+	by.peer = &c.peer
+	by.client = c
+	by.opts = &c.opts
+	by.wire = &c.wire
+	by.levels = &c.levels
+	by.cache = &c.cache
+	by.life = c.life
+	by.log = c.log
+	by.pipelines = c.newPipelines()
+}
+
+// assembleFeatures creates the parts behind single methods of the client.
+func (c *Client) assembleFeatures() {
+	opts, by := &c.opts, &c.caller
+	c.lists = &pageReader{
+		peer:  &c.peer,
+		cache: &c.cache,
+		limit: opts.Limits.Pages,
+		read: func(ctx context.Context, r *request, page any, opts []CallOption) error {
+			return by.call(ctx, by.reads, r, page, opts)
+		},
+	}
+	c.tools.peer = &c.peer
+	c.tools.schemas = opts.Schemas
+	c.tools.lists = c.lists
+	c.levels.peer = &c.peer
+	c.levels.call = by.call
+	c.levels.initial = opts.LogLevel
+	c.tasks = taskStarter{
+		taskParts: taskParts{
+			client: c,
+			call:   by.call,
+			by:     by.calls,
+			wire:   &c.wire,
+			tools:  &c.tools,
+			limits: &opts.Limits,
+			life:   c.life,
+			log:    c.log,
+		},
+		peer:     &c.peer,
+		timeouts: &opts.Timeouts,
+	}
+	c.subscriptions = &subscriptions{
+		life:       c.life,
+		log:        c.log,
+		sessions:   c.sessions,
+		send:       by.direct,
+		listen:     by.listen,
+		silence:    c.streamSilence(opts.Timeouts.SubscriptionIdle),
+		agreed:     c.cache.clear,
+		maxChanges: opts.Limits.Notifications,
+	}
+}
+
+// newPipelines connects the stages. The last one wrapped runs first.
+func (c *Client) newPipelines() (p pipelines) {
+	around := func(s sender) sender { return withMiddleware(s, &c.caller, c.caller.sending, c.log) }
+
+	s := sender(c.wire.roundTrip)
+	s = withRetry(s, c.caller.retries(safe), c.sessions)
+	s = withParamHeaders(s, &c.tools)
+	s = withURLVisits(s, &c.visits)
+	s = withRounds(s, c.opts.Limits.Rounds, c.gatherer)
+	p.calls = around(s)
+	p.reads = withCache(p.calls, &c.cache, c.opts.Limits.Cache, c)
+
+	p.direct = around(withRetry(c.wire.roundTrip, c.caller.retries(repeatableInHandshake), noSessions{}))
+	p.listen = around(c.wire.listen)
+	return p
+}

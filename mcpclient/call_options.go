@@ -1,0 +1,89 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// CallOption is an option of one call.
+type CallOption func(*callOptions)
+
+type callOptions struct {
+	progress func(mcp.Progress)
+	meta     map[string]json.RawMessage
+	maxNotes int // waiting progress notifications
+	idle     limit
+	whole    limit
+	token    bool // ask for progress
+	heed     bool // progress counts even outside of the response
+	logLevel mcp.LogLevel
+	noCache  bool
+	manual   bool                        // the caller answers input rounds
+	rounds   int                         // input rounds before the call
+	lasts    bool                        // it lasts as long as a task: defaults do not bound it
+	quiet    bool                        // the server is not notified of cancellation
+	check    func(context.Context) error // decides on each request, or nil
+
+	described   *mcp.Tool                 // whose output schema is checked
+	validator   Validator                 // nil: the validator of Options
+	task        *mcp.Tool                 // that may become a task
+	taskStarted func(mcp.TaskState) error // gets the task, or nil
+
+	follower  *follower   // follows the task that the call becomes, or nil
+	listening *listening  // only of subscriptions/listen
+	sentAs    *int64      // receives the id of the message; nil without Options.Middleware
+	cameIn    *sessionRef // receives the session of the response, or nil
+}
+
+// with returns o with the options applied, without checks.
+func (o callOptions) with(opts []CallOption) callOptions {
+	if len(opts) == 0 {
+		return o
+	}
+	changed := o
+	changed.apply(opts)
+	return changed
+}
+
+// apply applies options; nil options are ignored.
+func (o *callOptions) apply(opts []CallOption) {
+	for _, opt := range opts {
+		if opt != nil {
+			opt(o)
+		}
+	}
+}
+
+// WithProgress asks for progress notifications. fn runs on the goroutine that made the call,
+// one notification at a time, always before the call returns. If notifications arrive faster
+// than fn handles them, the oldest are dropped.
+func WithProgress(fn func(mcp.Progress)) CallOption {
+	return func(o *callOptions) { o.progress = fn }
+}
+
+// WithMeta adds an entry to the request's _meta. The call fails for keys of the protocol itself
+// (io.modelcontextprotocol/… and progressToken) and invalid keys: use letters and digits, -_.
+// between them, and a prefix such as com.example/ to avoid collisions.
+func WithMeta(key string, value json.RawMessage) CallOption {
+	return func(o *callOptions) {
+		if o.meta == nil {
+			o.meta = map[string]json.RawMessage{}
+		}
+		o.meta[key] = value
+	}
+}
+
+// WithLogLevel asks for log messages of this request only. It has an effect only in the modern
+// era.
+func WithLogLevel(level mcp.LogLevel) CallOption {
+	return func(o *callOptions) { o.logLevel = level }
+}
+
+// WithSendCheck calls fn just before each request of the call is sent, including repetitions.
+// After an error the request is not sent, and the call fails with that error, see [Unsent]. fn
+// runs on the goroutine of the call.
+func WithSendCheck(fn func(context.Context) error) CallOption {
+	return func(o *callOptions) { o.check = fn }
+}

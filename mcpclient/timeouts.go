@@ -1,0 +1,166 @@
+package mcpclient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpchain/mcpchain/internal/idle"
+)
+
+// Timeouts bound how long one server can make the client wait: see [Options]. Zero means the
+// default.
+type Timeouts struct {
+	// Idle bounds the silence of one call: the call fails if neither the answer nor a progress
+	// notification arrives in that time. Tool calls ask for progress; other requests do so only
+	// with [WithProgress] or [WithIdleTimeout], which also open the standalone stream of a
+	// legacy server over HTTP. Time that the client uses does not count: while handlers answer
+	// the server, a person visits a URL, HTTP.Token runs, or the client waits before another
+	// attempt. Default 5 min, or none if Call is set; negative: none.
+	Idle time.Duration
+
+	// Call bounds one call as a whole, including its input rounds and its task, regardless of
+	// progress, in addition to the deadline of the context. Default 24 h, or Idle if that is
+	// longer; negative: none. The defaults of Idle and Call do not apply to [Task.Wait] and
+	// subscriptions.
+	Call time.Duration
+
+	// Probe bounds the wait for an answer to server/discover before the server counts as
+	// legacy. Default 5 s.
+	Probe time.Duration
+
+	// Close bounds how long [Client.Close] sends queued messages and ends the session, and once
+	// more how long it waits for hooks of the transport. Transports add a bound of their own.
+	// Default 5 s.
+	Close time.Duration
+
+	// KeepAlive is how often to ping an idle server, at least 1 s. If no answer arrives in the
+	// same time again, the connection counts as ended. During calls only their own limits
+	// apply, and over [HTTP] nothing is pinged, because every request has an exchange of its
+	// own. Default 0: no pings.
+	KeepAlive time.Duration
+
+	// SubscriptionIdle bounds the silence of a subscription's stream over HTTP in the modern
+	// era. When nothing has arrived in that time, not even a comment that keeps the stream
+	// alive, it counts as broken and is opened again; readers get [mcp.Stale]. Default 5 min;
+	// negative: no limit.
+	SubscriptionIdle time.Duration
+
+	// ElicitationDone is how long a call that needs a person to visit a URL (error -32042 of
+	// revision 2025-11-25) waits, after the person agreed, for the server to report completion.
+	// Then the call is made once more. Default 5 min; negative: no wait, for handlers that wait
+	// themselves (see [ElicitationDone]).
+	ElicitationDone time.Duration
+}
+
+// withDefaults leaves Idle and Call as they are: their defaults depend on the call.
+func (t Timeouts) withDefaults() Timeouts {
+	t.Probe = cmp.Or(max(t.Probe, 0), 5*time.Second)
+	t.Close = cmp.Or(max(t.Close, 0), 5*time.Second)
+	if t.KeepAlive = max(t.KeepAlive, 0); t.KeepAlive > 0 {
+		t.KeepAlive = max(t.KeepAlive, shortestKeepAlive)
+	}
+	t.SubscriptionIdle = cmp.Or(t.SubscriptionIdle, 5*time.Minute)
+	t.ElicitationDone = cmp.Or(t.ElicitationDone, defaultDoneWait)
+	return t
+}
+
+// The limits of a call for which nobody sets any.
+const (
+	defaultIdleTimeout = 5 * time.Minute
+	defaultCallTimeout = 24 * time.Hour
+)
+
+// WithIdleTimeout bounds the silence of this call instead of [Timeouts.Idle]; 0 or less means
+// no limit. The call asks for progress, which extends it, and over HTTP in the legacy era also
+// opens the standalone stream for it.
+func WithIdleTimeout(d time.Duration) CallOption {
+	return func(o *callOptions) { o.idle, o.heed = limit{d, true}, d > 0 }
+}
+
+// WithTimeout bounds this call as a whole instead of [Timeouts.Call]; 0 or less means that only
+// the context bounds it. Silence is then bounded only by [Timeouts.Idle] or [WithIdleTimeout],
+// if set.
+func WithTimeout(d time.Duration) CallOption {
+	return func(o *callOptions) { o.whole = limit{d, true} }
+}
+
+// TimeoutOf returns the limit that [WithTimeout] sets among options, if any. It is for programs
+// that make calls of their own with the same options.
+func TimeoutOf(opts ...CallOption) (d time.Duration, set bool) {
+	whole := callOptions{}.with(opts).whole
+	return whole.Duration, whole.set
+}
+
+// limit is a limit that may be set. If it is set and not positive there is no limit.
+type limit struct {
+	time.Duration
+	set bool
+}
+
+// forCall returns the options of a call that sets no limits of its own.
+func (t *Timeouts) forCall() callOptions {
+	return callOptions{idle: limit{t.Idle, t.Idle != 0}, whole: limit{t.Call, t.Call != 0}}
+}
+
+// limits returns the limits that were set.
+func (o *callOptions) limits() idle.Limits {
+	return idle.Limits{Idle: o.idle.Duration, Whole: o.whole.Duration}
+}
+
+// limitsOrDefault returns the limits of a call. If only one is set, the default of the other
+// does not apply earlier.
+func (o *callOptions) limitsOrDefault() idle.Limits {
+	l := o.limits()
+	switch {
+	case o.whole.set:
+	case o.idle.set:
+		l.Whole = max(defaultCallTimeout, l.Idle)
+	default:
+		l.Idle, l.Whole = defaultIdleTimeout, defaultCallTimeout
+	}
+	return l
+}
+
+// within bounds ctx by the limits. bounds is nil if there are none; otherwise its Stop must be
+// called.
+func within(ctx context.Context, l idle.Limits) (_ context.Context, bounds *idle.Context) {
+	if l.None() {
+		return ctx, nil
+	}
+	bounds = idle.Within(ctx, l)
+	return bounds, bounds
+}
+
+// TimeoutError is the error of a call that exceeded a limit. It satisfies errors.Is(err,
+// context.DeadlineExceeded), like the deadline of a context.
+type TimeoutError struct {
+	Idle  bool // the limit of silence, not of the whole call
+	Limit time.Duration
+}
+
+// Error names the limit and the options that set it.
+func (e *TimeoutError) Error() string {
+	what, setBy := "no answer", "Options.Timeouts.Call or WithTimeout"
+	if e.Idle {
+		what, setBy = "neither an answer nor progress", "Options.Timeouts.Idle or WithIdleTimeout"
+	}
+	return fmt.Sprintf("%s within %v (%s): %v", what, e.Limit, setBy, context.DeadlineExceeded)
+}
+
+// Unwrap returns [context.DeadlineExceeded].
+func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
+
+// ended returns the error of a call whose context ended.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if limit, ok := errors.AsType[*idle.Expired](cause); ok {
+		return &TimeoutError{Idle: limit.Idle, Limit: limit.Limit}
+	}
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%v: %w", cause, err)
+}
