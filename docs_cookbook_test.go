@@ -63,7 +63,7 @@ func TestCookbookManyUsers(t *testing.T) {
 	defer web.Close()
 	tools := must(openForUsers(t.Context(), web.URL, func(user string) string { return "of-" + user }))
 	defer tools.Close()
-	looksUp, says := agenttest.Use(agenttest.Wanted{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
+	looksUp, says := agenttest.Use(agenttest.ToolCall{Tool: "look_up", Arguments: `{}`}), agenttest.Say("Done.")
 	a := must(agent.New(agenttest.Play(looksUp, says, looksUp, says), &agent.Options{Tools: []adapter.Source{tools}, Durable: agent.Durable{Store: record.NewMemory()}}))
 	for _, name := range []string{"ann", "bob"} {
 		if got, err := ask(t.Context(), a, name, "Who owes us?"); err != nil || got.Output != "Done." || got.Spent.Turns != 2 {
@@ -125,14 +125,14 @@ func budget(model agent.Model, tools []adapter.Source) *agent.Agent {
 // What a reply costs counts, and the budget leaves no room for another call of that size.
 func TestCookbookBudget(t *testing.T) {
 	spends := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
-		step := agenttest.Use(agenttest.Wanted{Tool: "today", Arguments: `{}`})
+		step := agenttest.Use(agenttest.ToolCall{Tool: "today", Arguments: `{}`})
 		if p.Request.Choice == model.ChoiceNone {
 			step = agenttest.Say("Out of money.")
 		}
 		return step.Using(1000, min(p.Request.MaxTokens, 4000))(ctx, p)
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
-	got, err := budget(agenttest.PlayOn(spends).As(model.Info{Name: "gpt-6-sol"}), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
+	got, err := budget(agenttest.PlayRepeating(spends).WithInfo(model.Info{Name: "gpt-6-sol"}), []adapter.Source{today}).Run(t.Context(), agent.Text("Which day is it?"))
 	if err != nil || got.Output != "Out of money." || got.Spent.Cost["USD"] < 100_000 || got.StopReason != agent.StopMaxCost || got.Spent.Cost["USD"] > 200_000 {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -156,7 +156,7 @@ func TestCookbookSomeTools(t *testing.T) {
 	}}
 	tools := must(adapter.Open(t.Context(), []adapter.Server{server}, nil))
 	defer tools.Close()
-	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "read_file"}, agenttest.Wanted{Tool: "write_file"}))
+	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "read_file"}, agenttest.ToolCall{Tool: "write_file"}))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}, Person: agent.Person{Approve: agent.AskPerson}}))
 	got, err := a.Run(t.Context(), agent.Text("Change the file."))
 	if err != nil || len(got.Questions) != 1 || got.Questions[0].Tool != "write_file" {
@@ -181,9 +181,9 @@ func ownTools(model agent.Model) *agent.Agent {
 // The agent and its sub-agent share a model: the second step is the reader's.
 func TestCookbookOwnTools(t *testing.T) {
 	model := agenttest.Play(
-		agenttest.Use(agenttest.Wanted{Tool: "reader", Arguments: `{"task":"Read the letter."}`}),
+		agenttest.Use(agenttest.ToolCall{Tool: "reader", Arguments: `{"task":"Read the letter."}`}),
 		agenttest.Say("It wants money."),
-		agenttest.Use(agenttest.Wanted{Tool: "today", Arguments: `{}`}),
+		agenttest.Use(agenttest.ToolCall{Tool: "today", Arguments: `{}`}),
 		agenttest.Say("Pay today."),
 	)
 	got, err := ownTools(model).Run(t.Context(), agent.Text("What have I got to do?"))
@@ -216,7 +216,7 @@ func TestCookbookSampling(t *testing.T) {
 	}}}}
 	tools := lends(t.Context(), host, []adapter.Server{{Name: "notes", Transport: notes}})
 	defer tools.Close()
-	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "sum_up"}), agenttest.Say("Done."))
+	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "sum_up"}), agenttest.Say("Done."))
 	a := must(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))
 	if _, err := a.Run(t.Context(), agent.Text("Sum up my notes.")); err != nil {
 		t.Fatal(err)

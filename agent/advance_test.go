@@ -169,7 +169,7 @@ func TestCancelRun(t *testing.T) {
 	if err := a.Reply(t.Context(), theRun, got.Questions[0].Decline()); !errors.Is(err, run.ErrNotAsked) {
 		t.Errorf("got %v, want that it is not asked", err)
 	}
-	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID), agent.Once()); !errors.Is(err, record.ErrExists) {
+	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID), agent.NewOnly()); !errors.Is(err, record.ErrExists) {
 		t.Errorf("got %v, want that there is such a run", err)
 	}
 	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID)); err != nil {

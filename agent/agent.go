@@ -9,11 +9,20 @@
 //
 // # Runs
 //
-// A run is data, and an [Agent] is a configuration without state. The state of a run is the fold of
-// its records, and the agent advances it turn by turn: [Agent.Events] calls the model, runs the
-// tools that it asks for, gives it the results, and repeats. It yields everything that happens as an
-// [Event]; [Agent.Run] returns only the outcome. With [Durable.Store] each step is durable before
-// the next, so that [Agent.Resume] can continue a run whose process has died.
+// A run is a list of records, from which its state is computed. An [Agent] has no state of runs: it
+// advances a run turn by turn and appends records. In each turn it calls the model and runs the
+// tools that the model asks for. With [Durable.Store] each step is durable before the next, so that
+// any process can continue the run.
+//
+//	Agent.Run, As              begin a run and return its outcome
+//	Agent.Events               begin a run and yield what happens
+//	Agent.ResumeRun, ResumeAs  continue a stored run, with replies, and return its outcome
+//	Agent.Resume               continue a stored run, with replies, and yield what happens
+//	Agent.ResumeState          continue a run without a store
+//	Agent.Begin, Agent.Reply   store an input or replies, and leave the work to Recover
+//	Recover                    work on the due runs of a store
+//	Agent.Advance              work on a run for one turn, for an engine
+//	Agent.Replay               yield what happened in a stored run
 //
 // Problems with tools are told to the model, which may try something else: an unknown name, invalid
 // arguments, a tool that failed, timed out or has changed, a server that is gone. Problems with the

@@ -66,7 +66,7 @@ func errorTexts(t *testing.T, store record.Store) {
 		{"Run, waiting", second(a.Run(ctx, human("go"), agent.In(theRun.ID))), `run agent: "r" waits for answers to its questions`},
 		{"Run, running", second(a.Run(ctx, human("go"), agent.In("begun"))),
 			`run agent: "begun" has no answer yet; continue it by Resume or Recover`},
-		{"Run, once", second(a.Run(ctx, human("go"), agent.In(theRun.ID), agent.Once())),
+		{"Run, once", second(a.Run(ctx, human("go"), agent.In(theRun.ID), agent.NewOnly())),
 			`run agent: create run "r": a run has this key already`},
 
 		{"ResumeRun, none", second(a.ResumeRun(ctx, none)), `run agent: load run "none": there is no such run`},

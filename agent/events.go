@@ -112,7 +112,31 @@ func MarshalEvent(e Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(append(head[:len(head)-1], ','), data[1:]...), nil
+	all := append(append(head[:len(head)-1], ','), data[1:]...)
+	failed := errorOf(e)
+	if failed == nil {
+		return all, nil
+	}
+	text, err := json.Marshal(failed.Error())
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(all[:len(all)-1], `,"error":%s}`, text), nil
+}
+
+// errorOf returns the error of an event, nil if it has none.
+func errorOf(e Event) error {
+	switch e := e.(type) {
+	case *ReplyEnd:
+		return e.Err
+	case *ElicitationEnd:
+		return e.Err
+	case *SamplingEnd:
+		return e.Err
+	case *ServerLost:
+		return e.Err
+	}
+	return nil
 }
 
 // Call is the tool call that an event belongs to.
@@ -237,25 +261,8 @@ type ReplyEnd struct {
 	Meta
 	Question *run.Question `json:"ask"`
 	Reply    *run.Reply    `json:"answer,omitempty"`
-	Err      error         `json:"-"` // in JSON its text, as "error"
+	Err      error         `json:"-"` // in [MarshalEvent] its text, as "error"
 	Duration time.Duration `json:"duration_ns,omitempty"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (e *ReplyEnd) MarshalJSON() ([]byte, error) {
-	type members ReplyEnd
-	return json.Marshal(struct {
-		*members
-		Error string `json:"error,omitempty"`
-	}{(*members)(e), textOf(e.Err)})
-}
-
-// textOf returns the text of an error, "" for nil.
-func textOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // Replied is the reply to a question.
@@ -285,17 +292,8 @@ type ElicitationEnd struct {
 	Meta
 	*Elicitation
 	Result   *mcp.ElicitResult `json:"result,omitempty"`
-	Err      error             `json:"-"` // in JSON its text, as "error"
+	Err      error             `json:"-"` // in [MarshalEvent] its text, as "error"
 	Duration time.Duration     `json:"duration_ns,omitempty"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (e *ElicitationEnd) MarshalJSON() ([]byte, error) {
-	type members ElicitationEnd
-	return json.Marshal(struct {
-		*members
-		Error string `json:"error,omitempty"`
-	}{(*members)(e), textOf(e.Err)})
 }
 
 // SamplingStart means that a server asks for a completion of the host's model.
@@ -315,17 +313,8 @@ type SamplingEnd struct {
 	Params   *mcp.CreateMessageParams `json:"params"`
 	Result   *mcp.CreateMessageResult `json:"result,omitempty"`
 	Usage    run.Spent                `json:"usage,omitzero"`
-	Err      error                    `json:"-"` // in JSON its text, as "error"
+	Err      error                    `json:"-"` // in [MarshalEvent] its text, as "error"
 	Duration time.Duration            `json:"duration_ns,omitempty"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (e *SamplingEnd) MarshalJSON() ([]byte, error) {
-	type members SamplingEnd
-	return json.Marshal(struct {
-		*members
-		Error string `json:"error,omitempty"`
-	}{(*members)(e), textOf(e.Err)})
 }
 
 // ServerLost means that the connection to a server has ended. It comes once per server, when a
@@ -333,16 +322,7 @@ func (e *SamplingEnd) MarshalJSON() ([]byte, error) {
 type ServerLost struct {
 	Meta
 	Server string `json:"server"`
-	Err    error  `json:"-"` // in JSON its text, as "error"
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (e *ServerLost) MarshalJSON() ([]byte, error) {
-	type members ServerLost
-	return json.Marshal(struct {
-		*members
-		Error string `json:"error,omitempty"`
-	}{(*members)(e), textOf(e.Err)})
+	Err    error  `json:"-"` // in [MarshalEvent] its text, as "error"
 }
 
 // TurnEnd ends a turn. Messages is what the turn added to the history: the model's message, and

@@ -146,8 +146,8 @@ func ExampleRecover() {
 
 	worker, store := clerk(dir, play(says("I did not pay it.")))
 	err := agent.Recover(ctx, store, []*agent.Agent{worker}, &agent.RecoverOptions{
-		Once:  true, // without it Recover continues until the context ends
-		Every: time.Millisecond,
+		UntilIdle: true, // without it Recover continues until the context ends
+		Every:     time.Millisecond,
 		OnEvent: func(key run.Key, e agent.Event) {
 			if answer, ok := e.(*agent.Output); ok {
 				fmt.Println(key.ID+":", answer.Text)

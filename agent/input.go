@@ -9,13 +9,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Input is what a run is given: messages, a person's last as a rule.
+// Input is what a run gets: messages. The last is usually one of the person.
 type Input []run.Message
 
-// Text is a message of a person.
+// Text returns an input of one message of the person.
 func Text(text string) Input { return Input{run.Text(run.RoleUser, text)} }
 
-// Messages is a history, for instance [Result.Messages] with a new message of a person.
+// Messages returns an input of several messages, for example [Result.Messages] with a new message
+// of the person.
 func Messages(messages ...run.Message) Input { return messages }
 
 // RunOption is an option of one run.
@@ -27,30 +28,29 @@ type runOptions struct {
 	once   bool
 	limits *run.Limits
 	vars   map[string]json.RawMessage
-	output *output // nil: an answer in words
+	output *output // nil: the answer is text
 }
 
-// In names the run. A run of that name that has ended in [Durable.Store] takes the input
-// and continues: so a conversation is one run with many inputs. Without In each run has
-// a new name. In without a store, or with an empty name, is an error of the run.
-func In(session string) RunOption {
-	return func(o *runOptions) { o.key.ID, o.named = session, true }
+// In gives the run an id. If [Durable.Store] has a run with this id that has ended, the input
+// continues it: a conversation is one run with many inputs. By default each run gets a new id. It
+// is an error if the agent has no store or the id is empty.
+func In(id string) RunOption {
+	return func(o *runOptions) { o.key.ID, o.named = id, true }
 }
 
-// Once has the input begin a run and never continue one: the error for a run that there
-// is by the name of [In] matches [record.ErrExists]. So a request that is sent again begins one run.
-func Once() RunOption { return func(o *runOptions) { o.once = true } }
+// NewOnly makes the input begin a run and never continue one, so that a repeated request begins
+// one run. If the run named by [In] exists, the error matches [record.ErrExists].
+func NewOnly() RunOption { return func(o *runOptions) { o.once = true } }
 
-// ForTenant keeps the run apart from the runs of other tenants in [Durable.Store].
+// ForTenant makes the run one of a tenant. [Durable.Store] keeps the runs of tenants apart.
 func ForTenant(tenant string) RunOption { return func(o *runOptions) { o.key.Tenant = tenant } }
 
-// WithLimits replaces all of [Options.Limits]: a field that is 0 has its own default, and not the value of the
-// options.
+// WithLimits replaces all of [Options.Limits]: a field that is 0 has the default of [run.Limits],
+// not the value of the options.
 func WithLimits(l run.Limits) RunOption { return func(o *runOptions) { o.limits = &l } }
 
-// WithVar gives the run a variable of the host, which is kept with it: hooks read it in
-// [State.Vars], in every process. It counts when a run begins: an input for a run that
-// there is leaves the variables as they are.
+// WithVar sets a variable of a new run, which is stored with it: hooks read it in [State.Vars], in
+// every process. It has no effect on an existing run.
 func WithVar(name string, value json.RawMessage) RunOption {
 	return func(o *runOptions) {
 		if o.vars == nil {
@@ -60,7 +60,7 @@ func WithVar(name string, value json.RawMessage) RunOption {
 	}
 }
 
-// settings are the options of a run, with a name.
+// settings returns the options of a run, and gives it an id if it has none.
 func (a *Agent) settings(opts []RunOption) (*runOptions, error) {
 	o := &runOptions{limits: &a.opts.Limits}
 	for _, set := range opts {

@@ -54,15 +54,15 @@ type finder struct {
 }
 
 func newFinder() finder {
-	return finder{agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+	return finder{agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		results := results(p.Request.Messages)
 		read := func(arguments string) agenttest.Step {
-			return agenttest.Use(agenttest.Wanted{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,%s}`, handleIn(results[0]), arguments)})
+			return agenttest.Use(agenttest.ToolCall{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,%s}`, handleIn(results[0]), arguments)})
 		}
 		next := agenttest.Say("lost")
 		switch len(results) {
 		case 0:
-			next = agenttest.Use(agenttest.Wanted{Tool: "export", Arguments: `{}`})
+			next = agenttest.Use(agenttest.ToolCall{Tool: "export", Arguments: `{}`})
 		case 1:
 			next = read(`"pattern":"\"id\":\"x-answer\"","context":20`)
 		case 2:
@@ -210,12 +210,12 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 		return &compact.Result{Replaced: len(messages), Messages: []run.Message{said}}, nil
 	}
 	var told string
-	m := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "export", Arguments: `{}`}),
+	m := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "export", Arguments: `{}`}),
 		func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 			told = p.Request.Messages[0].Text()
 			_, after, _ := strings.Cut(told, "\n- ")
 			handle, _, _ := strings.Cut(after, ":")
-			return agenttest.Use(agenttest.Wanted{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,"pointer":"/items/500/note"}`, handle)})(ctx, p)
+			return agenttest.Use(agenttest.ToolCall{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,"pointer":"/items/500/note"}`, handle)})(ctx, p)
 		}, agenttest.Say("done"))
 	opts := &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}, Compact: summary}
 	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
@@ -234,7 +234,7 @@ func TestTrimKeepsHandles(t *testing.T) {
 	m := newFinder()
 	opts := &agent.Options{
 		Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)},
-		Compact: compact.Trim(&compact.Options{Window: 2000, Keep: 1, Result: 600}),
+		Compact: compact.Trim(&compact.Options{Window: 2000, KeepTurns: 1, MaxResult: 600}),
 	}
 	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
 	if err != nil || got.Output != foundNote {

@@ -123,7 +123,7 @@ func (l *life) resume(ctx context.Context, answers []run.Reply) error {
 		return err
 	}
 	if l.By == "recover" {
-		return agent.Recover(ctx, l.store, []*agent.Agent{l.agent}, &agent.RecoverOptions{Once: true, Every: time.Millisecond})
+		return agent.Recover(ctx, l.store, []*agent.Agent{l.agent}, &agent.RecoverOptions{UntilIdle: true, Every: time.Millisecond})
 	}
 	for {
 		next, err := l.agent.Advance(ctx, theRun, nil)

@@ -204,7 +204,7 @@ func TestRecoverAs(t *testing.T) {
 		if err := second.Reply(t.Context(), theRun, got.Questions[0].Allow()); err != nil {
 			t.Fatal(err)
 		}
-		if err := agent.Recover(t.Context(), store, []*agent.Agent{second}, &agent.RecoverOptions{Once: true}); err != nil {
+		if err := agent.Recover(t.Context(), store, []*agent.Agent{second}, &agent.RecoverOptions{UntilIdle: true}); err != nil {
 			t.Fatal(err)
 		}
 		report, got, err := agent.ResumeAs[weatherReport](t.Context(), second, theRun)

@@ -116,7 +116,7 @@ func TestSuspiciousRunBeginsAlone(t *testing.T) {
 			return says("done")(ctx, p)
 		}
 		a, _ := process(t, store, play(slow), agent.Options{})
-		if err := agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{Once: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+		if err := agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"bad", "good"} {

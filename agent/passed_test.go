@@ -45,14 +45,14 @@ func passing(t *testing.T, taken *[]string) adapter.Source {
 
 // passer reads the file, and has it written elsewhere by its handle.
 func passer(reference string) *agenttest.Model {
-	return agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+	return agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		said := results(p.Request.Messages)
 		var next agenttest.Step
 		switch len(said) {
 		case 0:
-			next = agenttest.Use(agenttest.Wanted{Tool: "read_file", Arguments: `{}`})
+			next = agenttest.Use(agenttest.ToolCall{Tool: "read_file", Arguments: `{}`})
 		case 1:
-			next = agenttest.Use(agenttest.Wanted{Tool: "write_file", Arguments: fmt.Sprintf(`{"path":"copy","content":`+reference+`}`, handleIn(said[0]))})
+			next = agenttest.Use(agenttest.ToolCall{Tool: "write_file", Arguments: fmt.Sprintf(`{"path":"copy","content":`+reference+`}`, handleIn(said[0]))})
 		default:
 			next = agenttest.Say(said[1])
 		}

@@ -28,9 +28,9 @@ type RecoverOptions struct {
 	// Every is how often to ask the store for due runs. Default 1 s.
 	Every time.Duration
 
-	// Once makes Recover return when nothing is due any more. A run whose process has just died
+	// UntilIdle makes Recover return when nothing is due any more. A run whose process has just died
 	// is due only after [Durable.LeaseTTL].
-	Once bool
+	UntilIdle bool
 
 	// Wake makes Recover ask the store at once, for example because a run was begun or replied
 	// to in this process. Give it a capacity of 1, and drop a value if it is full. Default:
@@ -135,7 +135,7 @@ func (r *recovery) loop(ctx context.Context) error {
 			return ctx.Err()
 		case err != nil:
 			r.opts.Logger.Warn("the runs that are due cannot be listed", "error", err)
-		case r.opts.Once && started == 0:
+		case r.opts.UntilIdle && started == 0:
 			r.runs.Wait()
 			if n, err := r.pass(ctx); n == 0 {
 				return err

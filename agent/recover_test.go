@@ -296,7 +296,7 @@ func TestRecoverTellsTheEnd(t *testing.T) {
 	}
 	told := 0
 	err := agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{
-		Once: true, Every: time.Millisecond,
+		UntilIdle: true, Every: time.Millisecond,
 		OnEnd: func(key run.Key, result *agent.Result, err error) {
 			told++
 			if key != theRun || result.Status != run.StatusFailed || !errors.Is(err, agent.ErrFailed) {
@@ -494,7 +494,7 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 		}
 	}
 	var log bytes.Buffer
-	err = agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{Once: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	err = agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if n := worked.Load(); n != 9 || damaged != 1 || err != nil {
 		t.Errorf("%d runs continued beside %d damaged ones, %v, want 9 beside 1", n, damaged, err)
 	}

@@ -23,13 +23,13 @@ type (
 	prompt = agenttest.Prompt
 )
 
-func play(steps ...step) *script { return &script{agenttest.PlayOn(steps...)} }
+func play(steps ...step) *script { return &script{agenttest.PlayRepeating(steps...)} }
 
 func (s *script) prompts() []prompt { return s.Prompts() }
 
 // as is the script with another description.
 func (s *script) as(info model.Info) *script {
-	s.As(info)
+	s.WithInfo(info)
 	return s
 }
 

@@ -60,7 +60,7 @@ func chatty(t testing.TB, store record.Store) *agent.Agent {
 		return uses(toolCall(fmt.Sprint("c", len(all)), "look", `{}`))(ctx, p)
 	})
 	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "a tree", nil }, nil)
-	return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}, Compact: compact.Trim(&compact.Options{Window: 1000, Keep: 2})})
+	return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}, Compact: compact.Trim(&compact.Options{Window: 1000, KeepTurns: 2})})
 }
 
 // TestSnapshots has an old conversation read no more than its living part, and shown from its beginning.

@@ -26,10 +26,10 @@ func TestWindowUse(t *testing.T) {
 			t.Run(name+hook, func(t *testing.T) {
 				info := model.Info{Whole: true, Window: 50_000, Provider: provider}
 				m := agenttest.Play(
-					agenttest.Use(agenttest.Wanted{Tool: "weather", Arguments: `{"City":"Oslo"}`}),
-					agenttest.Use(agenttest.Wanted{Tool: "weather", Arguments: `{"City":"Bergen"}`}),
+					agenttest.Use(agenttest.ToolCall{Tool: "weather", Arguments: `{"City":"Oslo"}`}),
+					agenttest.Use(agenttest.ToolCall{Tool: "weather", Arguments: `{"City":"Bergen"}`}),
 					agenttest.Say("sunny").Using(2000, 3),
-				).As(info)
+				).WithInfo(info)
 				a := newAgent(t, m, &agent.Options{System: strings.Repeat("Be brief. ", 20), Hooks: hooks, Tools: []adapter.Source{
 					serverTool("north", "weather", "Tells the weather of a city."), serverTool("south", "traffic", strings.Repeat("Tells of the traffic. ", 30)),
 					serverTool("north", "tides", "Tells the tides."),

@@ -37,8 +37,8 @@ func TestScriptEnds(t *testing.T) {
 		model *agenttest.Model
 		want  string
 	}{
-		{"over", agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "none", Arguments: "{}"})), "call 2 of the model: the script has 1 steps"},
-		{"empty", agenttest.PlayOn(), "call 1 of the model: the script has 0 steps"},
+		{"over", agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "none", Arguments: "{}"})), "call 2 of the model: the script has 1 steps"},
+		{"empty", agenttest.PlayRepeating(), "call 1 of the model: the script has 0 steps"},
 		{"fails", agenttest.Play(agenttest.Fail(boom)), "boom"},
 	} {
 		if _, err := runAgent(t, test.model, &agenttest.Server{}, nil); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -51,7 +51,7 @@ func TestPrompts(t *testing.T) {
 	echo := agenttest.Tool{Name: "echo", Run: func(_ context.Context, c *agenttest.Call) (string, error) { return string(c.Arguments), nil }}
 	fails := agenttest.Tool{Name: "fails", Run: func(context.Context, *agenttest.Call) (string, error) { return "", errors.New("no paper") }}
 	model := agenttest.Play(
-		agenttest.Use(agenttest.Wanted{Tool: "echo", Arguments: `{"a":1}`}, agenttest.Wanted{Tool: "fails", Arguments: `{}`}),
+		agenttest.Use(agenttest.ToolCall{Tool: "echo", Arguments: `{"a":1}`}, agenttest.ToolCall{Tool: "fails", Arguments: `{}`}),
 		agenttest.Say("one two"),
 	)
 	result, err := runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{echo, fails}}, nil)
@@ -94,7 +94,7 @@ func TestServerAsks(t *testing.T) {
 			return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "roses"}}}, nil
 		}),
 	}
-	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "book", Arguments: "{}"}), agenttest.Say("done"))
+	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "book", Arguments: "{}"}), agenttest.Say("done"))
 	if _, err := runAgent(t, model, &agenttest.Server{Tools: []agenttest.Tool{tool}}, client); err != nil {
 		t.Fatal(err)
 	}

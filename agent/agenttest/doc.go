@@ -1,9 +1,9 @@
-// Package agenttest tests agents without a model and without a server program: a [Model]
-// plays a script and remembers its prompts, and a [Server] is an MCP server of Go
-// functions in the same process.
+// Package agenttest tests agents without a language model and without a server program: a [Model]
+// plays a script and remembers its prompts, and a [Server] is an MCP server of Go functions in the
+// same process.
 //
 //	model := agenttest.Play(
-//		agenttest.Use(agenttest.Wanted{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
+//		agenttest.Use(agenttest.ToolCall{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
 //		agenttest.Say("It rains in Oslo."),
 //	)
 //	a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{toolset}})

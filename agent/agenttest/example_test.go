@@ -18,7 +18,7 @@ import (
 // model wants, and the prompts show what it was told.
 func Example() {
 	model := agenttest.Play(
-		agenttest.Use(agenttest.Wanted{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
+		agenttest.Use(agenttest.ToolCall{Tool: "weather", Arguments: `{"city":"Oslo"}`}),
 		agenttest.Say("It rains in Oslo."),
 	)
 	server := &agenttest.Server{Tools: []agenttest.Tool{{
@@ -47,7 +47,7 @@ func Example() {
 func ExampleStep() {
 	clerk := func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 		if len(p.Results()) == 0 {
-			return agenttest.Use(agenttest.Wanted{Tool: "today"})(ctx, p)
+			return agenttest.Use(agenttest.ToolCall{Tool: "today"})(ctx, p)
 		}
 		return agenttest.Say("It is "+p.Results()[0]+".")(ctx, p)
 	}
@@ -55,9 +55,9 @@ func ExampleStep() {
 	options := &agent.Options{Tools: []adapter.Source{today}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: record.NewMemory()}}
 
 	ctx := context.Background()
-	first := must(agent.New(agenttest.PlayOn(clerk), options))
+	first := must(agent.New(agenttest.PlayRepeating(clerk), options))
 	waiting := must(first.Run(ctx, agent.Text("Which day is it?"), agent.In("day")))
-	second := must(agent.New(agenttest.PlayOn(clerk), options)) // as in another process
+	second := must(agent.New(agenttest.PlayRepeating(clerk), options)) // as in another process
 	result := must(second.ResumeRun(ctx, run.Key{ID: "day"}, waiting.Questions[0].Allow()))
 	fmt.Println(result.Output)
 	// Output: It is Sunday.
@@ -69,10 +69,10 @@ func ExamplePrompt() {
 		if p.Request.Choice == model.ChoiceNone {
 			return agenttest.Say("I got no further.")(ctx, p)
 		}
-		return agenttest.Use(agenttest.Wanted{Tool: "today"})(ctx, p)
+		return agenttest.Use(agenttest.ToolCall{Tool: "today"})(ctx, p)
 	}
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
-	a := must(agent.New(agenttest.PlayOn(eager), &agent.Options{Tools: []adapter.Source{today}, Limits: run.Limits{Turns: 2}}))
+	a := must(agent.New(agenttest.PlayRepeating(eager), &agent.Options{Tools: []adapter.Source{today}, Limits: run.Limits{Turns: 2}}))
 	result := must(a.Run(context.Background(), agent.Text("Which day is it?")))
 	fmt.Println(result.StopReason, result.Output)
 	// Output: max_turns I got no further.
@@ -80,10 +80,10 @@ func ExamplePrompt() {
 
 // A limit of the cost needs a name of the model, its price, and the tokens of each reply.
 func ExampleStep_Using() {
-	model := agenttest.PlayOn(
-		agenttest.Use(agenttest.Wanted{Tool: "today"}).Using(400, 20),
+	model := agenttest.PlayRepeating(
+		agenttest.Use(agenttest.ToolCall{Tool: "today"}).Using(400, 20),
 		agenttest.Say("It is Sunday.").Using(450, 10),
-	).As(model.Info{Name: "scripted"})
+	).WithInfo(model.Info{Name: "scripted"})
 	today := adapter.Func("today", "Tells the day of the week.", func(context.Context, struct{}) (string, error) { return "Sunday", nil }, nil)
 	a := must(agent.New(model, &agent.Options{
 		Tools:  []adapter.Source{today},

@@ -13,12 +13,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Model is an agent.Model that plays a script. Goroutines may share it: they take its
-// steps in the order of their calls.
+// Model is an agent.Model that plays a script. It may be used concurrently: calls take the steps
+// in their order.
 type Model struct {
-	steps []Step
-	again bool // the last step repeats
-	info  model.Info
+	steps  []Step
+	repeat bool // the last step repeats
+	info   model.Info
 
 	mu      sync.Mutex // guards prompts
 	prompts []Prompt
@@ -29,35 +29,36 @@ var _ model.Model = (*Model)(nil)
 // Step is what the model does when it is called.
 type Step func(ctx context.Context, p Prompt) (*model.Response, error)
 
-// Prompt is what the model was called with.
+// Prompt is a call of the model.
 type Prompt struct {
-	Number  int // of the call, from 1
+	Number  int // of the call, starting at 1
 	Request model.Request
 
 	show func(model.Delta) error
 }
 
-// Play returns a model that takes one step for each call. A call after the last step
-// fails. It does not stream.
+// Play returns a model that takes one step per call, and does not stream. A call after the last
+// step fails.
 func Play(steps ...Step) *Model { return &Model{steps: steps, info: model.Info{Whole: true}} }
 
-// PlayOn is [Play], but the last step repeats.
-func PlayOn(steps ...Step) *Model {
+// PlayRepeating is like [Play], but repeats the last step.
+func PlayRepeating(steps ...Step) *Model {
 	m := Play(steps...)
-	m.again = true
+	m.repeat = true
 	return m
 }
 
-// As has the model describe itself in another way, before it is used. It streams unless info.Whole is set.
-func (m *Model) As(info model.Info) *Model {
+// WithInfo sets what the model says about itself, and returns the model. Call it before the model
+// is used. The model streams unless info.Whole is set.
+func (m *Model) WithInfo(info model.Info) *Model {
 	m.info = info
 	return m
 }
 
-// Info implements the interface of agent.Model.
+// Info implements [model.Model].
 func (m *Model) Info() model.Info { return m.info }
 
-// Generate implements the interface of agent.Model.
+// Generate implements [model.Model].
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		left := false
@@ -85,7 +86,7 @@ func (m *Model) step(ctx context.Context, r *model.Request, show func(model.Delt
 	m.prompts = append(m.prompts, p)
 	m.mu.Unlock()
 	i := p.Number - 1
-	if i >= len(m.steps) && m.again {
+	if i >= len(m.steps) && m.repeat {
 		i = len(m.steps) - 1
 	}
 	if i < 0 || i >= len(m.steps) {
@@ -94,15 +95,15 @@ func (m *Model) step(ctx context.Context, r *model.Request, show func(model.Delt
 	return m.steps[i](ctx, p)
 }
 
-// Prompts are the calls so far.
+// Prompts returns the calls so far. The caller must not modify what they point to.
 func (m *Model) Prompts() []Prompt {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.prompts)
 }
 
-// Show gives the caller a piece of the reply if it wants a stream. The error is for a caller that has left: the
-// step ends.
+// Show sends a piece of the reply if the caller wants a stream. With an error the caller is gone,
+// and the step should return it.
 func (p *Prompt) Show(d model.Delta) error {
 	if !p.Request.Stream {
 		return nil
@@ -110,9 +111,9 @@ func (p *Prompt) Show(d model.Delta) error {
 	return p.show(d)
 }
 
-// Results are the texts of the tool results that end the messages: what the tools answered
-// to the last step that called some. A reminder of the agent, which asks for an answer
-// at a limit or in another form, and the texts that the reminder is about do not count as messages.
+// Results returns the texts of the tool results at the end of the messages: the results of the
+// last step that called tools. Reminders of the agent, which ask for an answer at a limit or in
+// another form, and the replies that they are about are skipped.
 func (p *Prompt) Results() []string {
 	var results []string
 	reminded := false
@@ -141,7 +142,7 @@ func isSaid(m run.Message) bool {
 	return m.Role == run.RoleAssistant && !slices.ContainsFunc(m.Parts, func(p run.Part) bool { return p.Type == run.PartCall })
 }
 
-// Tools are the names of the tools that the model was offered.
+// Tools returns the names of the tools that the model was offered.
 func (p *Prompt) Tools() []string {
 	var names []string
 	for _, t := range p.Request.Tools {
@@ -150,7 +151,7 @@ func (p *Prompt) Tools() []string {
 	return names
 }
 
-// Say answers with a text. If the caller wants a stream, it comes word by word.
+// Say replies with a text, word by word if the caller wants a stream.
 func Say(text string) Step {
 	return func(_ context.Context, p Prompt) (*model.Response, error) {
 		for word := range strings.SplitAfterSeq(text, " ") {
@@ -163,20 +164,21 @@ func Say(text string) Step {
 }
 
 // Use asks for tool calls, all in one turn.
-func Use(calls ...Wanted) Step {
+func Use(calls ...ToolCall) Step {
 	return func(_ context.Context, p Prompt) (*model.Response, error) {
 		m := run.Message{Role: run.RoleAssistant}
-		for i, w := range calls {
+		for i, c := range calls {
 			m.Parts = append(m.Parts, run.Part{
-				Type: run.PartCall, ID: fmt.Sprintf("call-%d-%d", p.Number, i+1), Name: w.Tool, Arguments: w.Arguments,
+				Type: run.PartCall, ID: fmt.Sprintf("call-%d-%d", p.Number, i+1), Name: c.Tool, Arguments: c.Arguments,
 			})
 		}
 		return &model.Response{Message: m, Finish: model.FinishCalls}, nil
 	}
 }
 
-// Using is the step with a report of the tokens that its reply took, as limits of tokens and costs
-// need it: without one, Limits.Cost fails with agent.ErrUncounted. The output has the reasoning, too. A step that fails reports none.
+// Using returns a step that also reports the tokens of its reply; output includes reasoning.
+// Limits.Cost needs that: without it the run fails with agent.ErrUncounted. A step that fails
+// reports nothing.
 func (s Step) Using(input, output int) Step {
 	return func(ctx context.Context, p Prompt) (*model.Response, error) {
 		reply, err := s(ctx, p)
@@ -189,11 +191,11 @@ func (s Step) Using(input, output int) Step {
 	}
 }
 
-// Wanted is a tool call that the model asks for. Arguments are JSON, or whatever a model
-// would write in its place.
-type Wanted struct{ Tool, Arguments string }
+// ToolCall is a tool call that the model asks for. Arguments are JSON, or any text to test what
+// happens to invalid arguments.
+type ToolCall struct{ Tool, Arguments string }
 
-// Fail is a call of the model that fails.
+// Fail fails the model call.
 func Fail(err error) Step {
 	return func(context.Context, Prompt) (*model.Response, error) { return nil, err }
 }

@@ -23,7 +23,7 @@ type day struct {
 // A step that calls a tool until it has a result calls it once, also if the agent reminds the
 // model of the form of its answer, or of a limit.
 func TestResultsBehindReminders(t *testing.T) {
-	today := agenttest.Wanted{Tool: "today", Arguments: "{}"}
+	today := agenttest.ToolCall{Tool: "today", Arguments: "{}"}
 	for _, test := range []struct {
 		name   string
 		limits run.Limits
@@ -37,12 +37,12 @@ func TestResultsBehindReminders(t *testing.T) {
 		{"a limit", run.Limits{Turns: 1}, `{"name":"Sunday"}`, formatted, 2, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			model := agenttest.PlayOn(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
+			model := agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 				if len(p.Results()) == 0 {
 					return agenttest.Use(today)(ctx, p)
 				}
 				return agenttest.Say(test.say)(ctx, p)
-			}).As(test.info)
+			}).WithInfo(test.info)
 			ran := 0
 			tool := adapter.Func("today", "", func(context.Context, struct{}) (string, error) { ran++; return "Sunday", nil }, nil)
 			a, err := agent.New(model, &agent.Options{Tools: []adapter.Source{tool}, Limits: test.limits})

@@ -13,15 +13,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Server is an MCP server in this process. It speaks revision 2025-11-25, in which a tool
-// may ask the person and the model while it runs.
+// Server is an MCP server in this process, and a [mcpclient.Transport]. It calls itself
+// "agenttest" and speaks revision 2025-11-25, in which a tool may ask the person and the model
+// while it runs. It must not be modified after its first use.
 type Server struct {
-	// Name is what the server calls itself. Default: "agenttest".
-	Name string
-
-	// Instructions are for the model.
-	Instructions string
-
 	Tools []Tool
 }
 
@@ -32,10 +27,11 @@ type Tool struct {
 	// Schema is the JSON Schema of the arguments. Default: any object.
 	Schema string
 
-	// ReadOnly says that the tool changes nothing.
+	// ReadOnly is true if the tool changes nothing.
 	ReadOnly bool
 
-	// Run answers a call with a text. An error becomes a result with isError.
+	// Run returns the text of the result, or an error, which becomes a result with isError. Calls
+	// may overlap.
 	Run func(ctx context.Context, c *Call) (string, error)
 }
 
@@ -54,14 +50,14 @@ func (c *Call) Decode(into any) error {
 	return nil
 }
 
-// Elicit asks the person, with a form of the fields of a JSON Schema.
+// Elicit asks the person to fill in a form. schema is the JSON Schema of its fields.
 func (c *Call) Elicit(ctx context.Context, message, schema string) (*mcp.ElicitResult, error) {
 	var result mcp.ElicitResult
 	err := c.serving.ask(ctx, "elicitation/create", map[string]any{"mode": "form", "message": message, "requestedSchema": json.RawMessage(schema)}, &result)
 	return &result, err
 }
 
-// Sample asks the model of the host.
+// Sample asks the host's model, and returns the text of its answer.
 func (c *Call) Sample(ctx context.Context, question string, maxTokens int) (string, error) {
 	content := map[string]any{"type": "text", "text": question}
 	params := map[string]any{"maxTokens": maxTokens, "messages": []any{map[string]any{"role": "user", "content": content}}}
@@ -70,8 +66,7 @@ func (c *Call) Sample(ctx context.Context, question string, maxTokens int) (stri
 	return result.Content.Text, err
 }
 
-// Dial begins a connection, and so a Server is a [mcpclient.Transport]. The server's
-// goroutines end with the connection.
+// Dial implements [mcpclient.Transport]. The server's goroutines end with the connection.
 func (s *Server) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	transport, conn := mcpclient.Pipe()
 	client, err := transport.Dial(ctx)
@@ -95,12 +90,13 @@ type serving struct {
 	conn   mcpclient.Conn
 	calls  sync.WaitGroup
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the following fields
 	asked   int
-	waiting map[string]chan message       // by the id of our request
+	waiting map[string]chan message       // by the id of the request to the client
 	running map[string]context.CancelFunc // by the id of the client's request
 }
 
+// message is a JSON-RPC message.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -110,11 +106,20 @@ type message struct {
 	Error   *failure        `json:"error,omitempty"`
 }
 
+// Codes of JSON-RPC errors.
+const (
+	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
+	codeInternalError  = -32603
+)
+
+// failure is a JSON-RPC error.
 type failure struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
+// receive reads messages until the connection ends.
 func (v *serving) receive(ctx context.Context) {
 	for {
 		data, err := v.conn.Recv()
@@ -124,7 +129,7 @@ func (v *serving) receive(ctx context.Context) {
 		var m message
 		switch err := json.Unmarshal(data, &m); {
 		case err != nil:
-			return // no client of ours sends this
+			return // the client of this module does not send this
 		case m.Method == "":
 			v.answered(m)
 		case m.ID != nil:
@@ -139,7 +144,7 @@ func (v *serving) receive(ctx context.Context) {
 	}
 }
 
-// begin returns the context of a request. It ends with end, or with the connection.
+// begin returns the context of a request, which ends with end or with the connection.
 func (v *serving) begin(ctx context.Context, id string) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	v.mu.Lock()
@@ -164,7 +169,7 @@ func (v *serving) serve(ctx context.Context, m message) {
 	if f, ok := errors.AsType[*failure](err); ok {
 		reply.Error = f
 	} else if reply.Result, err = json.Marshal(result); err != nil {
-		reply.Error = &failure{-32603, err.Error()}
+		reply.Error = &failure{codeInternalError, err.Error()}
 	}
 	v.send(ctx, reply)
 }
@@ -176,7 +181,7 @@ func (v *serving) result(ctx context.Context, m message) (any, error) {
 	case "initialize":
 		return map[string]any{
 			"protocolVersion": "2025-11-25", "capabilities": map[string]any{"tools": struct{}{}},
-			"serverInfo": map[string]any{"name": cmp.Or(v.server.Name, "agenttest"), "version": "1"}, "instructions": v.server.Instructions,
+			"serverInfo": map[string]any{"name": "agenttest", "version": "1"},
 		}, nil
 	case "ping":
 		return struct{}{}, nil
@@ -185,7 +190,7 @@ func (v *serving) result(ctx context.Context, m message) (any, error) {
 	case "tools/call":
 		return v.call(ctx, m.Params)
 	}
-	return nil, &failure{-32601, "there is no method " + m.Method}
+	return nil, &failure{codeMethodNotFound, "unknown method " + m.Method}
 }
 
 func (s *Server) list() []any {
@@ -205,11 +210,11 @@ func (v *serving) call(ctx context.Context, raw json.RawMessage) (any, error) {
 		Arguments json.RawMessage
 	}
 	if err := json.Unmarshal(raw, &params); err != nil {
-		return nil, &failure{-32602, err.Error()}
+		return nil, &failure{codeInvalidParams, err.Error()}
 	}
 	i := slices.IndexFunc(v.server.Tools, func(t Tool) bool { return t.Name == params.Name })
 	if i < 0 {
-		return nil, &failure{-32602, "there is no tool " + params.Name}
+		return nil, &failure{codeInvalidParams, "unknown tool " + params.Name}
 	}
 	text, err := v.server.Tools[i].Run(ctx, &Call{params.Arguments, v})
 	if err != nil {
@@ -250,7 +255,7 @@ func (v *serving) answered(m message) {
 	}
 }
 
-// send sends a message. If the connection is over, so is the server.
+// send sends a message. If the connection has ended, receive ends the server.
 func (v *serving) send(ctx context.Context, m message) {
 	if data, err := json.Marshal(m); err == nil {
 		_ = v.conn.Send(ctx, data)

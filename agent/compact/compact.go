@@ -24,7 +24,7 @@
 //     turn.
 //   - The order of messages stays the same.
 //   - Nothing happens before the history reaches [Options.Start] of the window. It is then shortened
-//     to [Options.Target], so that its beginning, which providers cache, stays the same for many
+//     to 0.4 of it, so that its beginning, which providers cache, stays the same for many
 //     turns. What was trimmed once does not change again.
 package compact
 
@@ -72,25 +72,22 @@ type Options struct {
 	// Window is the model's window in tokens if [Budget.Window] is unknown. Default 128,000.
 	Window int64
 
-	// Start is the fraction of the window at which the history is shortened. Default 0.7.
+	// Start is the fraction of the window at which the history is shortened, to 0.4 of the
+	// window or to Start if that is less. Default 0.7.
 	Start float64
 
-	// Target is the fraction of the window to which it is shortened. Default 0.4, at most
-	// Start.
-	Target float64
-
-	// Keep is how many turns at the end are kept as they are; a turn is a message of the model
+	// KeepTurns is how many turns at the end are kept as they are; a turn is a message of the model
 	// with the results of its calls. If they alone exceed Start, fewer are kept. Default 4.
-	Keep int
+	KeepTurns int
 
-	// Result bounds the text of a result in older turns, in bytes. Default 1,024, at least 256.
-	Result int
+	// MaxResult bounds the text of a result in older turns, in bytes. Default 1,024, at least 256.
+	MaxResult int
 }
 
 const (
 	defaultWindow = 128_000
 	defaultStart  = 0.7
-	defaultTarget = 0.4
+	target        = 0.4 // fraction of the window that a shortened history fills
 	defaultKeep   = 4
 	defaultResult = 1024
 	minResult     = 256
@@ -107,17 +104,13 @@ func (o *Options) withDefaults() Options {
 	if !(c.Start > 0 && c.Start <= 1) {
 		c.Start = defaultStart
 	}
-	if !(c.Target > 0 && c.Target <= 1) {
-		c.Target = defaultTarget
+	if c.KeepTurns <= 0 {
+		c.KeepTurns = defaultKeep
 	}
-	c.Target = min(c.Target, c.Start)
-	if c.Keep <= 0 {
-		c.Keep = defaultKeep
+	if c.MaxResult <= 0 {
+		c.MaxResult = defaultResult
 	}
-	if c.Result <= 0 {
-		c.Result = defaultResult
-	}
-	c.Result = max(c.Result, minResult)
+	c.MaxResult = max(c.MaxResult, minResult)
 	return c
 }
 

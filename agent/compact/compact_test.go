@@ -123,7 +123,7 @@ func TestInvariants(t *testing.T) {
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
 		s := &session{r: r}
-		o := &compact.Options{Window: int64(500 + r.IntN(6000)), Keep: r.IntN(6), Result: r.IntN(700)}
+		o := &compact.Options{Window: int64(500 + r.IntN(6000)), KeepTurns: r.IntN(6), MaxResult: r.IntN(700)}
 		summaries := seed%2 == 1
 		c := compact.Trim(o)
 		if summaries {
@@ -242,8 +242,8 @@ func checkMessage(t *testing.T, o *compact.Options, before, after run.Message) {
 	restored := clone([]run.Message{after})[0]
 	for i := range restored.Parts {
 		p := &restored.Parts[i]
-		limit := max(o.Result, 256)
-		if o.Result == 0 {
+		limit := max(o.MaxResult, 256)
+		if o.MaxResult == 0 {
 			limit = 1024
 		}
 		if p.Type == run.PartResult && p.Text != before.Parts[i].Text && len(p.Text) > limit {
@@ -341,7 +341,7 @@ func TestCalibration(t *testing.T) {
 func TestKeep(t *testing.T) {
 	h := turns(10, 2000)
 	for keep, want := range map[int]int{0: 1 + 6*2, 1: 1 + 9*2, 3: 1 + 7*2} {
-		got, err := compact.Trim(&compact.Options{Window: 6000, Keep: keep})(t.Context(), h, compact.Budget{})
+		got, err := compact.Trim(&compact.Options{Window: 6000, KeepTurns: keep})(t.Context(), h, compact.Budget{})
 		if err != nil || got == nil || got.Replaced != want {
 			t.Errorf("keep %d: got %+v, %v, want %d replaced", keep, got, err, want)
 		}
@@ -404,7 +404,7 @@ func TestSummarize(t *testing.T) {
 		}
 		seen = append(seen, b.String())
 		return fmt.Sprintf(" summary %d ", len(seen)), run.Spent{Turns: 1, Total: 5}, nil
-	}, &compact.Options{Window: 5000, Keep: 1})
+	}, &compact.Options{Window: 5000, KeepTurns: 1})
 	h := turns(60, 250)
 	for i := range 2 {
 		got, err := c(t.Context(), h, compact.Budget{})

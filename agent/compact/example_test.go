@@ -18,7 +18,7 @@ func ExampleTrim() {
 			run.Message{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: id, Name: "read", Arguments: "{}"}}},
 			run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: id, Name: "read", Text: log}}})
 	}
-	compactor := compact.Trim(&compact.Options{Window: 10_000, Keep: 1})
+	compactor := compact.Trim(&compact.Options{Window: 10_000, KeepTurns: 1})
 	c, err := compactor(context.Background(), history, compact.Budget{})
 	if err != nil {
 		panic(err)
@@ -43,7 +43,7 @@ func ExampleSummarize() {
 		history = append(history, run.Text(run.RoleAssistant, fmt.Sprintf("Step %d: %s", i, strings.Repeat("I look at the next part. ", 20))))
 	}
 	// This model always gives the same answer.
-	summarizer := compact.ByModel(agenttest.PlayOn(agenttest.Say("All parts up to here are sound.")), nil)
+	summarizer := compact.ByModel(agenttest.PlayRepeating(agenttest.Say("All parts up to here are sound.")), nil)
 	c, err := compact.Summarize(summarizer, &compact.Options{Window: 8000})(context.Background(), history, compact.Budget{})
 	if err != nil {
 		panic(err)

@@ -19,16 +19,12 @@ type ModelOptions struct {
 	// was done and what is open.
 	Prompt string
 
-	// MaxBytes bounds the text that the model gets. A longer text is cut in the middle. Default
-	// 200,000, about 50,000 tokens.
-	MaxBytes int
-
-	// MaxTokens bounds the summary. Default: the model's own limit.
-	MaxTokens int
-
 	// Prices determine the cost of the call. Default: unknown.
 	Prices *price.Table
 }
+
+// maxTranscript bounds the conversation that the model gets, in bytes.
+const maxTranscript = 200_000
 
 const summaryPrompt = "You shorten the older part of a conversation between a user and an assistant that has tools. " +
 	"Your summary takes its place. Keep what the user wants and has decided; facts, names, numbers, identifiers and handles that may be needed again; " +
@@ -36,7 +32,8 @@ const summaryPrompt = "You shorten the older part of a conversation between a us
 	"Answer with the summary alone, in at most 500 words, in the language of the user."
 
 // ByModel returns a summarizer that asks a model, in one call without tools. The model gets the
-// conversation as one text, with long results shortened and without media and reasoning.
+// conversation as one text of at most 200,000 bytes, about 50,000 tokens: long results are
+// shortened, media and reasoning are left out, and a longer text is cut in the middle.
 func ByModel(m model.Model, o *ModelOptions) Summarizer {
 	var opts ModelOptions
 	if o != nil {
@@ -45,13 +42,9 @@ func ByModel(m model.Model, o *ModelOptions) Summarizer {
 	if opts.Prompt == "" {
 		opts.Prompt = summaryPrompt
 	}
-	if opts.MaxBytes <= 0 {
-		opts.MaxBytes = 200_000
-	}
-	opts.MaxBytes = max(opts.MaxBytes, minResult)
 	return func(ctx context.Context, messages []run.Message) (string, run.Spent, error) {
-		text := run.Text(run.RoleUser, shorten(transcript(messages), opts.MaxBytes))
-		q := &model.Request{System: opts.Prompt, Messages: []run.Message{text}, MaxTokens: opts.MaxTokens}
+		text := run.Text(run.RoleUser, shorten(transcript(messages), maxTranscript))
+		q := &model.Request{System: opts.Prompt, Messages: []run.Message{text}}
 		for delta, err := range m.Generate(ctx, q) {
 			if err != nil {
 				return "", run.Spent{}, fmt.Errorf("call model: %w", err)

@@ -38,7 +38,7 @@ func newPlan(messages []run.Message, b Budget, o Options) *plan {
 		window = b.Window
 	}
 	p := &plan{Options: o, messages: messages}
-	p.start, p.target = int64(o.Start*float64(window)), int64(o.Target*float64(window))
+	p.start, p.target = int64(o.Start*float64(window)), int64(min(target, o.Start)*float64(window))
 	told := b.Messages
 	if b.Tokens <= 0 || told <= 0 || told > len(messages) {
 		told, b.Tokens = 0, 0
@@ -117,7 +117,7 @@ func hasOpenCalls(turn []run.Message, open map[string]bool) bool {
 
 // make decides what to trim and what to remove. inPlace is the tokens of what replaces it.
 func (p *plan) make(inPlace int64) {
-	for keep := p.Keep; ; keep /= 2 {
+	for keep := p.KeepTurns; ; keep /= 2 {
 		if p.try(keep, inPlace) <= p.start {
 			return
 		}
@@ -181,7 +181,7 @@ func (p *plan) older(keep int) int {
 // trim trims the results of a turn and returns the estimated tokens saved.
 func (p *plan) trim(u unit) (saved int64) {
 	for i := u.from; i < u.to; i++ {
-		if m, ok := trimMessage(&p.messages[i], p.Result); ok {
+		if m, ok := trimMessage(&p.messages[i], p.MaxResult); ok {
 			p.trimmed[i] = m
 			saved += tokensOf(&p.messages[i]) - tokensOf(&m)
 		}

@@ -1,19 +1,21 @@
 // Package feed streams the events of runs to many readers, who resume where they stopped.
 //
-// A program publishes the events of the runs that it drives. The last ones stay in memory, as
-// JSON and within bounds; earlier ones, and the events of a process before, come from the store
+// A program publishes the events of the runs that it drives. The latest stay in memory, as JSON and
+// within bounds; earlier ones, and those of other processes, come from the store
 // ([agent.Agent.Replay]). A run never waits for a reader.
 //
-// An event of a record has an id, its position in the run. Events without an id, such as text
-// deltas and progress, are preliminary: a reader that connects again after an id gets them once
-// more if they are still in memory, and forgets what they showed before. A reader that was too
-// slow for them is told to read the state of the run again, by the event
+// The id of an event is its position in the run. Events without a record, such as text deltas and
+// progress, have no id and are preliminary: a reader that reconnects after an id gets them again if
+// they are still in memory, and should discard what they showed before. A reader that was too slow
+// for them gets the event
 //
 //	{"type":"refresh","run":"…"}
 //
-// which also comes if the process has left the run: it is over, has failed or waits.
+// and should read the state of the run again. This event also comes when the process stops working
+// on the run, because the run has ended, has failed or waits.
 //
-// The lesson examples/page is a page over it, and docs/service.md shows the streams of a service.
+// The program examples/page shows a run on a page, and docs/service.md describes the streams of a
+// service.
 package feed
 
 import (
@@ -32,47 +34,43 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Options configure a [Feed]. Nil and the zero value are valid. A negative number is no bound.
+// Options configure a [Feed]. Nil and the zero value are valid. A negative bound means no limit.
 type Options struct {
-	// Replay gives the events of a run after a position that have a record: it is
-	// [agent.Agent.Replay]. Default: events that are not in memory are lost.
+	// Replay yields the events of a run after a position that have a record, as
+	// [agent.Agent.Replay] does. Default: events that are not in memory are lost.
 	Replay func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[agent.Event, error]
 
-	// Items is Replay for a program that gives its readers items of its own, by [Feed.Put], and not the events of the
-	// agent. Default: by Replay.
+	// Items is used instead of Replay by a program that gives its readers items of its own with
+	// [Feed.Put], not the events of the agent. Default: the events of Replay.
 	Items func(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error]
 
-	// Head gives the head of a run: Replay is asked only if there are records that the reader
-	// has not seen. A reader that has all of the store is told to refresh once if the run is
-	// over: runs that failed or were cancelled have no last event. Default: Replay is asked
-	// each time, and readers are told only of the end of work in this process.
+	// Head returns the head of a run. With it, Replay is called only if there are records that
+	// the reader has not seen, and a reader that has read all of a run that has ended gets one
+	// refresh event: runs that failed or were cancelled have no last event. Default: Replay is
+	// called each time, and readers learn only of the end of work in this process.
 	Head func(ctx context.Context, key run.Key) (run.Head, error)
 
-	// Poll is how often a reader looks for events of other processes in the store, while this
-	// process does not work on the run. A run that does not move is looked at after twice the
-	// time, up to 8 times of it, until Expect says that it will. Default 0: never, because this
-	// process drives all runs.
+	// Poll is how often a reader looks in the store for events of other processes, while this
+	// process does not work on the run. If there are none, the interval doubles, up to 8 times
+	// Poll, until [Feed.Expect] is called. Default 0: never, because this process drives all
+	// runs.
 	Poll time.Duration
 
-	// RunBytes bounds the events of a run in memory, and TotalBytes the events of all runs: the
-	// oldest are dropped. Readers hold as much again of what they have read and not yet passed
-	// on, and 16 KiB each in any case. Default 256 KiB and 64 MiB.
+	// RunBytes bounds the events of one run in memory, and TotalBytes those of all runs; the
+	// oldest are dropped. What readers have read but not yet returned takes up to TotalBytes
+	// more, or 16 KiB per reader if that is more. Default 256 KiB and 64 MiB.
 	RunBytes, TotalBytes int
 
-	// Readers bounds the readers at the same time. Default 4096.
+	// Readers bounds the number of concurrent readers. Default 4096.
 	Readers int
 
-	// KeepAlive is how long a stream over HTTP is silent before it has a comment, and
-	// WriteTimeout how long a write of it may take. Default 15 s and 30 s.
-	KeepAlive, WriteTimeout time.Duration
-
-	// Fail writes a response for a request that has no stream. The error matches
-	// [record.ErrNotFound], [ErrReaders], or [agent.ErrPosition] if it is the client's. Default:
-	// [http.Error] with a fixed text.
+	// Fail writes the response to a request that gets no stream. The error may match
+	// [record.ErrNotFound], [ErrReaders], or [agent.ErrPosition] for an invalid position.
+	// Default: [http.Error] with the status and its text.
 	Fail func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// maxReplays bounds the runs that are replayed at the same time.
+// maxReplays bounds the number of concurrent replays.
 const maxReplays = 16
 
 func (o *Options) withDefaults() Options {
@@ -82,15 +80,9 @@ func (o *Options) withDefaults() Options {
 	}
 	out.RunBytes, out.TotalBytes = cmp.Or(out.RunBytes, 256<<10), cmp.Or(out.TotalBytes, 64<<20)
 	out.Readers = cmp.Or(out.Readers, 4096)
-	out.KeepAlive, out.WriteTimeout = cmp.Or(out.KeepAlive, 15*time.Second), cmp.Or(out.WriteTimeout, 30*time.Second)
 	for _, bound := range []*int{&out.RunBytes, &out.TotalBytes, &out.Readers} {
 		if *bound < 0 {
 			*bound = math.MaxInt
-		}
-	}
-	for _, wait := range []*time.Duration{&out.KeepAlive, &out.WriteTimeout} {
-		if *wait < 0 {
-			*wait = 100 * 365 * 24 * time.Hour
 		}
 	}
 	if out.Fail == nil {
@@ -102,7 +94,7 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// replayed are the events of Replay as items.
+// replayed yields the events of Replay as items.
 func (o *Options) replayed(ctx context.Context, key run.Key, after agent.Position) iter.Seq2[Item, error] {
 	replay := o.Replay
 	return func(yield func(Item, error) bool) {
@@ -119,17 +111,17 @@ func (o *Options) replayed(ctx context.Context, key run.Key, after agent.Positio
 	}
 }
 
-// Feed has the last events of runs. Its methods may be called concurrently. It owns no
-// goroutine and needs no end.
+// Feed has the latest events of runs. Its methods may be called concurrently. It owns no goroutine
+// and needs no Close.
 type Feed struct {
 	opts    Options
-	replays chan struct{} // has a place for each replay
+	replays chan struct{} // bounds concurrent replays
 
-	mu      sync.Mutex // guards the fields below, and the streams
+	mu      sync.Mutex // guards the following fields and the streams
 	streams map[run.Key]*stream
-	recent  *list.List // streams with events, the last published one in front
+	recent  *list.List // of *stream with events, most recently published first
 	size    int        // of all events
-	held    int        // by readers: read, and perhaps not yet passed on
+	held    int        // size of what readers have read and may not have returned yet
 	readers int
 }
 
@@ -141,47 +133,47 @@ func New(o *Options) *Feed {
 
 // Event is one event of a stream.
 type Event struct {
-	ID   string // its position in the run, empty for one without a record
-	Data []byte // JSON, as [agent.MarshalEvent] writes it; shared, do not change it
+	ID   string // the position in the run, empty without a record
+	Data []byte // JSON from [agent.MarshalEvent]; shared, do not modify it
 }
 
-// Item is an event of a record as a program gives it to its readers.
+// Item is an event of a record in a form of the program's own.
 type Item struct {
 	At   agent.Position
-	Data []byte // for [Event.Data]; nil: readers get nothing of it
+	Data []byte // for [Event.Data]; nil: readers do not get the item
 }
 
-// stream is what is in memory of a run: its last events without a gap.
+// stream has the latest events of a run, without gaps.
 type stream struct {
 	key    run.Key
 	events []published
-	first  uint64         // number of events[0] in this stream
+	first  uint64         // number of events[0] since the stream began
 	floor  agent.Position // all events after it are in memory
 	last   agent.Position // of the last event
 	begun  bool           // floor and last are known
 	left   bool           // another process may have continued the run
-	visits int            // of this process that had no events: readers look into the store
-	leaves int            // of this process that had events: the last ones may not have come
+	visits int            // number of hints that the store may have more
+	leaves int            // number of times that this process stopped working on the run
 	size   int
 	place  *list.Element // in Feed.recent, nil without events
 
 	readers int
-	news    chan struct{} // closed by the next change, nil if no reader waits
+	news    chan struct{} // closed at the next change, nil if no reader waits
 }
 
-// published is an event with its place.
+// published is an event with its position.
 type published struct {
 	Event
 	at agent.Position
 }
 
-// overhead is what an event takes in memory beside its bytes, about.
+// overhead is the approximate memory of an event beyond its bytes.
 const overhead = 128
 
 func (e *published) size() int { return len(e.ID) + len(e.Data) + overhead }
 
-// Publish gives an event of a run to its readers. The events of a run must come one after the
-// other, as the agent gives them. It is an OnEvent of [agent.RecoverOptions].
+// Publish gives an event to the readers of a run. Events of one run must be published in order, not
+// concurrently. Publish can be the OnEvent of [agent.RecoverOptions].
 func (f *Feed) Publish(key run.Key, e agent.Event) {
 	data, err := agent.MarshalEvent(e)
 	f.mu.Lock()
@@ -194,11 +186,12 @@ func (f *Feed) Publish(key run.Key, e agent.Event) {
 	}
 	f.addLocked(s, p)
 	if err != nil {
-		f.dropLocked(s, len(s.events)) // readers get it from the store
+		f.dropLocked(s, len(s.events)) // readers get the event from the store
 	}
 }
 
-// Put gives an item of a run to its readers, as Publish does with an event, unless a later one is there.
+// Put gives an item to the readers of a run, as Publish does with an event, unless a later one was
+// published.
 func (f *Feed) Put(key run.Key, i Item) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -212,7 +205,8 @@ func (f *Feed) Put(key run.Key, i Item) {
 	}
 }
 
-// freshLocked reports whether an event is the first one of a visit to the run, which it begins.
+// freshLocked reports whether an event is the first since this process began to work on the run. If
+// so, it restarts the stream.
 func (f *Feed) freshLocked(s *stream, at agent.Position) bool {
 	fresh := s.left || !s.begun
 	if fresh {
@@ -221,7 +215,7 @@ func (f *Feed) freshLocked(s *stream, at agent.Position) bool {
 	return fresh
 }
 
-// hasRecord reports whether Replay gives an event again.
+// hasRecord reports whether Replay yields an event again.
 func hasRecord(e agent.Event) bool {
 	switch e.(type) {
 	case *agent.ModelStart, *agent.ModelEnd, *agent.ToolStart, *agent.ToolEnd, *agent.Asked, *agent.Replied,
@@ -231,8 +225,8 @@ func hasRecord(e agent.Event) bool {
 	return false
 }
 
-// Leave says that the process has stopped to work on a run, for whatever reason. It belongs
-// into OnEnd of [agent.RecoverOptions].
+// Leave tells the readers that this process has stopped working on a run, for whatever reason. Call
+// it from OnEnd of [agent.RecoverOptions].
 func (f *Feed) Leave(key run.Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -249,8 +243,8 @@ func (f *Feed) Leave(key run.Key) {
 	}
 }
 
-// Expect says that another process continues a run, for example because it has an answer:
-// readers look for its events soon.
+// Expect makes readers look in the store for events soon, because another process may continue the
+// run, for example after a reply.
 func (f *Feed) Expect(key run.Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -260,7 +254,7 @@ func (f *Feed) Expect(key run.Key) {
 	}
 }
 
-// refresh tells a reader to read the state of the run.
+// refresh returns the event that tells a reader to read the state of the run.
 func refresh(key run.Key) Event {
 	data, _ := json.Marshal(struct {
 		Type string `json:"type"`
@@ -269,7 +263,7 @@ func refresh(key run.Key) Event {
 	return Event{Data: data}
 }
 
-// streamLocked is the stream of a run, which is made if there is none.
+// streamLocked returns the stream of a run, a new one if there is none.
 func (f *Feed) streamLocked(key run.Key) *stream {
 	s := f.streams[key]
 	if s == nil {
@@ -279,10 +273,10 @@ func (f *Feed) streamLocked(key run.Key) *stream {
 	return s
 }
 
-// restartLocked forgets the events: others may lie between them and the next one.
+// restartLocked drops the events, because others may lie between them and the next one.
 func (f *Feed) restartLocked(s *stream, at agent.Position) {
 	f.dropLocked(s, len(s.events))
-	s.first++ // readers that wait for the next event look into the store
+	s.first++ // readers that wait for the next event look in the store
 	if s.floor = at; f.opts.Items == nil && !s.begun {
 		s.floor = agent.Position{}
 	}
@@ -310,7 +304,7 @@ func (f *Feed) addLocked(s *stream, e published) {
 	s.wakeLocked()
 }
 
-// wakeLocked wakes the readers that wait.
+// wakeLocked wakes waiting readers.
 func (s *stream) wakeLocked() {
 	if s.news != nil {
 		close(s.news)
@@ -318,7 +312,7 @@ func (s *stream) wakeLocked() {
 	}
 }
 
-// newsLocked is closed by the next change.
+// newsLocked returns a channel that is closed at the next change.
 func (s *stream) newsLocked() <-chan struct{} {
 	if s.news == nil {
 		s.news = make(chan struct{})
@@ -353,19 +347,19 @@ func (f *Feed) forgetLocked(s *stream) {
 	}
 }
 
-// Usage is what a feed has in memory.
+// Usage says what a feed has in memory.
 type Usage struct {
-	Runs, Readers int
-	Bytes         int // of events
-	Held          int // by readers: read, and perhaps not yet passed on
+	Readers int
+	Bytes   int // size of the events
+	Held    int // size of what readers have read and may not have returned yet
 }
 
 // Usage returns what the feed has in memory.
 func (f *Feed) Usage() Usage {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Usage{len(f.streams), f.readers, f.size, f.held}
+	return Usage{Readers: f.readers, Bytes: f.size, Held: f.held}
 }
 
-// ErrReaders says that there are too many readers.
-var ErrReaders = errors.New("feed: there are too many readers")
+// ErrReaders means that [Options.Readers] is reached.
+var ErrReaders = errors.New("feed: too many readers")

@@ -12,10 +12,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Serve writes the events of a run as server-sent events until the request ends. The caller
-// has checked that the run is the person's. The request says after which event the stream begins by its Last-Event-ID,
-// or by the parameter "after" of its URL. Events have no name of their own, so that a page gets all
-// of them by onmessage; their data says the type.
+// Serve writes the events of a run as server-sent events until the request ends. The caller must
+// have checked that the user may read the run. The stream begins after the event that the header
+// Last-Event-ID or else the URL parameter "after" names. Events have no SSE name, so that a page
+// gets all of them by onmessage; their data has the type. A client that does not read for 30 s loses
+// its stream.
 func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, key run.Key) {
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
@@ -35,25 +36,30 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, key run.Key) {
 	head := w.Header()
 	head.Set("Content-Type", "text/event-stream")
 	head.Set("Cache-Control", "no-store")
-	head.Set("X-Accel-Buffering", "no") // a proxy in between is to pass events on at once
-	s := &response{w: w, control: http.NewResponseController(w), timeout: f.opts.WriteTimeout}
+	head.Set("X-Accel-Buffering", "no") // proxies must not delay events
+	s := &response{w: w, control: http.NewResponseController(w)}
 	if s.write("retry: 1000\n\n") != nil {
 		return
 	}
-	for s.event(r.Context(), reader, f.opts.KeepAlive) == nil {
+	for s.event(r.Context(), reader) == nil {
 	}
 }
+
+// Durations of a stream over HTTP.
+const (
+	keepAlive    = 15 * time.Second // silence before a comment is sent
+	writeTimeout = 30 * time.Second
+)
 
 // response is a stream over HTTP.
 type response struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	timeout time.Duration
 }
 
 // event writes the next event, or a comment if there is none for a while.
-func (s *response) event(ctx context.Context, r *Reader, patience time.Duration) error {
-	wait, cancel := context.WithTimeout(ctx, patience)
+func (s *response) event(ctx context.Context, r *Reader) error {
+	wait, cancel := context.WithTimeout(ctx, keepAlive)
 	defer cancel()
 	e, err := r.Next(wait)
 	switch {
@@ -67,9 +73,9 @@ func (s *response) event(ctx context.Context, r *Reader, patience time.Duration)
 	return err
 }
 
-// write sends a text at once. A client that does not read in time loses its stream.
+// write sends a text at once.
 func (s *response) write(format string, args ...any) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(s.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if _, err := fmt.Fprintf(s.w, format, args...); err != nil {
@@ -78,7 +84,7 @@ func (s *response) write(format string, args ...any) error {
 	return s.control.Flush()
 }
 
-// fail is the response to a request without a stream.
+// fail writes the default response to a request that gets no stream.
 func fail(w http.ResponseWriter, _ *http.Request, err error) {
 	code := http.StatusInternalServerError
 	switch {

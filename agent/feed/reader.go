@@ -16,21 +16,22 @@ type Reader struct {
 
 	at     agent.Position // of the last event that has a record
 	next   uint64         // number of the next event in memory, if live
-	live   bool           // all before next is read
-	caught bool           // the store has nothing after at, or had nothing just now
-	visits int            // of the stream, as the store was looked into
-	leaves int            // the same
-	told   bool           // that the run is over
+	live   bool           // everything before next is read
+	caught bool           // the last look in the store found nothing after at
+	visits int            // stream.visits at that look
+	leaves int            // stream.leaves at that look
+	told   bool           // the reader was told that the run has ended
 	whole  bool           // the store was read up to the record seen
 	seen   uint64
-	ready  []Event   // read, and not yet returned
-	held   int       // size of what ready had, in Feed.held
-	looked time.Time // into the store
-	still  int       // looks in which the run had not moved
+	ready  []Event   // read but not yet returned
+	held   int       // the part of Feed.held for ready
+	looked time.Time // last look in the store
+	still  int       // number of looks since the run last changed
 }
 
-// Read begins to read after a position; after the zero value, all events. It returns when it
-// is known that there is such a run, if it can be. Close must be called.
+// Read returns a reader of the events after a position, which the caller must close. The zero
+// position is the beginning. With a store, the error says if the run or the position does not
+// exist.
 func (f *Feed) Read(ctx context.Context, key run.Key, after agent.Position) (*Reader, error) {
 	f.mu.Lock()
 	if f.readers >= f.opts.Readers {
@@ -56,7 +57,7 @@ func (f *Feed) Read(ctx context.Context, key run.Key, after agent.Position) (*Re
 	return r, nil
 }
 
-// Close ends the reading. It may be called more than once.
+// Close releases the reader. It may be called more than once.
 func (r *Reader) Close() {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
@@ -70,7 +71,7 @@ func (r *Reader) Close() {
 	r.feed.forgetLocked(r.stream)
 }
 
-// Next waits for the next event. It returns the context's error if the context ends before.
+// Next waits for the next event. If the context ends first, it returns the error of the context.
 func (r *Reader) Next(ctx context.Context) (Event, error) {
 	for len(r.ready) == 0 {
 		news := r.wait()
@@ -94,7 +95,8 @@ func (r *Reader) Next(ctx context.Context) (Event, error) {
 	return e, nil
 }
 
-// Ready returns the next events that there are, without a wait for others: not always all of them, and none at the end.
+// Ready returns events that are available now, not necessarily all; without any, it returns none and
+// does not wait.
 func (r *Reader) Ready(ctx context.Context) ([]Event, error) {
 	if len(r.ready) == 0 {
 		r.wait()
@@ -107,13 +109,14 @@ func (r *Reader) Ready(ctx context.Context) ([]Event, error) {
 	return ready, nil
 }
 
-// dropLocked lets go of what was read.
+// dropLocked forgets what was read.
 func (r *Reader) dropLocked() {
 	r.feed.held -= r.held
 	r.held, r.ready = 0, nil
 }
 
-// wait returns what is closed by the next change of the stream. All that was read is passed on.
+// wait returns a channel that is closed at the next change of the stream. It is called when all that
+// was read is returned.
 func (r *Reader) wait() <-chan struct{} {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
@@ -121,8 +124,8 @@ func (r *Reader) wait() <-chan struct{} {
 	return r.stream.newsLocked()
 }
 
-// isLeft reports whether the process has stopped to work on the run since the store was looked into: what
-// it has kept at last may have come to no event.
+// isLeft reports whether the process has stopped working on the run since the last look in the
+// store: its last records may not have been published as events.
 func (r *Reader) isLeft() bool {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
@@ -131,7 +134,7 @@ func (r *Reader) isLeft() bool {
 	return left
 }
 
-// sleep returns at news, or when the store is to be looked into again.
+// sleep waits for news or for the next poll.
 func (r *Reader) sleep(ctx context.Context, news <-chan struct{}) error {
 	var poll <-chan time.Time
 	if every := r.feed.opts.Poll; every > 0 {
@@ -150,7 +153,7 @@ func (r *Reader) sleep(ctx context.Context, news <-chan struct{}) error {
 	}
 }
 
-// poll looks into the store, unless this process works on the run: memory has all then.
+// poll looks in the store, unless this process works on the run: then memory has everything.
 func (r *Reader) poll(ctx context.Context) error {
 	r.feed.mu.Lock()
 	here := r.live && !r.stream.left
@@ -162,15 +165,15 @@ func (r *Reader) poll(ctx context.Context) error {
 	return r.look(ctx, nil)
 }
 
-// least is how much a reader may hold in any case, in bytes.
+// least is how many bytes a reader may always hold.
 const least = 16 << 10
 
-// roomLocked is how much a reader may read at a time.
+// roomLocked returns how many bytes a reader may read at a time.
 func (f *Feed) roomLocked() int {
 	return min(f.opts.RunBytes, max(f.opts.TotalBytes-f.held, least))
 }
 
-// fill reads what there is and may be held: from memory, and before it from the store.
+// fill reads what is available and may be held, from memory or, for earlier events, from the store.
 func (r *Reader) fill(ctx context.Context) error {
 	for {
 		floor, begun := r.take()
@@ -191,7 +194,7 @@ func (r *Reader) fill(ctx context.Context) error {
 	}
 }
 
-// take takes events from memory. It returns from where on memory has all.
+// take takes events from memory. Memory has all events after floor if begun is true.
 func (r *Reader) take() (floor agent.Position, begun bool) {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
@@ -199,7 +202,7 @@ func (r *Reader) take() (floor agent.Position, begun bool) {
 	if r.visits != s.visits {
 		r.visits, r.caught, r.still = s.visits, false, 0
 	}
-	if r.live && r.next < s.first { // too slow, or another process had the run
+	if r.live && r.next < s.first { // the reader is too slow, or another process worked on the run
 		r.live, r.caught = false, false
 		r.ready = append(r.ready, refresh(s.key))
 		return s.floor, s.begun
@@ -213,7 +216,7 @@ func (r *Reader) take() (floor agent.Position, begun bool) {
 	return s.floor, s.begun
 }
 
-// passLocked has the next events of memory ready.
+// passLocked makes the next events in memory ready.
 func (r *Reader) passLocked() {
 	s, room, size := r.stream, r.feed.roomLocked(), 0
 	for _, e := range s.events[r.next-s.first:] {
@@ -221,7 +224,7 @@ func (r *Reader) passLocked() {
 			break
 		}
 		r.next++
-		if e.isAfter(r.at) { // the store may have shown it before
+		if e.isAfter(r.at) { // otherwise the store has already returned it
 			r.got(e.Event, e.at)
 			size += e.size()
 		}
@@ -230,12 +233,12 @@ func (r *Reader) passLocked() {
 	r.feed.held += size
 }
 
-// isAfter reports whether an event is new to a reader who has read up to a position.
+// isAfter reports whether an event is new to a reader that has read up to a position.
 func (e *published) isAfter(at agent.Position) bool {
 	return at.Before(e.at) || e.ID == "" && e.at == at
 }
 
-// got has an event ready.
+// got makes an event ready.
 func (r *Reader) got(e Event, at agent.Position) {
 	r.ready = append(r.ready, e)
 	if e.ID != "" {
@@ -243,7 +246,7 @@ func (r *Reader) got(e Event, at agent.Position) {
 	}
 }
 
-// skip leaves out what is lost: memory does not have it, and there is no store.
+// skip skips events that are lost, because memory does not have them and there is no store.
 func (r *Reader) skip(floor agent.Position, begun bool) {
 	if r.caught = !begun; begun {
 		r.at = floor
@@ -251,8 +254,8 @@ func (r *Reader) skip(floor agent.Position, begun bool) {
 	}
 }
 
-// look reads what the store has after the last event, as far as it may be held, and up to a
-// position: memory has the rest.
+// look reads events of the store, as many as may be held. Memory has those after until; nil reads to
+// the end.
 func (r *Reader) look(ctx context.Context, until *agent.Position) error {
 	r.looked, r.caught = time.Now(), false
 	if until != nil {
@@ -287,11 +290,11 @@ func (r *Reader) look(ctx context.Context, until *agent.Position) error {
 	return nil
 }
 
-// replay reads events of the store. It reports whether there are no more up to a position.
+// replay reads events of the store. It reports whether it has read all of them up to a position.
 func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool, err error) {
 	select {
 	case r.feed.replays <- struct{}{}:
-	default: // a context that has ended reads what it can without a wait
+	default: // also with a context that has ended, read what can be read without waiting
 		select {
 		case r.feed.replays <- struct{}{}:
 		case <-ctx.Done():

@@ -76,7 +76,7 @@ func TestConventions(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{Content: true})
 	options := agent.Options{Name: "boss", Version: "v7", System: "Be brief."}
 	streaming := model.Info{Name: "m", Provider: "acme"}
-	helper := r.agent(t, play(uses("1", "lookup", "{}"), says("Sunny.")).As(streaming), options, fails())
+	helper := r.agent(t, play(uses("1", "lookup", "{}"), says("Sunny.")).WithInfo(streaming), options, fails())
 	run(t, r.agent(t, play(uses("2", "helper", `{"task":"Weather?"}`), says("Sunny.")), options, sub(t, helper, "helper")))
 	run(t, r.agent(t, failing(os.ErrClosed), agent.Options{}))
 

@@ -27,7 +27,9 @@ import (
 var described = model.Info{Name: "m", Provider: "acme", Whole: true}
 
 // play makes a model that gives one reply for every call, and fails after the last.
-func play(steps ...agenttest.Step) *agenttest.Model { return agenttest.Play(steps...).As(described) }
+func play(steps ...agenttest.Step) *agenttest.Model {
+	return agenttest.Play(steps...).WithInfo(described)
+}
 
 // failing makes a model whose calls fail.
 func failing(err error) *agenttest.Model { return play(agenttest.Fail(err)) }

@@ -81,7 +81,7 @@ func (a *activities) begin(ctx context.Context, t target, in agent.Input) (id st
 	if id, err = runOf(activity.GetInfo(ctx).WorkflowExecution.ID, t.Tenant); err != nil {
 		return "", err
 	}
-	_, err = helper.Begin(ctx, in, agent.In(id), agent.ForTenant(t.Tenant), agent.Once())
+	_, err = helper.Begin(ctx, in, agent.In(id), agent.ForTenant(t.Tenant), agent.NewOnly())
 	if errors.Is(err, record.ErrExists) { // an earlier attempt has begun it
 		return id, nil
 	}

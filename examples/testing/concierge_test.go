@@ -50,8 +50,8 @@ func TestConcierge(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			model := agenttest.Play(
-				agenttest.Use(agenttest.Wanted{Tool: "free", Arguments: `{}`}),
-				agenttest.Use(agenttest.Wanted{Tool: "book", Arguments: `{"at":"19:00"}`}),
+				agenttest.Use(agenttest.ToolCall{Tool: "free", Arguments: `{}`}),
+				agenttest.Use(agenttest.ToolCall{Tool: "book", Arguments: `{"at":"19:00"}`}),
 				agenttest.Say("That is all."),
 			)
 			var asked []string
@@ -88,7 +88,7 @@ func TestConcierge(t *testing.T) {
 // TestModelFails has a model that calls an unknown tool, and then fails.
 func TestModelFails(t *testing.T) {
 	model := agenttest.Play(
-		agenttest.Use(agenttest.Wanted{Tool: "fly", Arguments: `{}`}),
+		agenttest.Use(agenttest.ToolCall{Tool: "fly", Arguments: `{}`}),
 		agenttest.Fail(fmt.Errorf("the model is down")),
 	)
 	concierge, err := New(model, (&restaurant{}).open(t), nil)

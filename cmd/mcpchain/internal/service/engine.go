@@ -19,7 +19,7 @@ type engine interface {
 
 // named returns the options of a user's run.
 func named(user, id string) []agent.RunOption {
-	options := []agent.RunOption{agent.ForTenant(user), agent.Once()}
+	options := []agent.RunOption{agent.ForTenant(user), agent.NewOnly()}
 	if id != "" {
 		options = append(options, agent.In(id))
 	}

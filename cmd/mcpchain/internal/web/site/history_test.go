@@ -39,7 +39,7 @@ func painting() adapter.Source {
 // sameID has the model call a tool by an id that it uses in each turn, as some do.
 func sameID(tool, arguments string) agenttest.Step {
 	return func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
-		res, err := agenttest.Use(agenttest.Wanted{Tool: tool, Arguments: arguments})(ctx, p)
+		res, err := agenttest.Use(agenttest.ToolCall{Tool: tool, Arguments: arguments})(ctx, p)
 		if err == nil {
 			res.Message.Parts[0].ID = "call"
 		}
@@ -212,7 +212,7 @@ func TestSpentBySubAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	goOn := make(chan struct{})
-	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "helper", Arguments: `{"task":"help"}`}).Using(10, 1),
+	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "helper", Arguments: `{"task":"help"}`}).Using(10, 1),
 		func(ctx context.Context, p agenttest.Prompt) (*model.Response, error) {
 			select {
 			case <-goOn:
@@ -258,7 +258,7 @@ func TestOlder(t *testing.T) {
 	}
 	const all = 120
 	store := record.NewMemory()
-	made, err := agent.New(agenttest.PlayOn(agenttest.Say("hello")), &agent.Options{Name: "web", Durable: agent.Durable{Store: store}})
+	made, err := agent.New(agenttest.PlayRepeating(agenttest.Say("hello")), &agent.Options{Name: "web", Durable: agent.Durable{Store: store}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestOlder(t *testing.T) {
 			}
 		}
 	})
-	w := serve(t, site.Limits{}, store, agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{}, store, agenttest.PlayRepeating(agenttest.Say("hello")))
 	w.begin(t, "Grace", "hers")
 	var latest page
 	for e := w.watch(t, "Ada", "", ""); latest.List == nil; {

@@ -59,7 +59,7 @@ func heap() uint64 {
 // a write to it all the time. No other window waits for it, neither of its own conversation.
 func TestManyUsers(t *testing.T) {
 	reply := strings.Repeat("word ", 2000)
-	w := serve(t, site.Limits{}, inFile(t), agenttest.PlayOn(agenttest.Say(reply)))
+	w := serve(t, site.Limits{}, inFile(t), agenttest.PlayRepeating(agenttest.Say(reply)))
 	before, goroutines := heap(), runtime.NumGoroutine()
 	held := w.begin(t, "slow", "hello")
 	slow := w.watchUnread(t, "slow", held)
@@ -91,7 +91,7 @@ func TestManyUsers(t *testing.T) {
 
 // BenchmarkUsers has 200 users with a window each ask at the same time.
 func BenchmarkUsers(b *testing.B) {
-	w := serve(b, site.Limits{PerMinute: 1 << 20, Burst: 1 << 20}, inFile(b), agenttest.PlayOn(agenttest.Say(strings.Repeat("word ", 200))))
+	w := serve(b, site.Limits{PerMinute: 1 << 20, Burst: 1 << 20}, inFile(b), agenttest.PlayRepeating(agenttest.Say(strings.Repeat("word ", 200))))
 	before := heap()
 	windows, ids := make([]*window, users), make([]string, users)
 	together(func(user string, i int) {

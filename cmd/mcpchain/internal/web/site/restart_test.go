@@ -18,7 +18,7 @@ import (
 // TestRestart ends the process with a question open, and answers it in the next one.
 func TestRestart(t *testing.T) {
 	store := inFile(t)
-	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "pay", Arguments: `{"number":1}`})), paying())
+	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`})), paying())
 	id := first.begin(t, "Ada", "Pay the bill.")
 	asked := first.watch(t, "Ada", id, "").until(t, "asked")
 	last := asked[len(asked)-1]
@@ -116,7 +116,7 @@ func asking(t *testing.T) adapter.Source {
 
 // TestFormIsChecked refuses what does not fit a form, each field with its reason.
 func TestFormIsChecked(t *testing.T) {
-	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "book", Arguments: `{}`}), agenttest.Say("Booked."))
+	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "book", Arguments: `{}`}), agenttest.Say("Booked."))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, asking(t))
 	id := w.begin(t, "Ada", "Book a table.")
 	window := w.watch(t, "Ada", id, "")
@@ -160,7 +160,7 @@ func TestMedia(t *testing.T) {
 			&mcp.ImageContent{MIMEType: "text/html", Data: []byte("<script>x</script>")},
 		}}, nil
 	}, &adapter.FuncOptions{ReadOnly: true})
-	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "paint", Arguments: `{}`}), agenttest.Say("There."))
+	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "paint", Arguments: `{}`}), agenttest.Say("There."))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, tool)
 	id := w.begin(t, "Ada", "Paint.")
 	window := w.watch(t, "Ada", id, "")

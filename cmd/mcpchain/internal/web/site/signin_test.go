@@ -74,7 +74,7 @@ func TestSignInByProvider(t *testing.T) {
 	}))
 	t.Cleanup(provider.Close)
 	signIn := &redirecting{provider: provider.URL, users: map[string]string{}}
-	w := serveFor(t, signIn, site.Limits{}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serveFor(t, signIn, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // TestForeignRequests refuses what does not come from the page.
 func TestForeignRequests(t *testing.T) {
-	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
@@ -71,7 +71,7 @@ func TestForeignRequests(t *testing.T) {
 
 // TestUsersAreApart has one user try all routes of another one's conversation.
 func TestUsersAreApart(t *testing.T) {
-	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	id := w.begin(t, "Ada", "a secret")
 	w.watch(t, "Ada", id, "").until(t, "ended")
 	base := "/api/conversations/" + id
@@ -107,7 +107,7 @@ func TestUsersAreApart(t *testing.T) {
 }
 
 func TestRate(t *testing.T) {
-	w := serve(t, site.Limits{PerMinute: 1, Burst: 2, Streams: 2}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{PerMinute: 1, Burst: 2, Streams: 2}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	for range 2 {
 		w.begin(t, "Ada", "hello")
 	}

@@ -17,7 +17,7 @@ import (
 // TestOneStreamForAllWindows has one connection serve windows with different conversations, one of
 // them without any and one with somebody else's.
 func TestOneStreamForAllWindows(t *testing.T) {
-	w := serve(t, site.Limits{Streams: 4}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{Streams: 4}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	ids := []string{w.begin(t, "Ada", "one"), w.begin(t, "Ada", "two"), w.begin(t, "Grace", "hers")}
 	all := w.watch(t, "Ada", ids[0]+"&conversation="+ids[1]+"&conversation="+ids[2]+"&conversation=", "")
 	got, lists := map[string]string{}, 0
@@ -51,7 +51,7 @@ func TestOneStreamForAllWindows(t *testing.T) {
 // TestReload closes the only window while a question waits. The run waits on for the next window, so
 // it can be stopped there.
 func TestReload(t *testing.T) {
-	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "pay", Arguments: `{"number":1}`}), agenttest.Say("Paid."))
+	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`}), agenttest.Say("Paid."))
 	w := serve(t, site.Limits{Streams: 1}, record.NewMemory(), model, paying())
 	id := w.begin(t, "Ada", "Pay the bill.")
 	first := w.watch(t, "Ada", id, "")
@@ -79,7 +79,7 @@ func TestTaken(t *testing.T) {
 		return "over", nil
 	}, nil)
 	t.Cleanup(func() { close(over) })
-	model := agenttest.Play(agenttest.Use(agenttest.Wanted{Tool: "long", Arguments: `{}`}, agenttest.Wanted{Tool: "pay", Arguments: `{"number":1}`}))
+	model := agenttest.Play(agenttest.Use(agenttest.ToolCall{Tool: "long", Arguments: `{}`}, agenttest.ToolCall{Tool: "pay", Arguments: `{"number":1}`}))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, long, paying())
 	id := w.begin(t, "Ada", "Do both.")
 	window := w.watch(t, "Ada", id, "")
@@ -105,7 +105,7 @@ func TestTaken(t *testing.T) {
 
 // TestAtWork bounds the conversations of a user at work, however many begin at the same moment.
 func TestAtWork(t *testing.T) {
-	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayOn(agenttest.Hang()))
+	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Hang()))
 	statuses := make(chan int, 24)
 	var wg sync.WaitGroup
 	for range cap(statuses) {
@@ -128,7 +128,7 @@ func TestAtWork(t *testing.T) {
 
 // TestSignOut ends the streams of the session, and of no other one.
 func TestSignOut(t *testing.T) {
-	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	ada, grace := w.watch(t, "Ada", "", ""), w.watch(t, "Grace", "", "")
 	ada.until(t, "list")
 	grace.until(t, "list")
@@ -142,7 +142,7 @@ func TestSignOut(t *testing.T) {
 
 // TestOtherUserSignedIn refuses what a window asks that shows another user.
 func TestOtherUserSignedIn(t *testing.T) {
-	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	shows := func(name string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Page-User", name) }
 	}
@@ -159,7 +159,7 @@ func TestOtherUserSignedIn(t *testing.T) {
 
 // TestReadsAreRated bounds what only reads, apart from what changes something.
 func TestReadsAreRated(t *testing.T) {
-	w := serve(t, site.Limits{ReadsPerMinute: 1, ReadBurst: 2}, record.NewMemory(), agenttest.PlayOn(agenttest.Say("hello")))
+	w := serve(t, site.Limits{ReadsPerMinute: 1, ReadBurst: 2}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	for i, want := range []int{404, 404, 429} {
 		if status, _, _ := w.do(t, "Ada", "GET", "/api/conversations/none/media/1/0/1/0", ""); status != want {
 			t.Errorf("read %d: got %d, want %d", i+1, status, want)

@@ -33,7 +33,7 @@ func TestStopWhileHeld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := record.NewMemory()
-				s, err := New(Options{Model: agenttest.PlayOn(agenttest.Say("hello")), Store: store})
+				s, err := New(Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -253,7 +253,7 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 	}
 	key = run.Key{Tenant: conversation.Tenant, ID: prefixOf(conversation) + strings.ToLower(rand.Text())}
 	leave = s.await(key)
-	_, err = s.calls.Begin(ctx, agent.Text(string(encoded)), agent.In(key.ID), agent.Once(), agent.ForTenant(key.Tenant), agent.WithVar("view", encoded))
+	_, err = s.calls.Begin(ctx, agent.Text(string(encoded)), agent.In(key.ID), agent.NewOnly(), agent.ForTenant(key.Tenant), agent.WithVar("view", encoded))
 	if err != nil {
 		leave()
 		return key, nil, fmt.Errorf("begin the call of a view: %w", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-var show = agenttest.Wanted{Tool: "show", Arguments: `{}`}
+var show = agenttest.ToolCall{Tool: "show", Arguments: `{}`}
 
 const from = "[Written by the view of the server shop, which I was shown:]\n"
 
@@ -70,7 +70,7 @@ func TestModelContextIsBounded(t *testing.T) {
 	var steps []agenttest.Step
 	const conversations, views = 5, 9
 	for range conversations {
-		steps = append(steps, agenttest.Use(slices.Repeat([]agenttest.Wanted{show}, views)...), agenttest.Say("There."))
+		steps = append(steps, agenttest.Use(slices.Repeat([]agenttest.ToolCall{show}, views)...), agenttest.Say("There."))
 	}
 	w := newWorld(t, steps...)
 	var ids []string
