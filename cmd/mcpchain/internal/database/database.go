@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the drivers
@@ -28,15 +29,22 @@ type DB struct {
 	Runs sqlstore.Store
 }
 
-// IsPostgres reports whether a place is the URL of a Postgres database, or names one by host=… dbname=….
+// keywords matches a Postgres database that is given by keywords, such as host=db dbname=runs.
+var keywords = regexp.MustCompile(`^\s*(host|hostaddr|port|user|password|dbname|sslmode|service)\s*=`)
+
+// IsPostgres reports whether a place is a Postgres database: its URL, or keywords such as host=db dbname=runs.
 func IsPostgres(place string) bool {
-	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://") || strings.HasPrefix(place, "host=")
+	scheme, _, isURL := strings.Cut(strings.ToLower(place), "://")
+	return isURL && (scheme == "postgres" || scheme == "postgresql") || keywords.MatchString(place)
 }
 
 // Open opens a place, which is made if it is a file that is not there. The caller closes it. Only the user of this
 // process may read the file. Several processes may use it at once.
 func Open(ctx context.Context, place string) (_ *DB, err error) {
 	driver, source, dialect := "pgx", place, sqlstore.DialectPostgres
+	if scheme, rest, found := strings.Cut(place, "://"); found {
+		source = strings.ToLower(scheme) + "://" + rest // as the driver knows it
+	}
 	if !IsPostgres(place) {
 		if driver, dialect = "sqlite", sqlstore.DialectSQLite; place == "" {
 			return nil, errors.New("there is no folder of configurations to keep runs in: name a file by -store")

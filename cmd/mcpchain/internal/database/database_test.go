@@ -30,7 +30,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", place, err, want)
 		}
 	}
-	for place, want := range map[string]bool{"postgres://h/runs": true, "postgresql://h": true, "host=h dbname=runs": true, "runs.db": false, "C:/postgres": false} {
+	for place, want := range map[string]bool{"postgres://h/runs": true, "postgresql://h": true, "host=h dbname=runs": true, "dbname=runs host=h": true, "POSTGRES://h/runs": true, "postgres": false, "runs.db": false, "C:/postgres": false} {
 		if IsPostgres(place) != want {
 			t.Errorf("%s: got %v, want %v", place, !want, want)
 		}

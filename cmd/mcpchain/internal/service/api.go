@@ -95,7 +95,7 @@ func (s *service) detail(w http.ResponseWriter, r *http.Request, _ caller) error
 	if s.servers != nil {
 		for _, server := range s.servers() {
 			state := serverState{server.Name, "ready", len(server.Tools)}
-			if server.Err != nil || server.Ended != nil {
+			if server.Err != nil || server.Ended != nil || s.watch.Down(server.Name) {
 				state.State = "down"
 			}
 			states = append(states, state)

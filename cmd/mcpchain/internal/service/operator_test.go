@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
@@ -377,5 +379,14 @@ func TestConnectionsOfAnAddress(t *testing.T) {
 	}
 	if err := get(); err == nil {
 		t.Error("got 5 of 32 connections for one address, want 4")
+	}
+}
+
+// A file of users that cannot be read is a mistake of the command line, and the error names the flag.
+func TestMissingUsers(t *testing.T) {
+	o := settings(t, "-users", filepath.Join(t.TempDir(), "users"))
+	_, err := assemble(t.Context(), o, slog.New(slog.DiscardHandler))
+	if status := cli.Status(err, io.Discard); status != cli.StatusUsage || !strings.Contains(fmt.Sprint(err), "-users: open ") {
+		t.Errorf("got status %d, %v", status, err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
@@ -35,6 +36,7 @@ type service struct {
 	feed    *feed.Feed
 	engine  engine
 	servers func() []adapter.ServerStatus // nil at a front, whose workers have them
+	watch   *hosting.Watch                // of these servers
 	users   identify
 	again   func() (users int, err error) // reads the users again; nil for demo users
 	limits  *limits
@@ -65,7 +67,7 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 	known := tokens.Of(demo)
 	if o.Users != "" {
 		if known, err = tokens.Read(o.Users); err != nil {
-			return nil, fmt.Errorf("read users: %w", err)
+			return nil, &cli.FileError{Err: fmt.Errorf("-users: %w", err)}
 		}
 		s.again = known.Again
 	}
@@ -86,6 +88,8 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 		}
 		s.ends = append(s.ends, end)
 		tools, s.servers = append(tools, toolset), toolset.Servers
+		watch, stop := hosting.NewWatch(toolset.Servers, logger)
+		s.watch, s.ends = watch, append(s.ends, stop)
 	}
 	return s, s.equip(ctx, o, model.LLM, tools)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
@@ -179,7 +180,7 @@ func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, 
 	if o.Users != "" {
 		table, err := tokens.Read(o.Users)
 		if err != nil {
-			return nil, fmt.Errorf("-users: %w", err)
+			return nil, &cli.FileError{Err: fmt.Errorf("-users: %w", err)}
 		}
 		users, a.again = signin.Users{Tokens: table}, table.Again
 	}
