@@ -83,7 +83,7 @@ var layers = []struct {
 	{"sampling", []string{"internal/inquiry", "internal/chat", "internal/excerpt", "internal/jsonrpc", "internal/cost", "price", "internal/toolschema", "internal/schema", "mcpclient/mcp", "github.com/sashabaranov/go-openai"}},
 	{"adapter/approval", []string{"internal/excerpt", "internal/private", "mcpclient/mcp", "github.com/tmc/langchaingo"}},
 	{"adapter", []string{"adapter/approval", "adapter/profile", "internal/excerpt", "internal/inquiry", "internal/kept", "internal/jsonrpc", "adapter/internal/search", "internal/schema", "internal/toolschema", "internal/backoff", "internal/private", "internal/guard", "mcpclient", "github.com/tmc/langchaingo"}},
-	{"adapter/langchain", []string{"internal/jsonrpc", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
+	{"adapter/langchain", []string{"internal/jsonrpc", "internal/excerpt", "internal/schema", "internal/toolschema", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent", []string{"internal/inquiry", "internal/idle", "internal/excerpt", "internal/backoff", "internal/guard", "internal/cost", "internal/ledger", "price", "internal/kept", "agent/internal/reminder", "internal/toolschema", "adapter", "mcpclient", "github.com/tmc/langchaingo"}},
 	{"agent/agenttest", []string{"agent/internal/reminder", "agent/model", "agent/run", "mcpclient"}},
 	{"agent/compact", []string{"internal/cost", "internal/excerpt", "internal/ledger", "price", "agent/model", "agent/run"}},

@@ -143,15 +143,15 @@ func (a *approvals) forget(ctx context.Context, server string) error {
 	return a.store.Forget(ctx, user, server)
 }
 
-// asks returns whom to ask about calls of the tool, nil if they need no approval. The [Caller]
+// approver returns whom to ask about calls of the tool, nil if they need no approval. The [Caller]
 // of the context may replace the host's function.
-func (t *Tool) asks(ctx context.Context) approval.Func {
+func (t *Tool) approver(ctx context.Context) approval.Func {
 	ask := t.policy.approve
 	if around := callerFrom(ctx).Approve; around != nil {
 		ask = around(ask)
 	}
 	switch {
-	case t.reads(), t.policy.Trust == TrustFull, t.policy.Trust == TrustHints && ReadOnly(t.def):
+	case t.isReader(), t.policy.Trust == TrustFull, t.policy.Trust == TrustHints && ReadOnly(t.def):
 		return nil
 	}
 	return ask
@@ -159,7 +159,7 @@ func (t *Tool) asks(ctx context.Context) approval.Func {
 
 // approve returns the arguments to send. edited reports whether they differ from the model's.
 func (a *approvals) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
-	ask := t.asks(ctx)
+	ask := t.approver(ctx)
 	if ask == nil {
 		return arguments, false, nil
 	}

@@ -88,7 +88,7 @@ func (c *calls) held(ctx context.Context, t *Tool) (*Tool, lease, error) {
 // approve returns the arguments that were approved. edited reports whether they differ from the
 // model's. A call that cannot be made is refused before anyone is asked.
 func (c *calls) approve(ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage) (_ json.RawMessage, edited bool, err error) {
-	if t.asks(ctx) == nil {
+	if t.approver(ctx) == nil {
 		return arguments, false, nil
 	}
 	if _, err := c.reachable(t); err != nil {
@@ -100,15 +100,6 @@ func (c *calls) approve(ctx context.Context, t *Tool, call llms.ToolCall, argume
 	return c.approvals.approve(ctx, t, call, arguments)
 }
 
-// text runs a call for an agent of langchaingo.
-func (c *calls) text(ctx context.Context, t *Tool, input string) (string, error) {
-	r := c.call(ctx, t, llms.ToolCall{Type: "function", FunctionCall: &llms.FunctionCall{Name: t.name, Arguments: input}}, nil)
-	if err := r.Fatal(); err != nil {
-		return "", err
-	}
-	return r.Text, nil
-}
-
 // run runs a call whose arguments have been checked.
 func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption) *Result {
 	t := s.tool
@@ -116,7 +107,7 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 	if err := ctx.Err(); err != nil {
 		return r.fail(ctx, t.about(err))
 	}
-	if t.reads() {
+	if t.isReader() {
 		r.sent = true
 		res, _ := t.local(ctx, s.checked) // a local tool returns no error
 		return c.answer(r, res, nil)
@@ -125,7 +116,7 @@ func (c *calls) run(ctx context.Context, s *sending, opts []mcpclient.CallOption
 		opts = append(callLimits(t.policy.IdleTimeout, t.policy.CallTimeout), opts...)
 	}
 	s.request = Request{Tool: t, Call: s.call, Arguments: s.checked, Options: opts}
-	res, err := s.through(s.within(ctx), &s.request)
+	res, err := s.intercept(s.withContext(ctx), &s.request)
 	r.sent, r.doubt = s.sent, s.doubt
 	var edited json.RawMessage
 	if s.edited {

@@ -150,7 +150,7 @@ func TestAFailingToolDoesNotEndTheRun(t *testing.T) {
 	})
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	tool, _ := ts.Catalog(profile.Plain).Lookup("fails")
-	if text, err := tool.Call(t.Context(), "{}"); err != nil || !strings.Contains(text, "no such file") {
+	if text, err := callText(t.Context(), tool, "{}"); err != nil || !strings.Contains(text, "no such file") {
 		t.Errorf("got %q, %v, want the failure as text", text, err)
 	}
 	if messages, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("1", "fails", "")}); err != nil || len(messages) != 1 {

@@ -68,7 +68,7 @@ func (s *server) open(ctx context.Context) (l listing, err error) {
 		}
 	}()
 	if s.client = s.recipe.Client; s.client == nil {
-		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, s.connection()); err != nil {
+		if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, s.connectOptions()); err != nil {
 			return listing{}, err
 		}
 	} else if level := s.level.Load(); level != nil {
@@ -83,22 +83,22 @@ func (s *server) open(ctx context.Context) (l listing, err error) {
 	return s.list(ctx)
 }
 
-// enter opens the server before it joins the toolset.
-func (s *server) enter(ctx context.Context) error {
+// openAndTake opens the server before it joins the toolset.
+func (s *server) openAndTake(ctx context.Context) error {
 	l, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	s.take(l, l.pinned(s, s.pins))
+	s.setListing(l, l.applyPins(s, s.pins))
 	if s.lazy() && s.ready == nil { // the remembered tools have no connection of their own
 		s.policy.live.Store(s.client)
 	}
 	return nil
 }
 
-// connection returns the options for connecting to the server.
-func (s *server) connection() *mcpclient.Options {
-	opts := withNotifications(withSourceOf(s.given(), s.label, s.question), s.watch.notify)
+// connectOptions returns the options for connecting to the server.
+func (s *server) connectOptions() *mcpclient.Options {
+	opts := withNotifications(withSourceOf(s.hostOptions(), s.label, s.question), s.watch.notify)
 	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
 	if s.policy.older.Load() {
 		opts.Protocol.Revision = mcp.Revision20251125
@@ -109,8 +109,8 @@ func (s *server) connection() *mcpclient.Options {
 	return opts
 }
 
-// given returns the host's options for the connection, or nil.
-func (s *server) given() *mcpclient.Options {
+// hostOptions returns the host's options for the connection, or nil.
+func (s *server) hostOptions() *mcpclient.Options {
 	if s.recipe.Options != nil {
 		return s.recipe.Options
 	}
@@ -143,8 +143,8 @@ type listing struct {
 	unmatched []string // entries of Allow and Deny
 }
 
-// take replaces what the server lists, and the pins.
-func (s *server) take(l listing, pins map[string]string) {
+// setListing replaces what the server lists, and the pins.
+func (s *server) setListing(l listing, pins map[string]string) {
 	s.tools, s.skipped, s.unmatched, s.pins = l.tools, l.skipped, l.unmatched, pins
 }
 
@@ -163,16 +163,16 @@ func (s *server) list(ctx context.Context, opts ...mcpclient.CallOption) (l list
 		}
 	}
 	s.keepList(defs)
-	return s.listed(defs), nil
+	return s.makeTools(defs), nil
 }
 
-// listed converts what the server lists to tools.
-func (s *server) listed(defs []*mcp.Tool) (l listing) {
+// makeTools converts what the server lists to tools.
+func (s *server) makeTools(defs []*mcp.Tool) (l listing) {
 	seen := map[string]bool{}
 	var listed []string
 	for _, def := range defs {
 		listed = append(listed, def.Name)
-		tool, err := s.offer(def)
+		tool, err := s.makeTool(def)
 		if tool != nil && seen[def.Name] {
 			err = errors.New("listed twice: the first one is used")
 		}
@@ -188,9 +188,9 @@ func (s *server) listed(defs []*mcp.Tool) (l listing) {
 	return l
 }
 
-// offer converts a definition to a tool. It returns nil if the host's filters exclude it.
-func (s *server) offer(def *mcp.Tool) (*Tool, error) {
-	keep, err := s.keeps(def)
+// makeTool converts a definition to a tool. It returns nil if the host's filters exclude it.
+func (s *server) makeTool(def *mcp.Tool) (*Tool, error) {
+	keep, err := s.passesFilters(def)
 	if err != nil || !keep {
 		return nil, err
 	}

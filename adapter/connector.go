@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (c *connector) newServer(recipe *Server, p *policy) *server {
 		listing: make(chan struct{}, 1),
 		start:   c.roster.start, released: c.lender.released, schemas: &c.schemas, level: &c.level, calls: c.calls,
 	}
-	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.relist(ctx, s) }, c.tell)
+	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.relist(ctx, s) }, c.notifyHost)
 	s.question = func(ctx context.Context) func(error) { return c.lender.question(ctx, s) }
 	s.life, s.end = context.WithCancel(c.roster.life)
 	return s
@@ -43,18 +44,23 @@ const failTogether = 2 * time.Second
 // errOthersFailed cancels the start of the other servers.
 var errOthersFailed = errors.New("another server failed")
 
-// connect opens every server. If a required one fails, the others are cancelled after
-// failTogether.
+// connect opens every server of a toolset that is being opened.
 func (c *connector) connect(ctx context.Context, servers []Server) error {
-	policies := make([]*policy, len(servers))
+	all := make([]*server, len(servers))
 	required := false
-	for i := range servers {
-		policies[i] = newPolicy(c.opts, &servers[i])
-		required = required || policies[i].Start == StartRequired
+	for i, recipe := range servers {
+		all[i] = c.newServer(&recipe, newPolicy(c.opts, &recipe))
+		required = required || all[i].policy.Start == StartRequired
 	}
 	if !required && c.opts.Patience > 0 {
-		return c.connectQuick(ctx, servers, policies)
+		return c.connectQuick(ctx, all)
 	}
+	return c.connectAll(ctx, all)
+}
+
+// connectAll waits until every server is open or has failed. If a required one fails, it cancels the
+// others after failTogether, so that the error names all that fail at about the same time.
+func (c *connector) connectAll(ctx context.Context, all []*server) error {
 	starting, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var (
@@ -62,17 +68,10 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 		once sync.Once
 		late *time.Timer // nil before the first failure
 	)
-	failed := make([]error, len(servers))
-	all := make([]*server, len(servers))
-	for i := range servers {
-		recipe := servers[i]
-		s := c.newServer(&recipe, policies[i])
-		all[i] = s
+	failed := make([]error, len(all))
+	for i, s := range all {
 		wg.Go(func() {
-			if s.recall() {
-				return
-			}
-			s.err = s.enter(starting)
+			s.err = s.openOrRecall(starting)
 			switch {
 			case s.err == nil:
 			case s.policy.Start != StartRequired:
@@ -90,17 +89,15 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 	c.roster.fill(all)
 	err := errors.Join(failed...)
 	switch {
-	case err == nil && ctx.Err() == nil:
-		for _, s := range all {
-			c.attend(s)
-		}
-		return nil
-	case err == nil:
-		return ctx.Err()
 	case ctx.Err() != nil:
-		return err
+		return cmp.Or(err, ctx.Err())
+	case err != nil:
+		return fmt.Errorf("%w (Policy.Start: StartAvailable continues without servers that fail)", err)
 	}
-	return fmt.Errorf("%w (Policy.Start: StartAvailable continues without servers that fail)", err)
+	for _, s := range all {
+		c.watchServer(s)
+	}
+	return nil
 }
 
 // add opens a server for an open toolset.
@@ -112,21 +109,17 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 		return err
 	}
 	s := c.newServer(added, newPolicy(c.opts, added))
-	var err error
-	if !s.recall() {
-		err = s.enter(ctx)
-	}
-	if err := c.roster.add(s, err); err != nil {
+	if err := c.roster.add(s, s.openOrRecall(ctx)); err != nil {
 		_ = s.close()
 		return err
 	}
-	c.attend(s)
-	c.tell(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
+	c.watchServer(s)
+	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(s.tools)})
 	return nil
 }
 
-// attend starts to watch a server that has joined the toolset.
-func (c *connector) attend(s *server) {
+// watchServer starts to watch a server that has joined the toolset.
+func (c *connector) watchServer(s *server) {
 	close(s.watch.offered)
-	c.tend(s)
+	c.keepConnected(s)
 }

@@ -168,7 +168,7 @@ func TestCallFailures(t *testing.T) {
 		}
 		// langchaingo's executor ends the run on an error.
 		tool, _ := ts.Catalog(profile.Plain).Lookup(tt.tool)
-		if text, err := tool.Call(t.Context(), tt.args); text != tt.want || err != nil {
+		if text, err := callText(t.Context(), tool, tt.args); text != tt.want || err != nil {
 			t.Errorf("%s: got %q, %v, want text", tt.tool, text, err)
 		}
 	}
@@ -208,7 +208,7 @@ func TestLostConnectionIsAnError(t *testing.T) {
 		}
 	}
 	tool, _ := ts.Catalog(profile.Plain).Lookup("x")
-	if text, err := tool.Call(t.Context(), ""); !errors.Is(err, mcpclient.ErrClosed) || text != "" {
+	if text, err := callText(t.Context(), tool, ""); !errors.Is(err, mcpclient.ErrClosed) || text != "" {
 		t.Errorf("got %q, %v, want an error", text, err)
 	}
 }

@@ -46,8 +46,8 @@ func matches(pattern, name []rune) bool {
 	return p == len(pattern)
 }
 
-// keeps reports whether the host's filters include a tool. The error is a panic of the filter.
-func (s *server) keeps(def *mcp.Tool) (keep bool, err error) {
+// passesFilters reports whether the host's filters include a tool. The error is a panic of the filter.
+func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
 	r := s.recipe
 	if len(r.Allow) > 0 && !matchesAny(r.Allow, def.Name) || matchesAny(r.Deny, def.Name) {
 		return false, nil

@@ -34,7 +34,7 @@ func (t *Tool) Repeatable() bool {
 // ReadOnly reports whether calls of the tool change nothing: the tool declares it
 // (readOnlyHint), and [Policy.Trust] believes hints.
 func (t *Tool) ReadOnly() bool {
-	return t.reads() || t.policy.Trust >= TrustHints && ReadOnly(t.def)
+	return t.isReader() || t.policy.Trust >= TrustHints && ReadOnly(t.def)
 }
 
 func idempotent(tool *mcp.Tool) bool {
@@ -51,8 +51,8 @@ func KeyFrom(ctx context.Context) string {
 	return key
 }
 
-// within returns the context of the call, with its key if the server honours keys.
-func (s *sending) within(ctx context.Context) context.Context {
+// withContext returns the context of the call, with its key if the server honours keys.
+func (s *sending) withContext(ctx context.Context) context.Context {
 	if s.key == "" && s.tool.HonoursKeys() {
 		s.key = rand.Text()
 	}

@@ -63,8 +63,8 @@ type sending struct {
 	task    string             // that the call has become before, "" if it has not
 }
 
-// through sends a request through the interceptors.
-func (s *sending) through(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
+// intercept sends a request through the interceptors.
+func (s *sending) intercept(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
 	all := s.tool.calls.intercept
 	if len(all) == 0 {
 		return s.send(ctx, r)
@@ -109,7 +109,7 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 		return nil, err
 	}
 	if s.task == "" {
-		if err := s.settle(ctx, r); err != nil {
+		if err := s.checkAndApprove(ctx, r); err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +152,7 @@ func (s *sending) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOption)
 		args, opts := s.withKey(t, arguments, opts)
 		return t.ask(ctx, args, opts)
 	}
-	if err := s.belongs(s.round); err != nil { // an interceptor may have changed the arguments
+	if err := s.checkRound(s.round); err != nil { // an interceptor may have changed the arguments
 		return nil, err
 	}
 	return mcpclient.Continue[mcp.CallToolResult](ctx, t.client, s.round, s.answers, t.options(s.continued(t, opts))...)
@@ -163,8 +163,8 @@ type roundError struct{ why string }
 
 func (e *roundError) Error() string { return "continue call: " + e.why }
 
-// belongs checks that a round belongs to this tool with these arguments.
-func (s *sending) belongs(round *mcp.InputRequired) error {
+// checkRound checks that a round belongs to this tool with these arguments.
+func (s *sending) checkRound(round *mcp.InputRequired) error {
 	if round == nil {
 		return &roundError{"there is no round (nil)"}
 	}
@@ -184,9 +184,9 @@ func (s *sending) belongs(round *mcp.InputRequired) error {
 	return nil
 }
 
-// settle checks and approves the arguments of a request unless it has before. A call that an
+// checkAndApprove checks and approves the arguments of a request unless it has before. A call that an
 // interceptor repeats is approved once.
-func (s *sending) settle(ctx context.Context, r *Request) (err error) {
+func (s *sending) checkAndApprove(ctx context.Context, r *Request) (err error) {
 	args := r.Arguments
 	if !bytes.Equal(args, s.checked) {
 		if args, err = s.tool.check(args); err != nil {

@@ -54,9 +54,17 @@ func (dir lists) keep(server string, list []byte) error {
 // lazy reports whether the server is connected by its first call.
 func (s *server) lazy() bool { return s.policy.Start == StartLazy }
 
-// recall sets up the server from its stored list, without connecting. It reports whether there
+// openOrRecall makes the server ready to join a toolset: by its stored list, or by a connection.
+func (s *server) openOrRecall(ctx context.Context) error {
+	if s.recallList() {
+		return nil
+	}
+	return s.openAndTake(ctx)
+}
+
+// recallList sets up the server from its stored list, without connecting. It reports whether there
 // is a usable list.
-func (s *server) recall() bool {
+func (s *server) recallList() bool {
 	if !s.lazy() || s.opts.Lists == "" {
 		return false
 	}
@@ -71,14 +79,14 @@ func (s *server) recall() bool {
 	if err != nil || defs == nil {
 		return false
 	}
-	s.rest(defs)
+	s.makeDormant(defs)
 	return true
 }
 
-// rest sets the tools of a server without a connection.
-func (s *server) rest(defs []*mcp.Tool) {
-	l := s.listed(defs)
-	s.take(l, l.pinned(s, s.pins))
+// makeDormant sets the tools of a server without a connection.
+func (s *server) makeDormant(defs []*mcp.Tool) {
+	l := s.makeTools(defs)
+	s.setListing(l, l.applyPins(s, s.pins))
 	s.dormant = true
 }
 
@@ -96,13 +104,13 @@ func (s *server) keepList(defs []*mcp.Tool) {
 	}
 }
 
-// awake returns the present version of a tool, and connects its server if it is idle.
-func (c *connector) awake(ctx context.Context, tool *Tool) (*Tool, error) {
+// wake returns the present version of a tool, and connects its server if it is idle.
+func (c *connector) wake(ctx context.Context, tool *Tool) (*Tool, error) {
 	s := c.roster.of(tool.policy)
 	if s == nil {
 		return c.calls.reachable(tool)
 	}
-	err := c.change(ctx, s, func() (*Event, error) {
+	err := c.changeServer(ctx, s, func() (*Event, error) {
 		e, err := c.reconnect(ctx, s)
 		if e == nil || err != nil || e.empty() {
 			return nil, err
@@ -116,8 +124,8 @@ func (c *connector) awake(ctx context.Context, tool *Tool) (*Tool, error) {
 	return c.calls.reachable(tool)
 }
 
-// dozeLocked disconnects a lazy server when it has been without calls for a while.
-func (c *connector) dozeLocked(s *server) {
+// idleLocked disconnects a lazy server when it has been without calls for a while.
+func (c *connector) idleLocked(s *server) {
 	s.rested++
 	n, r := s.rested, c.roster
 	time.AfterFunc(idleStop, func() {
@@ -127,7 +135,7 @@ func (c *connector) dozeLocked(s *server) {
 			return
 		}
 		r.startLocked(func() {
-			if err := c.change(r.life, s, func() (*Event, error) { return nil, c.disconnect(s) }); err != nil {
+			if err := c.changeServer(r.life, s, func() (*Event, error) { return nil, c.disconnect(s) }); err != nil {
 				c.opts.Logger.Debug("a server stays open without calls", "server", s.label, "error", err)
 			}
 		})
@@ -144,7 +152,7 @@ func (c *connector) disconnect(s *server) error {
 	c.roster.mu.Unlock()
 	resting := c.newServer(s.recipe, s.policy)
 	resting.pins = s.pins
-	resting.rest(defs)
+	resting.makeDormant(defs)
 	replaced := c.roster.replace(s, resting, func() bool {
 		if s.uses > 0 {
 			return false
@@ -156,7 +164,7 @@ func (c *connector) disconnect(s *server) error {
 	if !replaced {
 		return errors.New("it is used again")
 	}
-	c.attend(resting)
+	c.watchServer(resting)
 	c.lender.retire(s)
 	return nil
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// tend reconnects a server of the toolset: now if it could not be opened, and later whenever
+// keepConnected reconnects a server of the toolset: now if it could not be opened, and later whenever
 // its connection ends by itself. The new connection is tended, too. No person is asked to sign
 // in.
-func (c *connector) tend(s *server) {
+func (c *connector) keepConnected(s *server) {
 	if c.opts.retryWait < 0 || s.recipe.Transport == nil || s.dormant {
 		return
 	}
@@ -52,6 +52,6 @@ func (c *connector) awaitLoss(s *server) bool {
 		return false
 	}
 	c.opts.Logger.Warn("a server is lost, and is reached again", "server", s.label, "error", err)
-	c.tell(Event{Server: s.label, Kind: ServerLost, Err: fmt.Errorf("server %q: %w", s.label, err)})
+	c.notifyHost(Event{Server: s.label, Kind: ServerLost, Err: fmt.Errorf("server %q: %w", s.label, err)})
 	return true
 }

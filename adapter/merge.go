@@ -113,7 +113,7 @@ func (c *Catalog) renamed(names []string) *Catalog {
 		out.offered.changes = append(out.offered.changes, change)
 	}
 	for i, tool := range out.tools {
-		if tool != c.tools[i] && tool.reads() {
+		if tool != c.tools[i] && tool.isReader() {
 			out.readBy(tool)
 		}
 	}

@@ -56,15 +56,15 @@ func mayRunAgain(t *Tool, res *mcp.CallToolResult) bool {
 	return res == nil || len(res.Content) <= 1 && len(res.StructuredContent) == 0
 }
 
-// older reconnects the server of a tool with the newest revision in which servers send
+// reconnectOlder reconnects the server of a tool with the newest revision in which servers send
 // requests, unless the host has chosen the revision. It reports whether the server now has that
 // revision. Current calls keep their connection.
-func (c *connector) older(ctx context.Context, tool *Tool, why error) bool {
+func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) bool {
 	s := c.roster.of(tool.policy)
 	if s == nil || !mayBeOlder(s) {
 		return false
 	}
-	err := c.change(ctx, s, func() (*Event, error) {
+	err := c.changeServer(ctx, s, func() (*Event, error) {
 		tool.policy.older.Store(true)
 		e, err := c.reconnect(ctx, s)
 		if err != nil {
@@ -76,7 +76,7 @@ func (c *connector) older(ctx context.Context, tool *Tool, why error) bool {
 		if e == nil || now == nil { // it was removed from the toolset
 			return nil, nil
 		}
-		c.remember(now)
+		c.rememberOlder(now)
 		c.lender.stopUsers(tool.policy)
 		e.Kind, e.Err = RevisionChanged, why
 		return e, nil
@@ -91,17 +91,17 @@ func (c *connector) older(ctx context.Context, tool *Tool, why error) bool {
 // mayBeOlder reports whether the toolset may choose the revision of the server.
 func mayBeOlder(s *server) bool {
 	forced := s.recipe.Revision
-	if given := s.given(); given != nil && forced == "" {
+	if given := s.hostOptions(); given != nil && forced == "" {
 		forced = given.Protocol.Revision
 	}
 	return s.recipe.Client == nil && forced == "" && !s.policy.newerOnly.Load()
 }
 
-// remember stores the older revision of a server for the next program.
-func (c *connector) remember(s *server) {
+// rememberOlder stores the older revision of a server for the next program.
+func (c *connector) rememberOlder(s *server) {
 	c.opts.Logger.Warn("a server's tools ask in a way of an older revision, which is spoken from now on",
 		"server", s.label, "revision", s.client.Server().Revision)
-	if given := s.given(); given != nil {
+	if given := s.hostOptions(); given != nil {
 		given.Protocol.EraCache.Remember(s.recipe.Transport, s.client.Server().Revision)
 	}
 }

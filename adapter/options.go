@@ -96,7 +96,7 @@ func (o *Options) withDefaults() *Options {
 	case out.Parallelism < 0:
 		out.Parallelism = math.MaxInt
 	}
-	out.Policy = out.Policy.over(defaultPolicy)
+	out.Policy = out.Policy.inherit(defaultPolicy)
 	if out.maxMedia <= 0 {
 		out.maxMedia = 8 << 20
 	}

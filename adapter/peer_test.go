@@ -96,6 +96,15 @@ func call(id, name, arguments string) llms.ToolCall {
 	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
 }
 
+// callText runs a call of a tool. It returns the text for the model, or the fatal error.
+func callText(ctx context.Context, tool *Tool, arguments string) (string, error) {
+	r := tool.calls.call(ctx, tool, call("", tool.name, arguments), nil)
+	if err := r.Fatal(); err != nil {
+		return "", err
+	}
+	return r.Text, nil
+}
+
 const object = `{"type":"object"}`
 
 // serveX runs a server with the tool "x". It answers discover with greeting, and calls by answer.

@@ -175,7 +175,7 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 		_ = s.instead.close()
 		s.instead = nil
 	}
-	err := s.enter(ctx)
+	err := s.openAndTake(ctx)
 	r := l.roster
 	r.mu.Lock()
 	s.err = err

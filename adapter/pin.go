@@ -77,9 +77,9 @@ func fingerprints(tools []*Tool) map[string]string {
 	return pins
 }
 
-// pinned removes the tools that differ from their pins. It returns the pins for the next
+// applyPins removes the tools that differ from their pins. It returns the pins for the next
 // listing, nil if there are none.
-func (l *listing) pinned(s *server, pins map[string]string) map[string]string {
+func (l *listing) applyPins(s *server, pins map[string]string) map[string]string {
 	if pins == nil {
 		if !s.policy.Pin {
 			return nil

@@ -76,8 +76,8 @@ const (
 // defaultPolicy has the defaults that are not zero.
 var defaultPolicy = Policy{Start: StartRequired, ConnectTimeout: 30 * time.Second, MaxResult: 64 << 10, Trust: TrustNone}
 
-// over returns the policy with its zero fields taken from common.
-func (p Policy) over(common Policy) Policy {
+// inherit returns the policy with its zero fields taken from common.
+func (p Policy) inherit(common Policy) Policy {
 	out := Policy{
 		Start:          cmp.Or(p.Start, common.Start),
 		ConnectTimeout: cmp.Or(p.ConnectTimeout, common.ConnectTimeout),
@@ -137,7 +137,7 @@ type policy struct {
 
 func newPolicy(o *Options, s *Server) *policy {
 	p := &policy{
-		Policy: s.Policy.over(o.Policy), label: s.Name, origin: originOf(s), place: placeOf(s), approve: o.Approve,
+		Policy: s.Policy.inherit(o.Policy), label: s.Name, origin: originOf(s), place: placeOf(s), approve: o.Approve,
 		keyInMeta: s.KeyInMeta, keyInArgument: s.KeyInArgument, maxMedia: o.maxMedia, perUser: max(s.PerUser, 0), log: o.Logger,
 	}
 	if s.Client != nil && p.Start == StartLazy { // it is connected already

@@ -107,7 +107,7 @@ func (p *Prepared) WithKey(key string) *Prepared {
 
 // NeedsApproval reports whether Approve would ask for a decision or recall one.
 func (p *Prepared) NeedsApproval(ctx context.Context) bool {
-	return !p.approved && p.tool.asks(ctx) != nil
+	return !p.approved && p.tool.approver(ctx) != nil
 }
 
 // Approve has the call approved, if necessary, and returns it with the arguments of the
@@ -166,7 +166,7 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 func (p *Prepared) Continue(ctx context.Context, round *mcp.InputRequired, answers map[string]any, opts ...mcpclient.CallOption) *Result {
 	s := p.sending()
 	s.approved, s.round, s.answers = p.arguments, round, answers
-	if err := s.belongs(round); err != nil {
+	if err := s.checkRound(round); err != nil {
 		return (&Result{Call: p.call, Tool: p.tool}).fail(ctx, err)
 	}
 	return p.tool.calls.run(ctx, s, opts)

@@ -55,8 +55,8 @@ type Event struct {
 // empty reports whether no tool has changed.
 func (e *Event) empty() bool { return len(e.Added)+len(e.Removed)+len(e.Changed) == 0 }
 
-// tell reports an event to the host. No lock may be held.
-func (c *connector) tell(e Event) {
+// notifyHost reports an event to the host. No lock may be held.
+func (c *connector) notifyHost(e Event) {
 	if c.opts.OnChange == nil {
 		return
 	}
@@ -102,31 +102,31 @@ func (c *connector) refresh(ctx context.Context, s *server) error {
 	if s.watch.ended.Load() && !c.failed(s) {
 		s.watch.subscribed(ctx)
 	}
-	return c.change(ctx, s, func() (*Event, error) {
+	return c.changeServer(ctx, s, func() (*Event, error) {
 		if c.failed(s) {
 			return c.reconnect(ctx, s)
 		}
-		return c.update(ctx, s)
+		return c.relistTools(ctx, s)
 	})
 }
 
 // relist lists the tools of one server again because it announced a change.
 func (c *connector) relist(ctx context.Context, s *server) error {
-	return c.change(ctx, s, func() (*Event, error) { return c.update(ctx, s) })
+	return c.changeServer(ctx, s, func() (*Event, error) { return c.relistTools(ctx, s) })
 }
 
-// change calls do exclusively for the server, and reports the event to the host. It does
+// changeServer calls do exclusively for the server, and reports the event to the host. It does
 // nothing if the server was removed or replaced.
-func (c *connector) change(ctx context.Context, s *server, do func() (*Event, error)) error {
-	e, err := c.alone(ctx, s, do)
+func (c *connector) changeServer(ctx context.Context, s *server, do func() (*Event, error)) error {
+	e, err := c.exclusively(ctx, s, do)
 	if e != nil { // OnChange may list again
-		c.tell(*e)
+		c.notifyHost(*e)
 	}
 	return err
 }
 
-// alone calls do while nothing else lists the tools of the server.
-func (c *connector) alone(ctx context.Context, s *server, do func() (*Event, error)) (*Event, error) {
+// exclusively calls do while nothing else lists the tools of the server.
+func (c *connector) exclusively(ctx context.Context, s *server, do func() (*Event, error)) (*Event, error) {
 	select {
 	case s.listing <- struct{}{}:
 	case <-ctx.Done():
@@ -148,8 +148,8 @@ func (c *connector) failed(s *server) bool {
 	return failed || s.lost()
 }
 
-// update lists the tools of a server and replaces the earlier list.
-func (c *connector) update(ctx context.Context, s *server) (*Event, error) {
+// relistTools lists the tools of a server and replaces the earlier list.
+func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.policy.ConnectTimeout,
 		fmt.Errorf("not ready within %v (Policy.ConnectTimeout)", s.policy.ConnectTimeout))
 	defer cancel()
@@ -160,11 +160,11 @@ func (c *connector) update(ctx context.Context, s *server) (*Event, error) {
 	c.roster.mu.Lock()
 	pins := s.pins
 	c.roster.mu.Unlock()
-	pins = l.pinned(s, pins)
+	pins = l.applyPins(s, pins)
 	var e Event
 	c.roster.replace(s, s, func() bool { // unless it was removed in the meantime
-		e = l.since(s)
-		s.take(l, pins)
+		e = l.diff(s)
+		s.setListing(l, pins)
 		return true
 	})
 	if e.empty() {
@@ -179,12 +179,12 @@ func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) 
 	c.roster.mu.Lock()
 	s.pins = old.pins
 	c.roster.mu.Unlock()
-	if err := s.enter(ctx); err != nil {
+	if err := s.openAndTake(ctx); err != nil {
 		return nil, err
 	}
 	var e Event
 	replaced := c.roster.replace(old, s, func() bool {
-		e = (&listing{tools: s.tools}).since(old)
+		e = (&listing{tools: s.tools}).diff(old)
 		if e.Kind = ServerReturned; old.err != nil {
 			e.Kind = ServerAdded
 		}
@@ -198,13 +198,13 @@ func (c *connector) reconnect(ctx context.Context, old *server) (*Event, error) 
 	if !old.dormant {
 		c.opts.Logger.Info("a server is there again", "server", s.label)
 	}
-	c.attend(s)
+	c.watchServer(s)
 	return &e, nil
 }
 
-// since returns the changes between what the server had and the listing. It keeps the values of
+// diff returns the changes between what the server had and the listing. It keeps the values of
 // unchanged tools.
-func (l *listing) since(s *server) Event {
+func (l *listing) diff(s *server) Event {
 	e := Event{Server: s.label, Kind: ToolsChanged}
 	before := map[string]*Tool{}
 	for _, tool := range s.tools {

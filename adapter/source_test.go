@@ -146,7 +146,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 // the first call.
 func TestSourceInsideAHandler(t *testing.T) {
 	outer := &Tool{name: "outer", policy: &policy{label: "a"}}
-	ctx := withSource((&sending{tool: outer, call: llms.ToolCall{ID: "1"}}).within(t.Context()), "a")
+	ctx := withSource((&sending{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
 	if diff := cmp.Diff(seenIn(ctx), seen{"a", "outer", "1"}); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}

@@ -109,7 +109,7 @@ func (p *spill) name() string {
 // fit shortens the text of a tool's result to its bound, and keeps the whole.
 func (p *spill) fit(text string, t *Tool) string {
 	limit := t.policy.MaxResult
-	if len(text) <= limit || t.reads() {
+	if len(text) <= limit || t.isReader() {
 		return shorten(text, limit)
 	}
 	handle := p.keep(text)

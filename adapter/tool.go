@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tool is a server's tool as the model sees it. It implements langchaingo's tools.Tool.
+// Tool is a server's tool as the model sees it.
 type Tool struct {
 	policy  *policy
 	client  *mcpclient.Client // nil for the toolset's own tools
@@ -72,12 +71,12 @@ func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema
 		without.InputSchema = shown
 		tool.shown = &without
 	}
-	return tool, tool.hold(shown)
+	return tool, tool.prepareChecks(shown)
 }
 
-// hold prepares the checks that the options of the client and toolset ask for. shown is the
+// prepareChecks prepares the checks that the options of the client and toolset ask for. shown is the
 // input schema as models see it.
-func (t *Tool) hold(shown json.RawMessage) error {
+func (t *Tool) prepareChecks(shown json.RawMessage) error {
 	if t.client == nil {
 		return nil
 	}
@@ -118,8 +117,8 @@ type toolID struct {
 
 func (t *Tool) id() toolID { return toolID{t.policy, t.def.Name} }
 
-// reads reports whether the tool reads the long results of its toolset.
-func (t *Tool) reads() bool {
+// isReader reports whether the tool reads the long results of its toolset.
+func (t *Tool) isReader() bool {
 	return t.client == nil && t.def.Name == kept.Reader && t.policy.label == ""
 }
 
@@ -184,33 +183,6 @@ func (t *Tool) summary() string {
 		return t.def.Description
 	}
 	return t.def.DisplayName()
-}
-
-// maxDescription is the longest description of a function that OpenAI accepts.
-const maxDescription = 1024
-
-// Description returns the purpose of the tool and the form of its input: the JSON Schema if
-// both fit into 1,024 bytes, which some providers require, and otherwise a list of the
-// parameters.
-func (t *Tool) Description() string {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, t.input.Parameters); err == nil {
-		full := t.summary() + "\nThe input is a JSON object that fits this JSON Schema: " + compact.String()
-		if len(full) <= maxDescription {
-			return full
-		}
-	}
-	input := "\nThe input is a JSON object with these properties:" + t.input.List()
-	return cut(t.summary(), maxDescription/2) + cut(input, maxDescription/2)
-}
-
-// Call runs the tool for an agent of langchaingo. It parses input as [Catalog.Prepare] does,
-// and returns the text for the model.
-//
-// A failed tool and invalid arguments are text, too. An error means that continuing makes no
-// sense, see [Result.Fatal].
-func (t *Tool) Call(ctx context.Context, input string) (string, error) {
-	return t.calls.text(ctx, t, input)
 }
 
 // about adds the call of the tool to an error.

@@ -31,8 +31,8 @@ func newToolset(o *Options) *Toolset {
 	}
 	l := &lender{opts: o, roster: r, reachable: c.reachable, userOf: c.approvals.userOf, pools: map[*policy]*pool{}}
 	n := &connector{opts: o, roster: r, lender: l, calls: c}
-	l.newServer, l.awake, l.doze = n.newServer, n.awake, n.dozeLocked
-	c.hold, c.older = l.hold, n.older
+	l.newServer, l.awake, l.doze = n.newServer, n.wake, n.idleLocked
+	c.hold, c.older = l.hold, n.reconnectOlder
 	if o.Spill > 0 {
 		kept := newSpill(o, &n.schemas, r.current)
 		kept.tool.calls, c.fit, r.own = c, kept.fit, kept.tool

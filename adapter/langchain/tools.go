@@ -6,26 +6,75 @@
 package langchain
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 
+	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/toolschema"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Tools returns the tools of a source for langchaingo's agents, each an [*adapter.Tool]. These
-// agents show a model only the name and the description, so the description says what the input
-// must look like.
+// Tools returns the tools of a source for langchaingo's agents. These agents show a model only the
+// name and the description, so the description says what the input must look like.
+//
+// A call parses its input as [adapter.Catalog.Prepare] does, and returns the text for the model. A
+// failed tool and invalid arguments are text, too. An error means that continuing makes no sense,
+// see [adapter.Result.Fatal].
 func Tools(source adapter.Source) []tools.Tool {
+	catalog := source.Catalog(profile.Plain)
 	var out []tools.Tool
-	for _, tool := range source.Catalog(profile.Plain).Tools() {
-		out = append(out, tool)
+	for _, definition := range catalog.Definitions() {
+		out = append(out, &tool{catalog, definition.Function})
 	}
 	return out
+}
+
+// tool is a tool of a catalog for langchaingo's agents.
+type tool struct {
+	catalog    *adapter.Catalog
+	definition *llms.FunctionDefinition
+}
+
+// Name implements [tools.Tool].
+func (t *tool) Name() string { return t.definition.Name }
+
+// maxDescription is the longest description of a function that OpenAI accepts, in bytes.
+const maxDescription = 1024
+
+// Description implements [tools.Tool]. It returns the purpose of the tool and the JSON Schema of its
+// input or, if that is too long, a list of the parameters.
+func (t *tool) Description() string {
+	parameters, _ := t.definition.Parameters.(json.RawMessage)
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, parameters); err == nil {
+		full := t.definition.Description + "\nThe input is a JSON object that fits this JSON Schema: " + compact.String()
+		if len(full) <= maxDescription {
+			return full
+		}
+	}
+	input := "\nThe input is a JSON object with these properties:"
+	if schema, err := toolschema.New(parameters, new(schema.Cache)); err == nil {
+		input += schema.List()
+	}
+	return excerpt.Limit(t.definition.Description, maxDescription/2) + excerpt.Limit(input, maxDescription/2)
+}
+
+// Call implements [tools.Tool].
+func (t *tool) Call(ctx context.Context, input string) (string, error) {
+	function := &llms.FunctionCall{Name: t.definition.Name, Arguments: input}
+	r := t.catalog.Call(ctx, llms.ToolCall{Type: "function", FunctionCall: function})
+	if err := r.Fatal(); err != nil {
+		return "", err
+	}
+	return r.Text, nil
 }
 
 // textSchema is the input schema of langchaingo's tools, which accept one text.
@@ -36,11 +85,11 @@ const textSchema = `{"type":"object","properties":{"input":{"type":"string"}},"r
 // nil or has no name.
 func Source(all ...tools.Tool) adapter.Source {
 	sources := make([]adapter.Source, len(all))
-	for i, tool := range all {
-		if tool == nil {
+	for i, t := range all {
+		if t == nil {
 			panic(fmt.Sprintf("langchain: tool %d is nil", i))
 		}
-		sources[i] = function(tool)
+		sources[i] = function(t)
 	}
 	return adapter.Merge(sources...)
 }

@@ -151,3 +151,31 @@ func TestSource(t *testing.T) {
 		}()
 	}
 }
+
+func TestDescription(t *testing.T) {
+	describe := func(def *mcp.Tool, schema string) string {
+		def.Name, def.InputSchema = "x", json.RawMessage(schema)
+		f, err := adapter.NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Tools(f)[0].Description()
+	}
+	got := describe(&mcp.Tool{Description: "Does it."}, `{ "type": "object", "properties": {"n": {"type": "integer"}} }`)
+	if want := "Does it.\nThe input is a JSON object that fits this JSON Schema: " +
+		`{"type":"object","properties":{"n":{"type":"integer"}}}`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	long := `{"type":"object","required":["b"],"properties":{
+		"a":{"type":["string","null"],"description":"the\n first"},"b":{"type":"integer"},"c":{"description":"` + strings.Repeat("x", 2000) + `"}}}`
+	got = describe(&mcp.Tool{Description: "Does it."}, long)
+	if want := "Does it.\nThe input is a JSON object with these properties:\n- b (integer, required)\n- a (string or null): the first\n- c: xxx"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want it to begin with %q", got, want)
+	}
+	if got := describe(&mcp.Tool{Description: strings.Repeat("é", 5000)}, long); len(got) > 1024 || !strings.Contains(got, "- b (integer, required)") {
+		t.Errorf("got %d bytes %q, want at most 1024 with the properties", len(got), got)
+	}
+	if got := describe(&mcp.Tool{Title: "A title"}, long); !strings.HasPrefix(got, "A title\n") {
+		t.Errorf("got %q, want the title without a description", got)
+	}
+}

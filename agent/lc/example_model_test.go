@@ -9,10 +9,9 @@ import (
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/memory"
 	"github.com/tmc/langchaingo/prompts"
-	"github.com/tmc/langchaingo/tools"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/adapter/langchain"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 )
@@ -45,8 +44,7 @@ func ExampleModel_langchaingo() {
 		says("Thought: Do I need to use a tool? Yes\nAction: forecast\nAction Input: {\"city\":\"Oslo\"}"),
 		says("Thought: Do I need to use a tool? No\nAI: Take sunglasses."),
 	)
-	tool := forecast().Catalog(profile.Plain).Tools()[0]
-	executor := agents.NewExecutor(agents.NewConversationalAgent(llm, []tools.Tool{tool}), agents.WithMemory(memory.NewConversationBuffer()))
+	executor := agents.NewExecutor(agents.NewConversationalAgent(llm, langchain.Tools(forecast())), agents.WithMemory(memory.NewConversationBuffer()))
 	answer, err := chains.Run(context.Background(), executor, "What do I need in Oslo?")
 	if err != nil {
 		log.Fatal(err)

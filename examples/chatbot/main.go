@@ -93,9 +93,9 @@ func (c *chatbot) round(ctx context.Context) (over bool, err error) {
 
 // listTools shows the first line of each tool.
 func (c *chatbot) listTools() {
-	for _, tool := range c.host.Tools().Catalog(profile.Plain).Tools() {
-		first, _, _ := strings.Cut(tool.Description(), "\n")
-		fmt.Fprintf(c.out, "  %s: %s\n", hosttext.Line(tool.Name(), 100), hosttext.Line(first, 200))
+	for _, tool := range c.host.Tools().Catalog(profile.Plain).Definitions() {
+		first, _, _ := strings.Cut(tool.Function.Description, "\n")
+		fmt.Fprintf(c.out, "  %s: %s\n", hosttext.Line(tool.Function.Name, 100), hosttext.Line(first, 200))
 	}
 }
 
