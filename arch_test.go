@@ -15,9 +15,8 @@ import (
 
 const module = "github.com/mcpchain/mcpchain"
 
-// layers is the architecture: what the packages of each folder may import
-// beside the standard library. The longest matching folder decides. A folder
-// that stands in no row is refused.
+// layers is the architecture: the packages that each folder may import, in addition to the
+// standard library. The longest matching folder decides. A folder without a row is an error.
 var layers = []struct {
 	folder string
 	may    []string
@@ -164,13 +163,13 @@ func checkImports(t *testing.T, folder string, imports []string) {
 	}
 }
 
-// within reports whether path is folder or lies in it.
+// within reports whether path is folder or below it.
 func within(path, folder string) bool {
 	return folder == "" || path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// TestClientIsLight holds what a program links that only connects and calls: neither a
-// schema compiler nor a YAML parser.
+// TestClientIsLight checks that a program that only connects and calls links neither a schema
+// compiler nor a YAML parser.
 func TestClientIsLight(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./mcpclient").Output()
 	if err != nil {
@@ -189,7 +188,8 @@ func TestClientIsLight(t *testing.T) {
 	}
 }
 
-// TestInstallable keeps out of go.mod what go install refuses in the module of a program.
+// TestInstallable checks that go.mod has nothing that go install refuses in the module of a
+// program.
 func TestInstallable(t *testing.T) {
 	out, err := exec.Command("go", "mod", "edit", "-json").Output()
 	var mod struct{ Replace, Exclude []any }
@@ -201,8 +201,8 @@ func TestInstallable(t *testing.T) {
 	}
 }
 
-// TestStoreLinksNoDriver leaves the driver of a database to the program, and the libraries
-// of a terminal to the examples.
+// TestStoreLinksNoDriver checks that the packages link neither a database driver nor, except for
+// examples, a terminal library.
 func TestStoreLinksNoDriver(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./agent", "./agent/sqlstore").Output()
 	if err != nil {
@@ -219,8 +219,8 @@ func TestStoreLinksNoDriver(t *testing.T) {
 	}
 }
 
-// TestOwnWords keeps out of the repository what does not belong in it: paths of
-// a machine and the hosts of package registries.
+// TestOwnWords checks that the repository has no paths of a machine and no hosts of package
+// registries.
 func TestOwnWords(t *testing.T) {
 	unwanted := []string{"registry." + "npmjs.org", "proxy." + "golang.org", "/ro" + "ot/", "/wo" + "rk/"}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 )
 
-// viewOfTool is the program of docs/apps.md, for the compiler.
+// viewOfTool is the program in docs/apps.md. It is only compiled.
 func viewOfTool(ctx context.Context, servers []adapter.Server, result *adapter.Result, arguments json.RawMessage, conn mcpclient.Conn, user, serverURL string, approve approval.Func, openLink func(context.Context, string) error) error {
 	opts, declareErr := apps.Declare(&mcpclient.Options{}) // servers learn that views are shown
 	ts, openErr := adapter.Open(ctx, servers, &adapter.Options{Client: opts, Approve: approve})

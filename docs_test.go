@@ -32,9 +32,8 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// TestDocs holds the Go of the guides against the functions below, which the
-// compiler reads, and the examples of package agent, which run: each block is there, line by
-// line.
+// TestDocs checks that each block of Go in the guides is, line by line, in a function below,
+// which is compiled, or in an example of package agent, which runs.
 func TestDocs(t *testing.T) {
 	program := lines(read(t, "docs_test.go")) + lines(read(t, "docs_apps_test.go")) + lines(read(t, "docs_cookbook_test.go"))
 	examples, err := filepath.Glob("agent/example*_test.go")
@@ -57,7 +56,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestConfigurations reads every mcp.json that is shown.
+// TestConfigurations loads every mcp.json in the guides.
 func TestConfigurations(t *testing.T) {
 	shown := 0
 	for _, guide := range documents(t) {
@@ -80,8 +79,8 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// TestPrograms looks for the programs of every command that is shown. Their own
-// tests look at the flags.
+// TestPrograms checks that the program of every command in the guides exists. Tests of the
+// programs check the flags.
 func TestPrograms(t *testing.T) {
 	for _, guide := range documents(t) {
 		for _, run := range regexp.MustCompile(`go run (\./[\w/]+)`).FindAllStringSubmatch(read(t, guide), -1) {
@@ -92,7 +91,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestComparedVersions: the libraries that docs/comparison.md compares have the versions that are
+// TestComparedVersions checks that docs/comparison.md names the versions of libraries that are
 // tested and measured here.
 func TestComparedVersions(t *testing.T) {
 	required := read(t, "go.mod") + read(t, "evals/loop/go.mod")
@@ -122,7 +121,7 @@ func documents(t *testing.T) []string {
 	return append(guides, "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 }
 
-// blocks gives the code of a language in a document.
+// blocks returns the code blocks of a language in a document.
 func blocks(document, language string) []string {
 	var out []string
 	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(document, -1) {
@@ -131,7 +130,7 @@ func blocks(document, language string) []string {
 	return out
 }
 
-// lines puts text at the left margin, with single spaces and no empty lines.
+// lines removes indentation, repeated spaces and empty lines.
 func lines(text string) string {
 	var b strings.Builder
 	b.WriteByte('\n')

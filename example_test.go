@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 )
 
-// A host uses what can be used of a file, and says what cannot.
+// A host uses the servers of a file that work, and says why the others do not.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

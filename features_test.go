@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestFeatures holds docs/features.md against the tree: every row is there, and
-// each is either open or names tests that exist.
+// TestFeatures checks that docs/features.md has every row, and that each row is open or names
+// existing tests.
 func TestFeatures(t *testing.T) {
 	data, err := os.ReadFile("docs/features.md")
 	if err != nil {
@@ -44,8 +44,8 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// TestRulesForViews holds the table of docs/apps.md: each rule names tests that exist, or is
-// open.
+// TestRulesForViews checks that each rule in the table of docs/apps.md is open or names existing
+// tests.
 func TestRulesForViews(t *testing.T) {
 	data, err := os.ReadFile("docs/apps.md")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// TestModelOfTheEnvironment runs an agent, calls the model by langchaingo, and lends it to a
-// server.
+// TestModelOfTheEnvironment uses the model in an agent and through langchaingo, and lends it to
+// a server.
 func TestModelOfTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_MODEL", "")
 	t.Setenv("ANTHROPIC_MODEL", "")

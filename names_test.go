@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// declared are the names of a package: those at its top, and the members of its types.
+// declared are the names of a package: its top-level names, and the members of its types.
 type declared map[string]*declaration
 
 type declaration struct {
@@ -20,8 +20,8 @@ type declaration struct {
 	open    bool              // members come from an embedded or another package's type, too
 }
 
-// has reports whether a package has a name, and the rest of the path below it, as far as it can be
-// seen.
+// has reports whether a package has a name, and the members after it as far as their types are
+// known.
 func (d declared) has(names []string) bool {
 	of := d[names[0]]
 	for _, name := range names[1:] {
@@ -39,8 +39,8 @@ func (d declared) has(names []string) bool {
 	return of != nil
 }
 
-// TestNamesInProse looks up the names in guides and doc comments, such as adapter.Policy and
-// [Client.Close]: each is there, and exported.
+// TestNamesInProse checks that names in guides and doc comments, such as adapter.Policy and
+// [Client.Close], exist and are exported.
 func TestNamesInProse(t *testing.T) {
 	packages := map[string]declared{} // by name
 	files := map[string][]*ast.File{}
@@ -91,7 +91,7 @@ func TestNamesInProse(t *testing.T) {
 	}
 }
 
-// imported is the path by which a file imports a package.
+// imported returns the import path of a package name in a file.
 func imported(file *ast.File, name string) string {
 	for _, spec := range file.Imports {
 		if p := strings.Trim(spec.Path.Value, `"`); path.Base(p) == name {
@@ -101,7 +101,7 @@ func imported(file *ast.File, name string) string {
 	return ""
 }
 
-// declarations are the names of the package in a folder, and its files without tests.
+// declarations returns the names of the package in a folder, and its files without tests.
 func declarations(t *testing.T, folder string) (declared, []*ast.File) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -169,7 +169,7 @@ func (d *declaration) add(of ast.Expr) {
 	}
 }
 
-// typeName is the name of a type of the package, or a pointer to it.
+// typeName returns the name of a type of the package, or of a pointer to it.
 func typeName(of ast.Expr) string {
 	switch of := of.(type) {
 	case *ast.StarExpr:
@@ -182,7 +182,7 @@ func typeName(of ast.Expr) string {
 	return ""
 }
 
-// docsOf are the comments of a file that go doc shows.
+// docsOf returns the comments of a file that go doc shows.
 func docsOf(file *ast.File) (texts []string) {
 	texts = append(texts, file.Doc.Text())
 	for _, decl := range file.Decls {

@@ -32,7 +32,7 @@ func linkOf(t *testing.T, address string) *hosttext.Link {
 	return link
 }
 
-// serve serves tools over HTTP: add, which needs no one, and ask, which borrows the model.
+// serve serves tools over HTTP: add, which asks nobody, and ask, which borrows the model.
 func serve(t *testing.T) (url string) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
 	type pair struct{ A, B int }
@@ -68,8 +68,7 @@ func file(t *testing.T, servers map[string]any) string {
 	return path
 }
 
-// TestOpen uses what can be used of a file, and lists what cannot, for the program and for the
-// person.
+// TestOpen uses the servers that work, and reports the others to the program and the person.
 func TestOpen(t *testing.T) {
 	var shown strings.Builder
 	h, err := Open(t.Context(), file(t, map[string]any{
@@ -99,7 +98,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// protected is a server that wants a sign-in, with its authorization server.
+// protected returns a server that requires a sign-in, with its authorization server.
 func protected(t *testing.T) string {
 	mux := http.NewServeMux()
 	h := httptest.NewServer(mux)
@@ -130,7 +129,7 @@ func protected(t *testing.T) string {
 	return h.URL + "/mcp"
 }
 
-// TestAgentOfAHost lends its model to a server, after the word of the person.
+// TestAgentOfAHost lends the agent's model to a server after the person's consent.
 func TestAgentOfAHost(t *testing.T) {
 	t.Setenv("OPENAI_MODEL", "m")
 	t.Setenv("OPENAI_API_KEY", "k")
@@ -154,8 +153,8 @@ func TestAgentOfAHost(t *testing.T) {
 	}
 }
 
-// completions is a host whose model calls the tool ask, and repeats its result. Asked by the server
-// it says pong.
+// completions serves a model that calls the tool ask and repeats its result. To the server's
+// request it answers pong.
 func completions(t *testing.T) string {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
@@ -180,7 +179,7 @@ func completions(t *testing.T) string {
 	return h.URL
 }
 
-// TestModelThatCannotBeLent tells the server so.
+// TestModelThatCannotBeLent checks that the server gets the reason.
 func TestModelThatCannotBeLent(t *testing.T) {
 	l := new(lender)
 	if err := l.lend(agenttest.Play(), nil); err != nil {
@@ -192,7 +191,8 @@ func TestModelThatCannotBeLent(t *testing.T) {
 	}
 }
 
-// TestFromEnv prefers OPENAI_MODEL, and returns no model with an error.
+// TestFromEnv checks that OPENAI_MODEL takes precedence, and that no model is returned with an
+// error.
 func TestFromEnv(t *testing.T) {
 	for _, tt := range []struct{ openai, key, anthropic, want, provider string }{
 		{"", "", "", "no model: set OPENAI_MODEL", ""},

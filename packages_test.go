@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestPackagesLeadOn looks at the comments of public packages: each leads to a guide or to package
-// mcpclient, and what it leads to is there.
+// TestPackagesLeadOn checks that the comment of each public package names an existing guide, or
+// package mcpclient.
 func TestPackagesLeadOn(t *testing.T) {
 	public := publicPackages(t)
 	if len(public) < 20 {
@@ -33,7 +33,7 @@ func TestPackagesLeadOn(t *testing.T) {
 	}
 }
 
-// publicPackages are the folders of the packages that other modules may import.
+// publicPackages returns the folders of packages that other modules may import.
 func publicPackages(t *testing.T) (folders []string) {
 	err := filepath.WalkDir(".", func(folder string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
@@ -53,7 +53,7 @@ func publicPackages(t *testing.T) (folders []string) {
 	return folders
 }
 
-// packageComment is the comment of the package in a folder.
+// packageComment returns the package comment in a folder.
 func packageComment(t *testing.T, folder string) (comment string) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -72,10 +72,10 @@ func packageComment(t *testing.T, folder string) (comment string) {
 	return comment
 }
 
-// maxLesson is how many lines a lesson has at most, without its tests.
+// maxLesson bounds the lines of a lesson, without its tests.
 const maxLesson = 299
 
-// TestLessons: each lesson is short, has a test, and is on the map of the guides.
+// TestLessons checks that each lesson is short, has a test, and is linked from the guides.
 func TestLessons(t *testing.T) {
 	lessons, err := filepath.Glob("examples/*")
 	if err != nil {

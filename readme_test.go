@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestReadme holds what the README shows against what is run: its program
-// against the quickstart, its commands against CI and the tree.
+// TestReadme checks that the program in the README is the quickstart, and that its commands work
+// in CI and in the tree.
 func TestReadme(t *testing.T) {
 	readme := read(t, "README.md")
 	program := read(t, "examples/quickstart/main.go")
@@ -35,7 +35,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestLinks follows the links of the documents to files and headings of the repository.
+// TestLinks checks links of documents to files and headings of the repository.
 func TestLinks(t *testing.T) {
 	for _, document := range documents(t) {
 		for _, link := range regexp.MustCompile(`\]\(([^):\s]+)\)`).FindAllStringSubmatch(read(t, document), -1) {
@@ -53,7 +53,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// headings lists the anchors that GitHub gives the headings of a document.
+// headings returns the anchors that GitHub makes for the headings of a document.
 func headings(document string) (anchors []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(document, -1) {
 		text := regexp.MustCompile(`[^\pL\pN -]`).ReplaceAllString(strings.ToLower(heading[1]), "")

@@ -16,16 +16,16 @@ import (
 	"testing"
 )
 
-// The ceilings of a package: how many of its lines may be in declarations that all depend on each
-// other, in percent, and how many methods a type may have, in how many files. A method belongs to
-// its type.
+// Ceilings of a package: the percentage of its lines in declarations that all depend on each
+// other, and the number of methods of a type and of the files that have them. Methods belong to
+// their type.
 const (
 	maxKnot        = 30
 	maxMethods     = 40
 	maxMethodFiles = 8
 )
 
-// shaped are the packages that keep the ceilings.
+// shaped are the packages that must stay below the ceilings.
 var shaped = []string{"adapter", "agent", "mcpclient", "mcpclient/apps/host", "mcpclient/oauth"}
 
 func TestShapeOfPackages(t *testing.T) {
@@ -46,7 +46,7 @@ func TestShapeOfPackages(t *testing.T) {
 	}
 }
 
-// shape is what the declarations of a package use of each other.
+// shape records which declarations of a package use which.
 type shape struct {
 	lines   map[string]int
 	uses    map[string]map[string]bool
@@ -87,7 +87,7 @@ func readShape(t *testing.T, folder string) *shape {
 	return p
 }
 
-// exportsOf are the files with what the packages below a folder's export.
+// exportsOf returns the export data files of the packages below a folder.
 func exportsOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "./"+folder).Output()
@@ -137,7 +137,7 @@ func receiverOf(e ast.Expr) string {
 	return ""
 }
 
-// add adds a part of a declaration with what it uses.
+// add adds a part of a declaration with the objects that it uses.
 func (p *shape) add(set *token.FileSet, pkg *types.Package, info *types.Info, name string, n ast.Node) {
 	p.lines[name] += set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1
 	if p.uses[name] == nil {
@@ -153,7 +153,7 @@ func (p *shape) add(set *token.FileSet, pkg *types.Package, info *types.Info, na
 	})
 }
 
-// ownerOf is the declaration of the package that an object belongs to, "" for others.
+// ownerOf returns the declaration of the package that an object belongs to, or "".
 func ownerOf(pkg *types.Package, o types.Object) string {
 	if o == nil || o.Pkg() != pkg {
 		return ""
@@ -174,8 +174,8 @@ func ownerOf(pkg *types.Package, o types.Object) string {
 	return ""
 }
 
-// knot is the largest set of declarations that all depend on each other, with its share of the
-// lines in percent.
+// knot returns the largest set of declarations that all depend on each other, and its percentage
+// of the lines.
 func (p *shape) knot() (names []string, percent int) {
 	reach := map[string]map[string]bool{}
 	for name := range p.uses {

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// TestTerminal puts each kind of question, with each answer that a person may give.
+// TestTerminal asks each kind of question, with each possible answer of a person.
 func TestTerminal(t *testing.T) {
 	visit := &run.Question{ID: "q", Kind: run.QuestionURL, Server: "shop", Elicit: &mcp.ElicitParams{Message: "Pay\u200b", URL: "https://pay.example.com/x"}}
 	signIn := &run.Question{ID: "q", Kind: run.QuestionSignIn, Server: "shop", URL: "http://auth.example.com/x"}
@@ -56,7 +56,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestQuestionThatEnds ends a question before its line has come: the next question gets that line.
+// TestQuestionThatEnds checks that the line typed after a cancelled question answers the next
+// one.
 func TestQuestionThatEnds(t *testing.T) {
 	in, typed := io.Pipe()
 	defer typed.Close()
@@ -77,7 +78,7 @@ func TestQuestionThatEnds(t *testing.T) {
 	}
 }
 
-// TestInputOfTheFile asks for what an mcp.json leaves open.
+// TestInputOfTheFile asks for the inputs of an mcp.json.
 func TestInputOfTheFile(t *testing.T) {
 	in := &config.Input{ID: "place", Default: "Bee", Choices: []string{"Ann\x1b[2J", "Bee"}}
 	for typed, want := range map[string]string{"1\n": "Ann\x1b[2J", "Bee\n": "Bee", "\n": "Bee"} {
@@ -92,7 +93,7 @@ func TestInputOfTheFile(t *testing.T) {
 	}
 }
 
-// TestVisit pastes the address of the last page of a sign-in, or stops it.
+// TestVisit completes a sign-in with the address of its last page, and stops one.
 func TestVisit(t *testing.T) {
 	link := &signin.Visit{URL: "https://auth.example.com/a", Link: linkOf(t, "https://auth.example.com/a")}
 	var shown strings.Builder

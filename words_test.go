@@ -13,21 +13,21 @@ import (
 	"testing"
 )
 
-// hardPhrase matches phrases that readers have to read twice. The rule is in docs/conventions.md.
+// hardPhrase matches phrases that readers have to read twice, see docs/conventions.md.
 var hardPhrase = regexp.MustCompile(`(?i)\b(that which|of which|of whom|hand(s|ed|ing)? on|hears? of|(is|are) as of)\b`)
 
-// bentPhrase matches phrases for which idiomatic English has another: "is not a", "again", "instead
+// bentPhrase matches phrases that have idiomatic alternatives: "is not a", "again", "instead
 // of", "continues".
 var bentPhrase = regexp.MustCompile(`(?i)\b(anew|in the place of|(goes?|went|gone|going) on|for ever|could not be begun|` +
 	`(it|this|that|what|which|who) (is|are) (none|no [a-z]+))\b`)
 
-// idiom matches what bentPhrase finds and idiomatic English has.
+// idiom matches idiomatic uses that bentPhrase would match.
 var idiom = regexp.MustCompile(`(?i) no (longer|more|less|use|need|reason|such)\b`)
 
-// The folders that keep the rule of bentPhrase, too.
+// Folders without phrases of bentPhrase.
 var idiomaticFolders = []string{"docs", "hosttext", "sampling", "internal", "mcpclient", "adapter", "agent", "examples", "cmd"}
 
-// The folders that keep the rule of hardPhrase.
+// Folders without phrases of hardPhrase.
 var plainFolders = []string{".ci", "docs", "sampling", "internal", "examples", "cmd", "evals", "mcpclient",
 	"agent/compact", "adapter", "agent", "agent/run", "agent/filestore", "agent/sqlstore", "agent/storetest"}
 
@@ -64,7 +64,7 @@ func keepsPlainWords(path string) bool {
 	return !strings.Contains(path, "/") || slices.ContainsFunc(plainFolders, in)
 }
 
-// bent finds a bent phrase in a text of a folder that has none, "" for none.
+// bent returns the first match of bentPhrase in a text of such a folder, or "".
 func bent(path, text string) string {
 	if !slices.ContainsFunc(idiomaticFolders, func(folder string) bool { return within(path, folder) }) {
 		return ""
@@ -77,8 +77,8 @@ func bent(path, text string) string {
 	return ""
 }
 
-// prose lists the texts of a file, each on one line: paragraphs of a document, comments, and
-// strings outside of tests.
+// prose returns the texts of a file, each on one line: paragraphs of a document, comments, and
+// strings of code that is not a test.
 func prose(t *testing.T, path string) []string {
 	switch filepath.Ext(path) {
 	case ".md":
@@ -121,7 +121,7 @@ func textsOf(t *testing.T, path string) []string {
 	return out
 }
 
-// withoutQuotes drops words that a text quotes.
+// withoutQuotes removes quoted words from a text.
 func withoutQuotes(text string) string {
 	return regexp.MustCompile("\"[^\"]*\"|`[^`]*`").ReplaceAllString(text, "")
 }

@@ -51,8 +51,8 @@ var cents = &price.Table{Date: "2026-11-22", Models: []price.Price{
 
 func dollars(micro int64) cost.Money { return cost.Money{Currency: "USD", Micro: micro} }
 
-// TestAccount holds what an account is charged, by each end of a request. The question
-// has at most 34 tokens of text and 100 of a reply.
+// TestAccount checks the charges to an account for each outcome of a request. The question has
+// at most 34 tokens of text, and its reply 100.
 func TestAccount(t *testing.T) {
 	most := cost.Charge{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 100}, Cost: dollars(234), Estimated: true}
 	nothing := func(model string) cost.Charge { return cost.Charge{Model: model} }
@@ -92,8 +92,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestAccountRefuses holds that nothing is asked, and no place in the limits taken, for
-// what the account has not.
+// TestAccountRefuses checks that a refusal by the account asks nothing and counts in no limit.
 func TestAccountRefuses(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Prices: cents, Models: []Model{{ID: "gpt-4.1"}, {ID: "gpt-4.1-nano"}}, Limits: Limits{All: Budget{Requests: 2}, Share: 1}})
@@ -129,7 +128,7 @@ func TestAccountRefuses(t *testing.T) {
 	wantRefusal(t, err, kindBudget)
 }
 
-// TestReviewerChoosesAnUnpricedModel holds that a limit of cost has no hole.
+// TestReviewerChoosesAnUnpricedModel checks that a reviewer cannot avoid a limit of cost.
 func TestReviewerChoosesAnUnpricedModel(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{

@@ -144,8 +144,8 @@ func knownRevisions() []string {
 		mcp.Revision20251125, mcp.Revision20260728}
 }
 
-// TestWire holds every row against every kind of host and every revision of the
-// protocol, over a real HTTP server and a connection of the client.
+// TestWire checks every row with every kind of host and every revision of the protocol, over a
+// real HTTP server and a connection of the client.
 func TestWire(t *testing.T) {
 	paths, err := filepath.Glob("testdata/wire/*.txtar")
 	if err != nil || len(paths) < 40 {

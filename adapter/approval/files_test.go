@@ -87,7 +87,7 @@ func TestFilesAreBounded(t *testing.T) {
 	}
 }
 
-// A person sees what is kept, the oldest first, and takes it back one by one.
+// List returns the oldest decision first, and Drop removes one.
 func TestListAndDrop(t *testing.T) {
 	s := NewFiles(filepath.Join(t.TempDir(), "kept"))
 	if kept, err := s.List(t.Context()); err != nil || len(kept) != 0 {
@@ -126,7 +126,7 @@ func TestListAndDrop(t *testing.T) {
 	}
 }
 
-// Nothing is allowed by a directory or a file that others can write to.
+// A directory or file that others can write to allows nothing.
 func TestFilesWhereOthersWrite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // modes say nothing there
@@ -168,7 +168,7 @@ func TestFilesWhereOthersWrite(t *testing.T) {
 	}
 }
 
-// Nothing is allowed by way of a symbolic link, and nothing is written there.
+// A symbolic link allows nothing, and nothing is written through it.
 func TestFilesBehindLinks(t *testing.T) {
 	dir, key := t.TempDir(), sameTool("s", "a")
 	kept := NewFiles(filepath.Join(dir, "kept"))
@@ -213,7 +213,7 @@ func TestFilesBehindLinks(t *testing.T) {
 	}
 }
 
-// What a process left behind when it ended is removed in time.
+// Temporary files of ended processes are removed after some time.
 func TestFilesThatWereAbandoned(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -277,7 +277,7 @@ func TestConstantsInWords(t *testing.T) {
 	}
 }
 
-// A file that does not belong to its key allows nothing.
+// A file with another key allows nothing.
 func TestFilesThatWereTamperedWith(t *testing.T) {
 	s := NewFiles(t.TempDir())
 	key := sameTool("s", "a")

@@ -17,9 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A Loader is a documentloaders.Loader: these are its methods. The
-// package itself brings the libraries of all its loaders, for speech and PDF
-// among them.
+// Loader has the methods of documentloaders.Loader. That package is not imported, because it
+// links the libraries of all its loaders, such as speech and PDF.
 var _ interface {
 	Load(ctx context.Context) ([]schema.Document, error)
 	LoadAndSplit(ctx context.Context, splitter textsplitter.TextSplitter) ([]schema.Document, error)
@@ -45,7 +44,7 @@ func connect(t *testing.T, server *sdk.Server) *mcpclient.Client {
 	return client
 }
 
-// serve serves resources: what they hold by URI.
+// serve returns a client of a server with resources, given by URI.
 func serve(t *testing.T, contents ...*sdk.ResourceContents) *mcpclient.Client {
 	t.Helper()
 	server := sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil)
@@ -57,7 +56,7 @@ func serve(t *testing.T, contents ...*sdk.ResourceContents) *mcpclient.Client {
 	return connect(t, server)
 }
 
-// wordsSplitter puts so many words into a piece.
+// wordsSplitter splits a text into pieces of that many words.
 type wordsSplitter int
 
 func (n wordsSplitter) SplitText(text string) ([]string, error) {

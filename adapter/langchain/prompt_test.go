@@ -17,7 +17,7 @@ var (
 	_ prompts.Formatter        = (*template)(nil)
 )
 
-// prompting is the one prompt of a server, with every kind of content.
+// prompting returns the template of a prompt with every kind of content.
 func prompting(t *testing.T) *template {
 	server := sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil)
 	server.AddPrompt(&sdk.Prompt{Name: "review", Arguments: []*sdk.PromptArgument{{Name: "code", Required: true}, {Name: "lines"}, {Name: "tone"}}},

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// script is a model that says what is written and keeps what it was told.
+// script is a model that gives scripted answers and records its prompts.
 type script struct {
 	replies []*llms.ContentChoice
 	told    [][]llms.MessageContent
@@ -122,7 +122,7 @@ func (c calculator) Call(_ context.Context, input string) (string, error) {
 	return "3", nil
 }
 
-// langchaingo's tools are offered with one text.
+// A model is offered langchaingo's tools with one text parameter.
 func TestSource(t *testing.T) {
 	catalog := Source(calculator{"my calculator"}, calculator{"other"}).Catalog(profile.Plain)
 	if got := catalog.Definitions()[0].Function; got.Name != "my_calculator" || got.Description != "Adds up." || fmt.Sprintf("%s", got.Parameters) != textSchema {

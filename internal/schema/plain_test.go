@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Plain rules take what certainly fits, and leave the rest to the validator.
+// Plain rules accept only what fits, and leave the rest to the validator.
 func TestPlainly(t *testing.T) {
 	const object = `{"type":"object","additionalProperties":{"type":"string"},"required":["s"],"properties":{
 		"s":{"type":"string","minLength":2,"maxLength":3,"description":"x","format":"email"},"i":{"type":"integer","minimum":-2,"maximum":10},
@@ -64,7 +64,7 @@ func TestRulesThatAreNotPlain(t *testing.T) {
 	}
 }
 
-// FuzzPlainly checks that plain rules never take what the validator refuses, and change
+// FuzzPlainly checks that plain rules accept only what the validator accepts, and change
 // nothing.
 func FuzzPlainly(f *testing.F) {
 	for _, schema := range []string{

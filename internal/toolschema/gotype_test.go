@@ -74,7 +74,7 @@ func TestOfType(t *testing.T) {
 	}
 }
 
-// What fits a type's schema is what encoding/json reads: of fields with one name the
+// Values that fit a type's schema are decoded by encoding/json. Of fields with one name the
 // outermost counts.
 func TestFieldsOfOneName(t *testing.T) {
 	type a struct{ X, Y int }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Names are turned back as long as the steps of one repair last, in any schema.
+// Aliases are replaced as long as the steps of one repair last, in any schema.
 func TestUnaliasingTakesSteps(t *testing.T) {
 	many := func(n int, format string) string {
 		all := make([]string, n)

@@ -64,7 +64,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestPairs holds that words which stand together find the doc where they do.
+// TestPairs checks that adjacent words find the document in which they are adjacent.
 func TestPairs(t *testing.T) {
 	x := New([]Doc{
 		{Name: "check", Description: "Tests the type of a word, and documents it."},
@@ -75,7 +75,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestNames holds that a name counts more if the query has all words of it.
+// TestNames checks that a name counts more if the query has all its words.
 func TestNames(t *testing.T) {
 	x := New([]Doc{
 		{Name: "price_history", Description: "Tells how the price of a stock went."},
@@ -87,7 +87,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestLanguages holds that words find a tool which is described in the other language.
+// TestLanguages checks that words find a tool that is described in the other language.
 func TestLanguages(t *testing.T) {
 	x := New([]Doc{
 		{Name: "a", Description: "获取热门新闻，包含财经和科技资讯。"},
@@ -101,7 +101,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// TestForms holds that words find those that are another form of them.
+// TestForms checks that words find other forms of them.
 func TestForms(t *testing.T) {
 	x := New([]Doc{
 		{Name: "account_logout", Description: "Ends the session of an account."},
@@ -116,7 +116,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestRelated holds that each word of the thesaurus counts, and none as its own relative.
+// TestRelated checks that each word of the thesaurus has relatives, and is not its own.
 func TestRelated(t *testing.T) {
 	for _, w := range strings.Fields(thesaurus) {
 		if stem := (stems{}).of(w); stem == "" || len(related()[stem]) == 0 || slices.Contains(related()[stem], stem) {
@@ -125,7 +125,7 @@ func TestRelated(t *testing.T) {
 	}
 }
 
-// TestTies holds that equal docs keep their order.
+// TestTies checks that documents with equal scores keep their order.
 func TestTies(t *testing.T) {
 	same := make([]Doc, 50)
 	for i := range same {
@@ -148,7 +148,8 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// many makes docs of words by a law of large vocabularies: few words are in many docs.
+// many returns documents whose words are distributed as in large vocabularies: few words are in
+// many documents.
 func many(n int) (out []Doc) {
 	r := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(r, 1.1, 5, 20_000)

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// each writes n texts with commas between: %d is the number of a text.
+// each returns n texts, separated by commas. %d becomes the number of the text.
 func each(n int, format string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -21,8 +21,7 @@ func each(n int, format string) string {
 	return strings.Join(all, ",")
 }
 
-// However small a schema is that asks for it, no result is larger than its bound,
-// nor is the memory that it takes to write it.
+// No schema, however small, makes a result larger than the bound, or needs more memory to write.
 func TestResultsAreBounded(t *testing.T) {
 	const maxMemory = 200 << 20
 	besideAlternatives := func(required, branches int) string {
@@ -75,7 +74,7 @@ func TestResultsAreBounded(t *testing.T) {
 	}
 }
 
-// A long name does not make the paths of all that is below it long.
+// A long name does not make all paths below it long.
 func TestPathsAreBounded(t *testing.T) {
 	const maxMemory = 200 << 20
 	in := decode(t, `{"type":"object","properties":{"`+strings.Repeat("x", 200_000)+`":{"allOf":[`+each(5000, `{"type":"array","maxItems":%d}`)+`]}}}`)
@@ -95,7 +94,7 @@ func TestPathsAreBounded(t *testing.T) {
 	}
 }
 
-// Beyond the bound on changes, the first of each kind is listed.
+// Beyond the bound on changes, only the first of each kind is listed.
 func TestChangesAreBounded(t *testing.T) {
 	root, err := schema.Decode([]byte(`{"properties":{` + each(3000, `"p%d":{"type":"string","format":"uri","examples":["e"]}`) +
 		`,"z":{"type":"integer","multipleOf":5},"zz":{"type":"integer","multipleOf":5}}}`))

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Alternatives are told apart until that takes too long.
+// Alternatives are compared until that takes too many steps.
 func TestExclusive(t *testing.T) {
 	branches := func(n int) []map[string]any {
 		var out []map[string]any

@@ -8,8 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// The path of a change leads to the subschema in the original that was written, by the
-// words of its draft.
+// The path of a change is that of the subschema in the original, with the keywords of its draft.
 func TestPlacesOfChanges(t *testing.T) {
 	for name, tt := range map[string]struct {
 		target        profile.Profile
@@ -44,8 +43,8 @@ func TestPlacesOfChanges(t *testing.T) {
 	}
 }
 
-// A list that contains something and nothing else is written as one of that, beside
-// alternatives, too.
+// A list that may contain only one kind of items is written with items, also beside
+// alternatives.
 func TestContainsInAnAlternative(t *testing.T) {
 	in := `{"properties":{"a":{"anyOf":[{"type":"array","contains":{"enum":["x"]},"unevaluatedItems":false},{"type":"null"}]}}}`
 	out := For(profile.Gemini, decode(t, in), nil).Root
@@ -55,7 +54,7 @@ func TestContainsInAnAlternative(t *testing.T) {
 	}
 }
 
-// What is written in each alternative is told of once.
+// A change in every alternative is listed once.
 func TestChangesAreDistinct(t *testing.T) {
 	in := `{"properties":{"v":{"type":"object","properties":{"a":{"type":["string","null"]}},"anyOf":[{"required":["a"]},{"required":["b"]}]}}}`
 	count := map[profile.Change]int{}

@@ -11,8 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Both spellings of a dependency hold, and what they say of one name holds
-// together.
+// Both spellings of a dependency apply, also together for one name.
 func TestDependenciesOfTwoDrafts(t *testing.T) {
 	in := decode(t, `{"properties":{},"dependencies":{"a":["b"],"s":{"required":["x"]}},"dependentRequired":{"a":["c"],"d":["e"]},"dependentSchemas":{"s":{"required":["y"]}}}`)
 	root := For(profile.OpenAI, in, nil).Root
@@ -22,7 +21,7 @@ func TestDependenciesOfTwoDrafts(t *testing.T) {
 	}
 }
 
-// The path of a change is a pointer into the schema, and references follow what moves.
+// The path of a change is a pointer into the schema, and references follow renamed targets.
 func TestPathsArePointers(t *testing.T) {
 	in := decode(t, `{"properties":{"a b":{"type":"array","items":[{"type":"string"}],"additionalItems":{"type":"integer"}},"c":{"$ref":"#/properties/a%20b/items/0"},
 		"d":{"$ref":"#/properties/a b/additionalItems"},"e":{"$ref":"#/properties/f/dependencies/x/properties/p"},"f":{"dependencies":{"x":{"properties":{"p":{"type":"null"}}}}}}}`)
@@ -41,8 +40,8 @@ func TestPathsArePointers(t *testing.T) {
 	}
 }
 
-// The work of merging a root is not the product of its parts: what costs too much is
-// wrapped.
+// The work of merging a root is not the product of its parts: an expensive root is wrapped
+// instead.
 func TestMergingIsBounded(t *testing.T) {
 	quoted := func(prefix string, n int) string {
 		all := make([]string, n)

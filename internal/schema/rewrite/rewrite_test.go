@@ -61,7 +61,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// References can multiply a schema: what is written stays small.
+// References can multiply a schema, but the result stays small.
 func TestForIsBounded(t *testing.T) {
 	var defs []string
 	for i := range 60 {
@@ -79,7 +79,7 @@ func TestForIsBounded(t *testing.T) {
 	}
 }
 
-// What a server writes to keep a rewrite busy, or to make it large, ends soon.
+// Schemas that are meant to be slow or large are rewritten quickly and within bounds.
 func TestForOfHostileSchemas(t *testing.T) {
 	words := func(prefix string, n int) string {
 		var out []string

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// What looks like patterns of names inside of values is compiled within bounds, too.
+// Data that looks like patternProperties is compiled within bounds, too.
 func TestNameOfManyPatterns(t *testing.T) {
 	var patterns []string
 	for i := range 3000 {
