@@ -17,15 +17,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// marks are what no program writes: sequences with a rare parameter, and characters that are not seen.
+// marks are texts that the program itself never writes: sequences with a rare parameter, and invisible characters.
 const marks = "\x1b[7777m\x1b]8;;http://7777.example\a\u009b7777m\x1bP7777\x1b\\\x1b_7777\x1b\\\u202e\u200b\x00\x7f"
 
-// strange finds what a peer brought onto the terminal: characters that are not seen, or a
-// sequence with the rare parameter.
+// strange matches what a peer brought onto the terminal: invisible characters, or a sequence with the rare parameter.
 var strange = regexp.MustCompile(`[\p{Cf}\x00-\x06\x0e-\x1a\x1c-\x1f\x7f-\x{9f}]|\x1b\[[0-9;:<=>?]*7777|\x1b[\]P][^\x1b\a]*7777|\x1b[X^_k]`)
 
-// openStrange has a conversation on a terminal of the test. The session has ended when
-// talked is closed.
+// openStrange starts a conversation on an emulated terminal. talked is closed when the session has ended.
 func openStrange(t *testing.T, ofServer, ofModel string) (m *emulator, talked chan struct{}) {
 	t.Helper()
 	t.Setenv("TERM", "xterm-256color")
@@ -74,7 +72,7 @@ func converseOn(ctx context.Context, s *terminal.Terminal, interrupts *talk.Inte
 	return session.Talk(ctx)
 }
 
-// command enters a command, and waits for its end.
+// command enters a command and waits for its end.
 func (m *emulator) command(line string) {
 	m.t.Helper()
 	m.typed(line + "\r")
@@ -83,7 +81,7 @@ func (m *emulator) command(line string) {
 	})
 }
 
-// offered has the end of a line completed, and clears the line.
+// offered requests the completions of a line, and clears the line.
 func (m *emulator) offered(line string) {
 	m.t.Helper()
 	m.typed(line + "\t")

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// heard is what a peer got.
+// heard records what a peer got.
 type heard struct {
 	mu   sync.Mutex // guards text
 	text strings.Builder
@@ -40,7 +40,7 @@ func (h *heard) String() string {
 	return h.text.String()
 }
 
-// quotedJSON is a text as a JSON string.
+// quotedJSON returns a text as a JSON string.
 func quotedJSON(text string) string {
 	raw, err := json.Marshal(text)
 	if err != nil {
@@ -49,7 +49,7 @@ func quotedJSON(text string) string {
 	return string(raw)
 }
 
-// talkative is a server whose every word is the text.
+// talkative returns a server that uses the text for all names, descriptions and results.
 func talkative(text string, got *heard) mcpclient.Transport {
 	word := quotedJSON(text)
 	answers := map[string]string{
@@ -108,7 +108,7 @@ func talkative(text string, got *heard) mcpclient.Transport {
 	return transport
 }
 
-// strangeForm is a form with a word at every place.
+// strangeForm returns a form that uses a word for all of its texts.
 func strangeForm(word string) string {
 	after := func(begin string) string { return `"` + begin + word[1:] }
 	return `{"message":` + word + `,"requestedSchema":{"type":"object","properties":{
@@ -116,11 +116,11 @@ func strangeForm(word string) string {
 		"two":{"type":"string","title":` + after("Second ") + `,"description":` + word + `,"oneOf":[{"const":"a","title":` + word + `},{"const":` + word + `,"title":"B"}]}}}}`
 }
 
-// wanted is the tool that a question wants to be used.
+// wanted matches the tool that a question asks for.
 var wanted = regexp.MustCompile(`use:([a-z]+):`)
 
-// babbling is a model that calls a tool with a text, and then says it. The question names the tool; without a
-// name it is the first.
+// babbling returns a model that calls a tool with a text, and then answers with it. The question names the tool, otherwise
+// it is first.
 func babbling(first, text string, got *heard) http.Handler {
 	word := quotedJSON(text)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,7 +149,7 @@ func babbling(first, text string, got *heard) http.Handler {
 	})
 }
 
-// textsOf are all strings of a JSON value.
+// textsOf returns all strings of a JSON value.
 func textsOf(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -170,13 +170,13 @@ func textsOf(value any) string {
 	return ""
 }
 
-// control finds a control character other than a line break or a tab, or -1.
+// control returns the index of a control character other than a line break or a tab, or -1.
 func control(text string) int {
 	return strings.IndexFunc(text, func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' })
 }
 
-// No escape sequence of what is typed, of a server or of a model reaches the screen; nothing
-// typed reaches the model with one, and what peers say of each other is passed on as JSON strings.
+// No escape sequence of the person, a server or a model reaches the screen, and none that is typed reaches the model. Texts
+// of one peer reach another unchanged.
 func FuzzEscapes(f *testing.F) {
 	for _, sequence := range []string{"\x1b[2J", "\x1b]0;title\a", "\u009b31m", "\x1b]52;c;eA==\x1b\\", "\x1bP1$q\x1b\\", "\x1b[Anna\x1b[D", "\r\x1b[K", "\x00\x7f\b"} {
 		f.Add("hello "+sequence+" you", sequence, "I say "+sequence)

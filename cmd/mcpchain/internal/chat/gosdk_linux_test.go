@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
-// TestServerOfTheGoSDK calls the tools of the official Go SDK's example server that ask the model and the person, at the
-// program's default settings: the server asks in a way of an older revision than it speaks, so that the first call is in doubt. When it is killed, it comes back.
+// TestServerOfTheGoSDK calls tools of the official Go SDK's example server that ask the model and the person. The server
+// asks as in an older revision than it speaks, so the first call is in doubt. After a kill the server is started again.
 func TestServerOfTheGoSDK(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "everything")

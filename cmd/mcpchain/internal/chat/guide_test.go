@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// TestGuide installs the program as its guide says, and runs each command of the guide, with demo
-// servers in mcp.json and the demo model instead of the endpoint.
+// TestGuide installs the program as the guide says, and runs the commands of the guide with demo servers and the demo model.
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../../docs/chatbot.md")

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// instructed runs the program, and returns the model's instructions.
+// instructed runs the program, and returns the system prompt of the model.
 func instructed(t *testing.T, args ...string) (system string, o outcome) {
 	t.Helper()
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,8 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 )
 
-// TestModelsOfToday answers with tools of a server by models of OpenAI that take tools at one endpoint only, with the
-// defaults and with an effort.
+// TestModelsOfToday uses models of OpenAI that take tools at one of its APIs only, with and without an effort.
 func TestModelsOfToday(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"-model gpt-6-astra", "-model gpt-6-astra -effort high", "-model gpt-5.6-sol", "-model gpt-5.6-sol -effort high", "-model gpt-6-sol -model-api chat"} {

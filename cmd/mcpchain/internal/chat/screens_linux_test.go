@@ -21,8 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// everything has a screen show and ask everything that it can, each time with a text of a peer.
-// The person's answers are returned.
+// everything calls all methods of a screen with a text of a peer. It returns the person's answers.
 func everything(ctx context.Context, s screen.Screen, peer string) (typed []string, err error) {
 	const brief = "\u202e\x1b[7777m" // for places where the end of a text is cut
 	call := agent.Call{ID: "1", Name: peer, Server: "box", Tool: "do " + peer, Arguments: `{"a":` + quotedJSON(peer) + `}`}
@@ -76,14 +75,14 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 	return typed, err
 }
 
-// sequences are what a peer may send to a terminal: bare, and within Markdown.
+// sequences are escape sequences of a peer, also within Markdown.
 var sequences = []string{
 	"\x1b[2J", "\x1b]0;title\a\u009b31m", "\x1b]52;c;eA==\x1b\\ \x1bP1$q\x1b\\ \r\x1b[K\x00\x7f\b",
 	"# a **b**\n\n| c |\n|---|\n| \x1b[8m |\n\n```\n\x1b[8m\n```\n[a](http://b\x1b[m) &#27;[8m &#x202e; `\x1b[8m`",
 }
 
-// FuzzScreens has a screen show and ask what peers say. Nothing of it controls the terminal, and what the person
-// types has no escape sequence.
+// FuzzScreens shows texts of peers on each screen. They do not control the terminal, and the person's answers have no
+// escape sequences.
 func FuzzScreens(f *testing.F) {
 	for _, sequence := range sequences {
 		f.Add(sequence, "I say "+sequence)
@@ -113,10 +112,10 @@ func FuzzScreens(f *testing.F) {
 	})
 }
 
-// hidden are characters that are not seen and that no plain screen needs, but for line breaks and tabs.
+// hidden matches invisible characters other than line breaks and tabs.
 var hidden = regexp.MustCompile(`[\x{202a}-\x{202e}\x{200b}\x00-\x08\x0b-\x1f\x7f-\x{9f}]`)
 
-// personal is what a person may type: the person's own text may have characters that are not seen.
+// personal returns what a person can type. It may have invisible characters.
 func personal(typed string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -142,7 +141,7 @@ func checkTyped(t *testing.T, got []string) {
 	}
 }
 
-// onStrangeTerminal has all of it on a terminal with an editor.
+// onStrangeTerminal calls everything on a terminal with an editor.
 func onStrangeTerminal(t *testing.T, peer, typed string) {
 	t.Setenv("TERM", "xterm-256color")
 	t.Setenv("NO_COLOR", "")
@@ -220,10 +219,10 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 	}
 }
 
-// moment is longer than what a question waits for before it takes keys.
+// moment is longer than the time without keys after which a dialog takes keys.
 const moment = 400 * time.Millisecond
 
-// pass takes what comes for so long, or until the screen has a text.
+// pass handles output for a time, or until the screen has a text.
 func (m *emulator) pass(d time.Duration, text string) {
 	for end := time.After(d); !strings.Contains(m.screen(), text); {
 		select {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/script"
 )
 
-// turns reads the objects of -json. The names of all members are as the help lists them.
+// turns decodes the objects of -json, and checks that they have the members that the help lists.
 func turns(t *testing.T, stdout string) (all []script.Turn) {
 	t.Helper()
 	for line := range strings.Lines(stdout) {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// inProject is the program in a folder whose mcp.json has a server that needs a password.
+// inProject returns a command in a folder whose mcp.json has a server that needs a password.
 func inProject(t *testing.T) *exec.Cmd {
 	t.Helper()
 	model := httptest.NewServer(tryout.ModelHandler())

@@ -19,8 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// signing is the program with a server that wants a sign-in, for a person whose browser writes
-// addresses into a file.
+// signing runs the program with a protected server. The person's browser writes addresses to a file.
 type signing struct {
 	t      *testing.T
 	notes  *peer.Protected
@@ -31,7 +30,7 @@ type signing struct {
 	request string     // the last one for the model
 }
 
-// asked is what the model was asked last.
+// asked returns the last request to the model.
 func (s *signing) asked() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +69,7 @@ func newSigning(t *testing.T, flags ...string) *signing {
 	return s
 }
 
-// start starts the program, each time for the same person.
+// start starts the program again for the same person.
 func (s *signing) start() *emulator { return openScreenOf(s.t, again(s.t, s.cmd)) }
 
 // browse signs in at the page that the program opens.

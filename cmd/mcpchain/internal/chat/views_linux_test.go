@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// addBoard gives a server a tool with a view, and a tool that is for the view alone.
+// addBoard adds a tool with a view, and a tool that only the view may call.
 func addBoard(s *sdk.Server) {
 	const uri = "ui://board/notes"
 	s.AddResource(&sdk.Resource{URI: uri, Name: "notes", MIMEType: apps.MIMEType}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
@@ -41,14 +41,14 @@ func addBoard(s *sdk.Server) {
 
 var viewAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/`)
 
-// viewPage is the page of a view, and the view in it.
+// viewPage is the page of a view. The test takes the part of the browser and the view.
 type viewPage struct {
 	t                *testing.T
 	address, session string
 	lines            *bufio.Scanner
 }
 
-// openView opens the last page that the terminal has the address of.
+// openView opens the page whose address was shown last.
 func (m *emulator) openView() *viewPage {
 	m.t.Helper()
 	all := viewAddress.FindAllString(string(m.whole), -1)
@@ -101,7 +101,7 @@ func (p *viewPage) asks(id int, method, params string) {
 	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
 }
 
-// answer is what the view is told of a request.
+// answer returns the response to a request of the view.
 func (p *viewPage) answer(id int) string {
 	p.t.Helper()
 	for p.lines.Scan() {
@@ -114,10 +114,10 @@ func (p *viewPage) answer(id int) string {
 	return ""
 }
 
-// tokens are parts of addresses of views.
+// tokens matches the tokens in addresses of views.
 var tokens = regexp.MustCompile(`[A-Z2-7]{26}`)
 
-// viewGolden is golden, without the tokens of addresses.
+// viewGolden is golden without the tokens in addresses.
 func (m *emulator) viewGolden(name string) {
 	m.t.Helper()
 	m.goldenOf(name, func() string { return tokens.ReplaceAllString(m.screen(), "TOKEN") })

@@ -16,14 +16,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// edit are the arguments of a tool that edits a file.
+// edit has the arguments of a tool that edits a file.
 type edit struct {
 	Path string `json:"path"`
 	Old  string `json:"old_string"`
 	New  string `json:"new_string"`
 }
 
-// addWorkshop gives a server tools with results that are long, or no text.
+// addWorkshop adds tools with results that are long or not text.
 func addWorkshop(s *sdk.Server) {
 	text := func(text string) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
@@ -59,7 +59,7 @@ type way struct {
 	Of string `json:"of" jsonschema:"what it goes"`
 }
 
-// halfway reports that half is done, and waits for the end of the call.
+// halfway reports that half is done, and waits until the call is cancelled.
 func halfway(ctx context.Context, r *sdk.CallToolRequest, in way) (*sdk.CallToolResult, any, error) {
 	if token := r.Params.GetProgressToken(); token != nil {
 		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: 5, Total: 10, Message: in.Of})
@@ -71,7 +71,7 @@ func halfway(ctx context.Context, r *sdk.CallToolRequest, in way) (*sdk.CallTool
 	return nil, nil, ctx.Err()
 }
 
-// together is a model that calls hold of two servers at once.
+// together returns the flags for a model that calls hold of two servers concurrently.
 func together(t *testing.T) []string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[

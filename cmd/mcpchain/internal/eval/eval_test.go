@@ -39,7 +39,7 @@ func run(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return cli.Status(err, &errs), out.String(), errs.String()
 }
 
-// write writes a suite into a file.
+// write writes the file of a suite.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -49,7 +49,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// sums has a task that the demo model does with the demo server, and one that it cannot do.
+// sums is a suite with a task that the demo model can do with the demo server, and one that it cannot.
 const sums = `{"name": "sums", "about": "Small.", "tasks": [
 	{"id": "add", "prompt": "What is 17 plus 25?", "expect": {"answer": {"contains": ["42"]}, "calls": [{"tool": "add", "args": {"a": 17, "b": 25}}]}},
 	{"id": "lost", "prompt": "How is the weather in Berlin?", "expect": {"answer": {"contains": ["Atlantis"]}}}]}`

@@ -45,7 +45,7 @@ func serveTodo(file string) error {
 	return s.Run(context.Background(), &sdk.StdioTransport{})
 }
 
-// block is the first block of the guide in a language.
+// block returns the first block of the guide in a language.
 func block(t *testing.T, language string) string {
 	t.Helper()
 	guide, err := os.ReadFile("../../../../docs/evals.md")

@@ -23,7 +23,7 @@ import (
 
 const role = "MCPCHAIN_REASON_ROLE"
 
-// TestMain makes this program a server that cannot be used.
+// TestMain makes the test binary a server that cannot be used, if the environment says so.
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "":
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// connect returns why there is no connection, as it is told.
+// connect returns the explanation of a failed connection.
 func connect(t *testing.T, s mcpclient.Transport, timeout time.Duration) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)

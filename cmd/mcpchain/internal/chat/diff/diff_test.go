@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 )
 
-// marked is a diff as text.
+// marked returns a diff as text.
 func marked(lines []diff.Line) string {
 	var texts []string
 	for _, l := range lines {

@@ -69,13 +69,6 @@ func (c *Console) noteLocked(style screen.Style, format string, args ...any) {
 	fmt.Fprintln(c.err, c.render(style, fmt.Sprintf(format, args...)))
 }
 
-// verbatimLocked shows a line without wrapping it, so that the person can copy it. The line must not have control
-// characters.
-func (c *Console) verbatimLocked(style screen.Style, line string) {
-	c.endLineLocked()
-	fmt.Fprintln(c.err, c.paint.Text(style, line))
-}
-
 // render escapes, wraps and styles a note.
 func (c *Console) render(style screen.Style, text string) string {
 	lines := wrap.Note(text, c.Width())

@@ -12,14 +12,14 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 )
 
-// fake is a console in memory; a typist answers each question with a line.
+// fake is a console in memory, at which a typist answers each question.
 type fake struct {
 	*Console
 	buffer *typist
 }
 
-// typist takes the output. After a text with a space at its end, as in
-// questions, it types the next line; after the last line it closes the input.
+// typist collects the output. When a text ends with a space, as a question does, it types the next line of the script, or
+// closes the input after the last one.
 type typist struct {
 	bytes.Buffer
 	script []string
@@ -51,7 +51,7 @@ func (s *fake) check(t *testing.T, want string) {
 	}
 }
 
-// errOver is why a context ended.
+// errOver is the cause of the end of a context.
 var errOver = errors.New("over")
 
 func TestScreen(t *testing.T) {

@@ -36,21 +36,12 @@ func (c *Console) dialog(ctx context.Context, f func() error) error {
 // Choose implements [screen.Screen].
 func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err error) {
 	err = c.dialog(ctx, func() (err error) {
-		if q.Heading != "" {
-			c.noteLocked(screen.Warn, "%s", q.Heading)
-		}
-		if q.Text != "" {
-			c.noteLocked(screen.Tool, "%s", q.Text)
-		}
-		for _, line := range q.Changes {
-			c.noteLocked(line.Style, "%s", line.Text)
-		}
-		if q.Link != "" {
-			c.noteLocked(screen.Warn, "The page:")
-			c.verbatimLocked(screen.Tool, "  "+q.Link)
-		}
-		for _, warning := range q.Warnings {
-			c.noteLocked(screen.Fail, "  Warning: %s.", warning)
+		for _, line := range q.Notes() {
+			if line.Unbroken {
+				fmt.Fprintln(c.err, c.paint.Text(line.Style, line.Text))
+			} else {
+				c.noteLocked(line.Style, "%s", line.Text)
+			}
 		}
 		key, err = c.chooseLocked(ctx, q.Question, q.Answers)
 		return err

@@ -17,7 +17,7 @@ import (
 
 func newPerson(s *typist.Screen) *Person { return New(s, false, nil, &Failures{}) }
 
-// inTurn is the context of handlers during a turn.
+// inTurn returns a context of a turn.
 func inTurn(t *testing.T) context.Context { return InTurn(t.Context()) }
 
 func asks(tool string) *approval.Request {

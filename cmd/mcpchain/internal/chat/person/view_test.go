@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 )
 
-// suggested is a screen whose line takes a text.
+// suggested is a screen that records suggested texts.
 type suggested struct {
 	*typist.Screen
 	line string

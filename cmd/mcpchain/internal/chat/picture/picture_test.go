@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture"
 )
 
-// halves is a picture that is red on the left and blue on the right.
+// halves returns a picture that is red on the left and blue on the right.
 func halves(width, height int) image.Image {
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
 	draw.Draw(img, image.Rect(0, 0, width/2, height), image.NewUniform(color.RGBA{255, 0, 0, 255}), image.Point{}, draw.Src)
@@ -27,7 +27,7 @@ func halves(width, height int) image.Image {
 	return img
 }
 
-// drawn reads what a terminal gets.
+// drawn decodes the picture that a terminal gets.
 var drawn = map[picture.Protocol]func(t *testing.T, sequence string) image.Image{
 	picture.Kitty: func(t *testing.T, sequence string) image.Image {
 		var payload strings.Builder

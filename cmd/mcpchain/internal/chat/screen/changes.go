@@ -7,10 +7,11 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 )
 
-// Line is a line of text with its style.
+// Line is a text with its style.
 type Line struct {
-	Style Style
-	Text  string
+	Style    Style
+	Text     string
+	Unbroken bool // one line without control characters that must not be wrapped, so that it can be copied
 }
 
 // Bounds of a shown diff.
@@ -27,10 +28,10 @@ func diffLines(lines []diff.Line, most int) (shown []Line) {
 	for i, line := range lines {
 		text := Indent(line.Marked())
 		if length += len(text); i >= most || length > MaxShown {
-			return append(shown, Line{Faint, fmt.Sprintf("  (%s not shown)", moreLines(len(lines)-i))})
+			return append(shown, Line{Style: Faint, Text: fmt.Sprintf("  (%s not shown)", moreLines(len(lines)-i))})
 		}
 		style := map[diff.Kind]Style{diff.Same: Plain, diff.Removed: Removed, diff.Added: Added, diff.Heading: Faint}[line.Kind]
-		shown = append(shown, Line{style, text})
+		shown = append(shown, Line{Style: style, Text: text})
 	}
 	return shown
 }

@@ -115,6 +115,24 @@ type Choice struct {
 	Answers  []Answer
 }
 
+// Notes returns the lines to show before the question.
+func (q *Choice) Notes() (lines []Line) {
+	if q.Heading != "" {
+		lines = append(lines, Line{Style: Warn, Text: q.Heading})
+	}
+	if q.Text != "" {
+		lines = append(lines, Line{Style: Tool, Text: q.Text})
+	}
+	lines = append(lines, q.Changes...)
+	if q.Link != "" {
+		lines = append(lines, Line{Style: Warn, Text: "The page:"}, Line{Style: Tool, Text: "  " + q.Link, Unbroken: true})
+	}
+	for _, warning := range q.Warnings {
+		lines = append(lines, Line{Style: Fail, Text: "  Warning: " + warning + "."})
+	}
+	return lines
+}
+
 // Answer is one of the answers of a [Choice].
 type Answer struct {
 	Key   byte

@@ -106,7 +106,7 @@ func TestTrustEnvironmentFile(t *testing.T) {
 	}
 }
 
-// changing is a person who answers after the file has changed.
+// changing is a screen that changes the file before it returns an answer.
 type changing struct {
 	*typist.Screen
 	change func()

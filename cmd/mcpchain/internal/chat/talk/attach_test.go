@@ -27,7 +27,7 @@ func TestMentioned(t *testing.T) {
 	}
 }
 
-// emptySession is a session without servers.
+// emptySession returns a session without servers.
 func emptySession(t *testing.T, s *typist.Screen) *Session {
 	t.Helper()
 	tools, err := adapter.Open(t.Context(), nil, nil)

@@ -15,41 +15,46 @@ import (
 
 // command is a command that the person gives by a line with a slash.
 type command struct {
-	name  string
-	usage string // of its argument
-	about string
-	run   func(s *Session, ctx context.Context, argument string) error
+	synopsis string // the name and the argument
+	about    string
+	run      func(s *Session, ctx context.Context, argument string) error
 
 	// complete completes the argument; nil: it is not completed.
 	complete func(s *Session, ctx context.Context, argument string) screen.Completion
 }
 
+// name returns the name of a command, with the slash.
+func (c *command) name() string {
+	name, _, _ := strings.Cut(c.synopsis, " ")
+	return name
+}
+
 // commands returns all commands in the order of the help.
 func commands() []command {
 	return []command{
-		{"/help", "", "list the commands", (*Session).help, nil},
-		{"/tools", "[PATTERN]", "list the tools", (*Session).listTools, (*Session).toolNames},
-		{"/tool", "NAME", "show a tool: its description, its arguments", (*Session).showTool, (*Session).toolNames},
-		{"/servers", "[restart NAME]", "list the servers, or connect to one again", (*Session).manageServers, (*Session).serverWords},
-		{"/resources", "", "list the resources, and templates of their URIs", (*Session).listResources, nil},
-		{"/read", "URI", "show a resource", (*Session).readResource, (*Session).resourceNames},
-		{"/prompts", "", "list the prompts, optional arguments in [brackets]", (*Session).listPrompts, nil},
-		{"/prompt", "NAME k=v", "ask with a prompt of a server", (*Session).askPrompt, (*Session).promptWords},
-		{"/permissions", "[forget N]", "list what you decided for later calls; forget N or all", (*Session).permissions, nil},
-		{"/login", "SERVER", "sign in to a server", (*Session).login, (*Session).signInNames},
-		{"/logout", "SERVER", "sign out of a server, and forget its token", (*Session).logout, (*Session).signInNames},
-		{"/skills", "", "list the skills of servers, which the model may use", (*Session).listSkills, nil},
-		{"/model", "[NAME]", "show the model, or use another one of the endpoint", (*Session).chooseModel, (*Session).modelNames},
-		{"/usage", "", "show tokens and cost of the turn and the conversation", (*Session).usage, nil},
-		{"/context", "", "show what fills the window of the model", (*Session).context, nil},
-		{"/show", "[N]", "show all of the last result, or of the Nth last", (*Session).show, (*Session).resultNumbers},
-		{"/reasoning", "", "show what the model thought before its last answer", (*Session).reasoning, nil},
-		{"/clear", "", "begin another conversation", (*Session).clear, nil},
-		{"/undo", "", "forget the last question and its answer", (*Session).undo, nil},
-		{"/conversations", "", "list the conversations that are kept", (*Session).conversations, nil},
-		{"/resume", "[N]", "go on with one of that list, or the folder's newest", (*Session).resume, (*Session).conversationNumbers},
-		{"/save", "[FILE]", "write the conversation to FILE.md or FILE.json", (*Session).save, (*Session).savePaths},
-		{"/quit", "", "end the program", (*Session).quit, nil},
+		{"/help", "list the commands", (*Session).help, nil},
+		{"/tools [PATTERN]", "list the tools", (*Session).listTools, (*Session).toolNames},
+		{"/tool NAME", "show a tool: its description, its arguments", (*Session).showTool, (*Session).toolNames},
+		{"/servers [restart NAME]", "list the servers, or connect to one again", (*Session).manageServers, (*Session).serverWords},
+		{"/resources", "list the resources, and templates of their URIs", (*Session).listResources, nil},
+		{"/read URI", "show a resource", (*Session).readResource, (*Session).resourceNames},
+		{"/prompts", "list the prompts, optional arguments in [brackets]", (*Session).listPrompts, nil},
+		{"/prompt NAME k=v", "ask with a prompt of a server", (*Session).askPrompt, (*Session).promptWords},
+		{"/permissions [forget N]", "list what you decided for later calls; forget N or all", (*Session).permissions, nil},
+		{"/login SERVER", "sign in to a server", (*Session).login, (*Session).signInNames},
+		{"/logout SERVER", "sign out of a server, and forget its token", (*Session).logout, (*Session).signInNames},
+		{"/skills", "list the skills of servers, which the model may use", (*Session).listSkills, nil},
+		{"/model [NAME]", "show the model, or use another one of the endpoint", (*Session).chooseModel, (*Session).modelNames},
+		{"/usage", "show tokens and cost of the turn and the conversation", (*Session).usage, nil},
+		{"/context", "show what fills the window of the model", (*Session).context, nil},
+		{"/show [N]", "show all of the last result, or of the Nth last", (*Session).show, (*Session).resultNumbers},
+		{"/reasoning", "show what the model thought before its last answer", (*Session).reasoning, nil},
+		{"/clear", "begin another conversation", (*Session).clear, nil},
+		{"/undo", "forget the last question and its answer", (*Session).undo, nil},
+		{"/conversations", "list the conversations that are kept", (*Session).conversations, nil},
+		{"/resume [N]", "go on with one of that list, or the folder's newest", (*Session).resume, (*Session).conversationNumbers},
+		{"/save [FILE]", "write the conversation to FILE.md or FILE.json", (*Session).save, (*Session).savePaths},
+		{"/quit", "end the program", (*Session).quit, nil},
 	}
 }
 
@@ -57,7 +62,7 @@ func commands() []command {
 func Commands() string {
 	var b strings.Builder
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "%-24s %s\n", strings.TrimSpace(c.name+" "+c.usage), c.about)
+		fmt.Fprintf(&b, "%-24s %s\n", c.synopsis, c.about)
 	}
 	return b.String() + "If several servers have the name, say whose it is, as in /read @SERVER URI."
 }
@@ -89,7 +94,7 @@ func (s *Session) run(ctx context.Context, text string) error {
 	word := strings.Fields(text)[0]
 	argument := strings.TrimSpace(strings.TrimPrefix(text, word))
 	for _, c := range commands() {
-		if c.name == word {
+		if c.name() == word {
 			return c.run(s, ctx, argument)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// mortal is a server that is there for each dial, until the connection is closed.
+// mortal is a server that starts at each dial, and ends when the test closes its connection.
 type mortal chan mcpclient.Conn
 
 func (m mortal) Dial(ctx context.Context) (mcpclient.Conn, error) {

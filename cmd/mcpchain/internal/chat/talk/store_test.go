@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// keep puts a conversation into a store. Without a folder it is as older programs kept it.
+// keep stores a conversation. Older programs did not store its folder, which is then "".
 func keep(t *testing.T, store record.Store, id, folder string, at time.Time) {
 	t.Helper()
 	begun := &ledger.Begun{V: ledger.Version, ID: id, Agent: ledger.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.RoleUser, "about "+id)}}

@@ -36,21 +36,12 @@ func (t *Terminal) present(q *screen.Choice) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.endAnswerLocked()
-	if q.Heading != "" {
-		t.noteLocked(screen.Warn, q.Heading)
-	}
-	if q.Text != "" {
-		t.noteLocked(screen.Tool, q.Text)
-	}
-	for _, line := range q.Changes {
-		t.noteLocked(line.Style, line.Text)
-	}
-	if q.Link != "" {
-		t.noteLocked(screen.Warn, "The page:")
-		t.printLocked([]string{"  " + t.paint.Text(screen.Tool, q.Link)})
-	}
-	for _, warning := range q.Warnings {
-		t.noteLocked(screen.Fail, "  Warning: "+warning+".")
+	for _, line := range q.Notes() {
+		if line.Unbroken {
+			t.printLocked([]string{t.paint.Text(line.Style, line.Text)})
+		} else {
+			t.noteLocked(line.Style, line.Text)
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ import (
 
 const patience = time.Minute
 
-// asked is a person who notes each question, and answers as the test says.
+// asked is a person who records questions, and answers as the test wants.
 type asked struct {
 	mu    sync.Mutex // guards the fields below
 	heard []string
@@ -80,7 +80,7 @@ func (p *asked) all() []string {
 	return append([]string(nil), p.heard...)
 }
 
-// board is a server with a tool that has a view, and a tool for views that asks for a name.
+// board is a server with a tool that has a view, and a tool for views that asks the person for a name.
 func board(t *testing.T) *adapter.Toolset {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "board", Version: "1"}, nil)
@@ -116,7 +116,7 @@ func board(t *testing.T) *adapter.Toolset {
 	return ts
 }
 
-// offered is a service with one view, and its address.
+// offered returns a service with one view, and the address of the view.
 func offered(t *testing.T, o Options) (*Service, string) {
 	t.Helper()
 	o.Tools = board(t)
@@ -139,7 +139,7 @@ func offer(t *testing.T, s *Service, arguments string) string {
 	return address
 }
 
-// page is a page of a view, with the view in the test.
+// page is the page of a view. The test takes the part of the view.
 type page struct {
 	t       *testing.T
 	address string
@@ -165,7 +165,7 @@ func post(t *testing.T, address, body string) *http.Response {
 	return res
 }
 
-// load opens the page, and has the view begin.
+// load opens the page and starts the view.
 func load(t *testing.T, address string) *page {
 	t.Helper()
 	res := post(t, address+"open", `{"theme":"dark","width":500,"height":300}`)
@@ -182,7 +182,7 @@ func load(t *testing.T, address string) *page {
 	return p
 }
 
-// begin has the view begin, and returns what it is told of the host.
+// begin starts the view, and returns the host's answer.
 func (p *page) begin() map[string]any {
 	p.t.Helper()
 	answer := p.ask("ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
@@ -209,7 +209,7 @@ func (p *page) say(message string) {
 	}
 }
 
-// ask sends a request of the view, and returns the answer.
+// ask sends a request of the view, and returns the response.
 func (p *page) ask(method, params string) map[string]any {
 	p.t.Helper()
 	p.id++
@@ -217,7 +217,7 @@ func (p *page) ask(method, params string) map[string]any {
 	return p.until(func(m map[string]any) bool { return m["id"] == float64(p.id) && m["method"] == nil })
 }
 
-// until returns the first message that fits.
+// until returns the first message that matches.
 func (p *page) until(fits func(map[string]any) bool) map[string]any {
 	p.t.Helper()
 	for {
@@ -363,7 +363,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// late is a connection whose end is noticed late.
+// late is a connection whose Receive returns late after its end.
 type late struct {
 	mcpclient.Conn
 	notice chan struct{}
