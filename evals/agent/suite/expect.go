@@ -100,7 +100,7 @@ func (s *State) claims() error {
 	case s.File == "" || !filepath.IsLocal(s.File):
 		return fmt.Errorf("state: %q is no file below the directory of the trial", s.File)
 	case (s.Pointer == nil) != (len(s.Equals) == 0):
-		return fmt.Errorf("state %s: a pointer and the value there go together", s.File)
+		return fmt.Errorf("state %s: pointer and equals go together, for a file of JSON; text is the whole content of any file, match a regular expression for it", s.File)
 	case s.Absent && (s.Text != nil || s.Match != "" || s.Pointer != nil):
 		return fmt.Errorf("state %s: what is absent has no content", s.File)
 	}

@@ -107,6 +107,7 @@ func TestMistakes(t *testing.T) {
 		{good + "tasks:\n- id: t\n  prompt: p\n  expect: {}\n  people:\n    forms:\n    - content: {size: M}", `s.yaml:9: tasks[0].people.forms[0].action is missing: want accept, decline or cancel`},
 		{good + "tasks:\n- {id: t, prompt: p, expect: {}, people: {forms: [{action: agree}]}}", `s.yaml:4: tasks[0].people.forms[0].action: want accept, decline or cancel, got "agree"`},
 		{good + "tasks:\n- {id: t, prompt: p}", `s.yaml:4: tasks[0].expect is missing`},
+		{good + "tasks:\n- {id: t, prompt: p, expect: {state: [{file: new.txt, equals: hello}]}}", `s.yaml:4: task "t": state new.txt: pointer and equals go together, for a file of JSON; text is `},
 		{good + "tasks: {id: t}", `s.yaml:3: tasks: want a list, got an object`},
 		{good + "tasks:\n- id: 7", `s.yaml:4: tasks[0].id: want a text, got a number: put it in quotes`},
 		{good + "tasks:\n- id: t\n  suspend: often", `s.yaml:5: tasks[0].suspend: want true or false, got a text`},

@@ -116,7 +116,7 @@ func resourceItems(ctx context.Context, server adapter.ServerStatus, prefix stri
 // promptWords completes the argument of /prompt: a name, the names of arguments, and their values.
 func (s *Session) promptWords(ctx context.Context, argument string) screen.Completion {
 	servers := s.offering(withPrompts)
-	server, text, err := cutServer(servers, "prompts", argument)
+	server, text, err := cutServer(servers, prompts.plural, argument)
 	if err != nil || !strings.Contains(text, " ") {
 		return screen.Completion{Items: gather(ctx, servers, func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
 			return promptItems(ctx, server, serverPrefix(servers, server.Name))
@@ -124,7 +124,7 @@ func (s *Session) promptWords(ctx context.Context, argument string) screen.Compl
 	}
 	name, rest, _ := strings.Cut(text, " ")
 	if server == nil {
-		if server, err = ownerOf(ctx, servers, "/prompt", name, hasPrompt); err != nil {
+		if server, err = prompts.owner(ctx, servers, name); err != nil {
 			return screen.Completion{}
 		}
 	}

@@ -48,14 +48,14 @@ func (s *Session) listResources(ctx context.Context, _ string) error {
 // readResource is the command /read.
 func (s *Session) readResource(ctx context.Context, argument string) error {
 	servers := s.offering(withResources)
-	server, uri, err := cutServer(servers, "resources", argument)
+	server, uri, err := cutServer(servers, resources.plural, argument)
 	switch {
 	case err != nil:
 		return err
 	case uri == "":
 		return errors.New("usage: /read URI; /resources lists them")
 	case server == nil:
-		if server, err = ownerOf(ctx, servers, "/read", uri, hasResource); err != nil {
+		if server, err = resources.owner(ctx, servers, uri); err != nil {
 			return err
 		}
 	}
@@ -97,21 +97,33 @@ func cutServer(servers []adapter.ServerStatus, what, argument string) (server *a
 	return server, rest, nil
 }
 
-// ownerOf finds the server that lists a name. If several do, perhaps with bad intent, the person has to say which one is
+// offer is what servers list by names: resources or prompts.
+type offer struct {
+	plural  string
+	command string // takes a name
+	has     func(ctx context.Context, c *mcpclient.Client, name string) (bool, error)
+}
+
+var (
+	resources = offer{plural: "resources", command: "/read", has: hasResource}
+	prompts   = offer{plural: "prompts", command: "/prompt", has: hasPrompt}
+)
+
+// owner finds the server that lists a name. If several do, perhaps with bad intent, the person has to say which one is
 // meant. The name may be private, so it is not sent to servers.
-func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name string, has func(context.Context, *mcpclient.Client, string) (bool, error)) (*adapter.ServerStatus, error) {
+func (o *offer) owner(ctx context.Context, servers []adapter.ServerStatus, name string) (*adapter.ServerStatus, error) {
 	switch len(servers) {
 	case 0:
-		return nil, fmt.Errorf("no server offers %s", offerOf[command])
+		return nil, fmt.Errorf("no server offers %s", o.plural)
 	case 1:
 		return &servers[0], nil // a server may have unlisted names
 	}
-	var owners, names []string
+	var names, owners []string
 	var owner *adapter.ServerStatus
 	var errs []error
 	for i, s := range servers {
 		names = append(names, s.Name)
-		found, err := has(ctx, s.Client, name)
+		found, err := o.has(ctx, s.Client, name)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("server %s: %w", s.Name, err))
@@ -123,15 +135,12 @@ func ownerOf(ctx context.Context, servers []adapter.ServerStatus, command, name 
 	case len(owners) == 1:
 		return owner, nil
 	case len(owners) > 1:
-		return nil, fmt.Errorf("several servers have it: %s; say which, as in %s @%s %s", strings.Join(owners, ", "), command, owners[0], name)
+		return nil, fmt.Errorf("several servers have it: %s; say which, as in %s @%s %s", strings.Join(owners, ", "), o.command, owners[0], name)
 	case len(errs) > 0:
 		return nil, errors.Join(errs...)
 	}
-	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s", command, names[0], name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s", o.command, names[0], name, strings.Join(names, ", "))
 }
-
-// offerOf says what each command looks for.
-var offerOf = map[string]string{"/read": "resources", "/prompt": "prompts"}
 
 // hasResource reports whether a server lists a URI, or a template that begins like it.
 func hasResource(ctx context.Context, c *mcpclient.Client, uri string) (bool, error) {

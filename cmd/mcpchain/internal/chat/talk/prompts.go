@@ -46,7 +46,7 @@ func promptUsage(p *mcp.Prompt) string {
 // askPrompt is the command /prompt: it asks the model with a server's prompt.
 func (s *Session) askPrompt(ctx context.Context, argument string) error {
 	servers := s.offering(withPrompts)
-	server, text, err := cutServer(servers, "prompts", argument)
+	server, text, err := cutServer(servers, prompts.plural, argument)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 		return err
 	}
 	if server == nil {
-		if server, err = ownerOf(ctx, servers, "/prompt", name, hasPrompt); err != nil {
+		if server, err = prompts.owner(ctx, servers, name); err != nil {
 			return err
 		}
 	}

@@ -137,10 +137,11 @@ func (s *Session) show(ctx context.Context, number string) error {
 // indentJSON indents JSON objects and arrays. It returns other texts unchanged.
 func indentJSON(text string) string {
 	var b bytes.Buffer
-	if trimmed := strings.TrimSpace(text); (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) && json.Indent(&b, []byte(trimmed), "", "  ") == nil {
-		return b.String()
+	trimmed := strings.TrimSpace(text)
+	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") || json.Indent(&b, []byte(trimmed), "", "  ") != nil {
+		return text
 	}
-	return text
+	return b.String()
 }
 
 const (

@@ -210,7 +210,8 @@ func (s *Session) reportServers(servers []adapter.ServerStatus) {
 			con.Note(screen.Warn, "left out: tool %s of server %s: %v", hosttext.Line(tool.Name, 100), server.Name, tool.Err)
 		}
 		for _, name := range server.Unmatched {
-			con.Note(screen.Warn, "%v", s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: fmt.Errorf("has no tool %q, which the file allows or leaves out", name)}))
+			err := fmt.Errorf("has no tool %q, which the file allows or leaves out", name)
+			con.Note(screen.Warn, "%v", s.Servers.explain(&adapter.ServerStatus{Name: server.Name, Err: err}))
 		}
 	}
 	if reached == 0 {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -236,16 +237,20 @@ func (s *Session) resume(ctx context.Context, number string) error {
 	return err
 }
 
-// recall shows the last question and answer.
+// recall shows the last question, and the answer if the turn has ended.
 func (s *Session) recall(state *ledger.State) {
-	for i := len(state.History) - 1; i >= 0; i-- {
-		if m := state.History[i]; m.Role == run.RoleUser {
+	for _, m := range slices.Backward(state.History) {
+		if m.Role == run.RoleUser {
 			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(questionText(m), 500))
 			break
 		}
 	}
-	if last := len(state.History) - 1; last >= 0 && state.Status.Ended() && strings.TrimSpace(state.History[last].Text()) != "" && state.History[last].Role == run.RoleAssistant {
-		s.Screen.Deliver(state.History[last].Text())
+	if len(state.History) == 0 || !state.Status.Ended() {
+		return
+	}
+	last := state.History[len(state.History)-1]
+	if text := last.Text(); last.Role == run.RoleAssistant && strings.TrimSpace(text) != "" {
+		s.Screen.Deliver(text)
 	}
 }
 
