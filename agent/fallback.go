@@ -61,12 +61,12 @@ type fallen struct {
 // Generate implements [Model].
 func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		known := f.knows(r.Kept)
+		known := f.knows(r.Scratch)
 		warning := ""
 		for n := range f.models {
 			i := (known.at + n) % len(f.models)
 			asked, next := *r, n+1 < len(f.models)
-			asked.Kept = &known.kept[i]
+			asked.Scratch = &known.kept[i]
 			failed := f.ask(ctx, i, &asked, yield, next, func(reply *model.Response) {
 				known.at = i
 				reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)

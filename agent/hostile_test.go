@@ -330,7 +330,7 @@ func (k *keeper) GenerateContent(_ context.Context, messages []llms.MessageConte
 // encoded is the messages of a request as a provider of langchaingo gets them.
 func encoded(t *testing.T, dialect string, r model.Request) []llms.MessageContent {
 	k := new(keeper)
-	r.Kept = nil
+	r.Scratch = nil
 	for _, err := range lc.Model(k, &lc.ModelOptions{Dialect: dialect}).Generate(t.Context(), &r) {
 		if err != nil {
 			t.Fatal(err)

@@ -252,7 +252,7 @@ func (d *dialog) request() *model.Request {
 	return &model.Request{
 		System: d.system(), Messages: slices.Clip(d.rec.state.History), Tools: d.tools(), Format: a.format,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
-		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Kept: &d.kept,
+		Stream: !a.info.Whole && !settings.Whole, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.kept,
 	}
 }
 

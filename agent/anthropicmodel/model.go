@@ -230,7 +230,7 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 
 // ask asks once. If the host refuses the signatures of earlier thoughts, it asks again without them.
 func (m *Model) ask(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
-	refused := hostfail.Thoughts[refused](r.Kept)
+	refused := hostfail.Thoughts[refused](r.Scratch)
 	asked := *r
 	asked.Messages = refused.without(r.Messages)
 	reply, err := m.post(ctx, &asked, show)

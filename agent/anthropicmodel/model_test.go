@@ -216,7 +216,7 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 	}}
 	history := []run.Message{run.Text(run.RoleUser, "Hi"), message, run.Text(run.RoleUser, "Weather?")}
 	kept := new(any)
-	reply, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Kept: kept})
+	reply, _, _, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Scratch: kept})
 	if err != nil || !strings.Contains(reply.Warning, "refused the model's earlier thoughts") {
 		t.Fatalf("got warning %q, error %v", reply.Warning, err)
 	}
@@ -226,7 +226,7 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 
 	// The conversation remembers what was refused, and its new thoughts go back.
 	history = append(history, reply.Message, run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_1", Name: weather.Name, Text: "sun"}, {Type: run.PartResult, ID: "toolu_2", Name: weather.Name, Text: "rain"}}})
-	reply, _, _, err = ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Kept: kept})
+	reply, _, _, err = ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Scratch: kept})
 	if err != nil || reply.Warning != "" || len(h.Invalid()) != 1 {
 		t.Fatalf("got %+v, %v after %q", reply, err, h.Invalid())
 	}

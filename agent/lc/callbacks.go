@@ -21,7 +21,7 @@ import (
 //	ToolStart   HandleToolStart, with the arguments
 //	ToolEnd     HandleToolEnd or HandleToolError, with what the model reads
 //	Warning     HandleText
-//	Answer      HandleAgentFinish
+//	Output      HandleAgentFinish
 //	an error    HandleLLMError, if a call of the model was under way
 //
 // A call that does not run has only a HandleToolEnd or HandleToolError. Events of sub-agents
@@ -49,6 +49,7 @@ type reporter struct {
 	asked   map[string]bool // the agents whose model is being called, by their paths
 }
 
+// tell reports one event.
 func (t *reporter) tell(ctx context.Context, event agent.Event) {
 	switch e := event.(type) {
 	case *agent.ModelStart:

@@ -22,34 +22,22 @@ const (
 	outputKey = "output"
 )
 
-// ChainOptions are the options of [Chain].
-type ChainOptions struct {
-	// Run are the options of each run. With [agent.In] the calls of the chain are one
-	// conversation, kept in [agent.Durable.Store].
-	Run []agent.RunOption
-
-	// Handler is told what happens in the runs, see [Callbacks], and when the chain starts
-	// and ends. Default: none.
-	Handler callbacks.Handler
-}
-
-// Chain returns a chain that gives the text "input" to the agent and returns its answer as
-// "output". The chain has no memory: the agent's store keeps conversations. opts may be nil.
+// Chain returns a chain that gives the text "input" to the agent and returns its answer as "output". h may be nil; it
+// is told when the chain starts and ends, and what happens in its runs, see [Callbacks]. The options are for each run.
 //
-// [chains.WithStreamingFunc] gets the text of the agent's model, if the model streams, and
-// not the text of sub-agents. Options for the model are refused: they belong to
-// [agent.Options.Model]. If the run waits for a person, the error is a [*WaitingError].
-func Chain(a *agent.Agent, opts *ChainOptions) chains.Chain {
-	if opts == nil {
-		opts = &ChainOptions{}
-	}
-	return &chain{agent: a, opts: *opts}
+// The chain has no memory. With [agent.In] its calls are one conversation, which the agent's store keeps.
+//
+// [chains.WithStreamingFunc] gets the text of the agent's model if the model streams, without the text of sub-agents.
+// Options for the model are refused: they belong to [agent.Options.Model]. If the run waits for a person, the error is
+// a [*WaitingError].
+func Chain(a *agent.Agent, h callbacks.Handler, opts ...agent.RunOption) chains.Chain {
+	return &chain{agent: a, handler: h, options: opts}
 }
 
 // WaitingError says that a run waits for a person. With [agent.Durable.Store],
 // [agent.Agent.Resume] takes the answers.
 type WaitingError struct {
-	Run       string // the id, see [run.Key]
+	Run       string // its id, see [run.Key]
 	Questions []*run.Question
 }
 
@@ -58,8 +46,9 @@ func (e *WaitingError) Error() string {
 }
 
 type chain struct {
-	agent *agent.Agent
-	opts  ChainOptions
+	agent   *agent.Agent
+	handler callbacks.Handler // may be nil
+	options []agent.RunOption
 }
 
 var _ callbacks.HandlerHaver = (*chain)(nil)
@@ -70,10 +59,10 @@ func (*chain) GetInputKeys() []string { return []string{inputKey} }
 
 func (*chain) GetOutputKeys() []string { return []string{outputKey} }
 
-// GetCallbackHandler returns the handler that [chains.Call] tells of the chain.
-func (c *chain) GetCallbackHandler() callbacks.Handler { return c.opts.Handler }
+// GetCallbackHandler returns the handler that [chains.Call] tells about the chain.
+func (c *chain) GetCallbackHandler() callbacks.Handler { return c.handler }
 
-// Call runs the agent; [chains.Call] is its caller.
+// Call runs the agent. It is for [chains.Call].
 func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chains.ChainCallOption) (map[string]any, error) {
 	text, ok := inputs[inputKey].(string)
 	if !ok {
@@ -90,11 +79,11 @@ func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chai
 	return map[string]any{outputKey: answer}, nil
 }
 
-// run returns the agent's answer.
+// run runs the agent and returns its answer.
 func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string, error) {
-	events := c.agent.Events(ctx, agent.Text(text), c.opts.Run...)
-	if c.opts.Handler != nil {
-		events = Callbacks(ctx, c.opts.Handler, events)
+	events := c.agent.Events(ctx, agent.Text(text), c.options...)
+	if c.handler != nil {
+		events = Callbacks(ctx, c.handler, events)
 	}
 	answer := ""
 	for event, err := range events {
@@ -124,7 +113,7 @@ func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string
 
 type streamFunc = func(ctx context.Context, chunk []byte) error
 
-// streaming is the only option that a run can follow.
+// streaming returns the streaming function of a call. Other options are an error.
 func streaming(options []chains.ChainCallOption) (streamFunc, error) {
 	var o llms.CallOptions
 	for _, set := range chains.GetLLMCallOptions(options...) {

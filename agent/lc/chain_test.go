@@ -22,7 +22,7 @@ func TestChain(t *testing.T) {
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}})
 	var streamed strings.Builder
-	answer, err := chains.Run(t.Context(), lc.Chain(a, &lc.ChainOptions{Handler: log}), "What do I need in Oslo?",
+	answer, err := chains.Run(t.Context(), lc.Chain(a, log), "What do I need in Oslo?",
 		chains.WithStreamingFunc(func(_ context.Context, chunk []byte) error {
 			streamed.Write(chunk)
 			return nil
@@ -45,7 +45,7 @@ func TestChain(t *testing.T) {
 func TestChainKeepsAConversation(t *testing.T) {
 	model := play(says("Hello."), says("Again?"))
 	a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
-	chain := lc.Chain(a, &lc.ChainOptions{Run: []agent.RunOption{agent.In("ada")}})
+	chain := lc.Chain(a, nil, agent.In("ada"))
 	for _, input := range []string{"Hi", "Hi again"} {
 		if _, err := chains.Run(t.Context(), chain, input); err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestChainKeepsAConversation(t *testing.T) {
 func TestChainWaits(t *testing.T) {
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: record.NewMemory()}})
-	_, err := chains.Run(t.Context(), lc.Chain(a, &lc.ChainOptions{Run: []agent.RunOption{agent.In("ada")}}), "What do I need?")
+	_, err := chains.Run(t.Context(), lc.Chain(a, nil, agent.In("ada")), "What do I need?")
 	var waiting *lc.WaitingError
 	if !errors.As(err, &waiting) || waiting.Run != "ada" || len(waiting.Questions) != 1 {
 		t.Fatalf("error %v", err)

@@ -11,11 +11,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
 )
 
-// form is what a dialect stands for.
+// form is what a dialect means.
 type form struct {
 	rules    convert.Rules
 	profile  profile.Profile
-	provider string // in the words of OpenTelemetry's conventions
+	provider string // by OpenTelemetry's conventions
 }
 
 var forms = map[string]form{
@@ -26,13 +26,13 @@ var forms = map[string]form{
 	"mistral":   {convert.Mistral, profile.OpenAI, "mistral_ai"},
 }
 
-// packages are the dialects of langchaingo's packages that are not openai.
+// packages has the dialects of langchaingo's packages that are not openai.
 var packages = map[string]string{
 	"anthropic": "anthropic", "bedrock": "bedrock", "googleai": "google", "googleai/vertex": "google", "mistral": "mistral",
 }
 
-// formOf is what a dialect stands for; without one, what the package of the model's type does. It panics if there is no
-// such dialect.
+// formOf returns the form of a dialect, by default that of the package of the model's type. It panics if the dialect is
+// unknown.
 func formOf(d string, m llms.Model) form {
 	path := langchaingo(m)
 	named := d
@@ -43,7 +43,7 @@ func formOf(d string, m llms.Model) form {
 	}
 	f, ok := forms[d]
 	if !ok {
-		panic(fmt.Sprintf("lc: dialect %q is unknown; ModelOptions.Dialect names those that there are", d))
+		panic(fmt.Sprintf("lc: unknown dialect %q; see ModelOptions.Dialect", d))
 	}
 	switch {
 	case path == "" && named == "":
@@ -61,7 +61,7 @@ func formOf(d string, m llms.Model) form {
 	return f
 }
 
-// langchaingo is the package of a model of langchaingo below its folder of models, "" for another model.
+// langchaingo returns the package of a model of langchaingo, below llms, and "" for another model.
 func langchaingo(m llms.Model) string {
 	t := reflect.TypeOf(m)
 	if t.Kind() == reflect.Pointer {

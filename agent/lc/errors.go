@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
-// failure is the error of a call as agents understand it.
+// failure converts the error of a call to a [*model.Error], unless the context has ended.
 func failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -24,7 +24,7 @@ func failure(ctx context.Context, err error) error {
 	return &model.Error{Kind: kindOf(err), Err: err}
 }
 
-// kinds are langchaingo's codes of failures.
+// kinds has the kinds of failures by langchaingo's codes.
 var kinds = map[llms.ErrorCode]model.ErrorKind{
 	llms.ErrCodeAuthentication: model.ErrorAuth, llms.ErrCodeQuotaExceeded: model.ErrorAuth,
 	llms.ErrCodeRateLimit: model.ErrorRateLimit, llms.ErrCodeProviderUnavailable: model.ErrorUnavailable,
@@ -33,8 +33,7 @@ var kinds = map[llms.ErrorCode]model.ErrorKind{
 	llms.ErrCodeInvalidRequest: model.ErrorInvalid, llms.ErrCodeNotImplemented: model.ErrorInvalid,
 }
 
-// kindOf is what kind of failure an error is. Most of langchaingo's providers have the status in the text
-// alone.
+// kindOf returns the kind of a failure. Most of langchaingo's providers report the status only in the text.
 func kindOf(err error) model.ErrorKind {
 	if known, ok := errors.AsType[*llms.Error](err); ok {
 		return kinds[known.Code]
@@ -48,7 +47,7 @@ func kindOf(err error) model.ErrorKind {
 	return kindOfStatus(text)
 }
 
-// statusText is how the providers of langchaingo name a status.
+// statusText matches a status in the errors of langchaingo's providers.
 var statusText = regexp.MustCompile(`(?:status code:?|googleapi: error|http error:?) ([45]\d\d)\b`)
 
 func kindOfStatus(text string) model.ErrorKind {

@@ -8,10 +8,10 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// FromLLMS is a history in langchaingo's form as the input of an agent.
+// FromLLMS returns a history of langchaingo as the input of an agent.
 func FromLLMS(messages ...llms.MessageContent) agent.Input { return convert.FromLLMS(messages) }
 
-// toChat writes messages as langchaingo's chats have them.
+// toChat translates messages for langchaingo's chats.
 func toChat(messages []run.Message) []llms.ChatMessage {
 	var out []llms.ChatMessage
 	for _, m := range messages {
@@ -33,6 +33,7 @@ func toChat(messages []run.Message) []llms.ChatMessage {
 	return out
 }
 
+// reasoning returns the reasoning in a message.
 func reasoning(m run.Message) string {
 	text := ""
 	for _, p := range m.Parts {
@@ -43,7 +44,7 @@ func reasoning(m run.Message) string {
 	return text
 }
 
-// fromChat reads messages of langchaingo's chats.
+// fromChat translates messages of langchaingo's chats.
 func fromChat(messages []llms.ChatMessage) []run.Message {
 	out := make([]llms.MessageContent, 0, len(messages))
 	for _, m := range messages {
@@ -66,7 +67,7 @@ func fromChat(messages []llms.ChatMessage) []run.Message {
 	return convert.FromLLMS(out)
 }
 
-// toolCalls are the calls among the parts of a message.
+// toolCalls returns the calls among the parts of a message.
 func toolCalls(parts []run.Part) []llms.ToolCall {
 	var calls []llms.ToolCall
 	for _, p := range parts {

@@ -38,10 +38,6 @@ type ModelOptions struct {
 	// model's type, "openai" for an unknown one.
 	Dialect string
 
-	// Provider names the provider for telemetry, by OpenTelemetry's conventions for generative AI.
-	// Default: by the package of the model's type, or by Dialect.
-	Provider string
-
 	// Profile is the provider for which the schemas of tools are written. Default: by the dialect:
 	// [profile.Anthropic], [profile.GoogleAI] or [profile.OpenAI].
 	Profile profile.Profile
@@ -50,10 +46,6 @@ type ModelOptions struct {
 	// parallel tool calls, return them as text, or take a broken stream for a complete answer. Default:
 	// true if the model has a method StreamsToolCalls() bool that returns true, else false.
 	Stream bool
-
-	// Media reports whether the model accepts media of a MIME type in a tool's result. They follow the
-	// results in a message of the user. Default: PNG, JPEG, GIF and WebP images.
-	Media func(mimeType string) bool
 }
 
 // Model adapts a model of langchaingo for agents. It returns nil if m is nil, and panics if the dialect is
@@ -83,14 +75,11 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 		w.options.Stream = true
 	}
 	w.info = model.Info{
-		Provider: w.options.Provider, Name: asked.Model, Profile: w.options.Profile, MaxTokens: asked.MaxTokens,
-		Media: w.options.Media, Whole: !w.options.Stream, NoTools: noTools(m),
+		Provider: form.provider, Name: asked.Model, Profile: w.options.Profile, MaxTokens: asked.MaxTokens,
+		Whole: !w.options.Stream, NoTools: noTools(m),
 	}
 	if named, ok := m.(interface{ ModelName() string }); ok && w.info.Name == "" {
 		w.info.Name = named.ModelName()
-	}
-	if w.info.Provider == "" {
-		w.info.Provider = form.provider
 	}
 	if w.info.Profile == "" {
 		w.info.Profile = form.profile
@@ -113,7 +102,7 @@ func (w *wrapped) Info() model.Info { return w.info }
 // Generate implements [model.Model].
 func (w *wrapped) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		messages := w.encoder(r.Kept).Encode(r.System, r.Messages)
+		messages := w.encoder(r.Scratch).Encode(r.System, r.Messages)
 		var response *llms.ContentResponse
 		var err error
 		if r.Stream && w.options.Stream {
@@ -136,14 +125,14 @@ func (w *wrapped) Generate(ctx context.Context, r *model.Request) iter.Seq2[mode
 }
 
 // encoder returns the encoder of the conversation, which reuses the messages that it has written.
-func (w *wrapped) encoder(kept *any) *convert.Encoder {
-	if kept == nil {
-		kept = new(any)
+func (w *wrapped) encoder(scratch *any) *convert.Encoder {
+	if scratch == nil {
+		scratch = new(any)
 	}
-	e, ok := (*kept).(*convert.Encoder)
+	e, ok := (*scratch).(*convert.Encoder)
 	if !ok {
 		e = convert.NewEncoder(convert.Options{Rules: w.rules, Media: w.info.Takes, AppendOnly: true})
-		*kept = e
+		*scratch = e
 	}
 	return e
 }

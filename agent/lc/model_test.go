@@ -131,7 +131,7 @@ func TestInfo(t *testing.T) {
 		provider, profile string
 	}{
 		{claude, nil, "anthropic", "anthropic"},
-		{claude, &lc.ModelOptions{Provider: "acme", Profile: profile.Plain}, "acme", "plain"},
+		{claude, &lc.ModelOptions{Profile: profile.Plain}, "anthropic", "plain"},
 		{claude, &lc.ModelOptions{Dialect: "google"}, "anthropic", "googleai"},
 		{play(), nil, "unknown", "openai"},
 		{play(), &lc.ModelOptions{Dialect: "mistral"}, "mistral_ai", "openai"},

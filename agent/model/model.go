@@ -98,9 +98,9 @@ type Request struct {
 	// Default: none.
 	CacheKey string
 
-	// Kept points to memory of the model for this conversation. The caller passes the same pointer with each request of
-	// the conversation, one at a time, and does not use the value. Nil: the model remembers nothing.
-	Kept *any
+	// Scratch points to memory of the model for this conversation. The caller passes the same pointer with each request
+	// of the conversation, one at a time, and does not use the value. Nil: the model remembers nothing.
+	Scratch *any
 }
 
 // Tool is a function that the model may call.

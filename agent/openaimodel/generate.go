@@ -83,7 +83,7 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 	if err != nil {
 		return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
 	}
-	refused := hostfail.Thoughts[refused](r.Kept)
+	refused := hostfail.Thoughts[refused](r.Scratch)
 	refused.remove(q.Messages)
 	reply, err := m.send(ctx, q, r.Stream, show)
 	if refusesThoughts(err) && refused.add(q.Messages) {
