@@ -124,7 +124,7 @@ func weighIdle(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 	}, nil
 }
 
-// askOnce makes a responder at a pipe, if there is one, answer a call.
+// askOnce makes the responder at a pipe answer a call. It does nothing for other endpoints.
 func askOnce(e endpoint) error {
 	if e.reader == nil {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// The called tools, by the length of the text in their answer. The responder
-// looks for these names anywhere in a request.
+// The tools that are called. The responder looks for their names anywhere in a request.
 const (
 	smallTool = "bench_small" // 102 bytes
 	mibTool   = "bench_1mib"
 	mib10Tool = "bench_10mib"
 )
 
+// textLength has the length of the text in the answer of each tool.
 var textLength = map[string]int{smallTool: 102, mibTool: 1 << 20, mib10Tool: 10 << 20}
 
 // The list of tools.
@@ -23,8 +23,8 @@ const (
 	pageCount = 20
 )
 
-// text is prose of a given length in bytes: lines of about 80, with a pair of
-// quotes on every fourth and a letter beyond ASCII on every eighth.
+// text returns prose of a length in bytes: lines of about 80, some with quotes and
+// some with a letter beyond ASCII.
 func text(length int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < length; i++ {
@@ -41,7 +41,7 @@ func text(length int) string {
 	return s + strings.Repeat(".", length-len(s))
 }
 
-// tool is a typical tool of a server with many tools: about 1.6 kB.
+// tool returns a typical tool of a server with many tools: about 1.6 kB.
 func tool(i int) map[string]any {
 	topic := [...]string{"invoice", "customer", "shipment", "contract", "ticket"}[i%5]
 	str := func(description string) map[string]any {
@@ -83,7 +83,7 @@ func tool(i int) map[string]any {
 	}
 }
 
-// answers are the results of one era in wire form: from the comma behind the id
+// answers has the results of one era in wire form: from the comma behind the id
 // to the newline behind the message.
 type answers struct {
 	initialize []byte

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// What every run says. The model asks for the tool in ten turns and answers in
+// The texts of every run. The model calls the tool in ten turns and answers in
 // one more.
 const (
 	turns       = 10
@@ -17,19 +17,19 @@ const (
 	answer      = "done"
 )
 
-// input is what the tool takes.
+// input has the arguments of the tool.
 type input struct {
 	X int `json:"x"`
 }
 
-// script is what the model does in run after run. Each framework has a model of
-// its own type, which asks the script for its next reply.
+// script has the replies of the model, the same in each run. Each framework has a
+// model of its own type that asks the script for its next reply.
 type script struct {
 	ids [][]string // of the calls, turn by turn
 	at  int
 }
 
-// newScript has so many turns, with so many calls in each.
+// newScript returns a script with so many turns, and so many calls in each.
 func newScript(turns, calls int) *script {
 	s := &script{ids: make([][]string, turns)}
 	for turn := range s.ids {
@@ -52,9 +52,9 @@ func (s *script) next() []string {
 	return s.ids[at]
 }
 
-// A history repeats four messages: a person's, a call, its result, the model's
-// text.
+// historyText is the text of a history. A history repeats four messages: one of the
+// user, a call, its result, and one of the model.
 const historyText = "The weather in the mountains is fine, and the roads that lead there are dry."
 
-// historyID is the id of a message's call, which its result has, too.
+// historyID returns the id of a call in a history, which its result has, too.
 func historyID(i int) string { return "old_" + strconv.Itoa(i/4) }

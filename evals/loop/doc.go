@@ -77,18 +77,18 @@
 //
 // # Targets
 //
-// CPU time of our agent is at most half of the best peer's with a native tool, and at most 0.7 of it with an MCP tool. With
-// eight and 64 native calls in a turn it is at most 0.8 of it: most of what
-// the peers pay, they pay once for a turn. In go-sdk cells most of the time is the
-// server's own, so the bound is 0.7 of the peer's time and 0.3 of the server's
-// alone: 0.7 of what is left without the server. With a store CPU time is at most
-// 1.5 times what it is without.
+// CPU time of our agent is at most half of the best peer's with a native tool, and at
+// most 0.7 of it with an MCP tool. With eight and 64 native calls in a turn it is at
+// most 0.8 of it: most of what the peers pay, they pay once for a turn. In go-sdk cells
+// most of the time is the server's own, so the bound is 0.7 of the peer's time and 0.3
+// of the server's alone: 0.7 of what is left without the server. With a store CPU time
+// is at most 1.5 times that without.
 //
 // The share of a model call is how much it costs more because of a history: at
 // most 30 µs with 1,000 messages and 200 µs with 10,000. It is the mean of the
 // eleven calls of a run; the first one takes in the whole history.
 //
-// A turn makes at most three commits to the store, at any number of parallel
-// calls: what a store counts in a run of ten turns more than in a run of none. A
-// store of files syncs once for each commit.
+// A turn makes at most three commits to the store, at any number of parallel calls:
+// a tenth of the commits that ten turns add to a run. A store of files syncs once for
+// each commit.
 package main

@@ -56,7 +56,7 @@ func openEino(ctx context.Context, p *place) (_ loop, err error) {
 	return e, nil
 }
 
-// connect makes tools of the MCP server.
+// connect returns the tools of the MCP server.
 func (e *eino) connect(ctx context.Context, p *place) ([]tool.BaseTool, error) {
 	e.client = mcpgo.NewClient(transport.NewIO(p.reader, p.writer, io.NopCloser(strings.NewReader(""))))
 	if err := e.client.Start(context.WithoutCancel(ctx)); err != nil {
@@ -97,7 +97,7 @@ func (e *eino) close() error {
 	return e.client.Close()
 }
 
-// einoHistory is the history in Eino's type.
+// einoHistory returns a history in Eino's type.
 func einoHistory(n int) (messages []*schema.Message) {
 	for i := range n {
 		id := historyID(i)
@@ -115,7 +115,7 @@ func einoHistory(n int) (messages []*schema.Message) {
 	return messages
 }
 
-// einoModel is the model in Eino's type.
+// einoModel plays the script in Eino's type.
 type einoModel struct{ *script }
 
 func (m einoModel) Generate(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {

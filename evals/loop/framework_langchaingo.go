@@ -8,7 +8,7 @@ import (
 	"github.com/tmc/langchaingo/tools"
 )
 
-// langchainGo is an executor with an OpenAI functions agent.
+// langchainGo is langchaingo's executor with its agent for functions.
 type langchainGo struct{ *agents.Executor }
 
 func openLangchainGo(_ context.Context, p *place) (loop, error) {

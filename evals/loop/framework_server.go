@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// serverAlone is no agent: it sends the calls of a run as prepared lines and
-// waits for the answers. What it costs is the server's own work.
+// serverAlone is not an agent: it sends the calls of a run as prepared lines and
+// waits for the answers. Its cost is the server's own work.
 type serverAlone struct {
 	*place
 	in  *bufio.Reader

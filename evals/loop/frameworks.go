@@ -8,9 +8,9 @@ import (
 // framework is one of the compared agents.
 type framework struct {
 	name string
-	can  func(cell) bool
+	can  func(cell) bool // whether it takes part
 
-	// open makes an agent with the tool of the place.
+	// open returns an agent with the tool of the place.
 	open func(context.Context, *place) (loop, error)
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 )
 
-// lcModel is the model in langchaingo's type.
+// lcModel plays the script in langchaingo's type.
 type lcModel struct{ *script }
 
 func (m lcModel) GenerateContent(context.Context, []llms.MessageContent, ...llms.CallOption) (*llms.ContentResponse, error) {

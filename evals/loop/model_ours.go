@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// ourModel is the model in our agent's type.
+// ourModel plays the script in our agent's type.
 type ourModel struct{ *script }
 
 func (ourModel) Info() model.Info { return model.Info{Whole: true} }
@@ -31,7 +31,7 @@ func ourCall(id string) run.Part {
 	return run.Part{Type: run.PartCall, ID: id, Name: toolName, Arguments: arguments}
 }
 
-// ourHistory is the history in our agent's type.
+// ourHistory returns a history in our agent's type.
 func ourHistory(n int) (messages []run.Message) {
 	for i := range n {
 		id := historyID(i)

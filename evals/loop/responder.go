@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// replies are the answers of the responder by the methods, from the comma behind the id. It speaks
-// 2025-11-25 only, so that all clients speak the same.
+// replies has the answers of the responder by method, from the comma behind the id. It speaks 2025-11-25 only, so that
+// all clients speak the same revision.
 var replies = map[string][]byte{
 	`"initialize"`: []byte(`,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"responder","version":"1.0.0"}}}` + "\n"),
 	`"tools/list"`: []byte(`,"result":{"tools":[{"name":"` + toolName + `","description":"` + toolPurpose + `","inputSchema":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"],"additionalProperties":false},"annotations":{"readOnlyHint":true}}]}}` + "\n"),
@@ -34,8 +34,8 @@ func respond(r io.Reader, w io.Writer, count func()) error {
 	})
 }
 
-// value finds the scalar behind a key: the compared clients send no such key
-// before the envelope's own, and no space behind it.
+// value returns the scalar behind a key. The compared clients send no such key
+// before that of the envelope, and no space behind it.
 func value(line []byte, key string) []byte {
 	i := bytes.Index(line, []byte(key))
 	if i < 0 {

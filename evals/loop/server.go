@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// place is where a framework runs: a cell, with the server of its tools.
+// place is a cell for one framework, with the server of its tool.
 type place struct {
 	cell
 	reader io.ReadCloser // of an MCP server's messages; nil if the tools are native
@@ -22,7 +22,7 @@ type place struct {
 	err     error // of the responder, after serving
 }
 
-// tool is the native tool of all frameworks.
+// tool is the work of the tool: it counts its calls.
 func (p *place) tool() string {
 	p.ran.Add(1)
 	return toolResult

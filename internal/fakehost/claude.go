@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// Claude is the Messages API of Anthropic, as strict as the host: it refuses each request that the published API refuses, signs
-// thoughts and checks the signatures, and counts what a cache of prompts would read and write. Its blocks are "text", "thinking",
-// "redacted_thinking" and "tool_use". Its Reply makes the reply to a valid request.
+// Claude imitates Anthropic's Messages API, as strict as the host: it refuses each request that the published API refuses,
+// signs thoughts and checks the signatures, and counts the tokens that a prompt cache would read and write. Its blocks are
+// "text", "thinking", "redacted_thinking" and "tool_use". Its Reply makes the reply to a valid request.
 type Claude struct {
 	Key   string // of the account; it signs thoughts
 	Reply func(*ClaudeRequest) []Block
@@ -65,20 +65,20 @@ func (h *Claude) answer(w http.ResponseWriter, body []byte) {
 	h.stream(w, request, h.Reply(request))
 }
 
-// sign is the signature of a thought.
+// sign returns the signature of a thought.
 func (h *Claude) sign(text string) string {
 	mac := hmac.New(sha256.New, []byte(h.Key))
 	mac.Write([]byte(text))
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Usage is what a request costs, in tokens of four bytes.
+// Usage has the tokens of a request, four bytes each.
 type Usage struct{ Input, Read, Written int }
 
 const leastCached = 1_024 // tokens of a prefix
 
-// account finds the longest prefix that is in the cache, looking back up to 20 blocks from each mark, and keeps those
-// that are marked.
+// account returns the usage of a request. It finds the longest cached prefix, looking back up to 20 blocks from each
+// mark, and caches the prefixes that are marked.
 func (h *Claude) account(r *ClaudeRequest) (u Usage) {
 	var hashes [][32]byte
 	var sizes []int
@@ -114,7 +114,7 @@ func (h *Claude) account(r *ClaudeRequest) (u Usage) {
 	return u
 }
 
-// Price is what the input costs, in tokens at the full price: a write costs 1.25, a read 0.1.
+// Price returns the cost of the input, in tokens at the full price: a write costs 1.25, a read 0.1.
 func (u Usage) Price() float64 {
 	return float64(u.Input) + 1.25*float64(u.Written) + 0.1*float64(u.Read)
 }
@@ -149,7 +149,7 @@ func (h *Claude) stream(w http.ResponseWriter, r *ClaudeRequest, blocks []Block)
 	claudeEvent(w, map[string]any{"type": "message_stop"})
 }
 
-// events are the start of a block and its pieces.
+// events returns the start of a block and its pieces.
 func (h *Claude) events(b Block) (start map[string]any, deltas []map[string]any) {
 	piece := func(kind, field, text string) {
 		for half := (len(text) + 1) / 2; len(text) > 0; text = text[min(half, len(text)):] {

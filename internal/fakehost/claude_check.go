@@ -75,7 +75,7 @@ type cacheBlock struct {
 	marked bool
 }
 
-// claudeRule is what a model takes, as Anthropic's reference says.
+// claudeRule says what a model takes, by Anthropic's reference.
 type claudeRule struct {
 	reply    int    // most tokens of a reply
 	thinking string // types of thinking
@@ -343,7 +343,7 @@ func (r *ClaudeRequest) checkCache() error {
 	return nil
 }
 
-// referred are the definitions of the tools that a result refers to, where the model reads them.
+// referred returns the definitions of the tools that a result refers to: the model reads them there.
 func (r *ClaudeRequest) referred(c *Content) (tools []map[string]json.RawMessage) {
 	for _, inner := range c.Content {
 		for _, t := range r.Tools {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Log keeps what a host was asked.
+// Log keeps the requests to a host.
 type Log[Request any] struct {
 	mu       sync.Mutex
 	requests []Request
@@ -23,14 +23,14 @@ func (l *Log[Request]) Record(r Request, err error) {
 	}
 }
 
-// Requests are those that were valid.
+// Requests returns the valid requests.
 func (l *Log[Request]) Requests() []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.requests)
 }
 
-// Invalid says why requests were refused.
+// Invalid returns why requests were refused.
 func (l *Log[Request]) Invalid() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,9 +20,10 @@ type Block struct {
 	Arguments  string // JSON
 }
 
-// OpenAI is the API of OpenAI: Responses and Chat Completions, as strict as the host. It refuses each request that the published
-// API refuses for its model, and encrypts thoughts in its own way: those of another key, and calls that come back without the
-// thought that led to them, are refused, too. Its blocks are "text", "reasoning" and "call". Its Reply makes the reply to a valid request.
+// OpenAI imitates OpenAI's APIs, Responses and Chat Completions, as strict as the host: it refuses each request that the
+// published API refuses for its model. It encrypts thoughts, and refuses those of another key, and calls that come back
+// without the thought that led to them. Its blocks are "text", "reasoning" and "call". Its Reply makes the reply to a
+// valid request.
 type OpenAI struct {
 	Key   string // of the account; it encrypts thoughts
 	Reply func(*OpenAIRequest) []Block
@@ -79,7 +80,7 @@ func failOpenAI(w http.ResponseWriter, status int, message, code string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
 }
 
-// encrypt is the encrypted content of a thought.
+// encrypt returns the encrypted content of a thought.
 func (h *OpenAI) encrypt(text string) string {
 	mac := hmac.New(sha256.New, []byte(h.Key))
 	mac.Write([]byte(text))
@@ -192,7 +193,7 @@ func complete(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bo
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// openaiRule is what OpenAI says of a model.
+// openaiRule says what a model takes, by OpenAI's reference.
 type openaiRule struct {
 	efforts     string // that it takes; "" for a model that does not reason
 	chatTools   string // with tools at Chat Completions: "any" effort, "none" alone, or "never"
@@ -216,7 +217,7 @@ var openaiRules = map[string]openaiRule{
 	"o4-mini":     {"low medium high", "any", "never", false, false},
 }
 
-// OpenAIModels are those that the host knows.
+// OpenAIModels lists the models that the host knows.
 func OpenAIModels() (names []string) {
 	for name := range openaiRules {
 		names = append(names, name)
@@ -225,5 +226,5 @@ func OpenAIModels() (names []string) {
 	return names
 }
 
-// OpenAIEfforts are those that a model takes.
+// OpenAIEfforts lists the efforts that a model takes.
 func OpenAIEfforts(model string) []string { return strings.Fields(openaiRules[model].efforts) }

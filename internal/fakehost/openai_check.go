@@ -81,7 +81,7 @@ func (h *OpenAI) checkResponses(r *OpenAIRequest) (stream bool, err error) {
 	return stream, h.checkInput(r.Input, names, model.adds)
 }
 
-// responsesTool is a tool of Responses, which is a function.
+// responsesTool returns the function in a tool of Responses: the tool itself.
 func responsesTool(t object) (object, error) { return t, nil }
 
 func checkFormat(raw json.RawMessage) error {
@@ -152,7 +152,7 @@ func checkChoice(raw json.RawMessage, names []string, at ...string) error {
 	return nil
 }
 
-// checkInput checks the items: what the model wrote, with the thoughts before, and the outputs of calls.
+// checkInput checks the items: messages, calls with the thoughts before them, and the outputs of calls.
 func (h *OpenAI) checkInput(input []json.RawMessage, tools []string, adds bool) error {
 	calls, outputs := map[string]bool{}, map[string]bool{}
 	thought := "" // the latest one
@@ -280,7 +280,7 @@ func checkChat(r *OpenAIRequest) (stream bool, err error) {
 	return stream, checkTurns(o["messages"])
 }
 
-// checkTurns checks that each call has its answer at once, and no other.
+// checkTurns checks that each message with calls is followed by their results and no others.
 func checkTurns(raw json.RawMessage) error {
 	var messages []struct {
 		Role       string

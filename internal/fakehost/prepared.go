@@ -13,13 +13,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
-// Prepared is a host that answers by a handler, and keeps the bodies of its requests.
+// Prepared is a host that answers with a handler and keeps the bodies of its requests.
 type Prepared struct {
 	*memhttp.Server
 	Log[string]
 }
 
-// Prepare starts one for a test.
+// Prepare starts a host for a test.
 func Prepare(t testing.TB, h http.HandlerFunc) *Prepared {
 	t.Helper()
 	p := &Prepared{}
@@ -36,7 +36,7 @@ func Prepare(t testing.TB, h http.HandlerFunc) *Prepared {
 	return p
 }
 
-// Answering answers requests with these bodies of JSON, the last one again and again.
+// Answering answers requests with these JSON bodies in turn, and repeats the last one.
 func Answering(bodies ...string) http.HandlerFunc {
 	var mu sync.Mutex
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -60,7 +60,7 @@ func Streaming(lines ...string) http.HandlerFunc {
 	}
 }
 
-// EqualJSON compares JSON by its meaning.
+// EqualJSON compares JSON values.
 func EqualJSON(t testing.TB, got, want string) {
 	t.Helper()
 	var g, w any

@@ -1,10 +1,11 @@
-// Package fakehost is OpenAI's and Anthropic's API for tests.
+// Package fakehost imitates OpenAI's and Anthropic's APIs for tests.
 //
-// Requests are checked by the schemas that the hosts publish. The files here are written from OpenAI's OpenAPI description (CreateResponse and CreateChatCompletionRequest of
-// github.com/openai/openai-openapi) and Anthropic's reference (MessageCreateParams of github.com/anthropics/anthropic-sdk-typescript).
-// They have what our models may send. Whatever else a request has, they refuse, as the hosts refuse unknown fields.
+// Requests are checked by the schemas that the hosts publish. The files here are written from OpenAI's OpenAPI
+// description (CreateResponse and CreateChatCompletionRequest of github.com/openai/openai-openapi) and Anthropic's
+// reference (MessageCreateParams of github.com/anthropics/anthropic-sdk-typescript). They have the fields that our
+// models may send, and refuse others, as the hosts refuse unknown fields.
 //
-// If the variable MODEL_SCHEMAS names a folder with the whole descriptions, requests are checked by those, too:
+// If the variable MODEL_SCHEMAS names a folder with the complete descriptions, requests are checked by those, too:
 //
 //	openapi.json    of github.com/openai/openai-openapi
 //	anthropic.json  made of the types of Anthropic's SDK: npx ts-json-schema-generator --path src/resources/messages/messages.ts
@@ -38,8 +39,8 @@ var (
 	Messages  = both(anthropic, "Messages", "anthropic.json", "#/definitions/", "MessageCreateParams")
 )
 
-// both returns the check by a definition of ours, and by the schema of a name in the whole description, if there is one. A schema
-// that cannot be used is a panic: the tests would prove less than they say.
+// both returns a check by a definition of ours, and by a schema of the complete description if there is one. It panics
+// if a schema cannot be used, as the tests would prove less than they claim.
 func both(ours []byte, definition, file, under, name string) func(body []byte) error {
 	read := sync.OnceValue(func() (all []*schema.Schema) {
 		s, err := load(ours, "#/$defs/", definition)
@@ -66,8 +67,8 @@ func both(ours []byte, definition, file, under, name string) func(body []byte) e
 	}
 }
 
-// What the documents do not mean as JSON Schema reads it: alternatives that a member tells apart, where one may include another, and
-// a text instead of whether something is deprecated.
+// What the documents do not mean as JSON Schema reads it: oneOf with a discriminator, where one alternative may include
+// another, and a text as the value of deprecated.
 var (
 	meant        = strings.NewReplacer(`"oneOf":`, `"anyOf":`)
 	notAnnotated = regexp.MustCompile(`"deprecated": ?"(?:[^"\\]|\\.)*",?`)
@@ -109,7 +110,7 @@ func load(data []byte, under, name string) (*schema.Schema, error) {
 	return schema.Compile(whole)
 }
 
-// references are the names that a schema refers to.
+// references lists the names that a schema refers to.
 func references(s, under string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, part := range strings.Split(s, `"`+under)[1:] {
@@ -120,7 +121,7 @@ func references(s, under string) func(func(string) bool) {
 	}
 }
 
-// Refuse makes an error in the words of a host, which are not Go's.
+// Refuse returns an error with the text of a host, which does not follow Go's style.
 func Refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
 
 type refusal string

@@ -8,12 +8,12 @@ import (
 
 // PanicError says that code of the host panicked.
 type PanicError struct {
-	What  string // that panicked
+	What  string // what panicked
 	Value any
 	Stack []byte
 }
 
-// Error leaves the stack out: the text may be shown to a model or a server.
+// Error omits the stack, as the text may be shown to a model or a server.
 func (e *PanicError) Error() string { return fmt.Sprintf("%s panicked: %v", e.What, e.Value) }
 
 // Run calls f. A panic becomes a [*PanicError].

@@ -1,4 +1,4 @@
-// Package memhttp is an HTTP server with its own in-memory network, for tests.
+// Package memhttp provides an HTTP server with its own in-memory network, for tests.
 //
 // Everything waits only on channels, so it works inside a bubble of
 // [testing/synctest]; connections over a real network do not. A connection has
@@ -46,7 +46,7 @@ func New(h http.Handler) *Server {
 	return s
 }
 
-// URL is the server's address, without a slash at the end. Other host names
+// URL returns the server's address, without a slash at the end. Other host names
 // lead to the server, too, and so does https, without encryption.
 func (s *Server) URL() string { return "http://memhttp.test" }
 

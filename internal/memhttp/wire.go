@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Wire answers requests of a client with prepared bodies of JSON, the last one again and again, and keeps the requests.
+// Wire answers the requests of a client with prepared JSON bodies in turn, repeats the last one, and keeps the requests.
 type Wire struct {
 	Replies  []string
 	Requests []map[string]any

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// Flags are the settings of a command line and its environment.
+// Flags are the settings of a model, from the command line and the environment.
 type Flags struct {
 	Model  Model        // without a name: the demo model
 	Prices *price.Table // nil: unknown
@@ -58,8 +58,8 @@ func (f *Flags) readPrices(path string) error {
 	return cost.Check(f.Prices)
 }
 
-// Complete finds the model, after the flags were parsed. Without any name it takes the file's default. An incomplete
-// environment means the demo model; an error is a mistake on the command line, or in the file.
+// Complete finds the model after the flags are parsed. Without a name it takes the default of the file. It returns an
+// error for a mistake on the command line or in the file; an incomplete environment means the demo model.
 func (f *Flags) Complete() error {
 	given := map[string]bool{}
 	f.set.Visit(func(flag *flag.Flag) { given[flag.Name] = true })
@@ -104,8 +104,8 @@ func (f *Flags) Complete() error {
 	return nil
 }
 
-// find takes a model of the file by its name there, and reports whether there is one. An endpoint that is given is not replaced by that of the file, and
-// neither is another setting.
+// find looks up the model in the file and reports whether it is there. Settings of the command line override those of
+// the file.
 func (f *Flags) find(given map[string]bool) (bool, error) {
 	path := f.path
 	if path == "" {
@@ -150,7 +150,7 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 	return true, nil
 }
 
-// pricesOf are the prices in a file of models. Their date is that of the file.
+// pricesOf returns the prices in a file of models. Their date is that of the file.
 func pricesOf(file *File) *price.Table {
 	prices := &price.Table{Date: modified(file.path)}
 	for _, name := range file.Names() {
@@ -163,6 +163,7 @@ func pricesOf(file *File) *price.Table {
 	return prices
 }
 
+// modified returns the date of a file, "" if it cannot be read.
 func modified(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -171,7 +172,7 @@ func modified(path string) string {
 	return info.ModTime().UTC().Format("2006-01-02")
 }
 
-// PublicURL is a URL, valid or not, without its secret parts.
+// PublicURL returns a URL, valid or not, without its secret parts.
 func PublicURL(text string) string {
 	text, _, _ = strings.Cut(text, "#")
 	text, _, _ = strings.Cut(text, "?")
@@ -188,6 +189,7 @@ func PublicURL(text string) string {
 	return hosttext.Line(rest, 200)
 }
 
+// missingScheme returns advice for a URL without a scheme, "" for another one.
 func missingScheme(base string) string {
 	if strings.Contains(base, "://") {
 		return ""

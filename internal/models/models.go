@@ -176,8 +176,7 @@ func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Models)) }
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// Find returns the model with a name in the file, or the default for "". getenv returns the
-// variables in its key.
+// Find returns a model by its name in the file, or the default for "". getenv looks up the variables in its key.
 func (f *File) Find(name string, getenv func(string) string) (model Model, found bool, err error) {
 	if name == "" {
 		name = f.Default

@@ -50,14 +50,14 @@ func InstallNPM(t testing.TB, files fs.FS) *NPM {
 	return s
 }
 
-// Node is the path of a Node.js that the set accepts.
+// Node returns the path of a Node.js that the set accepts.
 func (s *NPM) Node() string { return s.node }
 
-// Path is the path of a file of the set. The name is slash-separated, in the
-// files of Install.
+// Path returns the path of a file of the set. The name is slash-separated, as in the
+// files of InstallNPM.
 func (s *NPM) Path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
-// Module is the path of a file in a package. The name is slash-separated, as in
+// Module returns the path of a file in a package. The name is slash-separated, as in
 // "@scope/package/dist/index.js".
 func (s *NPM) Module(name string) string {
 	return filepath.Join(s.dir, "node_modules", filepath.FromSlash(name))

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// findNode prefers the machine's Node.js to the set's.
+// findNode returns the machine's Node.js if the set accepts it, else the set's own.
 func (s *NPM) findNode(ctx context.Context) (string, error) {
 	oldest, err := s.oldestNode()
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *NPM) findNode(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("no Node.js %d or newer: %s", oldest, strings.Join(seen, ", "))
 }
 
-// oldestNode reads the major version that the set needs; 0 is any.
+// oldestNode returns the least major version that the set needs, 0 for any.
 func (s *NPM) oldestNode() (int, error) {
 	data, err := os.ReadFile(s.Path("package.json"))
 	if err != nil {

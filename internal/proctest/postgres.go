@@ -22,9 +22,8 @@ type Postgres struct {
 	cmd    *exec.Cmd
 }
 
-// postgresScript makes a cluster in its folder, runs a server there until the end of its input, as
-// also comes when the process is killed, and removes the cluster. A line of its input has a time in seconds, for which the
-// server is down.
+// postgresScript makes a cluster in its folder, runs a server there until its input ends, and removes the cluster. The
+// input also ends when the process is killed. A line of the input stops the server for so many seconds.
 const postgresScript = `
 initdb -D "$1/data" -U test -A trust -E UTF8 --locale=C.UTF-8 --no-sync >"$1/log" 2>&1 &&
 begin() { pg_ctl -D "$1/data" -l "$1/log" -w -o "-k $1 -c listen_addresses=''" start >>"$1/log" 2>&1 && echo ready; }
@@ -91,7 +90,7 @@ func (s *Postgres) Restart(down int) error {
 	return s.ready()
 }
 
-// DSN names a database of the server. It has one, postgres.
+// DSN returns the address of a database of the server, which has the database postgres.
 func (s *Postgres) DSN(database string) string {
 	return fmt.Sprintf("host=%s user=test dbname=%s", s.folder, database)
 }
@@ -104,7 +103,7 @@ func (s *Postgres) Stop() {
 	_ = os.RemoveAll(s.folder)
 }
 
-// postgresPrograms is the folder of Postgres's programs. Debian keeps them out of the path.
+// postgresPrograms returns the folder of Postgres's programs, which Debian keeps out of the path.
 func postgresPrograms() (string, error) {
 	initdb, err := exec.LookPath("initdb")
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// unprivileged has root run a program as another user: Postgres refuses root.
+// unprivileged makes root run a program as another user, as Postgres refuses root.
 func unprivileged(cmd *exec.Cmd, folder string) error {
 	if os.Getuid() != 0 {
 		return nil

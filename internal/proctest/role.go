@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Patience is for what takes a moment, on a machine that has much else to do.
+// Patience bounds waits for what takes a moment, also on a busy machine.
 const Patience = 30 * time.Second
 
 const roleVariable = "MCPCHAIN_TEST_ROLE"
 
-// Main is the TestMain of a package whose tests start processes: its own program, which
-// plays one of these roles. The role returns the exit status.
+// Main is the TestMain of a package whose tests start their own program as a process in one
+// of these roles. The role returns the exit status.
 func Main(m *testing.M, roles map[string]func() (status int)) {
 	role := os.Getenv(roleVariable)
 	if role == "" {
@@ -27,8 +27,8 @@ func Main(m *testing.M, roles map[string]func() (status int)) {
 	os.Exit(status)
 }
 
-// discardCoverage has a process of a test with -cover write what it has counted to a folder of temporary files: without
-// one it complains on stderr, which tests read.
+// discardCoverage makes a process of a test with -cover write its counts to a temporary folder: without a folder it
+// writes a warning to stderr, which tests read.
 func discardCoverage() {
 	if testing.CoverMode() == "" {
 		return
@@ -39,7 +39,7 @@ func discardCoverage() {
 	}
 }
 
-// Role is the environment variable for a process of os.Args[0] that is to play a role.
+// Role returns the environment variable that gives a process of os.Args[0] a role.
 func Role(name string) string { return roleVariable + "=" + name }
 
 // Stay is a role that waits to be killed, for an hour.

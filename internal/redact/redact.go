@@ -51,7 +51,7 @@ type redactedError struct {
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
 
-// Secrets are the secrets that a connection sends: those of its URL and its header, and its
+// Secrets has the secrets that a connection sends: those of its URL and its header, and its
 // last tokens. No error may show them, although a server may repeat them.
 type Secrets struct {
 	fixed []string
@@ -156,8 +156,8 @@ func JSON(raw json.RawMessage, redact func(string) string) json.RawMessage {
 	return append(out, raw[kept:]...)
 }
 
-// scalar is the length of the string, number or literal that valid JSON begins
-// with, 1 for anything else.
+// scalar returns the length of the string, number or literal at the start of valid JSON,
+// 1 for anything else.
 func scalar(raw []byte) int {
 	if raw[0] != '"' {
 		if n := bytes.IndexAny(raw, "{}[]:,\" \t\r\n"); n >= 0 {

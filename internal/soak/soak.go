@@ -8,8 +8,8 @@ var whole = flag.Bool("soak", false, "try every case: each seed, each boundary, 
 // Whole reports whether the flag -soak is set. Call it in a test, after flags are parsed.
 func Whole() bool { return *whole }
 
-// Step is how far apart the cases are that a test tries: 1 with the flag -soak, n otherwise, and more with the race
-// detector, which is slow and looks for what most cases share.
+// Step returns the distance between the cases that a test tries: 1 with the flag -soak, else n, and more with the race
+// detector, which is slow and finds its races in most cases.
 func Step(n int) int {
 	switch {
 	case Whole():

@@ -92,7 +92,7 @@ type booking struct {
 	People     int    `json:"people,omitempty" jsonschema:"the number of people, from 1 to 12; default: the guest is asked"`
 }
 
-// form is the question to the guest, with the known values.
+// form returns the question to the guest, with the known values.
 func (b booking) form() json.RawMessage {
 	people := ""
 	if b.People != 0 {

@@ -58,7 +58,7 @@ var direct = regexp.MustCompile(`(?is)^\s*call\s+([\w.-]+)\s*(\{.*\})?\s*$`)
 // earlier asks for the question before.
 var earlier = regexp.MustCompile(`(?i)\bwhat (?:did i|was my)\b.*\b(?:ask|say|question|before)`)
 
-// answer is the model's reply to a request.
+// answer returns the model's reply to a request.
 func answer(req *openai.ChatCompletionRequest) reply {
 	if results := toolResults(req.Messages); len(results) > 0 {
 		return reply{text: sayResults(results)}
@@ -172,8 +172,7 @@ func encode(args map[string]any) string {
 	return string(data)
 }
 
-// call makes a tool call with a new id in this conversation. The messages of a
-// conversation only grow.
+// call returns a tool call with an id that is new in this conversation, by the number of its messages.
 func call(messages, i int, name, arguments string) openai.ToolCall {
 	return openai.ToolCall{
 		ID: fmt.Sprintf("call_demo_%d_%d", messages, i), Type: openai.ToolTypeFunction,

@@ -19,9 +19,9 @@ const ModelName = "demo"
 // maxBody bounds a request in bytes.
 const maxBody = 16 << 20
 
-// Model is the model, listening.
+// Model is a model that listens on a port.
 type Model struct {
-	// BaseURL is the value for OPENAI_BASE_URL.
+	// BaseURL is the model's URL, as OPENAI_BASE_URL takes it.
 	BaseURL string
 
 	http http.Server
@@ -100,7 +100,7 @@ func serveCompletion(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// usage counts four bytes as a token.
+// usage returns the usage of a reply, four bytes a token.
 func usage(req *openai.ChatCompletionRequest, a reply) openai.Usage {
 	prompt, completion := 0, len(a.text)
 	for _, m := range req.Messages {

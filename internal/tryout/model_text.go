@@ -24,8 +24,7 @@ func messageText(m openai.ChatCompletionMessage) string {
 	return strings.Join(parts, "\n")
 }
 
-// carriesMedia reports whether a message has images, like the message after
-// results of tools.
+// carriesMedia reports whether a message has images, as the message after tool results may.
 func carriesMedia(m openai.ChatCompletionMessage) bool {
 	for _, p := range m.MultiContent {
 		if p.Type != openai.ChatMessagePartTypeText {
@@ -45,10 +44,10 @@ func userTexts(messages []openai.ChatCompletionMessage) []string {
 	return out
 }
 
-// result is a tool's answer.
+// result is the result of a tool call.
 type result struct{ tool, text string }
 
-// toolResults are the results that end the conversation, if any do.
+// toolResults returns the tool results at the end of the conversation.
 func toolResults(messages []openai.ChatCompletionMessage) []result {
 	end := len(messages)
 	for end > 0 && messages[end-1].Role == openai.ChatMessageRoleUser && carriesMedia(messages[end-1]) {
@@ -79,7 +78,7 @@ func toolResults(messages []openai.ChatCompletionMessage) []result {
 // maxResult bounds the repeated part of a result, in bytes.
 const maxResult = 4 << 10
 
-// sayResults makes a sentence from each result.
+// sayResults returns a sentence for each result.
 func sayResults(results []result) string {
 	var lines []string
 	for _, r := range results {
@@ -114,7 +113,7 @@ func plainAnswer(req *openai.ChatCompletionRequest, question string) string {
 	return "I am a demo model that follows fixed rules, and I was given no tools that I could use for this."
 }
 
-// summary is the first sentence, of at most 160 bytes.
+// summary returns the first sentence, cut to 160 bytes.
 func summary(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if at := sentenceEnd.FindStringIndex(text); at != nil {
@@ -123,7 +122,7 @@ func summary(text string) string {
 	return excerpt.CutAt(text, 160)
 }
 
-// words splits a text after its spaces.
+// words splits a text after each space.
 func words(s string) []string {
 	if s == "" {
 		return nil

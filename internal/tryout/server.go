@@ -1,4 +1,4 @@
-// Package tryout is a server and a model to try programs with.
+// Package tryout provides a server and a model to try programs with.
 //
 // The server is built on the official Go SDK and has an example of each feature: plain tools, a tool that
 // asks the client's model, one that asks the person, one that reports progress,
@@ -17,7 +17,7 @@ import (
 const instructions = "Tools for trying things out: sums, products, the weather of a few cities, " +
 	"summaries, table bookings, counting, and a picture."
 
-// NewServer makes the server. It keeps no state between calls.
+// NewServer returns the server. It keeps no state between calls.
 func NewServer() *sdk.Server {
 	s := sdk.NewServer(
 		&sdk.Implementation{Name: "demo", Title: "Demo server", Version: "1.0.0"},
