@@ -21,10 +21,10 @@ func no(question string) run.Reply {
 	return run.Reply{Question: question, Action: run.ActionDecline, By: "bob", At: start}
 }
 
-// answered takes an answer into the run.
+// answered returns the change that records a reply.
 func answered(a run.Reply) ledger.Change { return &ledger.Replied{Reply: a} }
 
-// answer needs no lease, and leaves the holder's as it is.
+// reply checks that Reply needs no lease, and leaves the lease of the holder as it is.
 func reply(t *trial) {
 	d := begin(one, opened("a", "b", "c")...)
 	lease := t.create(d, held)
@@ -60,7 +60,7 @@ func answerNotAsked(t *trial) {
 	d := begin(one, opened("a")...)
 	lease := t.create(d, held)
 	t.wants("answer no question", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
-	t.append(lease, d, answered(no("a"))) // by the holder's own means
+	t.append(lease, d, answered(no("a"))) // as the holder does
 	t.wants("answer a closed question", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), run.ErrNotAsked)
 	t.has(d)
 }
@@ -80,7 +80,7 @@ func answerWhole(t *trial) {
 	t.has(d, yes("b"))
 }
 
-// answerClosed holds for answers that the run has taken.
+// answerClosed checks replies to closed questions.
 func answerClosed(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
@@ -95,7 +95,7 @@ func answerClosed(t *trial) {
 	t.has(d)
 }
 
-// appendReplies keeps answers with the records that the holder makes of them.
+// appendReplies stores replies with the records that the holder makes of them.
 func appendReplies(t *trial) {
 	d := begin(one, opened("a", "b", "c")...)
 	lease := t.create(d, held)
@@ -112,7 +112,7 @@ func appendReplies(t *trial) {
 	t.has(d)
 }
 
-// appendRepliesRefused appends nothing and keeps no answer if one of both is refused.
+// appendRepliesRefused checks that nothing is stored if the records or a reply are refused.
 func appendRepliesRefused(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)

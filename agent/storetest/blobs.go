@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// blobs returns the store as a BlobStore. A store that keeps none has nothing to prove.
+// blobs returns the store as a BlobStore. It skips the test if the store is not one.
 func (t *trial) blobs() record.BlobStore {
 	t.Helper()
 	b := record.BlobsOf(t.store)
@@ -20,7 +20,7 @@ func (t *trial) blobs() record.BlobStore {
 	return b
 }
 
-// put keeps a blob and checks that it is there.
+// put stores a blob and checks that it is there.
 func (t *trial) put(b record.BlobStore, lease record.Lease, name string, data []byte) {
 	t.Helper()
 	t.wants("put "+name, b.PutBlob(t.Context(), lease, name, data), nil)
@@ -66,7 +66,7 @@ func blobsKept(t *trial) {
 	t.has(d)
 }
 
-// blobsFenced refuses what is not of the last holder.
+// blobsFenced checks that only the latest lease can put blobs.
 func blobsFenced(t *trial) {
 	b := t.blobs()
 	d := begin(one, said("first"))
@@ -79,7 +79,7 @@ func blobsFenced(t *trial) {
 	t.wants("put to no run", b.PutBlob(t.Context(), record.Lease{Key: run.Key{ID: "nobody"}, Epoch: 1}, "a", nil), record.ErrConflict)
 }
 
-// blobsBounded refuses names and sizes.
+// blobsBounded checks the bounds of names and sizes.
 func blobsBounded(t *trial) {
 	b := t.blobs()
 	lease := t.create(begin(one, said("first")), held)
@@ -99,8 +99,9 @@ func blobsBounded(t *trial) {
 	t.named(b, one, "a", "b", "c", "d")
 }
 
-// Tenant proves that the blobs of a tenant are bounded. Each call of open opens an empty store; grow has the blob "a" of a run
-// count as so many bytes, and returns the store to go on with.
+// Tenant tests the bound on the blobs of a tenant. Each call of open opens an empty store; grow
+// makes the blob "a" of a run count as that many bytes, and returns the store with which the
+// test continues.
 func Tenant(t *testing.T, open func(t *testing.T) (store record.Store, grow func(key run.Key, size int64) record.Store)) {
 	store, grow := open(t)
 	tr := &trial{T: t, store: store}
@@ -117,7 +118,7 @@ func Tenant(t *testing.T, open func(t *testing.T) (store record.Store, grow func
 	tr.put(b, lease, "b", data)
 }
 
-// blobsDeleted has blobs end with their run.
+// blobsDeleted checks that blobs are deleted with their run.
 func blobsDeleted(t *trial) {
 	b := t.blobs()
 	lease := t.create(begin(one, said("first")), held)

@@ -52,7 +52,7 @@ func createRefused(t *trial) {
 	}
 }
 
-// load gives what the store has, whatever is done with a result.
+// load checks that changes to a loaded log do not change the store.
 func load(t *trial) {
 	t.hasNone(one)
 	d := begin(one, opened("a", "b")...)
@@ -81,7 +81,7 @@ func appendRecords(t *trial) {
 	t.has(d)
 }
 
-// appendWhole has a store refuse records with a good first one.
+// appendWhole checks that nothing is stored if only the first record is valid.
 func appendWhole(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
@@ -139,8 +139,8 @@ func appendConflict(t *trial) {
 	t.hasNone(none.key())
 }
 
-// appendLost has a holder lose the reply of an append, with answers: it repeats it, and finds its records in the run. One that was
-// refused, as its lease was lost, finds those of another.
+// appendLost checks what a holder finds that lost the result of an append with replies: its
+// records if they were stored, and another holder's if it had lost its lease.
 func appendLost(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
@@ -163,8 +163,8 @@ func appendLost(t *trial) {
 	t.has(d, replies...)
 }
 
-// appendTakeovers has processes end one after another that have taken the run up: lists say how many. Progress begins
-// again.
+// appendTakeovers checks Head.Takeovers after holders that ended without progress, and after
+// progress.
 func appendTakeovers(t *trial) {
 	d := begin(one, opened("a")...)
 	t.create(d, expired)
@@ -196,7 +196,8 @@ func appendExpired(t *trial) {
 	t.has(d)
 }
 
-// appendOwnMembers keeps what a head says of the lease and the answers out of the store.
+// appendOwnMembers checks that the store ignores what the head of an append says of the lease
+// and the replies.
 func appendOwnMembers(t *trial) {
 	d := begin(one, opened("a")...)
 	head := d.head()

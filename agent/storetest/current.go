@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// loadCurrent loads a run from its last snapshot on, and as a whole.
+// loadCurrent loads a run from its last snapshot on, and in full.
 func loadCurrent(t *trial) {
 	d := begin(one, said("first"))
 	lease := t.create(d, held)
@@ -27,7 +27,7 @@ func loadCurrent(t *trial) {
 	}
 }
 
-// loadCurrentReplies has answers before and behind a snapshot.
+// loadCurrentReplies loads replies from before and after a snapshot.
 func loadCurrentReplies(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, held)
@@ -40,22 +40,22 @@ func loadCurrentReplies(t *trial) {
 	t.reply(d, second)
 	t.isCurrent(d, second)
 	t.has(d, second)
-	t.reply(d, first, second) // which changes nothing
+	t.reply(d, first, second) // equal replies change nothing
 	other := first
 	other.Action = run.ActionCancel
 	t.wants("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
 	t.isCurrent(d, second)
 }
 
-// snapshotAfter is the snapshot behind a change that is still to be added.
+// snapshotAfter returns the snapshot that follows a change not yet added.
 func (d *draft) snapshotAfter(c ledger.Change) ledger.Change {
 	later := &draft{state: must(ledger.StateOf(d.records))}
 	later.next(c)
 	return later.snapshot()
 }
 
-// isCurrent checks that the store loads a draft as it is: its state, and answers to its open questions. A store that can
-// leave out the records before the last snapshot does.
+// isCurrent checks that the store loads the state of a draft and the replies to its open
+// questions, without the records before the last snapshot if it is a CurrentLoader.
 func (t *trial) isCurrent(d *draft, replies ...run.Reply) {
 	t.Helper()
 	log, err := record.LoadCurrent(t.Context(), t.store, d.key())

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Damage proves that a run that cannot be read concerns no other one, for each method. Each call of open opens
-// an empty store; damage changes the last that the store has kept of a run.
+// Damage tests that a damaged run affects no other run, for each method. Each call of open
+// opens an empty store; damage changes what the store wrote last for a run.
 func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage func(key run.Key))) {
 	bad, good := run.Key{Tenant: "evil", ID: "bad"}, run.Key{Tenant: "good", ID: "0"}
 	prepared := func(t *testing.T) *trial {
@@ -79,12 +79,12 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 			before, err := t.store.Acquire(t.Context(), bad, record.Holder{TTL: held})
 			d := begin(bad, opened("a")...)
 			d.next(said("the last"))
-			if err != nil { // the holder that has it continues
+			if err != nil { // the holder may continue
 				before = t.bad
 			}
 			records := d.next(said("more"))
 			if err := t.store.Append(t.Context(), before, d.head(), records); err == nil {
-				t.has(d) // the new head has healed it
+				t.has(d) // the new head has repaired it
 			}
 			other := begin(good, opened("a")...)
 			t.append(t.acquire(good, held), other, said("x"))
@@ -98,7 +98,7 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 					t.Errorf("got the lost leases %v, %v", lost, err)
 				}
 			}
-			_ = t.store.Renew(t.Context(), t.bad, held) // whatever it says
+			_ = t.store.Renew(t.Context(), t.bad, held) // with any result
 			_ = t.store.Release(t.Context(), t.bad)
 			t.wants("renew", t.store.Renew(t.Context(), lease, held), nil)
 			t.wants("release", t.store.Release(t.Context(), lease), nil)
@@ -122,7 +122,8 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 	}
 }
 
-// listsBeside checks how many runs a query selects beside a damaged one; a zero key is for none.
+// listsBeside checks the number of runs that a query selects beside a damaged one. A zero key
+// means that the damaged run is not in the list.
 func (t *trial) listsBeside(what string, q record.Query, want int, damaged run.Key) {
 	t.Helper()
 	var got int

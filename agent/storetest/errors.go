@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// namesRun has each method fail, and finds the run's id in the text of the error: once.
+// namesRun checks that the errors of all methods contain the id of the run once.
 func namesRun(t *trial) {
 	key := run.Key{Tenant: "acme", ID: "run-4711"}
 	d := begin(key, opened("a", "b")...)

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// faulty is a store whose own methods are replaced by those that are set.
+// faulty is a store with some methods replaced.
 type faulty struct {
 	record.Store
 	create  func(context.Context, record.Holder, run.Head, []run.Record) (record.Lease, error)
@@ -54,7 +54,7 @@ func (f *faulty) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, e
 }
 func (f *faulty) Delete(ctx context.Context, key run.Key) error { return f.delete(ctx, key) }
 
-// present is the lease of whoever holds a run.
+// present returns the lease of the present holder.
 func (f *faulty) present(key run.Key) record.Lease {
 	log, err := f.Store.Load(context.Background(), key)
 	if err != nil {
@@ -63,7 +63,7 @@ func (f *faulty) present(key run.Key) record.Lease {
 	return record.Lease{Key: key, Epoch: log.Head.Epoch}
 }
 
-// faults break one promise each. The tests that they name notice it.
+// faults break one promise each. Their tests must fail.
 var faults = []struct {
 	name, test string
 	set        func(*faulty)
@@ -337,7 +337,7 @@ var faults = []struct {
 			if log, err := f.Store.Load(ctx, l.Key); err != nil || log.Head.Seq+1 != records[0].Seq {
 				return record.ErrConflict
 			}
-			return nil // as if the last one to write won
+			return nil // as if the last write won
 		}
 	}},
 	{"does not name the run", "errors_name_the_run", func(f *faulty) {
@@ -363,7 +363,7 @@ var faults = []struct {
 	}},
 }
 
-// fault is the store of [TestMemory] in a process of [TestFaults], s itself in another.
+// fault is a store in this process, and s the same store in another process.
 func fault(s record.Store) record.Store {
 	for _, c := range faults {
 		if c.name == os.Getenv("STORETEST_FAULT") {
@@ -377,7 +377,7 @@ func fault(s record.Store) record.Store {
 	return s
 }
 
-// TestFaults has tests that notice each fault of a store.
+// TestFaults checks that the tests of a fault fail.
 func TestFaults(t *testing.T) {
 	if os.Getenv("STORETEST_FAULT") != "" {
 		t.Fatal("a process with a fault runs the tests of one store")

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// keys gives each key a run of its own: keys that a file system or a database might take
-// for one, or for a place outside of the store.
+// keys checks that keys are distinct that a file system or a database might confuse, or take
+// for a place outside the store.
 func keys(t *trial) {
 	names := []string{
 		"a", "A", "a.", "a ", " a", "../x", "a/b", `a\b`, "a:b", "/", ".", "..", "-", "*", "%41", "a%", "a_", "con", "NUL", "a.jsonl",
@@ -62,7 +62,7 @@ func keysRefused(t *trial) {
 	t.lists("after all", record.Query{AllTenants: true})
 }
 
-// tenants have runs of the same id, apart from each other.
+// tenants checks that runs of different tenants with the same id are distinct.
 func tenants(t *trial) {
 	mine, theirs := begin(run.Key{Tenant: "mine", ID: "1"}, opened("a")...), begin(run.Key{Tenant: "theirs", ID: "1"}, opened("a")...)
 	lease := t.create(mine, held)

@@ -67,7 +67,7 @@ func leaseRenew(t *trial) {
 	t.wants("renew", t.store.Renew(t.Context(), second, held), nil)
 }
 
-// leaseRenewAll renews the leases of many runs at once. Some are lost.
+// leaseRenewAll renews the leases of many runs at once, some of them lost.
 func leaseRenewAll(t *trial) {
 	store, ok := t.store.(record.BatchRenewer)
 	if !ok {
@@ -105,8 +105,8 @@ func leaseRenewAll(t *trial) {
 	}
 }
 
-// leaseStarved has the leases of many runs renewed beside the work on all of them, which never lets up: none is lost, and nobody
-// else gets a run.
+// leaseStarved checks that leases are renewed in time beside constant work on many runs: none
+// is lost, and nobody else can acquire a run.
 func leaseStarved(t *trial) {
 	const runs, appends, ttl = 48, 30, 30 * time.Second
 	var leases []record.Lease
@@ -153,7 +153,7 @@ func leaseStarved(t *trial) {
 	}
 }
 
-// renewAll renews leases at once, or one by one if the store does.
+// renewAll renews leases at once, or one by one if the store is not a BatchRenewer.
 func (t *trial) renewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
 	if batch, ok := t.store.(record.BatchRenewer); ok {
 		return batch.RenewAll(ctx, leases, ttl)
@@ -184,7 +184,8 @@ func leaseRelease(t *trial) {
 	t.has(d)
 }
 
-// leaseWakesUp has a holder stop, another process go on, and the first wake up.
+// leaseWakesUp checks that a holder that was stopped can append nothing once another one has
+// continued.
 func leaseWakesUp(t *trial) {
 	d := begin(one, opened("a")...)
 	first := t.create(d, expired)

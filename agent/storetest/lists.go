@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// listed are the ids that a query selects.
+// listed returns the ids of the runs that a query selects.
 func (t *trial) listed(q record.Query) (ids []string) {
 	t.Helper()
 	for head, err := range t.store.List(t.Context(), q) {
@@ -22,7 +22,7 @@ func (t *trial) listed(q record.Query) (ids []string) {
 	return ids
 }
 
-// lists checks the ids that a query selects.
+// lists checks the ids of the runs that a query selects.
 func (t *trial) lists(what string, q record.Query, want ...string) {
 	t.Helper()
 	if got := t.listed(q); !slices.Equal(got, want) {
@@ -63,7 +63,8 @@ func list(t *trial) {
 	}
 }
 
-// listQuestions pages through the questions of runs, and finds them in the heads.
+// listQuestions reads the open questions of runs page by page, and compares them with the
+// heads.
 func listQuestions(t *trial) {
 	var want []string
 	for i := range 7 {
@@ -105,7 +106,7 @@ func listQuestions(t *trial) {
 	}
 }
 
-// heads are the heads that a query selects.
+// heads returns the heads that a query selects.
 func (t *trial) heads(q record.Query) (heads []run.Head) {
 	t.Helper()
 	for head, err := range t.store.List(t.Context(), q) {
@@ -117,7 +118,7 @@ func (t *trial) heads(q record.Query) (heads []run.Head) {
 	return heads
 }
 
-// folded is the state of a run.
+// folded returns the state of a run.
 func (t *trial) folded(key run.Key) *ledger.State {
 	t.Helper()
 	s, err := ledger.StateOf(t.load(key).Records)
@@ -127,7 +128,7 @@ func (t *trial) folded(key run.Key) *ledger.State {
 	return s
 }
 
-// renewed has another holder append to a run.
+// renewed appends to a run as another holder.
 func (t *trial) renewed(lease record.Lease, d *draft) record.Lease {
 	t.Helper()
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
@@ -201,7 +202,7 @@ func listDue(t *trial) {
 	due(now.Add(2*held), "answered", "held", "ran", "sleeps", "slept", "slept, held")
 }
 
-// listDueOrder has runs that are due for different times.
+// listDueOrder checks the order of due runs.
 func listDueOrder(t *trial) {
 	now := time.Now()
 	create := func(id string, changes ...ledger.Change) *draft {
@@ -226,7 +227,7 @@ func listDueOrder(t *trial) {
 	}
 }
 
-// listBody has a loop change what it lists, and end early.
+// listBody changes the listed runs in the loop, and ends the loop early.
 func listBody(t *trial) {
 	for i := range 5 {
 		t.create(begin(run.Key{ID: fmt.Sprint(i)}), expired)
@@ -281,7 +282,7 @@ func deleteRun(t *trial) {
 	t.hasNone(one)
 }
 
-// deleteCreated gives the key of a deleted run to another.
+// deleteCreated uses the key of a deleted run for another run.
 func deleteCreated(t *trial) {
 	old := begin(one, opened("a")...)
 	first := t.create(old, held)

@@ -9,12 +9,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// exportImport moves a run out of the store and back, with answers, and verifies it.
+// exportImport exports, deletes, imports and verifies a run with replies.
 func exportImport(t *trial) {
 	d := begin(one, opened("closed")...)
 	lease := t.create(d, expired)
 	t.append(lease, d, &ledger.Replied{Reply: run.Reply{Question: "closed", Action: run.ActionDecline, At: start}})
-	for range 3 { // more than an import keeps at once
+	for range 3 { // more than an import holds in memory
 		t.append(lease, d, said("<"+strings.Repeat("x", 3<<20)))
 	}
 	t.append(lease, d, d.snapshot())

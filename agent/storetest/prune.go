@@ -8,8 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// prune has the store forget old records, if it can: the run loads, continues, and moves to another place as before, with the answers
-// to closed questions.
+// prune checks that a pruned run loads, continues, and can be exported as before, with the
+// replies to closed questions.
 func prune(t *trial) {
 	if _, ok := t.store.(record.Pruner); !ok {
 		return
@@ -19,7 +19,7 @@ func prune(t *trial) {
 	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
 	t.reply(d, first)
 	t.append(lease, d, &ledger.Replied{Reply: first}, said("before"))
-	t.prunes(0) // without a snapshot
+	t.prunes(0) // there is no snapshot
 	t.append(lease, d, d.snapshot())
 	t.append(lease, d, said("after"))
 	t.append(lease, d, opened("open")...)
@@ -27,7 +27,7 @@ func prune(t *trial) {
 	t.prunes(0) // it is held
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
 	t.prunes(1)
-	t.prunes(1) // nothing is left to do
+	t.prunes(1) // it was pruned before
 	d.records = d.records[d.state.Snapshot-1:]
 	t.has(d, yes("open"))
 	t.isCurrent(d, yes("open"))

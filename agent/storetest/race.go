@@ -14,8 +14,8 @@ import (
 
 const many = 16 // goroutines that do the same at once
 
-// race runs do in many goroutines and returns the numbers of the winners, which have no
-// error. The others have to have the error want.
+// race calls do in many goroutines, and returns the numbers of those without an error. The
+// others must have the error want.
 func (t *trial) race(want error, do func(i int) error) (won []int) {
 	t.Helper()
 	errs := make([]error, many)
@@ -49,7 +49,7 @@ func createAtOnce(t *trial) {
 	t.has(drafts[won[0]])
 }
 
-// appendAtOnce lets one of many append each record.
+// appendAtOnce has many holders append the same record: one of them succeeds.
 func appendAtOnce(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
@@ -122,7 +122,7 @@ func answerAtOnce(t *trial) {
 	t.has(d, replies[won[0]], yes("b"))
 }
 
-// appendRepliesAtOnce has the holder and other processes answer.
+// appendRepliesAtOnce has the holder and other processes reply at once.
 func appendRepliesAtOnce(t *trial) {
 	d := begin(one, opened("a")...)
 	lease := t.create(d, held)
@@ -145,7 +145,8 @@ func appendRepliesAtOnce(t *trial) {
 	t.has(d, replies[won[0]])
 }
 
-// loadAtOnce reads and lists a run while it changes: what is read is of one moment.
+// loadAtOnce reads and lists a run while it changes, and checks that each result is of one
+// moment.
 func loadAtOnce(t *trial) {
 	d := begin(one, opened("a")...)
 	lease := t.create(d, held)
@@ -170,7 +171,7 @@ func loadAtOnce(t *trial) {
 	t.has(d)
 }
 
-// readsWhole checks that a run is as it was at one moment.
+// readsWhole checks that a loaded run is of one moment.
 func (t *trial) readsWhole(ctx context.Context) {
 	log, err := t.store.Load(ctx, one)
 	if err != nil {
@@ -186,7 +187,7 @@ func (t *trial) readsWhole(ctx context.Context) {
 	}
 	want := ledger.HeadOf(s)
 	want.Replies = len(log.Replies)
-	if len(log.Head.OpenQuestions) == 0 { // a store that seals runs leaves them out
+	if len(log.Head.OpenQuestions) == 0 { // left out by a store that encrypts
 		want.OpenQuestions = nil
 	}
 	if got := stored(log.Head); string(encode(got)) != string(encode(want)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// laterVersion keeps what this version of the program does not know.
+// laterVersion checks that the store keeps records and members of a later version.
 func laterVersion(t *trial) {
 	later := []string{
 		`{"seq":2,"at":"2026-11-01T12:00:01Z","kind":"dreamt","data":{"of":[1.0,1e2,12345678901234567890,"<a>&"],"b":{"z":1,"a":null}}}`,
@@ -49,7 +49,7 @@ func oddTexts(t *trial) {
 	t.has(d)
 }
 
-// large keeps a record of 10 MiB.
+// large stores a record of 10 MiB.
 func large(t *trial) {
 	d := begin(one, said(strings.Repeat("x", 1<<20)))
 	lease := t.create(d, held)

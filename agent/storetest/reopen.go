@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Reopen proves that a store has everything after it is closed and opened again. Each call of
-// open opens the same store, which close closes.
+// Reopen tests that a store has everything after it was closed and opened again. Each call of
+// open opens the same store, and close closes it.
 func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close func())) {
 	s, closeStore := open(t)
 	first := &trial{T: t, store: s}

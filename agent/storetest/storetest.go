@@ -1,11 +1,12 @@
-// Package storetest proves that a [record.Store] keeps its promises. A store of your own
+// Package storetest tests implementations of [record.Store]. A store of your own
 // has a test of one line:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) record.Store { return newStore(t) })
 //	}
 //
-// [Reopen] adds what holds after a restart, [ClockSetBack] what holds if its clock is set back.
+// [Reopen] tests a restart, [ClockSetBack] a clock that is set back, [Damage] damaged runs and
+// [Tenant] the bound on the blobs of a tenant.
 //
 // The guide docs/durability.md of the repository says what a store promises.
 package storetest
@@ -23,7 +24,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Run proves a store by tests. Each opens an empty one.
+// Run runs all tests. Each calls open for an empty store.
 func Run(t *testing.T, open func(t *testing.T) record.Store) {
 	for _, c := range []struct {
 		name string
@@ -100,22 +101,22 @@ type trial struct {
 	bad   record.Lease // of the damaged run, see Damage
 }
 
-// The time of holders. A store measures it by the clock: a lease of expired has expired
+// Durations of leases. A store measures them by the clock: with expired a lease has expired
 // from the start, and no test lasts as long as held.
 const (
 	held    = time.Hour
-	expired = -time.Hour // also for who looked at the clock long before
+	expired = -time.Hour // long ago, also for a store that read the clock earlier
 )
 
 var start = time.Date(2026, 11, 1, 12, 0, 0, 123456789, time.UTC)
 
-// draft is a run as its holder has it.
+// draft is a run as its holder knows it.
 type draft struct {
 	state   *ledger.State
 	records []run.Record
 }
 
-// begin drafts a run.
+// begin returns a draft with the beginning of a run.
 func begin(key run.Key, changes ...ledger.Change) *draft {
 	d := &draft{state: new(ledger.State)}
 	d.next(&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: "helper"}})
@@ -138,7 +139,7 @@ func (d *draft) next(changes ...ledger.Change) []run.Record {
 	return d.records[first:]
 }
 
-// snapshot adds a snapshot to the draft.
+// snapshot returns the change that adds a snapshot.
 func (d *draft) snapshot() ledger.Change {
 	c, err := ledger.NewSnapshot(d.state)
 	if err != nil {
@@ -151,7 +152,7 @@ func (d *draft) head() run.Head { return ledger.HeadOf(d.state) }
 
 func (d *draft) key() run.Key { return d.head().Key }
 
-// opened asks questions.
+// opened returns the changes that open questions.
 func opened(ids ...string) (changes []ledger.Change) {
 	for _, id := range ids {
 		changes = append(changes, &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}})
@@ -163,7 +164,7 @@ func said(text string) ledger.Change {
 	return &ledger.Noted{Vars: map[string]json.RawMessage{"text": encode(text)}}
 }
 
-// create keeps a draft for a holder with that time.
+// create stores a draft, with a lease of that duration.
 func (t *trial) create(d *draft, ttl time.Duration) record.Lease {
 	t.Helper()
 	lease, err := t.store.Create(t.Context(), record.Holder{Name: "one", TTL: ttl}, d.head(), d.records)
@@ -176,13 +177,13 @@ func (t *trial) create(d *draft, ttl time.Duration) record.Lease {
 	return lease
 }
 
-// append adds changes to a draft and its run.
+// append adds changes to a draft and to its run.
 func (t *trial) append(lease record.Lease, d *draft, changes ...ledger.Change) {
 	t.Helper()
 	t.appendWith(lease, d, nil, changes...)
 }
 
-// appendWith adds changes to a draft and its run, with answers.
+// appendWith adds changes to a draft and, with replies, to its run.
 func (t *trial) appendWith(lease record.Lease, d *draft, replies []run.Reply, changes ...ledger.Change) {
 	t.Helper()
 	records := d.next(changes...)
@@ -219,7 +220,7 @@ func (t *trial) load(key run.Key) *record.Log {
 	return log
 }
 
-// has checks that the store has a draft, with answers to its open questions.
+// has checks that the store has a draft, with replies to its open questions.
 func (t *trial) has(d *draft, replies ...run.Reply) {
 	t.Helper()
 	if err := differs(t.load(d.key()), d, replies); err != nil {
@@ -227,14 +228,14 @@ func (t *trial) has(d *draft, replies ...run.Reply) {
 	}
 }
 
-// hasNone checks that the store has no run by a key.
+// hasNone checks that the store has no run with a key.
 func (t *trial) hasNone(key run.Key) {
 	t.Helper()
 	_, err := t.store.Load(t.Context(), key)
 	t.wants("load", err, record.ErrNotFound)
 }
 
-// wants checks an error; nil is none.
+// wants checks an error. Nil means none.
 func (t *trial) wants(what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -242,11 +243,11 @@ func (t *trial) wants(what string, err, want error) {
 	}
 }
 
-// differs returns what is wrong with a log.
+// differs returns the difference between a log and a draft.
 func differs(log *record.Log, d *draft, replies []run.Reply) error {
 	want := d.head()
 	want.Replies = len(replies)
-	if len(log.Head.OpenQuestions) == 0 { // a store that seals runs leaves them out
+	if len(log.Head.OpenQuestions) == 0 { // left out by a store that encrypts
 		want.OpenQuestions = nil
 	}
 	if got := stored(log.Head); !bytes.Equal(encode(got), encode(want)) {
@@ -266,13 +267,13 @@ func differs(log *record.Log, d *draft, replies []run.Reply) error {
 	return nil
 }
 
-// stored is a head without what the store knows of the lease.
+// stored returns a head without what the store knows of the lease.
 func stored(h run.Head) run.Head {
 	h.Epoch, h.Held, h.TTL = 0, time.Time{}, 0
 	return h
 }
 
-// bytesOf is a record as [json] would not write it: with < and > as they are.
+// bytesOf returns the JSON of a record, in which <, > and & are not escaped.
 func bytesOf(r run.Record) []byte {
 	data, err := r.MarshalJSON()
 	if err != nil {

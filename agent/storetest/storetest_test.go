@@ -11,7 +11,7 @@ func TestMemory(t *testing.T) {
 	storetest.Run(t, func(*testing.T) record.Store { return fault(record.NewMemory()) })
 }
 
-// TestReopen takes a store in memory for one that outlives its process.
+// TestReopen treats a store in memory as one that outlives its process.
 func TestReopen(t *testing.T) {
 	s := record.NewMemory()
 	storetest.Reopen(t, func(*testing.T) (record.Store, func()) { return s, func() {} })

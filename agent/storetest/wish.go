@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// wishes checks which wishes the store has.
+// wishes checks the wishes in the store.
 func (t *trial) wishes(want ...record.Wish) {
 	t.Helper()
 	got, err := t.store.Wishes(t.Context())
@@ -29,7 +29,7 @@ func (t *trial) wish(key run.Key) {
 	t.wants("wish", t.store.Wish(t.Context(), key), nil)
 }
 
-// wish has a wish stay while the run changes hands and continues, and end with the run.
+// wish checks that a wish stays while holders of the run change, and ends with the run.
 func wish(t *trial) {
 	t.wants("wish the end of no run", t.store.Wish(t.Context(), one), record.ErrNotFound)
 	t.wishes()
@@ -58,20 +58,20 @@ func wish(t *trial) {
 	t.wishes()
 }
 
-// wishEnded has wishes of an input that is over count for no later one.
+// wishEnded checks that a wish from the time of an earlier input is void.
 func wishEnded(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
 	t.wish(one)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	end := d.state.Seq
-	t.wish(one) // it is over
+	t.wish(one) // the run has ended
 	t.append(lease, d, &ledger.Said{})
 	got, err := t.store.Wishes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range got { // a store may leave an old one
+	for _, w := range got { // a store may keep a void wish
 		if w.Key != one || w.Seq >= end {
 			t.Errorf("got the wish %v, want none from record %d on", w, end)
 		}
@@ -80,11 +80,12 @@ func wishEnded(t *trial) {
 	t.wishes(record.Wish{Key: one, Seq: d.state.Seq})
 }
 
-// wishCancel has an operator cancel a run that nobody works on, one whose holder ends it, and one whose holder does not.
+// wishCancel cancels a run that nobody holds, one whose holder ends it, and one whose holder
+// does not.
 func wishCancel(t *trial) {
 	keys := []run.Key{{ID: "idle"}, {ID: "worked on"}, {ID: "stuck"}}
 	t.create(begin(keys[0]), expired)
-	for range 2 { // it stays as it is
+	for range 2 { // the second call changes nothing
 		t.wants("cancel", record.CancelRun(t.Context(), t.store, keys[0]), nil)
 	}
 	t.isCancelled(keys[0])
@@ -109,7 +110,7 @@ func wishCancel(t *trial) {
 	t.wishes()
 }
 
-// cancelling cancels a run that is held, and returns when its holder can see that.
+// cancelling cancels a held run, and returns when its holder can see the wish.
 func (t *trial) cancelling(d *draft) (done <-chan error, stop func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
-// TestMain makes the test binary a worker.
+// TestMain lets the test binary be a worker.
 func TestMain(m *testing.M) {
 	if os.Getenv(asWorker) != "" {
 		main()
@@ -19,7 +19,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A few kills for each store: what the tools did and what the model was told agree.
+// TestChaos kills workers a few times with each store, and compares what the tools did with
+// what the model was told.
 func TestChaos(t *testing.T) {
 	for _, store := range []string{"file", "sqlite", "postgres"} {
 		t.Run(store, func(t *testing.T) {
@@ -40,7 +41,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// A disk that is full for a second, and a server that is down for five, leave no call in doubt whose result the process had.
+// TestFault lets a disk be full for a second and a server be down for five. A result that the
+// process had is not in doubt afterwards.
 func TestFault(t *testing.T) {
 	for _, store := range []string{"file", "sqlite", "postgres"} {
 		t.Run(store, func(t *testing.T) {

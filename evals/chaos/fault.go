@@ -24,8 +24,8 @@ const (
 	downFor = 5 // seconds
 )
 
-// openFailing opens a store of a name, and returns what has its disk full, and has room there again.
-func openFailing(ctx context.Context, name, dir string) (record.Store, func(full bool) error, error) {
+// openFailing opens a store by name. fill fills its disk, or makes room again.
+func openFailing(ctx context.Context, name, dir string) (_ record.Store, fill func(full bool) error, err error) {
 	if name == "file" {
 		d := new(disk)
 		store, err := filestore.Open(filepath.Join(dir, "runs"), &filestore.Options{FS: d})
@@ -35,19 +35,19 @@ func openFailing(ctx context.Context, name, dir string) (record.Store, func(full
 	if err != nil {
 		return nil, nil, err
 	}
-	db.SetMaxOpenConns(1) // whose bound it is
+	db.SetMaxOpenConns(1) // max_page_count is a setting of a connection
 	store, err := sqlstore.New(ctx, db, sqlstore.DialectSQLite)
 	return store, func(full bool) error {
 		pages := 1 << 30
 		if full {
-			pages = 1 // means as many as there are
+			pages = 1 // SQLite takes the present size
 		}
 		_, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
 		return err
 	}, err
 }
 
-// fillOnce has a disk full once, when n runs are under way.
+// fillOnce fills the disk for a while when n runs have begun.
 func fillOnce(ctx context.Context, store record.Store, n int, fill func(bool) error) error {
 	if err := begun(ctx, store, n); err != nil {
 		return err
@@ -59,7 +59,7 @@ func fillOnce(ctx context.Context, store record.Store, n int, fill func(bool) er
 	return fill(false)
 }
 
-// restart restarts a server once, when n runs are under way.
+// restart restarts a server when n runs have begun.
 func restart(ctx context.Context, server *proctest.Postgres, store record.Store, n int) error {
 	if err := begun(ctx, store, n); err != nil {
 		return err
@@ -87,7 +87,7 @@ func begun(ctx context.Context, store record.Store, n int) error {
 	}
 }
 
-// disk is a file system that can be full. What is written then has a half of its bytes.
+// disk is a file system that can be full. It then writes half of the bytes.
 type disk struct{ full atomic.Bool }
 
 func (d *disk) OpenFile(name string, flag int, perm fs.FileMode) (filestore.File, error) {

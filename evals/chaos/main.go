@@ -57,7 +57,8 @@ func main() {
 	}
 }
 
-// atTemporal runs the program of evals/temporal, a module of its own, with the arguments after the flags.
+// atTemporal runs the program of evals/temporal, a module of its own, with the remaining
+// arguments.
 func atTemporal(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "."}, flag.Args()...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join("evals", "temporal"), os.Stdout, os.Stderr
@@ -71,10 +72,10 @@ type options struct {
 	fault           bool
 }
 
-// faultSlow has runs last for longer than a fault.
+// faultSlow makes runs last longer than a fault.
 const faultSlow = time.Second
 
-// play kills workers until all runs are over, and judges the runs.
+// play kills workers until all runs have ended, and compares calls with their effects.
 func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, err error) {
 	var database *proctest.Postgres
 	if o.store == "postgres" && o.dsn == "" {
@@ -117,7 +118,7 @@ func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, 
 		if killed {
 			kills++
 		} else if kills < o.kills {
-			o.runs += 10 // all are over, and there are kills to go
+			o.runs += 10 // all have ended before the last kill
 		} else {
 			break
 		}
@@ -135,7 +136,7 @@ func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, 
 	return v, err
 }
 
-// work is the work of a worker.
+// work does the work of a worker process.
 func (o *options) work(ctx context.Context, url string) error {
 	if !o.fault || o.store == "postgres" {
 		store, err := witness.OpenStore(ctx, o.store, o.dir, o.dsn)
@@ -154,7 +155,7 @@ func (o *options) work(ctx context.Context, url string) error {
 	return errors.Join(err, <-filled)
 }
 
-// worker runs a worker until it is killed, or its runs are over.
+// worker runs a worker process until it is killed, or its runs have ended.
 func (o *options) worker(ctx context.Context, url string, kill bool) (killed bool, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -181,5 +182,5 @@ func (o *options) worker(ctx context.Context, url string, kill bool) (killed boo
 	return false, nil
 }
 
-// asWorker marks the environment of a worker, for the test binary.
+// asWorker marks the environment of a worker process, for the test binary.
 const asWorker = "CHAOS_WORKER"

@@ -13,10 +13,11 @@ import (
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 )
 
-// script is what runs do.
+// script is the model of all runs.
 var script = &witness.Script{Turns: 5, Fan: 4, Kinds: []string{witness.Keys, witness.Tasks, witness.Plain}}
 
-// work drives the first n runs until all are over, or the process is killed. Leases outlive a fault of the store.
+// work drives the first n runs until all have ended or the process is killed. With fault the
+// leases outlive a fault of the store.
 func work(ctx context.Context, store record.Store, url string, n int, fault bool) error {
 	ttl := 300 * time.Millisecond
 	if fault {
@@ -54,7 +55,7 @@ func begin(ctx context.Context, a *agent.Agent, id string) {
 	}
 }
 
-// over reports whether the first n runs have ended.
+// over reports whether n runs have ended.
 func over(ctx context.Context, store record.Store, n int) bool {
 	ended := 0
 	for head, err := range store.List(ctx, record.Query{}) {

@@ -2,5 +2,5 @@
 
 package main
 
-// The tag embedded asks for the tests with a Temporal server.
+// The build tag embedded enables the tests with a Temporal server.
 func init() { embedded = true }

@@ -1,18 +1,18 @@
-// Program temporal kills the workers of a Temporal service while runs of agents are under way, and
-// counts what was lost. The Temporal server is a part of the program, with SQLite in memory; the workers
-// are processes of it that share a store of runs. From the top of the repository:
+// Temporal kills the workers of a Temporal service while they drive runs of agents, and counts
+// what was lost. The Temporal server is part of the program, with SQLite in memory; the workers
+// are processes that share a store of runs. From the root of the repository:
 //
 //	go run ./evals/chaos -store temporal
 //
-// Each run asks for approvals and forms, which are answered as the client of a service does it, some
-// twice, some too late. Every other second a worker is killed and begun again. At the end each call of each
-// run is compared with its effects:
+// Each run asks for approvals and forms. Some replies are sent twice, and some too late. Every
+// other second a worker is killed and started again. At the end each call of each run is
+// compared with its effects:
 //
 //   - lost: the model was told of a result, and there was no effect
 //   - doubled: there was more than one effect
 //   - silent: there was an effect, and the model was told that there was none
 //
-// A pause is the time from a kill until another worker holds the run whose step was under way.
+// A pause is the time from a kill until another worker holds the run whose step was interrupted.
 //
 // The tests need TEMPORAL_SERVER=embedded or -tags embedded: they build the server, too.
 package main

@@ -28,8 +28,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/proctest"
 )
 
-// play begins the runs, kills workers, and judges the runs: whether nothing went wrong, and whether
-// their pauses were short.
+// play begins the runs, kills workers, and compares calls with their effects. clean is true if
+// nothing was lost, doubled or silent, and fast if the pauses were short.
 func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, err error) {
 	if o.postgres {
 		database, err := proctest.StartPostgres()
@@ -101,10 +101,10 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 	return v.Clean() && len(p.wrong) == 0, !slow, nil
 }
 
-// quiet is Temporal's logger.
+// quiet returns a logger for Temporal that discards everything.
 func quiet() log.Logger { return log.NewStructuredLogger(slog.New(slog.DiscardHandler)) }
 
-// start begins the runs, one after the other, in most of the time that there is.
+// start begins the runs one after the other, during three quarters of the time.
 func (o *options) start(ctx context.Context, c *temporal.Client, store record.Store) error {
 	agents := map[string]*agent.Agent{}
 	for _, kind := range script.Kinds {
@@ -160,10 +160,10 @@ func (f *fleet) worker(ctx context.Context, n int) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// asWorker marks the environment of a worker, for the test binary.
+// asWorker marks the environment of a worker process, for the test binary.
 const asWorker = "CHAOS_WORKER"
 
-// kill kills a worker and begins it again, each in its turn.
+// kill kills one worker after the other, and starts it again.
 func (f *fleet) kill(ctx context.Context, length time.Duration) {
 	for end := time.Now().Add(length); time.Now().Before(end); f.kills++ {
 		select {
@@ -195,8 +195,8 @@ func (f *fleet) ended(cmd *exec.Cmd) {
 	f.used += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// print shows what steps cost: the workers have their starts in it, and this process has Temporal, the tools and the
-// person.
+// print writes the processor time of the workers, which includes their starts, and of this
+// process with Temporal, the tools and the person.
 func (f *fleet) print(out io.Writer, steps int) {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
@@ -205,7 +205,7 @@ func (f *fleet) print(out io.Writer, steps int) {
 		steps, f.used.Round(time.Millisecond), here.Round(time.Millisecond))
 }
 
-// person answers what runs ask.
+// person replies to the questions of runs.
 type person struct {
 	client *temporal.Client
 	store  record.Store
@@ -263,7 +263,7 @@ func (p *person) answer(ctx context.Context, key run.Key) {
 	each.Wait()
 }
 
-// reply answers a question; every third one twice at once, and once more in another way.
+// reply replies to a question, and to every third one twice at once and then differently.
 func (p *person) reply(ctx context.Context, key run.Key, q *run.Question) {
 	yes, no := q.Allow(), q.Deny("too late")
 	if q.Kind == run.QuestionForm {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
-// TestSchedule has a schedule of a Temporal server begin a run, whose question is answered as ever.
+// TestSchedule lets a schedule of a Temporal server begin a run with a question.
 func TestSchedule(t *testing.T) {
 	s := newService(t)
 	a := s.agent(t, play{{asks}}, "short", 0)

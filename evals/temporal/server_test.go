@@ -33,7 +33,7 @@ import (
 
 var update = flag.Bool("update", false, "write the histories of workflows into the test data of agent/temporal")
 
-// TestMain plays a worker of TestChaos, too.
+// TestMain lets the test binary be a worker of TestChaos.
 func TestMain(m *testing.M) {
 	if os.Getenv(asWorker) != "" {
 		main()
@@ -41,10 +41,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// embedded asks for the tests with a Temporal server.
+// embedded enables the tests with a Temporal server.
 var embedded = os.Getenv("TEMPORAL_SERVER") == "embedded"
 
-// opted skips a test unless it is asked for: it starts a Temporal server.
+// opted skips a test that starts a Temporal server, unless these are enabled.
 func opted(t *testing.T) {
 	t.Helper()
 	if !embedded {
@@ -52,7 +52,7 @@ func opted(t *testing.T) {
 	}
 }
 
-// service is a Temporal server, with a store of runs.
+// service is a Temporal server with a store of runs.
 type service struct {
 	client client.Client
 	runs   *temporal.Client
@@ -73,7 +73,7 @@ func newService(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	for range 2 { // the second time they are there
+	for range 2 { // the second call finds them
 		if err := temporal.AddSearchAttributes(t.Context(), c, server.GetDefaultNamespace()); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ type note struct {
 	Hang bool `json:"hang,omitempty"`
 }
 
-// play is a model that asks for one turn of calls after the other, and then says that it is done.
+// play is a model with one turn of calls after the other, and then an answer.
 type play [][]string
 
 func (play) Info() model.Info { return model.Info{Whole: true} }
@@ -117,7 +117,7 @@ func (p play) next(messages []run.Message) run.Message {
 	return m
 }
 
-// agent is an agent with a prompt.
+// agent returns an agent with a prompt.
 func (s *service) agent(t *testing.T, model play, prompt string, ttl time.Duration) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(model, &agent.Options{
@@ -147,7 +147,7 @@ func (s *service) note(ctx context.Context, n note) (string, error) {
 	return "noted", nil
 }
 
-// work has a worker take steps until stop is called.
+// work runs a worker until stop is called.
 func (s *service) work(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) (stop func()) {
 	t.Helper()
 	w, err := temporal.NewWorker(s.client, []*agent.Agent{a}, o)
@@ -190,7 +190,7 @@ func (s *service) waits(t *testing.T, key run.Key) []*run.Question {
 
 const asks = `{"n":1,"ask":true}`
 
-// TestService plays runs at a Temporal server, and replays their histories with another agent.
+// TestService runs agents on a Temporal server, and replays the histories with another agent.
 func TestService(t *testing.T) {
 	s := newService(t)
 	for _, tt := range []struct {
@@ -263,7 +263,8 @@ func TestService(t *testing.T) {
 	s.listed(t)
 }
 
-// answers answers two questions at once, one of them twice; one too late, one forged.
+// answers replies to two questions at once, to one of them twice. It also sends a late and a
+// forged reply.
 func (s *service) answers(t *testing.T, key run.Key) {
 	q := s.waits(t, key)
 	forged := run.Reply{Question: "ask_forged", Action: run.ActionAllow}
@@ -300,7 +301,7 @@ func check(t *testing.T, got, want error) {
 	}
 }
 
-// replay replays the history of an execution with an agent of other tools and another prompt.
+// replay replays the history of a workflow with an agent of other tools and another prompt.
 func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 	t.Helper()
 	events := s.client.GetWorkflowHistory(t.Context(), temporal.WorkflowID(key), runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -335,7 +336,7 @@ func (s *service) replay(t *testing.T, key run.Key, runID, name string) {
 	}
 }
 
-// listed looks for workflows by their search attributes.
+// listed finds workflows by their search attributes.
 func (s *service) listed(t *testing.T) {
 	query := temporal.TenantAttribute + ` = "acme" AND ` + temporal.StatusAttribute + ` = "cancelled" AND ` + temporal.AgentAttribute + ` = "helper"`
 	for range 100 {
@@ -348,7 +349,8 @@ func (s *service) listed(t *testing.T) {
 	t.Error("the cancelled runs are not listed")
 }
 
-// TestChaos is a short one. How long a pause is depends on the machine: the program judges it.
+// TestChaos is a short run of the program. It does not check the length of pauses, which
+// depends on the machine.
 func TestChaos(t *testing.T) {
 	opted(t)
 	o := &options{runs: 8, workers: 2, length: 8 * time.Second, every: 2 * time.Second, lease: 2 * time.Second}

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/server/temporaltest"
 )
 
-// TestServiceOfTheProgram has the tests of "mcpchain serve -api" use a Temporal server: users, questions, streams, stops and
-// restarts are as in one process.
+// TestServiceOfTheProgram runs tests of "mcpchain serve -api" with a Temporal server: users,
+// questions, streams, stops and restarts are as in one process.
 func TestServiceOfTheProgram(t *testing.T) {
 	opted(t)
 	server := temporaltest.NewServer()

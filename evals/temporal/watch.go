@@ -16,17 +16,17 @@ type watch struct {
 	runs    map[string]*watched
 	steps   []time.Duration // from a kill until the run is held again
 	tries   []time.Duration // from a kill until another worker takes the step
-	between []time.Duration // from the end of a step until the next
+	between []time.Duration // from the end of a step to the next
 	held    int             // steps that have begun
 }
 
 type watched struct {
-	worker int       // that works on the run, 0: none
-	killed time.Time // zero: its worker lives
-	free   time.Time // since when it could go on, zero: it works or waits
+	worker int       // works on the run, 0: none
+	killed time.Time // when its worker was killed; zero: it lives
+	free   time.Time // since when it could continue; zero: it works or waits
 }
 
-// ServeHTTP takes a report of a worker.
+// ServeHTTP receives reports of workers.
 func (w *watch) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	worker, _ := strconv.Atoi(q.Get("worker"))
@@ -62,7 +62,7 @@ func (w *watch) seen(worker int, run, what string) {
 	}
 }
 
-// killed says that a worker has been killed.
+// killed notes that a worker was killed.
 func (w *watch) killed(worker int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,14 +73,14 @@ func (w *watch) killed(worker int) {
 	}
 }
 
-// begun is how many steps have begun.
+// begun returns how many steps have begun.
 func (w *watch) begun() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.held
 }
 
-// print reports whether the pauses after kills are longer than they may be.
+// print writes the pauses. slow is true if those after kills are too long.
 func (w *watch) print(out io.Writer, bound time.Duration) (slow bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

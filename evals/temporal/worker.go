@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 )
 
-// script is what runs do: in each turn a plain call, and one that asks a person.
+// script is the model of all runs: each turn has a plain call and one that asks a person.
 var script = &witness.Script{Turns: 4, Fan: 2, Kinds: []string{witness.Keys, witness.Plain}, Tenants: 5, Tool: func(turn, call int) string {
 	if call == 0 {
 		return "effect"
@@ -34,7 +34,7 @@ func (o *options) open(ctx context.Context) (record.Store, error) {
 	return witness.OpenStore(ctx, name, o.dir, o.dsn)
 }
 
-// work is a worker process, until it is killed.
+// work does the work of a worker process, until it is killed.
 func (o *options) work(ctx context.Context) error {
 	store, err := o.open(ctx)
 	if err != nil {

@@ -20,19 +20,19 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Script is a model that asks for the calls of the next turn, by the history that it gets. Each run has
-// turns of parallel calls, at the server of a kind.
+// Script is a model that requests the calls of the next turn according to the history. Each run
+// has turns of parallel calls to the server of one kind.
 type Script struct {
 	Turns, Fan int
 	Kinds      []string
-	Tenants    int                         // that share the runs; 0: none
+	Tenants    int                         // number of tenants of the runs; 0: none
 	Tool       func(turn, call int) string // nil: the tool "effect"
 }
 
-// Kind is the kind of the server of the run of a number.
+// Kind returns the kind of the server of run number i.
 func (s *Script) Kind(i int) string { return s.Kinds[i%len(s.Kinds)] }
 
-// Key names the run of a number; its ID is what the model is told.
+// Key returns the key of run number i. The model is told its ID.
 func (s *Script) Key(i int) run.Key {
 	key := run.Key{ID: fmt.Sprintf("run%04d", i)}
 	if s.Tenants > 0 {
@@ -41,7 +41,7 @@ func (s *Script) Key(i int) run.Key {
 	return key
 }
 
-// callOf names a call of a run.
+// callOf returns the name of a call.
 func callOf(id string, turn, i int) string { return fmt.Sprintf("%s/%d/%d", id, turn, i) }
 
 // Info implements [agent.Model].
@@ -81,8 +81,8 @@ func (s *Script) next(messages []run.Message) run.Message {
 	return m
 }
 
-// Agents makes an agent for each kind, in their order, with the servers of a world at url. The options are
-// completed by what is the agent's own.
+// Agents returns an agent for each kind, in the order of Kinds, with the servers of a world at
+// url. It completes the options.
 func (s *Script) Agents(ctx context.Context, url string, o agent.Options) (all []*agent.Agent, err error) {
 	for _, kind := range s.Kinds {
 		server := adapter.Server{Name: kind, Transport: &mcpclient.HTTP{URL: url + "/" + kind}}
@@ -104,7 +104,7 @@ func (s *Script) Agents(ctx context.Context, url string, o agent.Options) (all [
 	return all, nil
 }
 
-// OpenStore opens the store of a name.
+// OpenStore opens a store by name: file, sqlite or postgres.
 func OpenStore(ctx context.Context, name, dir, dsn string) (record.Store, error) {
 	switch name {
 	case "file":

@@ -14,13 +14,14 @@ import (
 // Verdict counts calls by the kind of their server.
 type Verdict struct {
 	Calls, Lost, Doubled, Silent, Doubts map[string]int
-	Alive                                bool // the workers were: no result may be in doubt
+	Alive                                bool // no worker was killed: no result may be in doubt
 
 	kinds    []string
 	examples []string
 }
 
-// Judge compares what each call of the first n runs was told with its effects.
+// Judge compares what the model was told of each call of the first n runs with the effects of
+// the call.
 func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int) (*Verdict, error) {
 	v := &Verdict{kinds: s.Kinds, Calls: map[string]int{}, Lost: map[string]int{}, Doubled: map[string]int{}, Silent: map[string]int{}, Doubts: map[string]int{}}
 	for i := range n {
@@ -78,7 +79,7 @@ func (v *Verdict) call(kind, call, told string, w *World) {
 	}
 }
 
-// Print writes a line for each kind, what is wrong, and the sums.
+// Print writes a line for each kind, examples of errors, and the sums.
 func (v *Verdict) Print(out io.Writer) {
 	for _, kind := range v.kinds {
 		fmt.Fprintf(out, "%-6s %5d calls: lost %d doubled %d silent %d, in doubt %d\n",
@@ -90,7 +91,8 @@ func (v *Verdict) Print(out io.Writer) {
 	fmt.Fprintf(out, "lost %d doubled %d silent %d\n", sum(v.Lost), sum(v.Doubled), sum(v.Silent))
 }
 
-// Clean reports whether nothing went wrong. A server with keys leaves no doubt, and a process that lives knows its results.
+// Clean reports whether there were no errors. Calls of a server with keys are never in doubt,
+// nor is any call if no worker was killed.
 func (v *Verdict) Clean() bool {
 	doubts := v.Doubts[Keys]
 	if v.Alive {
@@ -99,7 +101,7 @@ func (v *Verdict) Clean() bool {
 	return sum(v.Lost)+sum(v.Doubled)+sum(v.Silent)+doubts == 0
 }
 
-// All is the number of calls.
+// All returns the number of calls.
 func (v *Verdict) All() int { return sum(v.Calls) }
 
 func sum(counts map[string]int) (n int) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The judge finds what is wrong.
+// TestJudge has a call of each verdict.
 func TestJudge(t *testing.T) {
 	w := New(time.Millisecond)
 	w.effects["two"], w.effects["one"] = 2, 1

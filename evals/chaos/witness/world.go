@@ -1,5 +1,5 @@
-// Package witness has servers of tools that note each effect, the runs that call them, and the comparison of
-// the effects with what the models were told.
+// Package witness has servers whose tools count their effects, a model that calls them, and the
+// comparison of the effects with what the model was told.
 package witness
 
 import (
@@ -14,14 +14,16 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 )
 
-// The kinds of servers: one recognizes a call by its key, the calls of one become tasks, and one is plain.
+// The kinds of servers: one recognizes a call by its key, one runs calls as tasks, and one does
+// neither.
 const (
 	Keys  = "keys"
 	Tasks = "tasks"
 	Plain = "plain"
 )
 
-// World is what the tools change. It outlives the workers. Its servers are reached at its address and their kind.
+// World serves the tools and counts their effects. It outlives the workers. The path of its URL
+// is the kind of the server.
 type World struct {
 	tools []string
 	slow  time.Duration
@@ -32,7 +34,8 @@ type World struct {
 	tasks   map[string]string // by id: the result, "" while the task works
 }
 
-// New returns a world whose calls take up to twice the time slow. The tool "form" asks for a note first.
+// New returns a world whose calls take up to twice the duration slow. The tool "form" asks for
+// a note first.
 func New(slow time.Duration, tools ...string) *World {
 	return &World{tools: tools, slow: slow, effects: map[string]int{}, results: map[string]string{}, tasks: map[string]string{}}
 }
@@ -52,7 +55,7 @@ type request struct {
 	} `json:"params"`
 }
 
-// ServeHTTP serves the servers, each at its kind. It does not notice that a client dies.
+// ServeHTTP serves the server of the kind in the path. A call continues if its client dies.
 func (w *World) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	var q request
 	if err := json.NewDecoder(r.Body).Decode(&q); err != nil || q.ID == nil {
@@ -92,7 +95,7 @@ func (w *World) answer(kind string, q *request) string {
 const question = `{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":{` +
 	`"message":"What note?","requestedSchema":{"type":"object","properties":{"note":{"type":"string"}},"required":["note"]}}}}}`
 
-// call has the effect of a call, some time after it came and some time before its answer.
+// call has the effect of a call, after a while, and responds after another while.
 func (w *World) call(kind string, q *request) string {
 	call := q.Params.Arguments.Call
 	switch {
@@ -121,10 +124,10 @@ func result(call string) string {
 	return fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":%q}]}`, did+call)
 }
 
-// did begins the text of a call that had its effect.
+// did begins the result of a call that had its effect.
 const did = "did "
 
-// begin makes a task of a call.
+// begin runs a call as a task.
 func (w *World) begin(call string) string {
 	w.mu.Lock()
 	id := fmt.Sprint("task ", len(w.tasks))
@@ -159,7 +162,7 @@ func state(id, status string) string {
 	return fmt.Sprintf(`"taskId":%q,"status":%q,"createdAt":%q,"lastUpdatedAt":%q,"ttlMs":null,"pollIntervalMs":10`, id, status, at, at)
 }
 
-// Count is how often a call had its effect.
+// Count returns how often a call had its effect.
 func (w *World) Count(call string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
