@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -244,62 +245,76 @@ func (s *directory) marked(ctx context.Context) error {
 	return nil
 }
 
-// remark creates missing marks, and removes wrong ones. A run that cannot be read may be due.
+// remark creates missing marks, and removes wrong ones.
 func (s *directory) remark(ctx context.Context) error {
-	have := map[string][]mark{}
-	shelves, err := s.dirNames(waitingShelves)
+	have, err := s.allMarks()
 	if err != nil {
 		return err
-	}
-	for i, shelf := range shelves {
-		shelves[i] = filepath.Join(waitingShelves, shelf)
-	}
-	for _, shelf := range append(shelves, dueShelf) {
-		err := s.walk(shelf, math.MaxInt64, func(m mark) (bool, error) {
-			have[m.name] = append(have[m.name], m)
-			return true, nil
-		})
-		if err != nil {
-			return err
-		}
 	}
 	names, err := s.dirNames("")
 	if err != nil {
 		return err
 	}
+	wrong := maps.Clone(have) // also those of runs that are gone
 	for _, name := range names {
 		if !isName(name) {
 			continue
 		}
-		h, err := s.headOf(ctx, name)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, record.ErrNotFound):
-			continue
-		case err != nil:
-			if len(have[name]) == 0 {
-				err = s.put(mark{dueShelf, 0, name})
-			} else {
-				err = nil
-			}
-			delete(have, name)
-		default:
-			want := marksOf(h)
-			if err = s.putAll(want, have[name]); !slices.ContainsFunc(have[name], func(m mark) bool { return !slices.Contains(want, m) }) {
-				delete(have, name)
-			}
-		}
+		right, err := s.remarkRun(ctx, name, have[name])
 		if err != nil {
 			return err
 		}
+		if right {
+			delete(wrong, name)
+		}
 	}
-	for name, marks := range have {
+	for name, marks := range wrong {
 		if err := s.drop(ctx, name, marks); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// allMarks returns the marks of all shelves, by the name of the run's file.
+func (s *directory) allMarks() (map[string][]mark, error) {
+	shelves, err := s.dirNames(waitingShelves)
+	if err != nil {
+		return nil, err
+	}
+	for i, shelf := range shelves {
+		shelves[i] = filepath.Join(waitingShelves, shelf)
+	}
+	all := map[string][]mark{}
+	for _, shelf := range append(shelves, dueShelf) {
+		err := s.walk(shelf, math.MaxInt64, func(m mark) (bool, error) {
+			all[m.name] = append(all[m.name], m)
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// remarkRun creates the missing marks of a run. right is true if it has no wrong ones. A run
+// that cannot be read may be due.
+func (s *directory) remarkRun(ctx context.Context, name string, have []mark) (right bool, err error) {
+	h, err := s.headOf(ctx, name)
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case errors.Is(err, record.ErrNotFound):
+		return false, nil
+	case err != nil && len(have) > 0:
+		return true, nil
+	case err != nil:
+		return true, s.put(mark{shelf: dueShelf, name: name})
+	}
+	want := marksOf(h)
+	wrong := slices.ContainsFunc(have, func(m mark) bool { return !slices.Contains(want, m) })
+	return !wrong, s.putAll(want, have)
 }
 
 // dropWait bounds the wait for the lock of a run with wrong marks: a process may have been

@@ -75,28 +75,24 @@ type options struct {
 // faultSlow makes runs last longer than a fault.
 const faultSlow = time.Second
 
-// play kills workers until all runs have ended, and compares calls with their effects.
+// play drives the runs, and compares their calls with the effects.
 func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, err error) {
 	var database *proctest.Postgres
 	if o.store == "postgres" && o.dsn == "" {
-		server, err := proctest.StartPostgres()
-		if err != nil {
+		if database, err = proctest.StartPostgres(); err != nil {
 			return nil, err
 		}
-		defer server.Stop()
-		database = server
-		o.dsn = server.DSN("postgres")
+		defer database.Stop()
+		o.dsn = database.DSN("postgres")
 	}
-	dir, err := os.MkdirTemp("", "chaos")
-	if err != nil {
+	if o.dir, err = os.MkdirTemp("", "chaos"); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	o.dir = dir
+	defer os.RemoveAll(o.dir)
 	w := witness.New(o.slow, "effect")
 	server := httptest.NewServer(w)
 	defer server.Close()
-	store, err := witness.OpenStore(ctx, o.store, dir, o.dsn)
+	store, err := witness.OpenStore(ctx, o.store, o.dir, o.dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -109,31 +105,41 @@ func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, 
 			err = errors.Join(err, <-failed)
 		}()
 	}
-	kills := 0
+	kills, err := o.kill(ctx, server.URL)
+	if err != nil {
+		return nil, err
+	}
+	if v, err = script.Judge(ctx, store, w, o.runs); err != nil {
+		return nil, err
+	}
+	v.Alive = o.fault
+	fault := ""
+	if o.fault {
+		fault = ", which failed once"
+	}
+	fmt.Fprintf(out, "store %s%s: %d runs, %d kills\n", o.store, fault, o.runs, kills)
+	v.Print(out)
+	return v, nil
+}
+
+// moreRuns are added whenever all runs have ended before the last kill.
+const moreRuns = 10
+
+// kill runs workers until all runs have ended, and kills them. It returns the number of kills.
+func (o *options) kill(ctx context.Context, url string) (kills int, err error) {
 	for {
-		killed, err := o.worker(ctx, server.URL, kills < o.kills)
-		if err != nil {
-			return nil, err
-		}
-		if killed {
+		killed, err := o.worker(ctx, url, kills < o.kills)
+		switch {
+		case err != nil:
+			return kills, err
+		case killed:
 			kills++
-		} else if kills < o.kills {
-			o.runs += 10 // all have ended before the last kill
-		} else {
-			break
+		case kills < o.kills:
+			o.runs += moreRuns
+		default:
+			return kills, nil
 		}
 	}
-	v, err = script.Judge(ctx, store, w, o.runs)
-	if err == nil {
-		if v.Alive = o.fault; o.fault {
-			fmt.Fprintf(out, "store %s, which failed once: ", o.store)
-		} else {
-			fmt.Fprintf(out, "store %s: ", o.store)
-		}
-		fmt.Fprintf(out, "%d runs, %d kills\n", o.runs, kills)
-		v.Print(out)
-	}
-	return v, err
 }
 
 // work does the work of a worker process.

@@ -68,21 +68,8 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 	defer stop()
 	f := &fleet{options: o, watch: seen}
 	defer f.end()
-	if err := f.begin(ctx); err != nil {
-		return false, false, err
-	}
 	p := &person{client: c, store: store, busy: map[run.Key]bool{}}
-	attended, leave := context.WithCancel(ctx)
-	var around sync.WaitGroup
-	around.Go(func() { p.attend(attended) })
-	around.Go(func() { f.kill(ctx, o.length) })
-	err = o.start(ctx, c, store)
-	for i := 0; err == nil && i < o.runs; i++ {
-		_, err = c.Result(ctx, script.Key(i))
-	}
-	leave()
-	around.Wait()
-	if err != nil {
+	if err := o.drive(ctx, c, f, p); err != nil {
 		return false, false, err
 	}
 	v, err := script.Judge(ctx, store, w, o.runs)
@@ -91,14 +78,33 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 	}
 	fmt.Fprintf(out, "temporal: %d runs, %d workers, %d kills\n", o.runs, o.workers, f.kills)
 	v.Print(out)
-	fmt.Fprintf(out, "answers: %d, of these %d twice at once and once too late; wrong outcomes: %d\n", p.answers, p.twice, len(p.wrong))
-	for _, err := range p.wrong {
-		fmt.Fprintln(out, err)
-	}
+	p.print(out)
 	slow := seen.print(out, o.lease+time.Second)
 	f.end()
 	f.print(out, seen.begun())
 	return v.Clean() && len(p.wrong) == 0, !slow, nil
+}
+
+// drive begins the runs and waits for their ends, while workers are killed and a person replies.
+func (o *options) drive(ctx context.Context, c *temporal.Client, f *fleet, p *person) error {
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	attended, leave := context.WithCancel(ctx)
+	var around sync.WaitGroup
+	defer around.Wait()
+	defer leave()
+	around.Go(func() { p.attend(attended) })
+	around.Go(func() { f.kill(ctx, o.length) })
+	if err := o.start(ctx, c, p.store); err != nil {
+		return err
+	}
+	for i := range o.runs {
+		if _, err := c.Result(ctx, script.Key(i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // quiet returns a logger for Temporal that discards everything.
@@ -214,6 +220,13 @@ type person struct {
 	busy           map[run.Key]bool
 	answers, twice int
 	wrong          []error
+}
+
+func (p *person) print(out io.Writer) {
+	fmt.Fprintf(out, "answers: %d, of these %d twice at once and once too late; wrong outcomes: %d\n", p.answers, p.twice, len(p.wrong))
+	for _, err := range p.wrong {
+		fmt.Fprintln(out, err)
+	}
 }
 
 func (p *person) attend(ctx context.Context) {

@@ -2,13 +2,13 @@ package record
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"maps"
 	"slices"
@@ -57,40 +57,45 @@ func Export(ctx context.Context, store Store, key run.Key, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("export run %q: %w", key.ID, err)
 	}
-	head := log.Head
-	head.Epoch, head.Held, head.Replies = 0, time.Time{}, 0
-	sum := sha256.New()
-	out := bufio.NewWriter(io.MultiWriter(w, sum))
-	line := func(v json.Marshaler) error {
-		data, err := v.MarshalJSON()
-		if err == nil {
-			_, err = out.Write(append(data, '\n'))
-		}
-		return err
-	}
-	version := 1
-	if len(blobs) > 0 {
-		version = maxExport
-	}
-	err = line(plain{exported{version, head, len(log.Records), log.Replies, len(blobs)}})
-	for i := 0; i < len(log.Records) && err == nil; i++ {
-		err = line(log.Records[i])
-	}
-	for _, name := range slices.Sorted(maps.Keys(blobs)) {
-		if err == nil {
-			err = line(plain{exportBlob{name, blobs[name]}})
-		}
-	}
-	if err == nil {
-		err = out.Flush()
-	}
-	if err == nil {
-		err = json.NewEncoder(w).Encode(exportEnd{hex.EncodeToString(sum.Sum(nil))})
-	}
-	if err != nil {
+	if err := writeExport(w, log, blobs); err != nil {
 		return fmt.Errorf("export run %q: %w", key.ID, err)
 	}
 	return nil
+}
+
+func writeExport(w io.Writer, log *Log, blobs map[string][]byte) error {
+	first := exported{Version: 1, Head: log.Head, Records: len(log.Records), Answers: log.Replies, Blobs: len(blobs)}
+	first.Head.Epoch, first.Head.Held, first.Head.Replies = 0, time.Time{}, 0
+	if len(blobs) > 0 {
+		first.Version = maxExport
+	}
+	sum := sha256.New()
+	out := bufio.NewWriter(io.MultiWriter(w, sum))
+	if err := writeLine(out, plain{first}); err != nil {
+		return err
+	}
+	for _, r := range log.Records {
+		if err := writeLine(out, r); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(blobs)) {
+		if err := writeLine(out, plain{exportBlob{name, blobs[name]}}); err != nil {
+			return err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return json.NewEncoder(w).Encode(exportEnd{hex.EncodeToString(sum.Sum(nil))})
+}
+
+func writeLine(w io.Writer, v json.Marshaler) error {
+	data, err := v.MarshalJSON()
+	if err == nil {
+		_, err = w.Write(append(data, '\n'))
+	}
+	return err
 }
 
 // plain hides the marshal methods of a value's type from jsonv2, so that it is written as by
@@ -126,24 +131,9 @@ type imported struct {
 }
 
 func readExport(r io.Reader) (*imported, error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxExportLine)
-	sum := sha256.New()
-	next := func(what string) ([]byte, error) {
-		if !lines.Scan() {
-			return nil, fmt.Errorf("%s: %w", what, errors.Join(lines.Err(), io.ErrUnexpectedEOF))
-		}
-		return lines.Bytes(), nil
-	}
-	summed := func(what string) ([]byte, error) {
-		data, err := next(what)
-		if err == nil {
-			sum.Write(append(bytes.Clone(data), '\n'))
-		}
-		return data, err
-	}
+	lines := newLineReader(r)
 	var first exported
-	data, err := summed("the first line")
+	data, err := lines.next("the first line")
 	if err == nil {
 		err = json.Unmarshal(data, &first)
 	}
@@ -155,7 +145,7 @@ func readExport(r io.Reader) (*imported, error) {
 	}
 	in := &imported{head: first.Head, replies: first.Answers}
 	for i := range first.Records {
-		data, err := summed(fmt.Sprintf("record %d", i+1))
+		data, err := lines.next(fmt.Sprintf("record %d", i+1))
 		if err != nil {
 			return nil, err
 		}
@@ -166,24 +156,56 @@ func readExport(r io.Reader) (*imported, error) {
 		in.records = append(in.records, record)
 	}
 	for i := range first.Blobs {
-		var b exportBlob
-		data, err := summed(fmt.Sprintf("blob %d", i+1))
-		if err == nil {
-			err = json.Unmarshal(data, &b)
-		}
+		data, err := lines.next(fmt.Sprintf("blob %d", i+1))
 		if err != nil {
+			return nil, err
+		}
+		var b exportBlob
+		if err := json.Unmarshal(data, &b); err != nil {
 			return nil, err
 		}
 		in.blobs = append(in.blobs, b)
 	}
+	return in, lines.checkSum()
+}
+
+// lineReader reads lines and computes their checksum.
+type lineReader struct {
+	lines *bufio.Scanner
+	sum   hash.Hash
+}
+
+func newLineReader(r io.Reader) *lineReader {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxExportLine)
+	return &lineReader{lines: lines, sum: sha256.New()}
+}
+
+// next returns the next line, which is valid until the next call. what names it in errors.
+func (r *lineReader) next(what string) ([]byte, error) {
+	if !r.lines.Scan() {
+		return nil, fmt.Errorf("%s: %w", what, errors.Join(r.lines.Err(), io.ErrUnexpectedEOF))
+	}
+	r.sum.Write(r.lines.Bytes())
+	r.sum.Write([]byte{'\n'})
+	return r.lines.Bytes(), nil
+}
+
+// checkSum compares the last line with the checksum of the lines before it.
+func (r *lineReader) checkSum() error {
+	want := hex.EncodeToString(r.sum.Sum(nil))
+	data, err := r.next("the last line")
+	if err != nil {
+		return err
+	}
 	var end exportEnd
-	if data, err = next("the last line"); err == nil {
-		err = json.Unmarshal(data, &end)
+	if err := json.Unmarshal(data, &end); err != nil {
+		return err
 	}
-	if err == nil && end.SHA256 != hex.EncodeToString(sum.Sum(nil)) {
-		err = fmt.Errorf("its checksum is wrong: %w", ErrCorrupt)
+	if end.SHA256 != want {
+		return fmt.Errorf("its checksum is wrong: %w", ErrCorrupt)
 	}
-	return in, err
+	return nil
 }
 
 // keep stores a run in chunks, each with its head. Encrypted records are stored at once,

@@ -50,7 +50,7 @@ func (m *memory) Create(ctx context.Context, h Holder, head run.Head, records []
 	m.epoch++
 	head.Epoch, head.Held, head.TTL, head.Questions = m.epoch, time.Now().Add(h.TTL), h.TTL, slices.Clone(head.Questions)
 	m.runs[head.Key] = &kept{head: head, holder: h.Name, records: slices.Clone(records), replies: map[string]run.Reply{}}
-	return Lease{head.Key, head.Epoch, head.Seq, head.Created}, nil
+	return Lease{Key: head.Key, Epoch: head.Epoch, Seq: head.Seq, Created: head.Created}, nil
 }
 
 func (m *memory) Load(ctx context.Context, key run.Key) (*Log, error) {
@@ -112,7 +112,7 @@ func (m *memory) Acquire(ctx context.Context, key run.Key, h Holder) (Lease, err
 	}
 	m.epoch++
 	k.head.Epoch, k.head.Held, k.head.TTL, k.holder = m.epoch, now.Add(h.TTL), h.TTL, h.Name
-	return Lease{key, k.head.Epoch, k.head.Seq, k.head.Created}, nil
+	return Lease{Key: key, Epoch: k.head.Epoch, Seq: k.head.Seq, Created: k.head.Created}, nil
 }
 
 func (m *memory) Renew(ctx context.Context, lease Lease, ttl time.Duration) error {

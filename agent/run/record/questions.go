@@ -41,43 +41,65 @@ type OpenQuestion struct {
 // store is the last pair.
 func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQuestion, error] {
 	return func(yield func(OpenQuestion, error) bool) {
-		left := q.Limit
-		if left <= 0 {
-			left = defaultQuestions
+		limit := q.Limit
+		if limit <= 0 {
+			limit = defaultQuestions
 		}
-		seen := map[run.Key]bool{}
-		base := Query{Tenant: q.Tenant, AllTenants: q.AllTenants, Agents: q.Agents, After: q.After, Limit: left}
-		list := func(statuses ...run.Status) (more bool) {
-			for head, err := range newest(ctx, store, base, statuses) {
-				var questions []OpenQuestion
-				if damaged, ok := errors.AsType[*DamagedError](err); ok {
-					if err = nil; !seen[head.Key] {
-						seen[head.Key] = true
-						questions = []OpenQuestion{{Key: head.Key, Run: head, Err: damaged}}
-					}
-				} else if err == nil && len(head.Questions) > head.Replies && !seen[head.Key] {
-					questions, err = openOf(ctx, store, head)
-				}
-				if err != nil {
-					yield(OpenQuestion{}, fmt.Errorf("list open questions: %w", err))
-					return false
-				}
-				for _, question := range questions {
-					seen[head.Key] = true
-					if left--; !yield(question, nil) {
-						return false
-					}
-				}
-				if left <= 0 {
-					return false
-				}
-			}
-			return true
+		l := &questionList{
+			store: store, query: Query{Tenant: q.Tenant, AllTenants: q.AllTenants, Agents: q.Agents, After: q.After, Limit: limit},
+			left: limit, seen: map[run.Key]bool{}, yield: yield,
 		}
-		if list(run.StatusRunning, run.StatusWaiting) && q.After == nil {
-			list(run.StatusRunning) // a waiting run may have continued in the meantime
+		if l.list(ctx, run.StatusRunning, run.StatusWaiting) && q.After == nil {
+			l.list(ctx, run.StatusRunning) // a waiting run may have continued in the meantime
 		}
 	}
+}
+
+// questionList is a list of questions that is being read.
+type questionList struct {
+	store Store
+	query Query
+	left  int              // how many more questions to yield
+	seen  map[run.Key]bool // runs whose questions were yielded
+	yield func(OpenQuestion, error) bool
+}
+
+// list yields the questions of the runs with these statuses. It reports whether to continue.
+func (l *questionList) list(ctx context.Context, statuses ...run.Status) bool {
+	for head, err := range newest(ctx, l.store, l.query, statuses) {
+		questions, err := l.unseen(ctx, head, err)
+		if err != nil {
+			l.yield(OpenQuestion{}, fmt.Errorf("list open questions: %w", err))
+			return false
+		}
+		for _, q := range questions {
+			l.seen[head.Key] = true
+			if l.left--; !l.yield(q, nil) {
+				return false
+			}
+		}
+		if l.left <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// unseen returns the questions of a run, unless they were yielded. err is the error of listing
+// the run.
+func (l *questionList) unseen(ctx context.Context, head run.Head, err error) ([]OpenQuestion, error) {
+	damaged, ok := errors.AsType[*DamagedError](err)
+	switch {
+	case err != nil && !ok:
+		return nil, err
+	case l.seen[head.Key]:
+		return nil, nil
+	case ok:
+		return []OpenQuestion{{Key: head.Key, Run: head, Err: damaged}}, nil
+	case len(head.Questions) <= head.Replies:
+		return nil, nil
+	}
+	return openOf(ctx, l.store, head)
 }
 
 // newest merges the lists of several statuses, and reads each page by page.
