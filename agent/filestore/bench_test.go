@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// BenchmarkAppend appends a record of 600 bytes. The store of each sync level is on the disk of the
+// BenchmarkAppend appends a record of 600 bytes with each kind of sync, on the disk of the
 // temporary directory.
 func BenchmarkAppend(b *testing.B) {
 	for name, sync := range map[string]filestore.Sync{"EveryEffect": filestore.SyncEveryEffect, "Never": filestore.SyncNever} {
@@ -43,7 +43,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// suspended makes a run of about 8 kB that waits for a person.
+// suspended creates a run of about 8 kB that waits for a person.
 func suspended(t testing.TB, s record.Store, key run.Key) {
 	var changes []ledger.Change
 	for range 12 {
@@ -55,7 +55,8 @@ func suspended(t testing.TB, s record.Store, key run.Key) {
 	}
 }
 
-// BenchmarkSuspended writes, loads and lists 10,000 suspended runs of 8 kB: the figures of docs/durability.md.
+// BenchmarkSuspended writes, loads and lists 10,000 suspended runs of 8 kB: the figures of
+// docs/durability.md.
 func BenchmarkSuspended(b *testing.B) {
 	const runs = 10_000
 	dir := b.TempDir()
@@ -90,7 +91,7 @@ func BenchmarkSuspended(b *testing.B) {
 	b.ReportMetric(float64(loads[runs*99/100].Microseconds()), "µs/load-p99")
 }
 
-// BenchmarkLists lists 100,000 runs that wait. One began to wait in each second.
+// BenchmarkLists lists 100,000 waiting runs, each suspended a second after the previous one.
 func BenchmarkLists(b *testing.B) {
 	const runs = 100_000
 	dir := b.TempDir()

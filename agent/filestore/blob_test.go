@@ -13,7 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/storetest"
 )
 
-// TestBlobsOfATenant counts what the runs of a tenant keep, as it is put, replaced and deleted, and from the files.
+// TestBlobsOfATenant counts the blobs of a tenant while they are put, replaced and deleted, and
+// from the files.
 func TestBlobsOfATenant(t *testing.T) {
 	s := open(t, t.TempDir(), nil)
 	counts := func(tenant string, want int64) {
@@ -49,7 +50,7 @@ func TestBlobsOfATenant(t *testing.T) {
 	counts("other", 5000)
 }
 
-// TestDamagedBlob finds each byte that has changed, and one that is missing.
+// TestDamagedBlob finds each changed byte, and a missing one.
 func TestDamagedBlob(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, nil)
@@ -77,7 +78,7 @@ func TestDamagedBlob(t *testing.T) {
 	}
 }
 
-// TestBlobAtAPowerCut has a blob durable before the put returns.
+// TestBlobAtAPowerCut checks that a blob is durable when the put returns.
 func TestBlobAtAPowerCut(t *testing.T) {
 	dir := t.TempDir()
 	for cut := 0; ; cut++ {
@@ -102,7 +103,7 @@ func TestBlobAtAPowerCut(t *testing.T) {
 	}
 }
 
-// The file of a blob is sparse: it takes no room of the disk.
+// TestTenantOfFiles uses sparse files, which take no room on the disk.
 func TestTenantOfFiles(t *testing.T) {
 	storetest.Tenant(t, func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
 		dir := t.TempDir()

@@ -16,14 +16,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
-// step is a call of a store. After a synced one, a power cut loses nothing of it.
+// step is a call of a store. If it syncs, a power cut after it loses nothing.
 type step struct {
 	name   string
-	synced []filestore.Sync // with which it is
+	synced []filestore.Sync // the settings with which it syncs
 	do     func(*cast, record.Store) error
 }
 
-// cast is what the steps hand to each other.
+// cast is what steps hand to later ones.
 type cast struct {
 	draft *draft
 	lease record.Lease
@@ -79,7 +79,7 @@ var steps = []step{
 	{"end", both, func(c *cast, s record.Store) error { return c.append(s, &ledger.Ended{Status: run.StatusFinished}) }},
 }
 
-// content is all that a store has of a run, but for its lease.
+// content returns everything that a store has of a run, except its lease.
 func content(t *testing.T, s record.Store, key run.Key) string {
 	t.Helper()
 	log, err := s.Load(ctx, key)
@@ -96,8 +96,8 @@ func content(t *testing.T, s record.Store, key run.Key) string {
 	return string(text)
 }
 
-// play takes the steps until the power is cut. It returns how many were made, of each run how many
-// of them were made with the last one that was synced, and the last lease.
+// play takes steps until the power is cut. It returns the number of steps, for each run the
+// number of its steps up to the last synced one, and the last lease.
 func play(s record.Store, sync filestore.Sync) (made int, synced map[run.Key]int, last record.Lease) {
 	c, synced := new(cast), map[run.Key]int{}
 	for i, step := range steps {
@@ -115,9 +115,9 @@ func play(s record.Store, sync filestore.Sync) (made int, synced map[run.Key]int
 	return len(steps), synced, c.lease
 }
 
-// TestPowerCut cuts the power at every change of the disk, in each way that a disk may lose what was not
-// synced. What was synced is there, what is there is as it was at one moment, and the run continues: also
-// if the power is cut again.
+// TestPowerCut cuts the power at every change of the disk, in each way in which a disk may lose
+// what was not synced. Synced changes survive, each run is as it was at one moment, and it can
+// be continued, even if the power is cut again.
 func TestPowerCut(t *testing.T) {
 	for _, sync := range both {
 		dir := t.TempDir()
@@ -152,8 +152,8 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// goOn appends to the run after a power cut, with another one at each change. Its lease has no
-// epoch of before.
+// goOn continues the run after a power cut, with another power cut at each change. Its lease
+// has a new epoch.
 func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last record.Lease) {
 	t.Helper()
 	before := content(t, d.on(t, dir, sync), key)
@@ -218,7 +218,7 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
-// TestFailedSync keeps a record out of the file if the disk does not take it.
+// TestFailedSync checks that a record is not in the file if the sync fails.
 func TestFailedSync(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
@@ -237,7 +237,8 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
-// TestEqualAnswerIsSynced: the process that has written the first may have ended before its sync.
+// TestEqualAnswerIsSynced syncs a repeated reply, because the process that wrote the first one
+// may have ended before its sync.
 func TestEqualAnswerIsSynced(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
@@ -252,10 +253,10 @@ func TestEqualAnswerIsSynced(t *testing.T) {
 	}
 }
 
-// TestUnfinishedFile has Open remove what a Create has left that did not end.
+// TestUnfinishedFile checks that Open removes what an interrupted Create has left.
 func TestUnfinishedFile(t *testing.T) {
 	d, dir := newDisk(), t.TempDir()
-	d.cut = 3 // of the file, the mark and what is written
+	d.cut = 3 // the third change is the content, after the file and the mark
 	if _, err := begin(d.on(t, dir, filestore.SyncEveryEffect), key); !errors.Is(err, errCut) {
 		t.Fatalf("got %v, want %v", err, errCut)
 	}

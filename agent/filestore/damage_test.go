@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// sample makes the file of a run with every kind of line.
+// sample creates the file of a run with every kind of line.
 func sample(t testing.TB) (s filestore.Store, d *disk, path string, data []byte) {
 	t.Helper()
 	d = newDisk()
@@ -38,7 +38,8 @@ func sample(t testing.TB) (s filestore.Store, d *disk, path string, data []byte)
 	return s, d, path, n.now
 }
 
-// TestDamage changes and removes every byte of a file: each is noticed, with the file and the line.
+// TestDamage changes and removes every byte of a file. Each change is reported with the file
+// and the line.
 func TestDamage(t *testing.T) {
 	s, disk, path, data := sample(t)
 	for i := range data {
@@ -90,8 +91,8 @@ func TestDamagedLines(t *testing.T) {
 	}
 }
 
-// TestTornTail cuts the last line of a file at every byte. It is as if it had not been written, and the
-// next one takes its place.
+// TestTornTail cuts the last line of a file at every byte. The line is ignored, and the next
+// one replaces it.
 func TestTornTail(t *testing.T) {
 	s, disk, path, data := sample(t)
 	last := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
@@ -107,9 +108,9 @@ func TestTornTail(t *testing.T) {
 		disk.put(path, data[:cut])
 		want := len(before.Records)
 		if cut == len(data)-1 {
-			want++ // the line is whole but for its line break
+			want++ // only the line break is missing
 		}
-		for _, h := range []int{0, 1} { // again, after an Append
+		for _, h := range []int{0, 1} { // the second time after an Append
 			log, err := s.Load(ctx, key)
 			if err != nil || len(log.Records) != want+h || log.Head.Replies != 1 || len(log.Replies) != 1 {
 				t.Fatalf("cut at %d: got %+v, %v, want %d records and an answer", cut, log, err, want+h)
@@ -122,8 +123,8 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestHole takes a line with a sector that was never written for what a crash has left: if it
-// may not have been synced.
+// TestHole treats a line with a sector that was never written as left by a crash, if it may not
+// have been synced.
 func TestHole(t *testing.T) {
 	disk := newDisk()
 	s := disk.on(t, t.TempDir(), filestore.SyncEveryTurn)
@@ -146,7 +147,7 @@ func TestHole(t *testing.T) {
 		t.Errorf("got %d records, want 2", got)
 	}
 
-	disk.put(path, data) // a sync follows, and another line
+	disk.put(path, data) // a sync and another line follow
 	add(t, s, lease, d, &ledger.Suspended{})
 	add(t, s, lease, d, note("after"))
 	_, n = disk.file(t)
@@ -158,7 +159,8 @@ func TestHole(t *testing.T) {
 	}
 }
 
-// FuzzLoad reads any file, and any lines with good ends. What can be read can be continued.
+// FuzzLoad reads any file, and any lines with correct ends. A run that can be read can be
+// continued.
 func FuzzLoad(f *testing.F) {
 	_, _, path, data := sample(f)
 	dir := f.TempDir()
@@ -201,7 +203,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// withEnds makes lines whole.
+// withEnds adds correct ends to lines.
 func withEnds(data []byte) []byte {
 	var out []byte
 	for text := range bytes.Lines(data) {
@@ -215,7 +217,7 @@ func withEnds(data []byte) []byte {
 	return out
 }
 
-// TestEnds has the fuzz test write what the store writes.
+// TestEnds checks that withEnds writes what the store writes.
 func TestEnds(t *testing.T) {
 	s, disk, path, data := sample(t)
 	disk.put(path, withEnds(regexp.MustCompile(`,"end":.*`).ReplaceAll(data, nil)))
@@ -228,7 +230,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestDamagedFile has one of ten files damaged: a bit of its last line, an empty file, a line that is not ours.
+// TestDamagedFile damages one of ten files: a bit of its last line, the whole file, or a
+// foreign line.
 func TestDamagedFile(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"a bit":          func(data []byte) []byte { data[len(data)-20] ^= 1; return data },

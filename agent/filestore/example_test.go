@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// A run waits for a person. Another process, which has the same directory, gives the answer.
+// A run waits for a person. Another process with the same directory replies.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "runs")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// The directories of marks, in a path.
+// The directories of marks.
 const (
 	DueShelf       = string(filepath.Separator) + dueShelf + string(filepath.Separator)
 	WaitingShelves = string(filepath.Separator) + waitingShelves + string(filepath.Separator)
@@ -16,10 +16,10 @@ const (
 // OS is the file system of the operating system.
 var OS FS = osFS{}
 
-// NameOf is the name of the file of a run.
+// NameOf returns the name of the file of a run.
 var NameOf = nameOf
 
-// OfTenant is what the store knows of the blobs of a tenant. again has them counted.
+// OfTenant returns the cached size of the blobs of a tenant, counted again if again is true.
 func OfTenant(store Store, key run.Key, again bool) (int64, error) {
 	s := store.(*directory)
 	if again {
@@ -28,10 +28,10 @@ func OfTenant(store Store, key run.Key, again bool) (int64, error) {
 	return s.ofTenant(key)
 }
 
-// SetClock has leases go by another clock.
+// SetClock replaces the clock of leases.
 func SetClock(s Store, now func() time.Time) { s.(*directory).now = now }
 
-// OpenAt opens a store on a file system of a name.
+// OpenAt opens a store on a file system with that name.
 func OpenAt(network, dir string, opts *Options) (Store, error) {
 	return open(dir, opts, func(string) string { return network })
 }

@@ -29,7 +29,7 @@ func open(t testing.TB, dir string, opts *filestore.Options) filestore.Store {
 	return s
 }
 
-// pair is a store by way of two, which share a directory as two processes do.
+// pair is two stores that share a directory, as in two processes.
 type pair struct {
 	record.Store
 	other record.Store
@@ -84,7 +84,7 @@ var (
 	key = run.Key{Tenant: "acme", ID: "one"}
 )
 
-// draft is a run as its holder has it.
+// draft is a run as its holder knows it.
 type draft struct{ state *ledger.State }
 
 func (d *draft) next(changes ...ledger.Change) (run.Head, []run.Record) {
@@ -105,7 +105,7 @@ func (d *draft) nextAt(begin time.Time, changes ...ledger.Change) (run.Head, []r
 	return ledger.HeadOf(d.state), records
 }
 
-// create begins a run, which a holder has had.
+// create creates a run whose lease has expired.
 func create(t testing.TB, s record.Store, key run.Key, changes ...ledger.Change) (*draft, record.Lease) {
 	t.Helper()
 	d := &draft{new(ledger.State)}
@@ -137,7 +137,7 @@ func question(id string) ledger.Change {
 	return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Survives: true}}
 }
 
-// file is the one file of a run in a directory.
+// file returns the path of the only run in a directory.
 func file(t testing.TB, dir string) string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
@@ -163,7 +163,7 @@ func read(t testing.TB, path string) []byte {
 	return data
 }
 
-// TestBounds refuses a change that is too large, and keeps the run as it was.
+// TestBounds refuses a change that is too large, and leaves the run as it was.
 func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, &filestore.Options{MaxLine: 4 << 10, MaxFile: 8 << 10})
@@ -187,7 +187,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// fold is the state of the run in a store.
+// fold returns the state of the run in a store.
 func fold(t testing.TB, s record.Store) *ledger.State {
 	t.Helper()
 	log, err := s.Load(ctx, key)
@@ -201,7 +201,7 @@ func fold(t testing.TB, s record.Store) *ledger.State {
 	return state
 }
 
-// TestAcquireReadsTheEnd names the holder of a large run without reading the run.
+// TestAcquireReadsTheEnd gets the holder of a large run without reading the run.
 func TestAcquireReadsTheEnd(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
@@ -228,7 +228,7 @@ func TestAcquireReadsTheEnd(t *testing.T) {
 	}
 }
 
-// TestListGoesOn lists the runs beside one that is damaged, and a file of another name not at all.
+// TestListGoesOn lists runs beside a damaged one, and ignores a file with another name.
 func TestListGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, nil)
@@ -249,7 +249,7 @@ func TestListGoesOn(t *testing.T) {
 	}
 }
 
-// TestCopiedFile refuses the file of another run.
+// TestCopiedFile refuses a file with the content of another run.
 func TestCopiedFile(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, nil)
@@ -274,7 +274,8 @@ func TestCopiedFile(t *testing.T) {
 	}
 }
 
-// A run of a deleted run's key has another epoch, also while the clock stands still. In the bubble it does.
+// TestCreateWhileTheClockStandsStill creates a run with the key of a deleted one. It has
+// another epoch, even while the clock stands still, as it does in the bubble.
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: filestore.SyncNever})
@@ -296,7 +297,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	})
 }
 
-// TestRoomForTheEnd lets a run end whose file is full.
+// TestRoomForTheEnd ends a run whose file is full.
 func TestRoomForTheEnd(t *testing.T) {
 	s := open(t, t.TempDir(), &filestore.Options{MaxFile: 128 << 10})
 	_, lease := create(t, s, key)

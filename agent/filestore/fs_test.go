@@ -16,8 +16,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 )
 
-// disk is a file system in memory, which knows what would survive a power cut: of a file what was
-// synced, of a directory the names that were.
+// disk is a file system in memory that knows what survives a power cut: synced content of
+// files, and synced names in directories.
 type disk struct {
 	mu      sync.Mutex
 	names   map[string]*inode
@@ -27,7 +27,7 @@ type disk struct {
 	syncs   int               // of files
 	dirs    int               // syncs of directories
 	read    int               // bytes of files
-	sizes   int               // files whose size was asked for, as reading one does
+	sizes   int               // files whose size was requested, as reading one does
 	fault   error             // of the next Sync
 }
 
@@ -38,7 +38,7 @@ var errCut = errors.New("the power is cut")
 
 func newDisk() *disk { return &disk{names: map[string]*inode{}, durable: map[string]*inode{}} }
 
-// change counts a change; the one at the cut is half done, and later ones are not.
+// change counts a change and makes it. At the power cut it makes half of it, and later none.
 func (d *disk) change(do, half func()) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -154,7 +154,7 @@ func (h *handle) Close() error { return nil }
 // The ways in which a power cut leaves what was not synced.
 var fates = []struct {
 	name string
-	dirs bool // names are kept
+	dirs bool // names survive
 	keep func(now, durable []byte) []byte
 }{
 	{"lost", false, func(_, durable []byte) []byte { return durable }},
@@ -168,11 +168,11 @@ var fates = []struct {
 		if from := len(durable); from < len(out) {
 			clear(out[from:min(from-from%512+512, len(out))])
 		}
-		return append(out, durable[min(len(out), len(durable)):]...) // a shorter size is not written, either
+		return append(out, durable[min(len(out), len(durable)):]...) // nor is a shorter size
 	}},
 }
 
-// reboot is the disk after a power cut.
+// reboot returns the disk after a power cut.
 func (d *disk) reboot(fate int) *disk {
 	f := fates[fate]
 	names := d.durable
@@ -193,12 +193,12 @@ func (d *disk) put(path string, data []byte) {
 	d.names[path] = &inode{now: slices.Clone(data), durable: slices.Clone(data)}
 }
 
-// on opens the store of a disk; its locks are in a directory.
+// on opens a store on a disk. Its locks are in a directory.
 func (d *disk) on(t testing.TB, dir string, sync filestore.Sync) filestore.Store {
 	return open(t, dir, &filestore.Options{FS: d, Sync: sync})
 }
 
-// file is the one file of a run.
+// file returns the only run on a disk.
 func (d *disk) file(t testing.TB) (path string, n *inode) {
 	t.Helper()
 	for name, inode := range d.names {

@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
-// listed are the ids that a query selects, in their order.
+// listed returns the ids that a query selects, in order.
 func listed(t testing.TB, s record.Store, q record.Query) (ids []string) {
 	t.Helper()
 	for h, err := range s.List(ctx, q) {
@@ -32,7 +32,7 @@ func listed(t testing.TB, s record.Store, q record.Query) (ids []string) {
 	return ids
 }
 
-// compareLists compares lists that go by marks with what the heads of all runs say.
+// compareLists compares lists that use marks with the heads of all runs.
 func compareLists(t testing.TB, s record.Store, what string) {
 	t.Helper()
 	var all []run.Head
@@ -66,7 +66,7 @@ func compareLists(t testing.TB, s record.Store, what string) {
 	}
 }
 
-// marksOn are the marks of a disk.
+// marksOn returns the marks on a disk.
 func (d *disk) marksOn() (marks []string) {
 	for name := range d.names {
 		if strings.Contains(name, filestore.DueShelf) || strings.Contains(name, filestore.WaitingShelves) {
@@ -76,8 +76,8 @@ func (d *disk) marksOn() (marks []string) {
 	return marks
 }
 
-// TestMarksOfAProcessThatEnds ends a process at every change of the disk. Another one, which has compared the marks with
-// the runs before, lists what there is; a third one leaves no mark too many.
+// TestMarksOfAProcessThatEnds ends a process at every change of the disk. Another process,
+// which compared the marks before, lists the right runs, and a third one leaves no wrong mark.
 func TestMarksOfAProcessThatEnds(t *testing.T) {
 	whole, dir := newDisk(), t.TempDir()
 	play(whole.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
@@ -104,7 +104,7 @@ func TestMarksOfAProcessThatEnds(t *testing.T) {
 	}
 }
 
-// TestMarksAfterAPowerCut loses marks with the power. The process that starts then lists what there is.
+// TestMarksAfterAPowerCut loses marks in a power cut. The next process lists the right runs.
 func TestMarksAfterAPowerCut(t *testing.T) {
 	whole, dir := newDisk(), t.TempDir()
 	play(whole.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
@@ -118,7 +118,8 @@ func TestMarksAfterAPowerCut(t *testing.T) {
 	}
 }
 
-// TestFolderWithoutMarks has a version without marks write the folder, first alone, then beside this one.
+// TestFolderWithoutMarks lets a version without marks write to the directory, before this
+// version and beside it.
 func TestFolderWithoutMarks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, dir := newDisk(), t.TempDir()
@@ -144,7 +145,7 @@ func TestFolderWithoutMarks(t *testing.T) {
 	})
 }
 
-// TestListsOpenFew counts what lists read of many runs that wait.
+// TestListsOpenFew counts what lists read of many waiting runs.
 func TestListsOpenFew(t *testing.T) {
 	d := newDisk()
 	s := d.on(t, t.TempDir(), filestore.SyncNever)
@@ -176,7 +177,8 @@ func TestListsOpenFew(t *testing.T) {
 	}
 }
 
-// TestMarkRefused keeps nothing of a change whose mark cannot be made: no process would find the run.
+// TestMarkRefused checks that a change is refused if its mark cannot be created, because no
+// process would find the run.
 func TestMarkRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, &filestore.Options{FS: noMarks{filestore.OS}})
@@ -205,7 +207,7 @@ func TestMarkRefused(t *testing.T) {
 	}
 }
 
-// noMarks is a file system that has no room for another mark.
+// noMarks is a file system without room for another mark.
 type noMarks struct{ filestore.FS }
 
 func (f noMarks) OpenFile(name string, flag int, perm fs.FileMode) (filestore.File, error) {

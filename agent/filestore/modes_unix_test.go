@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 )
 
-// TestModes makes everything for the owner alone.
+// TestModes checks that everything is created for the owner only.
 func TestModes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	create(t, open(t, dir, nil), key)
@@ -39,7 +39,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses refuses a directory in which others can put files.
+// TestOpenRefuses refuses a directory in which others can create files.
 func TestOpenRefuses(t *testing.T) {
 	parent := t.TempDir()
 	shared, link, plain := filepath.Join(parent, "shared"), filepath.Join(parent, "link"), filepath.Join(parent, "plain")

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 )
 
-// TestNetworkFileSystem opens a store on a file system of another machine only for those who say so.
+// TestNetworkFileSystem opens a store on a network file system only with Options.Network.
 func TestNetworkFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := filestore.OpenAt("NFS", dir, nil); err == nil || !strings.Contains(err.Error(), dir+" is on a network file system (NFS)") || !strings.Contains(err.Error(), "Options.Network") {

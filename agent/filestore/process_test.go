@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// TestMain makes the test binary a process that works on the run in a directory.
+// TestMain lets the test binary be a process that works on the run in a directory.
 func TestMain(m *testing.M) {
 	work := map[string]func(record.Store) error{"append": appendForEver, "share": appendWithOthers}[os.Getenv("FILESTORE_WORK")]
 	if work == nil {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// start runs the test binary with some work.
+// start starts the test binary with some work.
 func start(t *testing.T, work, dir string) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -50,7 +50,7 @@ func start(t *testing.T, work, dir string) (*exec.Cmd, io.Reader) {
 	return cmd, out
 }
 
-// takeOver takes the run, with what the store has of it.
+// takeOver acquires and loads the run.
 func takeOver(s record.Store) (*cast, *record.Log, error) {
 	c := new(cast)
 	if err := c.acquire(s); err != nil {
@@ -65,12 +65,12 @@ func takeOver(s record.Store) (*cast, *record.Log, error) {
 	return c, log, err
 }
 
-// textOf is the note of a record: some are larger than what a disk writes at once.
+// textOf returns the note of a record. Some are larger than what a disk writes at once.
 func textOf(seq uint64) string {
 	return fmt.Sprint(seq, strings.Repeat("x", int(seq%5)*4000))
 }
 
-// appendForEver appends records and answers, and prints what the store has.
+// appendForEver appends records and replies, and prints what the store has accepted.
 func appendForEver(s record.Store) error {
 	c, log, err := takeOver(s)
 	if err != nil {
@@ -97,8 +97,8 @@ func appendForEver(s record.Store) error {
 	}
 }
 
-// TestKill ends a process that appends, 50 times. Then the run has what the process has reported, and is
-// never damaged.
+// TestKill kills a process that appends, 50 times. The run has what the process reported, and
+// is never damaged.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, nil)
@@ -122,7 +122,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// has checks that the run has a record, and the answer to a question.
+// has checks that the run has a record, and the reply to a question.
 func has(t *testing.T, s record.Store, seq uint64, q string) {
 	t.Helper()
 	log, err := s.Load(ctx, key)
@@ -145,9 +145,8 @@ func has(t *testing.T, s record.Store, seq uint64, q string) {
 
 const shares = 25 // records of each process
 
-// appendWithOthers takes the run, which others take, too, until it has appended its records.
-// After a conflict it leaves the run alone for a random time: processes that take turns
-// would never append otherwise.
+// appendWithOthers acquires the run, as other processes do, until it has appended its records.
+// After a conflict it waits for a random time, so that processes do not only take turns.
 func appendWithOthers(s record.Store) error {
 	for done := 0; done < shares; {
 		c, _, err := takeOver(s)
@@ -166,7 +165,7 @@ func appendWithOthers(s record.Store) error {
 	return nil
 }
 
-// TestProcesses has four processes append to one run.
+// TestProcesses lets four processes append to one run.
 func TestProcesses(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, nil)

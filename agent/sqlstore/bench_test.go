@@ -55,7 +55,7 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// BenchmarkAppendOfManyRuns has 1,000 runs append at one time.
+// BenchmarkAppendOfManyRuns appends to 1,000 runs at once.
 func BenchmarkAppendOfManyRuns(b *testing.B) {
 	benchmarks(b, func(b *testing.B, store record.Store) {
 		const runs, each = 1000, 10
@@ -84,8 +84,8 @@ func BenchmarkAppendOfManyRuns(b *testing.B) {
 	})
 }
 
-// BenchmarkActiveRuns is 1,000 runs of 10 turns, with a model that takes 1 s, a tool that
-// takes 100 ms, and three commits a turn.
+// BenchmarkActiveRuns has 1,000 runs of 10 turns, with a model that takes 1 s, a tool that
+// takes 100 ms, and three commits for each turn.
 func BenchmarkActiveRuns(b *testing.B) {
 	benchmarks(b, func(b *testing.B, store record.Store) {
 		const runs, turns = 1000, 10
@@ -110,7 +110,7 @@ func BenchmarkActiveRuns(b *testing.B) {
 	})
 }
 
-// BenchmarkSuspended keeps 10,000 runs of 8 kB, and loads, finds and lists them.
+// BenchmarkSuspended stores 10,000 runs of 8 kB, and loads, finds and lists them.
 func BenchmarkSuspended(b *testing.B) {
 	benchmarks(b, func(b *testing.B, store record.Store) {
 		const runs = 10_000
@@ -153,7 +153,7 @@ func BenchmarkSuspended(b *testing.B) {
 	})
 }
 
-// BenchmarkLists lists 100,000 runs that wait for an answer.
+// BenchmarkLists lists 100,000 runs that wait for a reply.
 func BenchmarkLists(b *testing.B) {
 	benchmarks(b, func(b *testing.B, store record.Store) {
 		const runs, parts = 100_000, 64
@@ -215,7 +215,7 @@ func BenchmarkLists(b *testing.B) {
 	})
 }
 
-// suspended keeps a run of 8 kB that waits.
+// suspended creates a run of 8 kB that waits.
 func suspended(b *testing.B, store record.Store, key run.Key) {
 	d, records := begin(key)
 	for range 10 {
@@ -227,7 +227,7 @@ func suspended(b *testing.B, store record.Store, key run.Key) {
 	}
 }
 
-// cpuTime is what the process has used, without the server of Postgres.
+// cpuTime returns the processor time of this process, without the server.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

@@ -10,13 +10,13 @@ import (
 	"modernc.org/sqlite"
 )
 
-// instrumented is SQLite's driver. It counts the statements that its connections have compiled and closed, and
-// has an operation fail.
+// instrumented is SQLite's driver. It counts the statements that its connections compile and
+// close, and lets an operation fail.
 type instrumented struct {
 	sqlite           sqlite.Driver
 	file             string
 	compiled, closed atomic.Int64
-	fails            string // begin, commit, rollback, prepare or next, once
+	fails            string // begin, commit, rollback, prepare or next; fails once
 }
 
 var errInstrumented = errors.New("out of luck: database is locked")
@@ -47,7 +47,7 @@ func (i *instrumented) text(text string) {
 	}
 }
 
-// sqliteConn is what a connection of the driver can do.
+// sqliteConn is the interface of the driver's connections.
 type sqliteConn interface {
 	driver.Conn
 	driver.ConnBeginTx

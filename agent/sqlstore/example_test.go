@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
-// A run that waits for a person is rows of a table: any process may answer it.
+// A run that waits for a person needs no process: any process may reply.
 func Example() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "example")

@@ -1,9 +1,9 @@
 package sqlstore
 
-// PageBy has List read n heads at a time.
+// PageBy sets the number of heads that List reads at a time.
 func PageBy(s Store, n int) { s.(*database).pageSize = n }
 
-// SetClock has leases go by the clock of a query.
+// SetClock replaces the query for the clock of leases.
 func SetClock(store Store, query string) {
 	s := store.(*database)
 	d := *s.d
@@ -11,7 +11,7 @@ func SetClock(store Store, query string) {
 	s.d = &d
 }
 
-// Waiting is how many changes wait for a commit, and whether one is under way.
+// Waiting returns how many changes wait for a commit, and whether one is being made.
 func Waiting(store Store) (changes int, committing bool) {
 	s := store.(*database)
 	s.group.mu.Lock()

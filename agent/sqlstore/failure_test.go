@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// TestDamage has a store notice what is wrong with its rows.
+// TestDamage checks that a store notices damaged rows.
 func TestDamage(t *testing.T) {
 	damages := map[string]string{
 		"a byte of a record":        "UPDATE mcpchain_records SET data = CAST(replace(CAST(data AS text), 'text', 'test') AS BLOB) WHERE seq = 3",
@@ -44,7 +44,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestFailsAlone has the database refuse one of many appends that share commits.
+// TestFailsAlone lets the database refuse one of many appends that share commits.
 func TestFailsAlone(t *testing.T) {
 	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	execute(t, db, `CREATE TRIGGER bad BEFORE UPDATE ON mcpchain_runs WHEN NEW.id = 'bad' BEGIN SELECT RAISE(ABORT, 'out of luck'); END`)
@@ -72,7 +72,7 @@ func TestFailsAlone(t *testing.T) {
 	}
 }
 
-// locked has a connection of its own keep SQLite's lock.
+// locked takes SQLite's lock with a connection of its own.
 func locked(t *testing.T, db *sql.DB) (release func()) {
 	t.Helper()
 	conn, err := db.Conn(t.Context())
@@ -90,7 +90,8 @@ func locked(t *testing.T, db *sql.DB) (release func()) {
 	}
 }
 
-// TestConnectionsThatFail has a connection not used again on which a transaction has not begun or ended well.
+// TestConnectionsThatFail checks that a connection is not used again if the beginning or end of
+// its transaction failed.
 func TestConnectionsThatFail(t *testing.T) {
 	for _, operation := range []string{"begin", "commit", "commit of a lease", "rollback", "next"} {
 		t.Run(operation, func(t *testing.T) {
@@ -112,7 +113,7 @@ func TestConnectionsThatFail(t *testing.T) {
 				if _, err := store.Acquire(t.Context(), run.Key{ID: "none"}, record.Holder{}); !errors.Is(err, record.ErrNotFound) {
 					t.Errorf("got %v, want %v", err, record.ErrNotFound)
 				}
-			case "next": // read again by another statement
+			case "next": // is read again with another statement
 				if _, err := store.Load(t.Context(), key); err != nil {
 					t.Error(err)
 				}
@@ -140,7 +141,8 @@ func TestConnectionsThatFail(t *testing.T) {
 	}
 }
 
-// TestDamagedHeadIsNotTaken has an acquisition that fails beside others change nothing.
+// TestDamagedHeadIsNotTaken checks that an acquisition that fails beside others changes
+// nothing.
 func TestDamagedHeadIsNotTaken(t *testing.T) {
 	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	ids := []string{"a", "bad", "b", "c"}
@@ -170,7 +172,7 @@ func TestDamagedHeadIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestTextOfOthers keeps a name that is not UTF-8 as it is.
+// TestTextOfOthers keeps a name that is not UTF-8.
 func TestTextOfOthers(t *testing.T) {
 	store, _ := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	d, records := begin(key)
@@ -184,8 +186,8 @@ func TestTextOfOthers(t *testing.T) {
 	}
 }
 
-// TestTriesAgain has Postgres refuse transactions because of others: the store tries
-// again, and not without end.
+// TestTriesAgain lets Postgres refuse transactions because of others: the store tries again, a
+// bounded number of times.
 func TestTriesAgain(t *testing.T) {
 	for _, code := range []string{"40001", "40P01"} {
 		store, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)

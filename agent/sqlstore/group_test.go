@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// commits is a group whose commits wait to be let go. It keeps the size of each.
+// commits returns a group whose commits wait to be released, and the size of each.
 func commits() (g *group, sizes *[]int, next chan error) {
 	g, sizes, next = &group{}, new([]int), make(chan error)
 	g.commit = func(ctx context.Context, batch []*waiting) {
@@ -24,7 +24,7 @@ func commits() (g *group, sizes *[]int, next chan error) {
 
 func nothing(context.Context, *tx) error { return nil }
 
-// TestGroup has the changes that come during a commit share the next ones.
+// TestGroup checks that changes that arrive during a commit share the next one.
 func TestGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, sizes, next := commits()
@@ -59,8 +59,8 @@ func TestGroup(t *testing.T) {
 	})
 }
 
-// TestGroupOfEndedContexts takes a change out of the queue while it waits, and not once
-// it is being committed.
+// TestGroupOfEndedContexts takes a change out of the queue while it waits, but not once it is
+// being committed.
 func TestGroupOfEndedContexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, sizes, next := commits()

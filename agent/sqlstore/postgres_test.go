@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// server is the Postgres of the tests, once one has asked for it.
+// server is the Postgres of the tests, started at the first use.
 var server postgres
 
 type postgres struct {
@@ -44,7 +44,7 @@ type postgres struct {
 	schemas atomic.Int64
 }
 
-// dsn starts the server and names a schema of its own for each call.
+// dsn starts the server, and returns a DSN with a new schema for each call.
 func (p *postgres) dsn(t testing.TB) string {
 	t.Helper()
 	p.once.Do(func() { p.running, p.none = proctest.StartPostgres() })
@@ -91,7 +91,7 @@ func TestPostgresTenant(t *testing.T) {
 	storetest.Tenant(t, grown("pgx", server.dsn(t), sqlstore.DialectPostgres))
 }
 
-// TestClockSetBack has the clock of a machine, or that of a server, set back.
+// TestClockSetBack sets back the clock of the machine, or that of the server.
 func TestClockSetBack(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		storetest.ClockSetBack(t, func(t *testing.T) (record.Store, func(time.Time)) {
@@ -109,7 +109,7 @@ func TestPostgresReopen(t *testing.T) {
 	})
 }
 
-// TestPostgresInAnotherOrder has a database that orders texts as people do.
+// TestPostgresInAnotherOrder uses a database with the collation of a language.
 func TestPostgresInAnotherOrder(t *testing.T) {
 	_, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 	execute(t, db, `DROP DATABASE IF EXISTS words WITH (FORCE)`, `CREATE DATABASE words TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'`)
@@ -130,7 +130,7 @@ func TestPostgresInAnotherOrder(t *testing.T) {
 	}
 }
 
-// TestPostgresClock has a server whose clock is an hour ahead: leases go by it.
+// TestPostgresClock uses a server whose clock is an hour ahead: leases expire by it.
 func TestPostgresClock(t *testing.T) {
 	store, db := opened(t, "pgx", server.dsn(t)+",pg_catalog", sqlstore.DialectPostgres)
 	execute(t, db, `CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$`)
@@ -154,7 +154,7 @@ func TestPostgresClock(t *testing.T) {
 	}
 }
 
-// TestCount counts what List lists.
+// TestCount compares Count with List.
 func TestCount(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) sqlstore.Store{
 		"SQLite": func(t testing.TB) sqlstore.Store {
@@ -190,7 +190,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestManyFirstStarts has processes open the same database at the same time, which has no tables.
+// TestManyFirstStarts lets processes open the same empty database at once.
 func TestManyFirstStarts(t *testing.T) {
 	for name, to := range map[string]struct {
 		driver  string
@@ -225,10 +225,10 @@ func TestManyFirstStarts(t *testing.T) {
 	}
 }
 
-// TestPostgresUpdatesInPlace has appends and leases change no index.
+// TestPostgresUpdatesInPlace checks that appends and leases change no index.
 func TestPostgresUpdatesInPlace(t *testing.T) {
 	store, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
-	db.SetMaxOpenConns(1) // so that it tells what it has counted
+	db.SetMaxOpenConns(1) // so that it reports its own counts
 	d, lease := create(t, store, key)
 	const appends = 100
 	for range appends {
@@ -239,13 +239,13 @@ func TestPostgresUpdatesInPlace(t *testing.T) {
 	execute(t, db, `SELECT pg_stat_force_next_flush()`)
 	var updates, inPlace int
 	err := db.QueryRowContext(t.Context(), `SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = 'mcpchain_runs'::regclass`).Scan(&updates, &inPlace)
-	if err != nil || updates < appends || inPlace*2 < updates { // a transaction of another test may keep old rows, and the page full
+	if err != nil || updates < appends || inPlace*2 < updates { // a transaction of another test may keep old rows, so that the page is full
 		t.Errorf("got %d updates, %d of them in place, %v", updates, inPlace, err)
 	}
 }
 
-// TestMigrationOfLists has version 3 make the tables and a run in them: lists find it, also after a program of that
-// version has continued it.
+// TestMigrationOfLists lists a run that version 3 has created, also after version 3 has
+// continued it.
 func TestMigrationOfLists(t *testing.T) {
 	for name, to := range map[string]struct {
 		driver  string
@@ -290,7 +290,7 @@ func TestMigrationOfLists(t *testing.T) {
 	}
 }
 
-// TestStartsWithoutRights has a user who may not make tables, after they were made.
+// TestStartsWithoutRights opens existing tables as a user who may not create tables.
 func TestStartsWithoutRights(t *testing.T) {
 	source := server.dsn(t)
 	_, admin := opened(t, "pgx", source, sqlstore.DialectPostgres)

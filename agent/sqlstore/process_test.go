@@ -25,12 +25,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// childJob is the variable by which the test binary is a process that appends to a run.
+// childJob is the environment variable that makes the test binary a process that appends to a
+// run.
 const childJob = "SQLSTORE_CHILD"
 
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-// draft is a run as its holder has it.
+// draft is a run as its holder knows it.
 type draft struct{ state ledger.State }
 
 // add adds changes to the draft.
@@ -51,13 +52,13 @@ func (d *draft) next(text string, n int) []run.Record {
 	return d.add(slices.Repeat([]ledger.Change{&ledger.Noted{Vars: map[string]json.RawMessage{"text": value}}}, n)...)
 }
 
-// begin drafts a run with one record.
+// begin returns a draft with one record.
 func begin(key run.Key) (*draft, []run.Record) {
 	d := new(draft)
 	return d, d.add(&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant})
 }
 
-// create keeps a new run, whose lease has expired.
+// create creates a run whose lease has expired.
 func create(t testing.TB, store record.Store, key run.Key) (*draft, record.Lease) {
 	t.Helper()
 	d, records := begin(key)
@@ -74,7 +75,7 @@ func (d *draft) append(ctx context.Context, store record.Store, lease record.Lea
 	return store.Append(ctx, lease, ledger.HeadOf(&d.state), records)
 }
 
-// job is what a child is told.
+// job is the task of a child.
 type job struct {
 	Driver, DSN string
 	Dialect     sqlstore.Dialect
@@ -83,8 +84,8 @@ type job struct {
 
 var key = run.Key{Tenant: "acme", ID: "one"}
 
-// child holds a run, and appends to it for each line of its input; without end if that is
-// not a pipe's. It prints the number of each record that is kept, or an error.
+// child acquires a run, and appends to it for each line of its input, or without end if the
+// input is not a pipe. It prints the number of each stored record, or an error.
 func child(text string) {
 	var j job
 	err := json.Unmarshal([]byte(text), &j)
@@ -198,8 +199,8 @@ func inPostgres(t testing.TB) job {
 	return job{Driver: "pgx", DSN: server.dsn(t), Dialect: sqlstore.DialectPostgres}
 }
 
-// TestStoppedProcess stops a process that holds a run, takes the run over, and wakes the
-// process up.
+// TestStoppedProcess stops a process that holds a run, lets another one take over the run, and
+// continues the first.
 func TestStoppedProcess(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		store, _ := opened(t, j.Driver, j.DSN, j.Dialect)
@@ -246,8 +247,7 @@ func signal(t *testing.T, p *process, s os.Signal) {
 	}
 }
 
-// TestProcessesAtOnce has two stores in one database write at one time, each with its
-// own connections.
+// TestProcessesAtOnce lets two stores with connections of their own write to one database.
 func TestProcessesAtOnce(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		var wg sync.WaitGroup
@@ -271,8 +271,8 @@ func TestProcessesAtOnce(t *testing.T) {
 	})
 }
 
-// TestKilledProcess kills 50 processes while they append: what they have reported is kept,
-// each commit whole.
+// TestKilledProcess kills 50 processes while they append. What they reported is stored, each
+// commit in full.
 func TestKilledProcess(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		store, _ := opened(t, j.Driver, j.DSN, j.Dialect)

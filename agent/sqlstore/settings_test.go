@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
-// TestDatabasesThatLose has New refuse what does not keep its commits.
+// TestDatabasesThatLose checks that New refuses a database that does not keep its commits.
 func TestDatabasesThatLose(t *testing.T) {
 	for name, c := range map[string]struct {
 		job  job
@@ -41,11 +41,11 @@ func TestDatabasesThatLose(t *testing.T) {
 	}
 }
 
-// TestSyncs has commits to SQLite synced, whatever the DSN says. Leases are not synced, as all
-// holders end with the machine; the connection that wrote one syncs again.
+// TestSyncs checks that commits to SQLite are synced, whatever the DSN says. Leases are not,
+// because all holders end with the machine; the connection that wrote one syncs again.
 func TestSyncs(t *testing.T) {
 	store, db := opened(t, "sqlite", inFile(t)+"?_pragma=synchronous(OFF)", sqlstore.DialectSQLite)
-	db.SetMaxOpenConns(1) // so that it is the writer's
+	db.SetMaxOpenConns(1) // so that the test queries the store's connection
 	var d *draft
 	var lease record.Lease
 	var first uint64
@@ -88,11 +88,12 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
-// TestCheckpoints leaves checkpoints to commits of leases, within a bound, and to the host if it wants them for itself.
+// TestCheckpoints checks that commits of leases make checkpoints, other commits only beyond a
+// bound, and none if the host makes them.
 func TestCheckpoints(t *testing.T) {
-	const pages = 100 // the DSN's
+	const pages = 100 // set by the DSN
 	for name, c := range map[string]struct {
-		pages, appends int // each of about 26 pages
+		pages, appends int // each append is about 26 pages
 		release, moved bool
 	}{
 		"records":           {pages, 20, false, false},
@@ -104,7 +105,7 @@ func TestCheckpoints(t *testing.T) {
 			file := inFile(t)
 			store, db := opened(t, "sqlite", fmt.Sprintf("%s?_pragma=wal_autocheckpoint(%d)", file, c.pages), sqlstore.DialectSQLite)
 			db.SetMaxOpenConns(1)
-			again, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite) // which finds the DSN's setting, and not the first one's
+			again, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite) // finds the DSN's setting, not that of the first store
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,8 +135,8 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// TestTables has processes that start at one time make the tables once, and an older
-// program refuse newer tables.
+// TestTables lets processes that start together create the tables once, and an older program
+// refuse newer tables.
 func TestTables(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		db, err := sql.Open(j.Driver, j.DSN)

@@ -22,7 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// opened is a store in a database that the test closes.
+// opened returns a store in a database that the test closes.
 func opened(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
@@ -47,8 +47,8 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// TestSQLiteOfOneConnection has no method wait for a connection that its caller holds,
-// and lists of many pages.
+// TestSQLiteOfOneConnection checks that no method waits for a connection that its caller holds,
+// and that lists of many pages work.
 func TestSQLiteOfOneConnection(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) record.Store {
 		store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
@@ -58,7 +58,7 @@ func TestSQLiteOfOneConnection(t *testing.T) {
 	})
 }
 
-// damaged opens stores with a way to change the head of a run.
+// damaged returns a function that opens stores with a way to damage the head of a run.
 func damaged(open func(t *testing.T) (sqlstore.Store, *sql.DB), statement string) func(t *testing.T) (record.Store, func(run.Key)) {
 	return func(t *testing.T) (record.Store, func(run.Key)) {
 		store, db := open(t)
@@ -86,7 +86,8 @@ func TestSQLiteDamage(t *testing.T) {
 	}
 }
 
-// grown opens stores with a way to have a blob count as larger than it is.
+// grown returns a function that opens stores with a way to make a blob count as larger than it
+// is.
 func grown(driver, dsn string, dialect sqlstore.Dialect) func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
 	return func(t *testing.T) (record.Store, func(run.Key, int64) record.Store) {
 		store, db := opened(t, driver, dsn, dialect)
@@ -109,7 +110,8 @@ func TestSQLiteReopen(t *testing.T) {
 	})
 }
 
-// A run of a deleted run's key has another epoch, also while the clock stands still. In the bubble it does.
+// TestCreateWhileTheClockStandsStill creates a run with the key of a deleted one. It has
+// another epoch, even while the clock stands still, as it does in the bubble.
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"), sqlstore.DialectSQLite)
@@ -127,7 +129,8 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	})
 }
 
-// TestTwoVersions has a program of version 1 write in the tables of this one: it knows neither snapshots nor the time of leases.
+// TestTwoVersions lets a program of version 1, which knows neither snapshots nor the duration
+// of leases, write to the tables of this one.
 func TestTwoVersions(t *testing.T) {
 	store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 	s := new(ledger.State)
@@ -181,7 +184,7 @@ func TestTwoVersions(t *testing.T) {
 	}
 }
 
-// TestWriteAheadLogIsCut writes much: the log gives the room back when it begins again.
+// TestWriteAheadLogIsCut writes much, and checks that the log becomes short when it restarts.
 func TestWriteAheadLogIsCut(t *testing.T) {
 	file := inFile(t)
 	store, _ := opened(t, "sqlite", file, sqlstore.DialectSQLite)
@@ -213,7 +216,7 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 		}
 		most = max(most, size())
 	}
-	for range 3 { // the first checkpoint, and the first write behind it
+	for range 3 { // the first checkpoint, and the first write after it
 		if err := store.Renew(t.Context(), lease, time.Hour); err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +226,8 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	}
 }
 
-// TestSQLiteGivesSpaceBack has the file of many runs shrink when they are deleted, one by one, and the log with it.
+// TestSQLiteGivesSpaceBack checks that the file and the log shrink when many runs are deleted
+// one by one.
 func TestSQLiteGivesSpaceBack(t *testing.T) {
 	file := inFile(t)
 	store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)

@@ -19,7 +19,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// TestCompiledOnce has the statements of a run compiled once for each connection, and closed with it.
+// TestCompiledOnce checks that statements are compiled once for each connection, and closed
+// with it.
 func TestCompiledOnce(t *testing.T) {
 	c := &instrumented{file: inFile(t)}
 	db := sql.OpenDB(c)
@@ -27,7 +28,7 @@ func TestCompiledOnce(t *testing.T) {
 	var stores []record.Store
 	for range 2 { // the second store finds the tables
 		before := c.compiled.Load()
-		c.fails = "prepare" // by a lock of another process
+		c.fails = "prepare" // as with the lock of another process
 		store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +54,7 @@ func TestCompiledOnce(t *testing.T) {
 	}
 }
 
-// live has a run created, answered, continued by another holder, and deleted.
+// live creates a run, replies, continues it as another holder, and deletes it.
 func live(t *testing.T, store record.Store, key run.Key) {
 	t.Helper()
 	d, lease := create(t, store, key)
@@ -79,14 +80,14 @@ func live(t *testing.T, store record.Store, key run.Key) {
 	}
 }
 
-// ask opens a question of a run.
+// question opens a question of a run.
 func (d *draft) question(ctx context.Context, store record.Store, lease record.Lease) error {
 	records := d.add(&ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionForm}})
 	return store.Append(ctx, lease, ledger.HeadOf(&d.state), records)
 }
 
-// TestLockComesFirst has programs change one file at a time: a transaction that queries before it writes
-// has the lock by then.
+// TestLockComesFirst lets programs change one file at once: a transaction that queries before
+// it writes already has the lock.
 func TestLockComesFirst(t *testing.T) {
 	file := inFile(t)
 	var wg sync.WaitGroup
@@ -109,18 +110,18 @@ func TestLockComesFirst(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLoadWaits has a connection that has never waited for a lock wait for one.
+// TestLoadWaits checks that a new connection waits for a lock.
 func TestLoadWaits(t *testing.T) {
 	file := inFile(t)
 	store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)
 	create(t, store, key)
-	db.SetMaxIdleConns(0) // so that each connection is a new one
+	db.SetMaxIdleConns(0) // so that each connection is new
 	other, err := sql.Open("sqlite", file+"?_pragma=locking_mode(EXCLUSIVE)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	other.SetMaxOpenConns(1)
-	execute(t, other, "BEGIN IMMEDIATE", "UPDATE mcpchain_schema SET version = version", "COMMIT") // keeps its lock
+	execute(t, other, "BEGIN IMMEDIATE", "UPDATE mcpchain_schema SET version = version", "COMMIT") // holds its lock
 	var direct *sqlite.Error
 	if _, err := db.ExecContext(t.Context(), "SELECT * FROM mcpchain_schema"); !errors.As(err, &direct) {
 		t.Fatalf("got %v, want the lock of another", err)
@@ -137,7 +138,7 @@ func TestLoadWaits(t *testing.T) {
 	}
 }
 
-// TestManyRecords appends more records at a time than a statement has parameters for.
+// TestManyRecords appends more records at once than a statement has parameters for.
 func TestManyRecords(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		store, _ := opened(t, j.Driver, j.DSN, j.Dialect)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// stuck is a driver whose connections go silent at a rollback. It keeps what was run before a transaction, and
-// counts transactions.
+// stuck is a driver whose connections hang at a rollback. It records what runs before a
+// transaction, and counts transactions.
 type stuck struct {
 	driver.Conn
 	settings string
@@ -44,7 +44,7 @@ func (s silent) Rollback() error {
 	return s.ctx.Err()
 }
 
-// TestMixedGroup has a commit wait for the disk if one of its changes does.
+// TestMixedGroup checks that a commit waits for the disk if one of its changes needs it.
 func TestMixedGroup(t *testing.T) {
 	fails := func(context.Context, *tx) error { return errors.New("out of luck") }
 	records, leases := &waiting{change: fails}, &waiting{change: fails, leases: true}
@@ -73,7 +73,7 @@ func TestMixedGroup(t *testing.T) {
 	}
 }
 
-// TestGroupWithoutTheLock has changes that share a transaction wait for the lock once.
+// TestGroupWithoutTheLock checks that changes that share a transaction wait for the lock once.
 func TestGroupWithoutTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver := new(stuck)
@@ -94,7 +94,7 @@ func TestGroupWithoutTheLock(t *testing.T) {
 	})
 }
 
-// TestRollbackIsBounded has the wait for a rollback end.
+// TestRollbackIsBounded checks that the wait for a rollback ends.
 func TestRollbackIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := sql.OpenDB(new(stuck))

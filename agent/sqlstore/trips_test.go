@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
-// trips counts how often a program asks a server: it writes after it has read.
+// trips counts round trips to a server: writes after a read.
 type trips struct {
 	net.Conn
 	asked   *atomic.Int64
@@ -36,7 +36,7 @@ func (c *trips) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestPostgresAppendIsOneTrip has an append wait for the server once.
+// TestPostgresAppendIsOneTrip checks that an append is one round trip.
 func TestPostgresAppendIsOneTrip(t *testing.T) {
 	config, err := pgx.ParseConfig(server.dsn(t))
 	if err != nil {
@@ -76,7 +76,8 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 	}
 }
 
-// TestPostgresAppendOfAnother has an append wait for another program's transaction, which takes the run meanwhile.
+// TestPostgresAppendOfAnother lets an append wait for the transaction of another program, which
+// takes the run meanwhile.
 func TestPostgresAppendOfAnother(t *testing.T) {
 	store, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 	d, lease := create(t, store, key)

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
-// TestRenewalsHaveAConnection has more work wait for a row than there are connections: leases are renewed beside it, and
-// who stops waiting takes no connection.
+// TestRenewalsHaveAConnection lets more work wait for a row than there are connections. Leases
+// are renewed meanwhile, and a caller that stops waiting takes no connection.
 func TestRenewalsHaveAConnection(t *testing.T) {
 	dsn := server.dsn(t)
 	store, db := opened(t, "pgx", dsn, sqlstore.DialectPostgres)
