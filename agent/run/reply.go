@@ -114,7 +114,7 @@ func (r Reply) Sampled() (*mcp.CreateMessageParams, error) {
 	}
 	params := new(mcp.CreateMessageParams)
 	if err := json.Unmarshal(r.Arguments, params); err != nil {
-		return nil, fmt.Errorf("the arguments are no sampling request: %w", err)
+		return nil, fmt.Errorf("the arguments are not a sampling request: %w", err)
 	}
 	if len(params.Messages) == 0 {
 		return nil, errors.New("the arguments have no messages")

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// TestTaken counts reservations until they are settled, and for good if their end is
+// TestTaken counts reservations until they are settled, or for good if their outcome is
 // unknown.
 func TestTaken(t *testing.T) {
 	usd := func(micro int64) map[string]int64 { return map[string]int64{"USD": micro} }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// call is a proposed tool call.
+// call returns a proposed tool call.
 func call(id string) ledger.Call {
 	return ledger.Call{ID: id, Key: "key_" + id, Name: "echo", At: ledger.CallProposed, Asked: `{}`}
 }
@@ -20,7 +20,7 @@ func result(id string) run.Part {
 	return run.Part{Type: run.PartResult, ID: id, Name: "echo", Text: "ok"}
 }
 
-// changes are the ways to some states.
+// These changes lead to some states.
 var (
 	begun    = []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}}}
 	called   = with(begun, &ledger.Called{})
@@ -40,12 +40,12 @@ func with(changes []ledger.Change, more ...ledger.Change) []ledger.Change {
 	return append(changes[:len(changes):len(changes)], more...)
 }
 
-// nested is a record of the sub-agent that works on call 1.
+// nested returns a record of the sub-agent that works on call 1.
 func nested(seq uint64, c ledger.Change) ledger.Change {
 	return &ledger.Nested{Call: "1", Record: ledger.Entry{Seq: seq, At: start, Change: c}}
 }
 
-// TestContradictions refuses every record that does not fit the state.
+// TestContradictions refuses every record that contradicts the state.
 func TestContradictions(t *testing.T) {
 	var none *ledger.Called
 	tooDeep := ledger.Change(&ledger.Woken{})
@@ -171,7 +171,7 @@ func fold(t testing.TB, changes []ledger.Change) *ledger.State {
 	return s
 }
 
-// TestUnfitStates refuses states that no records make.
+// TestUnfitStates refuses states that no records produce.
 func TestUnfitStates(t *testing.T) {
 	for text, want := range map[string]string{
 		`"status":"dreaming"`:                                 `the status "dreaming"`,
@@ -193,7 +193,7 @@ func TestUnfitStates(t *testing.T) {
 	}
 }
 
-// TestSpentNeverOverflows adds what a wrong provider says.
+// TestSpentNeverOverflows adds absurd usage of a provider.
 func TestSpentNeverOverflows(t *testing.T) {
 	huge := run.Spent{Turns: math.MaxInt, Total: math.MaxInt64, Cost: map[string]int64{"USD": math.MaxInt64}, Active: math.MaxInt64}
 	s := fold(t, with(called, &ledger.Charged{Spent: huge}, &ledger.Charged{Spent: huge}, &ledger.Charged{Spent: run.Spent{Turns: 1, Active: 1}}))
@@ -202,8 +202,7 @@ func TestSpentNeverOverflows(t *testing.T) {
 	}
 }
 
-// TestSpentOfSubagents counts what a sub-agent uses once for itself and once for the
-// run, and no more.
+// TestSpentOfSubagents counts the usage of a sub-agent once for itself and once for the run.
 func TestSpentOfSubagents(t *testing.T) {
 	s := fold(t, with(child,
 		nested(2, &ledger.Called{}),
@@ -220,7 +219,7 @@ func TestSpentOfSubagents(t *testing.T) {
 	}
 }
 
-// TestSpentWithoutGarbage adds without memory if there are no costs.
+// TestSpentWithoutGarbage adds without allocations if there are no costs.
 func TestSpentWithoutGarbage(t *testing.T) {
 	s := run.Spent{Cost: map[string]int64{"USD": 1}}
 	if n := testing.AllocsPerRun(100, func() { s.Add(run.Spent{Turns: 1, Total: 5}) }); n != 0 {
@@ -228,7 +227,7 @@ func TestSpentWithoutGarbage(t *testing.T) {
 	}
 }
 
-// TestAnswerToADoubt does not take an earlier answer for the one to a doubt.
+// TestAnswerToADoubt does not take an earlier reply for the one to a doubt.
 func TestAnswerToADoubt(t *testing.T) {
 	doubt := &ledger.Opened{Question: run.Question{ID: "b", Kind: run.QuestionDoubt, Call: "1"}}
 	again := &ledger.Opened{Question: run.Question{ID: "c", Kind: run.QuestionDoubt, Call: "1"}}
@@ -253,7 +252,7 @@ func TestAnswerToADoubt(t *testing.T) {
 	}
 }
 
-// TestListsInOtherHands leaves lists that a caller has taken from the state as they are.
+// TestListsInOtherHands checks that lists that a caller has taken from the state do not change.
 func TestListsInOtherHands(t *testing.T) {
 	question := func(id string) ledger.Change {
 		return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionForm, Call: "1", Key: id}}
@@ -273,8 +272,8 @@ func TestListsInOtherHands(t *testing.T) {
 	}
 }
 
-// TestApplyCopiesNoHistory applies records to a run with many messages. What they
-// allocate does not grow with it.
+// TestApplyCopiesNoHistory applies records to a run with many messages. The allocations do not
+// grow with their number.
 func TestApplyCopiesNoHistory(t *testing.T) {
 	history := make([]run.Message, 20_000)
 	s := fold(t, []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: history}})
@@ -305,8 +304,8 @@ func TestApplyCopiesNoHistory(t *testing.T) {
 	}
 }
 
-// TestSignInOfOthers settles the calls that wait for the same sign-in once it is accepted, but
-// not a call with an answer of its own.
+// TestSignInOfOthers settles all calls that wait for the same sign-in once it is accepted,
+// except those with a reply of their own.
 func TestSignInOfOthers(t *testing.T) {
 	questions := func(id, call string) ledger.Change {
 		return &ledger.Opened{Question: run.Question{ID: id, Kind: run.QuestionSignIn, Call: call, Server: "drive"}}

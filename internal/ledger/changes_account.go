@@ -23,7 +23,7 @@ func (*Reserved) kind() string { return "reserved" }
 
 func (c *Reserved) apply(s *State, _ time.Time) error {
 	if _, taken := s.Sampling[c.Key]; taken || !utf8.ValidString(c.Key) || c.Amount.negative() {
-		return errors.New("it reserves less than nothing, or with a key that is taken or no text")
+		return errors.New("it reserves less than nothing, or with a key that is taken or is not text")
 	}
 	open := maps.Clone(s.Sampling)
 	if open == nil {

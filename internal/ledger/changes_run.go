@@ -55,9 +55,11 @@ func (c *Said) apply(s *State, _ time.Time) error {
 		return fmt.Errorf("the run is %s; an input goes to one that has ended", s.Status)
 	}
 	s.History = append(s.History, c.Messages...)
-	s.Status, s.Phase, s.Turn, s.Limits, s.Schema = run.StatusRunning, PhaseModel, 1, c.Limits, c.Schema
+	s.Status, s.Phase, s.Turn = run.StatusRunning, PhaseModel, 1
+	s.Limits, s.Schema = c.Limits, c.Schema
 	s.Before, s.Failures, s.Repairs = s.Spent, 0, 0
-	s.Final, s.Output, s.Structured, s.Stop, s.Finish, s.Error = "", "", nil, "", "", ""
+	s.Output, s.Structured = "", nil
+	s.Final, s.Stop, s.Finish, s.Error = "", "", "", ""
 	return nil
 }
 
@@ -110,8 +112,10 @@ func (c *Ended) apply(s *State, at time.Time) error {
 	if s.Phase == PhaseCalls {
 		s.History = append(s.History, s.leftovers(at))
 	}
-	s.Phase, s.Status, s.Stop, s.Output, s.Structured, s.Error = "", c.Status, c.Stop, c.Output, c.Structured, c.Error
-	s.Model, s.Sampling, s.Calls, s.Questions, s.Wake = nil, nil, nil, nil, time.Time{}
+	s.Phase, s.Status, s.Wake = "", c.Status, time.Time{}
+	s.Stop, s.Error = c.Stop, c.Error
+	s.Output, s.Structured = c.Output, c.Structured
+	s.Model, s.Sampling, s.Calls, s.Questions = nil, nil, nil, nil
 	return nil
 }
 

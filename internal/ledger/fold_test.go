@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/soak"
 )
 
-// TestFold makes random runs. After each record the state is the same if the records
-// come from JSON, and if the state itself does. No record is changed by a fold.
+// TestFold makes random runs. After each record the state is the same if the records, or the
+// state itself, are read from JSON. A fold changes no record.
 func TestFold(t *testing.T) {
 	kinds := map[string]int{}
 	seeds := soak.Pick[uint64](500, 10_000)
@@ -92,7 +92,7 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 	return same(folded, read)
 }
 
-// TestSnapshot has a state begin at its snapshot, and refuses one of another place.
+// TestSnapshot begins a state at its snapshot, and refuses one in another place.
 func TestSnapshot(t *testing.T) {
 	records := records(everything...)
 	s, err := ledger.Fold(records)
@@ -138,7 +138,7 @@ func same(a, b *ledger.State) error {
 	return nil
 }
 
-// reread returns a state as it is after JSON.
+// reread returns a state after encoding and decoding.
 func reread(s *ledger.State) (*ledger.State, error) {
 	data, err := s.MarshalJSON()
 	if err != nil {
@@ -151,8 +151,7 @@ func reread(s *ledger.State) (*ledger.State, error) {
 	return read, same(s, read)
 }
 
-// TestFoldsShareRecords folds and writes the same records at once; the race detector
-// finds writes.
+// TestFoldsShareRecords folds and encodes the same records at once, for the race detector.
 func TestFoldsShareRecords(t *testing.T) {
 	for seed := range uint64(50) {
 		var records []ledger.Entry

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// FuzzRecord reads a record, writes it and reads it again. A state takes it or refuses it.
+// FuzzRecord reads a record, writes it and reads it again. Apply accepts or refuses it.
 func FuzzRecord(f *testing.F) {
 	for _, r := range append(readLog(f, present+"/members.log"), readLog(f, present+"/run.log")...) {
 		data, err := r.MarshalJSON()
@@ -44,7 +44,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzState reads a state and does all with it that takes one from elsewhere.
+// FuzzState reads a state and calls everything that accepts a state from elsewhere.
 func FuzzState(f *testing.F) {
 	all := append(readLog(f, present+"/members.log"), readLog(f, present+"/run.log")...)
 	for i := 0; i < len(all); i += 7 {
@@ -81,7 +81,7 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// FuzzFold changes a byte of a log. What is read is folded or refused.
+// FuzzFold changes a byte of a log. If it can be read, it is folded or refused.
 func FuzzFold(f *testing.F) {
 	log := read(f, present+"/run.log")
 	for i := 0; i < len(log); i += 97 {
@@ -119,8 +119,8 @@ func foldLines(log []byte) (*ledger.State, error) {
 	return s, err
 }
 
-// TestFlippedBytes changes each byte of a log, and leaves each out. It is an error, or
-// the log of another run.
+// TestFlippedBytes changes and removes each byte of a log. The result is an error or the log of
+// another run.
 func TestFlippedBytes(t *testing.T) {
 	good := readLog(t, present+"/run.log")
 	for i, line := range bytes.Split(bytes.TrimSpace(read(t, present+"/run.log")), []byte("\n")) {

@@ -38,7 +38,7 @@ func (g *generator) run(n int, each func(*ledger.State, ledger.Entry) error) err
 	return nil
 }
 
-// record makes the next record of a run that stands so deep.
+// record makes the next record of a run at that depth.
 func (g *generator) record(s *ledger.State, depth int) ledger.Entry {
 	at := start.Add(time.Duration(g.IntN(1e9))).In(pick(g, time.UTC, time.FixedZone("", 5400)))
 	if depth == 0 && s.Seq > 0 && g.IntN(10) == 0 {
@@ -81,7 +81,7 @@ func (g *generator) change(s *ledger.State, depth int) ledger.Change {
 	return g.ofCalls(s, depth)
 }
 
-// aside is a change that fits at any time.
+// aside returns a change that is possible at any time.
 func (g *generator) aside(s *ledger.State) ledger.Change {
 	switch g.IntN(5) {
 	case 4:
@@ -99,7 +99,7 @@ func (g *generator) aside(s *ledger.State) ledger.Change {
 	return &ledger.Noted{Vars: g.raws(), Trace: map[string]string{"traceparent": g.text()}, Taken: g.IntN(4) == 0}
 }
 
-// offered adds tools, also such that are there already.
+// offered adds tools. Some were added before.
 func (g *generator) offered(s *ledger.State) ledger.Change {
 	c := &ledger.Offered{Unknown: g.unknown()}
 	if s.Discovery == "" && g.IntN(2) == 0 {
@@ -216,7 +216,7 @@ func (g *generator) question(kind run.QuestionKind, call, key string) run.Questi
 	return q
 }
 
-// parked is a question of a call that is made again.
+// parked returns a question of a call that is made again.
 func (g *generator) parked(call string) run.Question {
 	q := g.question(run.QuestionForm, call, g.id("key"))
 	q.Parked = true

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// TestUnknownMembers keeps members of a later version at every level of a state, also
-// in the hands of encoding/json.
+// TestUnknownMembers keeps members of a later version at every level of a state, also with
+// encoding/json.
 func TestUnknownMembers(t *testing.T) {
 	const part = `{"type":"result","id":"1","media":[{"type":"image","data":"AAE=","p":1}],"p":{"q":[1.0,"<"]}}`
 	const state = `{"v":1,"id":"run_1","agent":{"name":"a","n":1},"seq":1,"status":"running",` +
@@ -34,7 +34,7 @@ func TestUnknownMembers(t *testing.T) {
 	}
 }
 
-// TestForeignJSON keeps JSON of models, servers and people as it is.
+// TestForeignJSON keeps the JSON of models, servers and people unchanged.
 func TestForeignJSON(t *testing.T) {
 	for _, raw := range []string{`{}`, `[]`, `""`, `0`, `{"a":1,"a":2}`, `[1.0,1e400]`, deep(990)} {
 		exact(t, `{"ask":"1","action":"allow","arguments":`+raw+`,"content":`+raw+`}`, new(run.Reply))
@@ -66,7 +66,7 @@ func exact(t *testing.T, text string, v interface {
 
 func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
-// TestDepthOfJSON bounds how deep sub-agents are nested in what is read.
+// TestDepthOfJSON bounds how deep sub-agents may be nested.
 func TestDepthOfJSON(t *testing.T) {
 	rec := func(n int) string {
 		open := strings.Repeat(`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"nested","data":{"call":"1","record":`, n)
@@ -88,7 +88,7 @@ func TestDepthOfJSON(t *testing.T) {
 	}
 }
 
-// TestLaterVersions refuses what a later version has written, and names both versions.
+// TestLaterVersions refuses data of a later version, and names both versions.
 func TestLaterVersions(t *testing.T) {
 	err := json.Unmarshal([]byte(`{"v":2,"id":"run_1","status":["in","another","shape"]}`), new(ledger.State))
 	if want := "it has version 2, and this program reads versions up to 1"; err == nil || !strings.Contains(err.Error(), want) {

@@ -18,7 +18,8 @@ func tools(names ...string) (out []ledger.OfferedTool) {
 	return out
 }
 
-// TestOffered holds that tools are only appended, each once, and stay through a compaction, an end and a new input.
+// TestOffered checks that tools are only appended, each once, and survive a compaction, an end
+// and a new input.
 func TestOffered(t *testing.T) {
 	s := fold(t, with(begun,
 		&ledger.Offered{Discovery: ledger.DiscoveryNative, Directory: "files", Tools: tools("b")},

@@ -28,8 +28,8 @@ const present = "../../agent/run/testdata/v1.3"
 
 var add = flag.Bool("add", false, "write testdata of the present version, if it has none")
 
-// TestReleasedVersions reads what each version wrote. The fold of its records is its
-// state, with the members that were added since, and no member has lost its meaning.
+// TestReleasedVersions reads what each version wrote. The fold of its records is its state,
+// with the members that were added since, and every member has kept its meaning.
 func TestReleasedVersions(t *testing.T) {
 	if *add {
 		addVersion(t)
@@ -57,7 +57,7 @@ func TestReleasedVersions(t *testing.T) {
 	}
 }
 
-// byVersion orders folders by their numbers: v1, v1.1, v1.10, v2.
+// byVersion orders directories by their numbers: v1, v1.1, v1.10, v2.
 func byVersion(a, b string) int {
 	var versions [2][2]int
 	for i, folder := range []string{a, b} {
@@ -74,7 +74,7 @@ func TestByVersion(t *testing.T) {
 	}
 }
 
-// TestPresentVersion writes what it has read from its own folder to the byte.
+// TestPresentVersion reads the directory of the present version and writes the same bytes.
 func TestPresentVersion(t *testing.T) {
 	for _, name := range []string{"run", "members"} {
 		if got, want := logOf(t, readLog(t, filepath.Join(present, name+".log"))), read(t, filepath.Join(present, name+".log")); !bytes.Equal(got, want) {
@@ -86,7 +86,7 @@ func TestPresentVersion(t *testing.T) {
 	}
 }
 
-// has reports whether a value has all that another one has.
+// has reports whether got contains everything in want.
 func has(got, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -114,8 +114,8 @@ func asJSON(t *testing.T, data []byte) (v any) {
 	return v
 }
 
-// knowsMembers looks for members that are unknown, beside the one called "later". Unless all
-// are there, structures may be missing that were added after the version.
+// knowsMembers looks for unknown members other than the one called "later". Unless all is true,
+// members of structures that were added later may be missing.
 func knowsMembers(t *testing.T, path string, v reflect.Value, all bool) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -142,7 +142,7 @@ func knowsMembers(t *testing.T, path string, v reflect.Value, all bool) {
 	}
 }
 
-// addVersion writes the folder of the present version.
+// addVersion writes the directory of the present version.
 func addVersion(t *testing.T) {
 	if err := os.Mkdir(present, 0o755); err != nil {
 		t.Fatalf("the files of a version never change: %v", err)
@@ -160,7 +160,7 @@ func addVersion(t *testing.T) {
 	}
 }
 
-// everything is a run through every feature, up to some open questions.
+// everything is a run that uses every feature, up to some open questions.
 var everything = with(begun[:0],
 	&ledger.Begun{V: ledger.Version, ID: "run_1", Tenant: "acme", Agent: ledger.AgentName{Name: "helper", Rev: "r1"},
 		Messages: []run.Message{run.Text(run.RoleSystem, "Be brief."), run.Text(run.RoleUser, "Book a trip.")},
@@ -232,7 +232,7 @@ func nestedIn(call string, seq uint64, c ledger.Change) ledger.Change {
 	return &ledger.Nested{Call: call, Record: ledger.Entry{Seq: seq, At: start, Change: c}}
 }
 
-// everyMember has a record of each kind, with a value in each member.
+// everyMember returns a record of each kind, with a value in each member.
 func everyMember() []ledger.Entry {
 	changes := []ledger.Change{
 		new(ledger.Begun), new(ledger.Said), new(ledger.Called), new(ledger.Responded), new(ledger.Decided), new(ledger.Intent), new(ledger.Paused), new(ledger.Sampled),
@@ -246,7 +246,7 @@ func everyMember() []ledger.Entry {
 	return records(changes...)
 }
 
-// filler sets fields, each text to another one.
+// filler sets fields, each string to a different one.
 type filler struct{ texts int }
 
 // fill sets all fields below v.

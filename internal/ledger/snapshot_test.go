@@ -7,8 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// TestSnapshotDue has a snapshot wait for as many records as it is large, also if the history has few messages
-// with many calls.
+// TestSnapshotDue checks that a snapshot waits for a number of records in proportion to its
+// size, also if the history has few messages with many calls.
 func TestSnapshotDue(t *testing.T) {
 	for _, tc := range []struct {
 		messages, parts int

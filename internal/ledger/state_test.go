@@ -24,7 +24,7 @@ func records(changes ...ledger.Change) []ledger.Entry {
 	return out
 }
 
-// turn is a run with one tool call, which a person allows.
+// turn returns a run with one tool call, which a person allows.
 func turn() []ledger.Entry {
 	return records(
 		&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}},
@@ -48,7 +48,7 @@ func turn() []ledger.Entry {
 	)
 }
 
-// TestFoldOfATurn follows a run to its answer, by way of JSON.
+// TestFoldOfATurn follows a run to its output, with the state encoded after each record.
 func TestFoldOfATurn(t *testing.T) {
 	data, err := json.Marshal(turn())
 	if err != nil {
@@ -74,7 +74,7 @@ func TestFoldOfATurn(t *testing.T) {
 	}
 }
 
-// TestLaterVersion keeps what a later version has recorded, and folds none of it.
+// TestLaterVersion keeps records of a later version, and folds none of them.
 func TestLaterVersion(t *testing.T) {
 	for _, text := range []string{
 		`{"seq":1,"at":"2026-11-01T12:00:00Z","kind":"dreamt","data":{"of":[1.0,"<a>"],"b":{}}}`,
@@ -105,8 +105,8 @@ func TestLaterVersion(t *testing.T) {
 	}
 }
 
-// TestLastCall keeps what the last model call took, until one that the provider has not counted
-// or a compaction.
+// TestLastCall keeps the usage of the last model call, until a compaction or a call that the
+// provider has not counted.
 func TestLastCall(t *testing.T) {
 	counted := run.Spent{Turns: 1, Input: 90, Output: 20, Total: 110, Reasoning: 5}
 	replied := with(called, &ledger.Responded{Usage: counted, Size: 300})

@@ -14,13 +14,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// form asks for a city, and for a count that has a default.
+// form asks for a city, and for a number that has a default.
 func form() *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "Where?", RequestedSchema: json.RawMessage(`{"type":"object",` +
 		`"properties":{"city":{"type":"string"},"n":{"type":"integer","default":3}},"required":["city"]}`)}
 }
 
-// questions has a question of each kind, by its kind. The form is one of a sub-agent of a
+// questions returns a state with a question of each kind. The form is one of a sub-agent of a
 // sub-agent.
 func questions(t testing.TB) *ledger.State {
 	site := &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com/pay"}
@@ -69,7 +69,7 @@ func TestOpen(t *testing.T) {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// TestAnswers makes each answer and checks that the run takes it.
+// TestAnswers makes each kind of reply and checks that it is accepted.
 func TestAnswers(t *testing.T) {
 	s := questions(t)
 	q := func(id string) *run.Question { return question(t, s, id) }
@@ -108,7 +108,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAcceptRefuses says what is wrong with a form before an answer to it exists.
+// TestAcceptRefuses checks that Accept refuses wrong fields.
 func TestAcceptRefuses(t *testing.T) {
 	s := questions(t)
 	for _, tt := range []struct {
@@ -130,7 +130,7 @@ func TestAcceptRefuses(t *testing.T) {
 	}
 }
 
-// TestCheckAnswer refuses each answer that does not fit, with its reason.
+// TestCheckAnswer refuses each wrong reply, with the reason.
 func TestCheckAnswer(t *testing.T) {
 	s, late := questions(t), start.Add(time.Hour)
 	long := strings.Repeat("x", 1<<20+1)
@@ -159,7 +159,7 @@ func TestCheckAnswer(t *testing.T) {
 		{run.Reply{Question: "approval", Action: run.ActionAllow, Arguments: raw(`{"m":5}`)}, start, run.ErrUnfit, "not as the tool wants them"},
 		{run.Reply{Question: "sampling", Action: run.ActionDeny, Arguments: raw(`{}`)}, start, run.ErrUnfit, "a completion that is allowed"},
 		{run.Reply{Question: "sampling", Action: run.ActionAllow, Arguments: raw(`{}`)}, start, run.ErrUnfit, "no messages"},
-		{run.Reply{Question: "sampling", Action: run.ActionAllow, Arguments: raw(`{"messages":5}`)}, start, run.ErrUnfit, "no sampling request"},
+		{run.Reply{Question: "sampling", Action: run.ActionAllow, Arguments: raw(`{"messages":5}`)}, start, run.ErrUnfit, "not a sampling request"},
 		{run.Reply{Question: "sampling", Action: run.ActionAllow, Arguments: raw(`{"messages":[{"role":"system","content":{"type":"text","text":"x"}}]}`)}, start, run.ErrUnfit, "neither user nor assistant"},
 		{run.Reply{Question: "approval", Action: run.ActionAllow, Scope: "world"}, start, run.ErrUnfit, `scope "world"`},
 		{run.Reply{Question: "doubt", Action: run.ActionRan, Scope: "tool"}, start, run.ErrUnfit, `scope "tool"`},

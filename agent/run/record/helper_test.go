@@ -18,7 +18,7 @@ var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 // begun is the beginning of a run.
 var begun = []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}}}
 
-// call is a proposed tool call.
+// call returns a proposed tool call.
 func call(id string) ledger.Call {
 	return ledger.Call{ID: id, Key: "key_" + id, Name: "echo", At: ledger.CallProposed, Asked: `{}`}
 }
@@ -27,12 +27,12 @@ func with(changes []ledger.Change, more ...ledger.Change) []ledger.Change {
 	return append(changes[:len(changes):len(changes)], more...)
 }
 
-// nested is a record of the sub-agent that works on call 1.
+// nested returns a record of the sub-agent that works on call 1.
 func nested(seq uint64, c ledger.Change) ledger.Change {
 	return &ledger.Nested{Call: "1", Record: ledger.Entry{Seq: seq, At: start, Change: c}}
 }
 
-// everything is a run through every feature, up to some open questions.
+// everything returns the changes of a run that uses every feature, up to some open questions.
 func everything(t testing.TB) (changes []ledger.Change) {
 	t.Helper()
 	log, err := os.ReadFile("../testdata/v1.3/run.log")
@@ -49,7 +49,7 @@ func everything(t testing.TB) (changes []ledger.Change) {
 	return changes
 }
 
-// draft is the run of changes, a second apart, and its records.
+// draft applies changes, a second apart, and returns the state and the records.
 func draft(t testing.TB, changes ...ledger.Change) (*ledger.State, []run.Record) {
 	t.Helper()
 	s, all := new(ledger.State), []run.Record(nil)
@@ -63,7 +63,7 @@ func draft(t testing.TB, changes ...ledger.Change) (*ledger.State, []run.Record)
 	return s, all
 }
 
-// suspended keeps a run that asks whether a call may run.
+// suspended stores a run that asks whether a call may run.
 func suspended(ctx context.Context, store record.Store, key run.Key) error {
 	state := new(ledger.State)
 	records, err := state.Add(time.Now(),

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// TestDeleteEnded deletes the runs that are over and old, in batches, and no others.
+// TestDeleteEnded deletes old runs that have ended, in batches, and no others.
 func TestDeleteEnded(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 250 {
@@ -50,7 +50,7 @@ func TestDeleteEnded(t *testing.T) {
 	}
 }
 
-// changed is a store whose logs are not as they were written.
+// changed is a store whose logs differ from what was written.
 type changed struct {
 	record.Store
 	change func(*record.Log)
@@ -64,7 +64,7 @@ func (c changed) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return log, err
 }
 
-// TestVerify finds what is wrong with a run, and nothing in others.
+// TestVerify finds the defects of a run, and none in others.
 func TestVerify(t *testing.T) {
 	store := record.NewMemory()
 	keep(t, store, run.Key{ID: "one"}, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
@@ -108,7 +108,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestImportRefuses has exported runs that are cut, changed, or of another kind.
+// TestImportRefuses imports exported runs that are cut, changed, or of another format.
 func TestImportRefuses(t *testing.T) {
 	store := record.NewMemory()
 	key := run.Key{Tenant: "acme", ID: "one"}

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// keep keeps a run with these changes after its beginning, a second after the one before.
+// keep stores a run with these changes after its beginning, a second apart.
 func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...ledger.Change) {
 	t.Helper()
 	first := &ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant, Agent: ledger.AgentName{Name: agent}, Messages: []run.Message{run.Text(run.RoleUser, "go")}}
@@ -34,7 +34,7 @@ func opens(id string, kind run.QuestionKind) ledger.Change {
 	return &ledger.Opened{Question: run.Question{ID: id, Kind: kind, Call: "1", Survives: kind == run.QuestionApproval}}
 }
 
-// asksOf are the ids of the questions that a query selects, each with its run.
+// questionIDs returns the ids of the questions that a query selects, each with its run.
 func questionIDs(t *testing.T, store record.Store, q record.Query) (ids []string) {
 	t.Helper()
 	for question, err := range record.OpenQuestions(t.Context(), store, q) {
@@ -50,7 +50,7 @@ func questionIDs(t *testing.T, store record.Store, q record.Query) (ids []string
 	return ids
 }
 
-// faulty is a store that does not load some runs, whose heads do not have their questions.
+// faulty is a store that fails to load some runs, whose heads lack their questions.
 type faulty struct {
 	record.Store
 	errs  map[string]error // by run
@@ -83,8 +83,8 @@ func (f faulty) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, er
 	}
 }
 
-// TestOpenAsks lists what waits for a person: of a tenant, sub-agents included, without what is
-// answered or over.
+// TestOpenAsks lists open questions: of a tenant, of sub-agents, without those that have a
+// reply or whose run has ended.
 func TestOpenAsks(t *testing.T) {
 	store, wait := record.NewMemory(), &ledger.Suspended{}
 	acme := func(id string) run.Key { return run.Key{Tenant: "acme", ID: id} }
@@ -133,7 +133,7 @@ func TestOpenAsks(t *testing.T) {
 	}
 }
 
-// headOf is the head of a run.
+// headOf returns the head of a run.
 func headOf(t *testing.T, store record.Store, key run.Key) *run.Head {
 	t.Helper()
 	log, err := store.Load(t.Context(), key)
@@ -143,7 +143,7 @@ func headOf(t *testing.T, store record.Store, key run.Key) *run.Head {
 	return &log.Head
 }
 
-// extend has a holder of a run add a change.
+// extend adds a change to a run as a new holder.
 func extend(t *testing.T, store record.Store, key run.Key, c ledger.Change) {
 	t.Helper()
 	extendAt(t, store, key, start, c)
@@ -191,7 +191,7 @@ func TestOpenAsksOnce(t *testing.T) {
 	}
 }
 
-// passing is a store whose run waits while runs under way are listed first, and then continues.
+// passing is a store whose run waits while running runs are listed, and then continues.
 type passing struct {
 	record.Store
 	lists int
@@ -205,7 +205,7 @@ func (s *passing) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, 
 	return s.Store.List(ctx, q)
 }
 
-// TestOpenAsksOfARunThatGoesOn lists the questions of a run that has waited a moment ago.
+// TestOpenAsksOfARunThatGoesOn lists the questions of a run that continues during the list.
 func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
 	store, key := record.NewMemory(), run.Key{ID: "waits"}
 	keep(t, store, key, "", opens("a", run.QuestionForm), opens("b", run.QuestionForm), &ledger.Suspended{})
@@ -215,7 +215,7 @@ func TestOpenAsksOfARunThatGoesOn(t *testing.T) {
 	}
 }
 
-// TestOpenAsksAreBounded lists 1,000 questions of more, and loads no run.
+// TestOpenAsksAreBounded lists 1,000 of more questions, and loads no run.
 func TestOpenAsksAreBounded(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 1001 {
@@ -227,8 +227,8 @@ func TestOpenAsksAreBounded(t *testing.T) {
 	}
 }
 
-// TestOpenAsksOfHeads compares questions that the heads have with those of the records: of all members, of a sub-agent, and
-// too long for a head.
+// TestOpenAsksOfHeads compares the questions in heads with those in records: with all members,
+// of a sub-agent, and too long for a head.
 func TestOpenAsksOfHeads(t *testing.T) {
 	store := record.NewMemory()
 	long := run.Question{ID: "long", Kind: run.QuestionApproval, Call: "1", Arguments: []byte(`"` + strings.Repeat("x", ledger.MaxQuestions) + `"`)}
@@ -261,7 +261,8 @@ func TestOpenAsksOfHeads(t *testing.T) {
 	}
 }
 
-// TestOpenAsksInPages has runs change between pages: none comes twice, and those that do not change come once.
+// TestOpenAsksInPages changes runs between pages: no run comes twice, and runs that do not
+// change come once.
 func TestOpenAsksInPages(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 9 {
@@ -289,7 +290,7 @@ func TestOpenAsksInPages(t *testing.T) {
 		if n < q.Limit {
 			break
 		}
-		if page == 0 { // one that was shown continues, and one that was not
+		if page == 0 { // one that was listed continues, and one that was not
 			extendAt(t, store, run.Key{ID: q.After.Key.ID}, start.Add(time.Hour), &ledger.Noted{Trace: map[string]string{"a": "c"}})
 			extendAt(t, store, run.Key{ID: "2"}, start.Add(time.Hour), &ledger.Woken{})
 		}

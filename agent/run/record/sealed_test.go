@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// secret is a key with that name.
+// secret returns a key with that name.
 func secret(name string) record.Secret {
 	key := make([]byte, 32)
 	var seed [32]byte
@@ -58,7 +58,7 @@ func TestNewKeys(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotPrinted formats what has keys.
+// TestSecretsAreNotPrinted formats values that contain keys.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	s, k := secret("a"), keys(t, "a")
 	data, err := json.Marshal(s)
@@ -73,7 +73,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 }
 
-// TestSealedState opens a state where and how it should be, and nothing else.
+// TestSealedState opens a state in its place, and nowhere else.
 func TestSealedState(t *testing.T) {
 	key, state := run.Key{Tenant: "acme", ID: "run_1"}, []byte(`{"v":1,"id":"run_1"}`)
 	sealed, err := keys(t, "a").Seal(key, state)
@@ -167,7 +167,7 @@ func TestSealedStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) record.Store { return record.Sealed(record.NewMemory(), keys(t, "a")) })
 }
 
-// kept is a run in a sealed store, with an answer that no record has.
+// kept stores a run in a sealed store, with a reply that no record has.
 func kept(t *testing.T, store record.Store, key run.Key) record.Lease {
 	t.Helper()
 	changes := everything(t)
@@ -185,7 +185,7 @@ func kept(t *testing.T, store record.Store, key run.Key) record.Lease {
 	return lease
 }
 
-// TestSealedStoreHides looks for what a run says in the store below.
+// TestSealedStoreHides searches the store below for text of a run.
 func TestSealedStoreHides(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
 	store := record.Sealed(below, keys(t, "a"))
@@ -223,7 +223,7 @@ func TestSealedStoreHides(t *testing.T) {
 	}
 }
 
-// textOf is a state as JSON.
+// textOf returns the JSON of a state.
 func textOf(t *testing.T, s *ledger.State) string {
 	t.Helper()
 	data, err := s.MarshalJSON()
@@ -233,7 +233,8 @@ func textOf(t *testing.T, s *ledger.State) string {
 	return string(data)
 }
 
-// TestSealedQuestions looks for a question in the heads of the store below. A list of open questions has it.
+// TestSealedQuestions searches the heads of the store below for a question, which a list of
+// open questions has.
 func TestSealedQuestions(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
 	store := record.Sealed(below, keys(t, "a"))
@@ -274,7 +275,7 @@ func (s swapped) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return &changed, nil
 }
 
-// TestTamperedStore moves, changes, adds and removes what a store has.
+// TestTamperedStore moves, changes, adds and removes stored data.
 func TestTamperedStore(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
 	store := record.Sealed(below, keys(t, "a"))
@@ -323,7 +324,7 @@ func TestTamperedStore(t *testing.T) {
 	}
 }
 
-// TestRecordAsAnswer takes no record for an answer to a question with its number.
+// TestRecordAsAnswer does not accept a record as the reply to a question with its number.
 func TestRecordAsAnswer(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{ID: "run_1"}
 	changes := with(begun, &ledger.Opened{Question: run.Question{ID: "1", Kind: run.QuestionURL}})
@@ -347,8 +348,8 @@ func TestRecordAsAnswer(t *testing.T) {
 	}
 }
 
-// TestKeyRotation reads and continues a run under a new key, and takes an answer that
-// was given under the old one for the same.
+// TestKeyRotation reads and continues a run with a new key, and recognizes a reply that was
+// given with the old one.
 func TestKeyRotation(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
 	lease := kept(t, record.Sealed(below, keys(t, "old")), key)
@@ -392,10 +393,10 @@ func TestKeyRotation(t *testing.T) {
 	}
 }
 
-// unsure is a store that refuses the first answers, and then fails.
+// unsure is a store that refuses the first replies, and then fails.
 type unsure struct {
 	record.Store
-	left int // answers to refuse
+	left int // replies to refuse
 	err  error
 }
 
@@ -407,7 +408,8 @@ func (s *unsure) Reply(_ context.Context, key run.Key, _ []run.Reply) error {
 	return fmt.Errorf("answer run %q: %w", key.ID, err)
 }
 
-// What keeps an answer from being compared is not taken for another answer.
+// TestKeyRotationWithoutTheStore does not report another reply if the store fails during the
+// comparison.
 func TestKeyRotationWithoutTheStore(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	for refused, want := range map[int]error{0: broken, 1: broken, 2: broken, 3: record.ErrReplied} {
@@ -425,7 +427,7 @@ func TestKeyRotationWithoutTheStore(t *testing.T) {
 	}
 }
 
-// FuzzOpen opens what was never sealed.
+// FuzzOpen opens data that was never sealed.
 func FuzzOpen(f *testing.F) {
 	k := keys(f, "a")
 	sealed, err := k.Seal(run.Key{ID: "run_1"}, []byte("{}"))
