@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -132,5 +136,22 @@ func TestAuthorize(t *testing.T) {
 		if got, want := Port(s), map[string]int{"old": 99}[s.Name]; got != want {
 			t.Errorf("%s: got port %d, want %d", s.Name, got, want)
 		}
+	}
+}
+
+// TestRedirect: a person whose server moved is told its URL, and nothing about a sign-in.
+func TestRedirect(t *testing.T) {
+	server := httptest.NewServer(http.RedirectHandler("https://moved.example/mcp", http.StatusTemporaryRedirect))
+	defer server.Close()
+	s := &config.Server{Name: "moved", Transport: &mcpclient.HTTP{URL: server.URL}}
+	auth, err := Authorize(s, &Options{Receiver: NotNow("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = auth.Close() }()
+	_, err = mcpclient.Connect(t.Context(), s.Transport, nil)
+	const want = "use the URL https://moved.example/mcp if you trust it"
+	if err == nil || !strings.Contains(Explain(err).Error(), want) || strings.Contains(Explain(err).Error(), "sign-in") {
+		t.Errorf("got %v, want %q", Explain(err), want)
 	}
 }

@@ -119,7 +119,7 @@ func (t *Transport) resourceMetadataAt(ctx context.Context, place string) (*reso
 		return nil, fmt.Errorf("GET %s: %w", shown(place), err)
 	}
 	if !t.isResource(prm.Resource) {
-		return nil, untrusted("the metadata at %s is of resource %q, which is not the server %s", shown(place), shown(prm.Resource), t.shown)
+		return nil, untrusted("the metadata at %s is of resource %q, which is not the server %s", shown(place), shown(prm.Resource), t.name)
 	}
 	prm.Servers = slices.DeleteFunc(prm.Servers, func(s string) bool { return s == "" })
 	if len(prm.Servers) == 0 {
@@ -185,17 +185,17 @@ func (t *Transport) ask(ctx context.Context) (needed bool, d *demand, err error)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.server.String(), nil)
 	if err != nil {
-		return false, nil, fmt.Errorf("GET %s: invalid request", t.shown)
+		return false, nil, fmt.Errorf("GET %s: invalid request", t.name)
 	}
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
-		return false, nil, fmt.Errorf("GET %s: %w", t.shown, err)
+		return false, nil, fmt.Errorf("GET %s: %w", t.name, err)
 	}
 	_ = resp.Body.Close()
 	d, ours := demandOf(resp.Header, t.opts.DPoP != nil)
 	if resp.StatusCode == http.StatusUnauthorized && !ours {
-		return false, nil, fmt.Errorf("GET %s: the server wants another kind of authentication than OAuth", t.shown)
+		return false, nil, fmt.Errorf("GET %s: the server wants another kind of authentication than OAuth", t.name)
 	}
 	return resp.StatusCode == http.StatusUnauthorized, d, nil
 }

@@ -12,17 +12,17 @@ import (
 
 // renewal is the purpose of an attempt to get a token.
 type renewal struct {
-	demand *demand
-	used   *session // the refused session; nil for none
-	anew   bool     // a refresh is not enough
-	stepUp bool     // more scopes are needed
-	early  bool     // the server has not asked for it
-	quiet  bool     // nobody waits: never ask a person
+	demand  *demand
+	used    *session // the refused session; nil for none
+	acquire bool     // a refresh is not enough
+	stepUp  bool     // more scopes are needed
+	early   bool     // the server has not asked for it
+	quiet   bool     // nobody waits: never ask a person
 }
 
 // key is equal for renewals that may share one attempt and its failure.
 func (r *renewal) key() string {
-	return fmt.Sprint(r.anew, r.stepUp, r.quiet, r.used != nil, strings.Join(r.demand.scopes, " "))
+	return fmt.Sprint(r.acquire, r.stepUp, r.quiet, r.used != nil, strings.Join(r.demand.scopes, " "))
 }
 
 // renew returns another session than r.used: the current session, or the result
@@ -42,7 +42,7 @@ func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 		resume()
 		t.sessions.leave(f)
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("wait for a token for %s: %w", t.shown, err)
+			return nil, fmt.Errorf("wait for a token for %s: %w", t.name, err)
 		}
 		if f.err != nil && f.key == r.key() {
 			return nil, f.err

@@ -64,7 +64,7 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 		return next, err
 	}
 	if r.quiet && t.flow.interactive() {
-		return nil, fmt.Errorf("the token for %s cannot be refreshed", t.shown)
+		return nil, fmt.Errorf("the token for %s cannot be refreshed", t.name)
 	}
 	scopes, err := scopesFor(r.demand, s, before, t.opts.Scopes)
 	if err != nil {
@@ -81,7 +81,7 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	if err := t.saveLink(ctx, s); err != nil {
 		return nil, err
 	}
-	t.log.Debug("got a token", "server", t.shown, "issuer", shown(s.issuer()), "token", tok)
+	t.log.Debug("got a token", "server", t.name, "issuer", shown(s.issuer()), "token", tok)
 	return &session{site: s, token: tok, fresh: true}, nil
 }
 
@@ -118,7 +118,7 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *tok
 			next = &session{site: s, token: tok}
 			return old, nil
 		}
-		if tok.Refresh == "" || r.anew {
+		if tok.Refresh == "" || r.acquire {
 			return old, nil
 		}
 		renewed, err := t.refresh(ctx, s, tok)
@@ -132,7 +132,7 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *tok
 		return json.Marshal(renewed)
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("renew the token for %s: %w", t.shown, err)
+		return nil, nil, fmt.Errorf("renew the token for %s: %w", t.name, err)
 	}
 	if next != nil {
 		err = t.saveLink(ctx, s)

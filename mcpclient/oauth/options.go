@@ -121,7 +121,7 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		return nil, fmt.Errorf("server URL %s: a token must not travel unencrypted: want https", shown(serverURL))
 	}
-	t := &Transport{server: u, shown: shown(serverURL), opts: opts.withDefaults(), sessions: sessions{server: shown(serverURL)}}
+	t := &Transport{server: u, name: shown(serverURL), opts: opts.withDefaults(), sessions: sessions{server: shown(serverURL)}}
 	t.log = t.opts.Logger
 	if t.opts.DPoP != nil {
 		if t.dpop, err = newDPoP(t.opts.DPoP); err != nil {

@@ -104,7 +104,7 @@ func TestStepUpsAreBounded(t *testing.T) {
 		rw.WriteHeader(http.StatusForbidden)
 	}
 	err := call(t.Context(), w.transport(w.options()))
-	if err == nil || !strings.Contains(err.Error(), "gave up after 3 times") || len(w.asked) != 4 {
+	if err == nil || !strings.Contains(err.Error(), "gave up after 3 requests") || len(w.asked) != 4 {
 		t.Errorf("got %v after %d sign-ins, want to give up after 4", err, len(w.asked))
 	}
 }

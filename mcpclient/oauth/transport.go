@@ -9,20 +9,22 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/redirect"
 )
 
-// Transport is an [http.RoundTripper] that authorizes the requests to one MCP
-// server. Requests to other origins, and those with an Authorization of their
-// own, pass unchanged. Its methods may be called concurrently.
+// Transport is an [http.RoundTripper] that authorizes the requests to one MCP server. Requests to
+// other origins, and those that already have an Authorization header, pass unchanged. Its methods
+// may be called concurrently.
 type Transport struct {
 	server     *url.URL
-	shown      string
+	name       string // the URL of the server in errors and logs
 	opts       *Options
 	log        *slog.Logger
 	flow       flow
 	base       http.RoundTripper
 	fetch      *fetcher
-	configured *fetcher // for endpoints of the configuration
+	configured *fetcher // for endpoints that the configuration names
 	registrar  registrar
 	dpop       *dpopState // nil without DPoP
 
@@ -32,27 +34,19 @@ type Transport struct {
 	sessions sessions
 }
 
-// Client returns an HTTP client that authorizes its requests. It follows no
-// redirect to another origin.
+// Client returns an HTTP client that authorizes its requests. It follows at most 5 redirects,
+// all to the origin of the request and none that changes its method.
 func (t *Transport) Client() *http.Client {
-	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
-		if origin(req.URL) != origin(via[0].URL) {
-			return untrusted("%s redirects to another origin, %s://%s", shown(via[0].URL.String()), req.URL.Scheme, req.URL.Host)
-		}
-		if len(via) > maxRedirects {
-			return fmt.Errorf("more than %d redirects", maxRedirects)
-		}
-		return nil
-	}}
+	return &http.Client{Transport: t, CheckRedirect: redirect.SameOrigin}
 }
 
 // Format writes the URL of the server, whatever the verb.
 func (t *Transport) Format(f fmt.State, _ rune) {
-	_, _ = io.WriteString(f, "oauth.Transport{"+t.shown+"}")
+	_, _ = io.WriteString(f, "oauth.Transport{"+t.name+"}")
 }
 
-// Close ends running attempts: requests that wait for a token fail. It returns
-// when no goroutine of the transport runs.
+// Close ends sign-ins and renewals: requests that wait for a token fail. It returns nil when all
+// goroutines of the transport have ended.
 func (t *Transport) Close() error {
 	t.sessions.close()
 	t.cancel()
@@ -75,15 +69,14 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip makes a request with the token. If the server refuses it, RoundTrip
-// gets, renews or extends the token, and makes the request again: at most 10 times in all,
-// and not if it is a DELETE or has a body without GetBody. Then the response is returned.
-// A request to another origin than the server's, or with an Authorization of its own, is
-// made as it is.
+// RoundTrip makes a request with the token. If the server refuses it, RoundTrip gets, renews or
+// extends the token and makes the request again, at most 10 times in all. It does not repeat a
+// DELETE, or a body without GetBody. If the server still refuses, RoundTrip returns its response.
+// A request to another origin, or with an Authorization header, is made as it is.
 //
-// The error matches [ErrUntrusted] or [ErrNoAuthorization], is a [*ServerError] or
-// an [*mcp.SignInError], says that the transport is closed or what else kept it from
-// a token, or is that of Options.Transport.
+// The error matches [ErrUntrusted] or [ErrNoAuthorization], is a [*ServerError] or an
+// [*mcp.SignInError], says that the transport is closed or why there is no token, or is that of
+// Options.Transport.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != origin(t.server) || req.Header.Get("Authorization") != "" {
 		return t.base.RoundTrip(req)
@@ -93,13 +86,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	e := &attempts{t: t, req: req}
+	a := &attempts{transport: t, req: req}
 	for {
-		resp, err := e.send(s)
+		resp, err := a.send(s)
 		if err != nil {
 			return nil, err
 		}
-		next, err := e.react(resp, s)
+		next, err := a.react(resp, s)
 		if err != nil {
 			discard(resp)
 			return nil, err
@@ -112,35 +105,35 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// maxSends bounds the attempts of one request, whatever servers answer.
+// maxSends bounds how often one request is sent.
 const maxSends = 10
 
-// attempts are the attempts of one request.
+// attempts counts what one request has tried.
 type attempts struct {
-	t         *Transport
+	transport *Transport
 	req       *http.Request
 	sent      int
 	nonces    int
-	stepUps   int
+	stepUps   int  // requests for more scopes
 	refreshed bool // a refreshed or stored token was tried
-	fresh     bool // an acquired token was tried
+	fresh     bool // a newly acquired token was tried
 }
 
 // send makes the request with the token of s, or without one.
-func (e *attempts) send(s *session) (*http.Response, error) {
-	req := e.req.Clone(e.req.Context())
-	if e.sent > 0 && req.Body != nil && req.Body != http.NoBody {
-		body, err := e.req.GetBody()
+func (a *attempts) send(s *session) (*http.Response, error) {
+	req := a.req.Clone(a.req.Context())
+	if a.sent > 0 && req.Body != nil && req.Body != http.NoBody {
+		body, err := a.req.GetBody()
 		if err != nil {
 			return nil, fmt.Errorf("repeat the request with a new token: %w", err)
 		}
 		req.Body = body
 	}
-	e.sent++
+	a.sent++
 	if s != nil && s.token != nil {
 		req.Header.Set("Authorization", s.token.Type+" "+s.token.Access)
 		if s.token.Type == "DPoP" {
-			proof, err := e.t.dpop.proof(req.Method, req.URL.String(), s.token.Access, nil)
+			proof, err := a.transport.dpop.proof(req.Method, req.URL.String(), s.token.Access, nil)
 			if err != nil {
 				closeBody(req)
 				return nil, err
@@ -148,86 +141,86 @@ func (e *attempts) send(s *session) (*http.Response, error) {
 			req.Header.Set("Dpop", proof)
 		}
 	}
-	resp, err := e.t.base.RoundTrip(req)
+	resp, err := a.transport.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	resp.Request = e.req
+	resp.Request = a.req
 	return resp, nil
 }
 
-// repeatable reports whether the body can be sent again.
-func (e *attempts) repeatable() bool {
-	return e.req.Body == nil || e.req.Body == http.NoBody || e.req.GetBody != nil
+// repeatable reports whether the request can be sent again. A DELETE ends a session, for which no
+// person should have to sign in.
+func (a *attempts) repeatable() bool {
+	if a.req.Method == http.MethodDelete {
+		return false
+	}
+	return a.req.Body == nil || a.req.Body == http.NoBody || a.req.GetBody != nil
 }
 
-// react returns the session for another attempt, or nil to pass the response
-// on.
-func (e *attempts) react(resp *http.Response, s *session) (*session, error) {
-	newNonce := e.t.dpop.keepNonce(e.req.URL.String(), resp.Header)
-	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || !e.repeatable() {
+// react returns the session for another attempt, or nil if the caller gets the response.
+func (a *attempts) react(resp *http.Response, s *session) (*session, error) {
+	newNonce := a.transport.dpop.keepNonce(a.req.URL.String(), resp.Header)
+	refused := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
+	if !refused || !a.repeatable() || a.sent >= maxSends {
 		return nil, nil
 	}
-	if e.req.Method == http.MethodDelete || e.sent >= maxSends {
-		return nil, nil // the end of a session is not worth a sign-in
-	}
-	d, ours := demandOf(resp.Header, e.t.dpop != nil)
+	d, ours := demandOf(resp.Header, a.transport.dpop != nil)
 	switch {
 	case !ours:
 		return nil, nil // another kind of authentication
 	case d.code == "use_dpop_nonce" && s != nil:
-		if !newNonce || e.nonces > 0 {
+		if !newNonce || a.nonces > 0 {
 			return nil, nil
 		}
-		e.nonces++
+		a.nonces++
 		return s, nil
-	case d.scheme == "dpop" && e.t.dpop == nil:
-		return nil, fmt.Errorf("%s demands tokens that are bound to a key: set Options.DPoP", e.t.shown)
+	case d.scheme == "dpop" && a.transport.dpop == nil:
+		return nil, fmt.Errorf("%s demands tokens that are bound to a key: set Options.DPoP", a.transport.name)
 	case resp.StatusCode == http.StatusForbidden:
-		return e.stepUp(d, s)
+		return a.stepUp(d, s)
 	}
-	return e.renew(d, s)
+	return a.renew(d, s)
 }
 
-// renew answers a 401: by a stored token, then by a refresh, then by a newly
-// acquired token, and then not at all.
-func (e *attempts) renew(d *demand, s *session) (*session, error) {
-	if e.fresh {
-		return nil, fmt.Errorf("%s refuses the token that authorization server %s has just given for it (%q): "+
-			"the two servers do not agree; their operators must look at it", e.t.shown, shown(s.site.issuer()), cut(d.code))
+// renew answers a 401: with a stored token, then a refreshed one, then a newly acquired one. If the
+// server refuses that too, it returns an error.
+func (a *attempts) renew(d *demand, s *session) (*session, error) {
+	if a.fresh {
+		return nil, fmt.Errorf("%s refuses the token that authorization server %s has just issued for it (%q): "+
+			"the two servers do not agree; their operators must look at it", a.transport.name, shown(s.site.issuer()), cut(d.code))
 	}
-	next, err := e.t.renew(e.req.Context(), &renewal{demand: d, used: s, anew: e.refreshed})
+	next, err := a.transport.renew(a.req.Context(), &renewal{demand: d, used: s, acquire: a.refreshed})
 	if err != nil {
 		return nil, err
 	}
-	e.fresh, e.refreshed = next.fresh, e.refreshed || !next.fresh
+	a.fresh, a.refreshed = next.fresh, a.refreshed || !next.fresh
 	return next, nil
 }
 
 // stepUp answers a 403 that asks for more scopes.
-func (e *attempts) stepUp(d *demand, s *session) (*session, error) {
+func (a *attempts) stepUp(d *demand, s *session) (*session, error) {
 	// Servers of the official Go SDK name the scopes, but not the error.
 	if d.code != "insufficient_scope" && (d.code != "" || len(d.scopes) == 0) {
 		return nil, nil
 	}
 	if s != nil && covers(union(s.token.Granted, s.token.Requested), d.scopes) {
 		// Another request may have asked for them meanwhile.
-		if now := e.t.sessions.now(); now != nil && now != s && now.token.Access != s.token.Access && e.stepUps < maxStepUps {
-			e.stepUps++
+		if now := a.transport.sessions.now(); now != nil && now != s && now.token.Access != s.token.Access && a.stepUps < maxStepUps {
+			a.stepUps++
 			return now, nil
 		}
-		return nil, &ServerError{Issuer: e.t.shown, Code: codeScope, scopes: d.scopes}
+		return nil, &ServerError{Issuer: a.transport.name, Code: codeScope, scopes: d.scopes}
 	}
-	if e.stepUps++; e.stepUps > maxStepUps {
-		return nil, fmt.Errorf("%s demands ever more scopes: gave up after %d times", e.t.shown, maxStepUps)
+	if a.stepUps++; a.stepUps > maxStepUps {
+		return nil, fmt.Errorf("%s keeps asking for more scopes: gave up after %d requests", a.transport.name, maxStepUps)
 	}
-	return e.t.renew(e.req.Context(), &renewal{demand: d, used: s, anew: true, stepUp: true})
+	return a.transport.renew(a.req.Context(), &renewal{demand: d, used: s, acquire: true, stepUp: true})
 }
 
-// SignIn gets a token before the first request, for example for a "connect"
-// button. It does nothing if a valid token is stored, or the server demands
-// none. It may wait for a person, and returns early when ctx ends. The errors are those of
-// RoundTrip.
+// SignIn gets a token before the first request, for example for a "connect" button. It does
+// nothing if a valid token is stored, or the server demands none. It may wait for a person, and
+// returns early when ctx ends. The errors are those of RoundTrip.
 func (t *Transport) SignIn(ctx context.Context) error {
 	s, err := t.ready(ctx)
 	if err != nil || s != nil && !s.token.expired(time.Now(), s.token.last()) {
@@ -241,9 +234,9 @@ func (t *Transport) SignIn(ctx context.Context) error {
 	return err
 }
 
-// SignOut forgets the token and the client's registration. It does not tell the
-// authorization server. A sign-in or renewal that is under way is cancelled; other
-// transports with the same store use their token until they need a new one.
+// SignOut forgets the token and the client's registration. It does not tell the authorization
+// server. A sign-in or renewal that is under way is cancelled; other transports with the same store
+// use their token until they need a new one.
 func (t *Transport) SignOut(ctx context.Context) error {
 	release, err := t.sessions.clear(ctx)
 	if err != nil {

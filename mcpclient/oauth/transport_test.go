@@ -236,7 +236,12 @@ func TestTokenStaysHome(t *testing.T) {
 	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
 		http.Redirect(rw, req, "https://other.test/", http.StatusTemporaryRedirect)
 	}
-	wantUntrusted(t, call(t.Context(), auth), "redirects to another origin")
+	// There was no sign-in, so the error must not say that one is untrusted.
+	err := call(t.Context(), auth)
+	const want = "redirect to another origin refused: use the URL https://other.test/ if you trust it"
+	if err == nil || errors.Is(err, ErrUntrusted) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
 	w.set(func() { delete(w.pages, "mcp.test/mcp") })
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, strings.NewReader("x"))
 	if err != nil {
@@ -284,7 +289,7 @@ func TestFreshTokenRefused(t *testing.T) {
 		rw.WriteHeader(http.StatusUnauthorized)
 	}
 	err := call(t.Context(), w.transport(w.options()))
-	if err == nil || !strings.Contains(err.Error(), "has just given") || len(w.asked) != 1 {
+	if err == nil || !strings.Contains(err.Error(), "has just issued") || len(w.asked) != 1 {
 		t.Errorf("got %v after %d sign-ins, want one", err, len(w.asked))
 	}
 }

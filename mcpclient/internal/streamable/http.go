@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/internal/redirect"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -87,7 +88,7 @@ func (t *HTTP) conn() (*conn, error) {
 		}
 	}
 	if c.client.CheckRedirect == nil {
-		c.client.CheckRedirect = sameOrigin
+		c.client.CheckRedirect = redirect.SameOrigin
 	}
 	return c, nil
 }
@@ -104,24 +105,6 @@ func (c *conn) shown() string {
 
 // maxIdle is how many connections of the default client may wait for calls.
 const maxIdle = 1024
-
-const maxRedirects = 5
-
-// sameOrigin refuses redirects that would send a message to another origin, or without its body.
-func sameOrigin(req *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	if req.URL.Scheme != from.Scheme || req.URL.Host != from.Host {
-		return fmt.Errorf("redirect to another origin refused: use the URL %s if you trust it", redact.URL(req.URL))
-	}
-	if req.Method != via[0].Method {
-		return fmt.Errorf("redirect that would turn %s into %s refused: use the URL %s if that is the server; it should redirect with status 307 or 308",
-			via[0].Method, req.Method, redact.URL(req.URL))
-	}
-	if len(via) > maxRedirects {
-		return fmt.Errorf("more than %d redirects", maxRedirects)
-	}
-	return nil
-}
 
 // conn is a [wire.Exchanger].
 type conn struct {
