@@ -38,7 +38,7 @@ const (
 	keyErrorType     = attribute.Key("error.type")
 )
 
-// text is an attribute, none if the value is empty.
+// text returns an attribute, none if the value is empty.
 func text(key attribute.Key, value string) []attribute.KeyValue {
 	if value == "" {
 		return nil
@@ -46,7 +46,7 @@ func text(key attribute.Key, value string) []attribute.KeyValue {
 	return []attribute.KeyValue{key.String(value)}
 }
 
-// tokens are the attributes of counts that are known.
+// tokens returns the attributes of the counts that are known.
 func tokens(counts ...attribute.KeyValue) []attribute.KeyValue {
 	return slices.DeleteFunc(counts, func(c attribute.KeyValue) bool { return c.Value.AsInt64() <= 0 })
 }
@@ -93,17 +93,17 @@ func execution(v *agent.Execution, i *invocation) []attribute.KeyValue {
 	return slices.Concat(out, text(keyConversation, i.run), text(keyAgentName, i.agent))
 }
 
-// other is the type of an error that has no name of its own.
+// other is the error type of errors without a name in the conventions.
 const other = "_OTHER"
 
-// modelErrors are the failures of models with a name of their own.
+// modelErrors are the error types of model failures.
 var modelErrors = map[model.ErrorKind]string{
 	model.ErrorRateLimit: "rate_limit", model.ErrorUnavailable: "provider_unavailable", model.ErrorTimeout: "timeout",
 	model.ErrorAuth: "authentication", model.ErrorNotFound: "resource_not_found", model.ErrorTooLong: "token_limit",
 	model.ErrorRefused: "content_filter", model.ErrorInvalid: "invalid_request",
 }
 
-// errorType classifies an error, "" is none.
+// errorType returns the error type of an error, "" for nil.
 func errorType(err error) string {
 	switch {
 	case err == nil:

@@ -29,7 +29,7 @@ const (
 // writer writes content as the conventions' JSON, each attribute within a limit.
 type writer struct{ limit int }
 
-// part is a part of a message. Each type of the conventions has some of the members.
+// part is a part of a message. Which members it has depends on its type in the conventions.
 type part struct {
 	Type      string          `json:"type"`
 	Content   *string         `json:"content,omitempty"`
@@ -47,7 +47,7 @@ type part struct {
 type message struct {
 	Role   run.Role `json:"role"`
 	Parts  []part   `json:"parts"`
-	Finish string   `json:"finish_reason,omitempty"` // of output; version 1.41 of the conventions demands it
+	Finish string   `json:"finish_reason,omitempty"` // of output; required by version 1.41 of the conventions
 }
 
 func (w *writer) invocation(v *agent.Invocation) []attribute.KeyValue {
@@ -92,7 +92,7 @@ func (w *writer) instructions(system string) []attribute.KeyValue {
 	return w.list(keyInstructions, [][]byte{encode(w.text("text", system))})
 }
 
-// output is left out if it does not fit.
+// output returns the attribute of a reply, none if it does not fit.
 func (w *writer) output(m run.Message, finish string) []attribute.KeyValue {
 	out := w.message(m)
 	out.Finish = finish
@@ -103,7 +103,7 @@ func (w *writer) output(m run.Message, finish string) []attribute.KeyValue {
 	return w.list(keyOutputMessages, [][]byte{item})
 }
 
-// messages leaves out the oldest messages that do not fit.
+// messages returns an attribute of messages. The oldest ones that do not fit are left out.
 func (w *writer) messages(key attribute.Key, all []run.Message) []attribute.KeyValue {
 	var items [][]byte
 	size := len("[]")
@@ -118,7 +118,7 @@ func (w *writer) messages(key attribute.Key, all []run.Message) []attribute.KeyV
 	return w.list(key, items)
 }
 
-// tools leaves out the last tools that do not fit.
+// tools returns the attribute of tool definitions. The last ones that do not fit are left out.
 func (w *writer) tools(all []model.Tool) []attribute.KeyValue {
 	var items [][]byte
 	size := len("[]")
@@ -140,7 +140,7 @@ func (w *writer) tools(all []model.Tool) []attribute.KeyValue {
 	return w.list(keyToolDefinitions, items)
 }
 
-// list is an attribute of the items that fit, none without any.
+// list returns an attribute of JSON items, none if there are none or they do not fit.
 func (w *writer) list(key attribute.Key, items [][]byte) []attribute.KeyValue {
 	value := "[" + string(bytes.Join(items, []byte(","))) + "]"
 	if len(items) == 0 || len(value) > w.limit {
@@ -179,7 +179,7 @@ func (w *writer) text(kind, content string) part {
 	return part{Type: kind, Content: &content}
 }
 
-// arguments are JSON as it is, or a string if they are not, or too long.
+// arguments returns the arguments of a call, as a JSON string if they are invalid or too long.
 func (w *writer) arguments(arguments string) json.RawMessage {
 	if len(arguments) <= w.longest() && json.Valid([]byte(arguments)) {
 		return json.RawMessage(arguments)
@@ -187,7 +187,7 @@ func (w *writer) arguments(arguments string) json.RawMessage {
 	return encode(w.cut(arguments))
 }
 
-// response is the structured content of a result, or its text.
+// response returns the structured content of a result, or its text.
 func (w *writer) response(p *run.Part) json.RawMessage {
 	if n := len(p.Structured); n > 0 && n <= w.longest() && json.Valid(p.Structured) {
 		return p.Structured
@@ -195,7 +195,7 @@ func (w *writer) response(p *run.Part) json.RawMessage {
 	return encode(w.cut(p.Text))
 }
 
-// media leaves out data that is too long, or is in a URL.
+// media returns a part of media, without data that is too long or in a URL.
 func (w *writer) media(p *run.Part) part {
 	out := part{Type: "uri", Modality: modality(p), MIMEType: p.MIMEType}
 	switch {
@@ -210,7 +210,7 @@ func (w *writer) media(p *run.Part) part {
 	return out
 }
 
-// modality is the kind of medium, in the words of the conventions.
+// modality returns the name of a kind of media in the conventions.
 func modality(p *run.Part) string {
 	switch {
 	case p.Type == run.PartImage:
@@ -223,10 +223,10 @@ func modality(p *run.Part) string {
 	return "document"
 }
 
-// longest is how long one text of an attribute may be.
+// longest returns the bound of one text within an attribute, in bytes.
 func (w *writer) longest() int { return w.limit / 8 }
 
-// cut makes a text short enough.
+// cut cuts a text to the bound.
 func (w *writer) cut(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= w.longest() {
@@ -244,7 +244,7 @@ func isObject(text string) bool {
 	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && json.Valid([]byte(text))
 }
 
-// encode writes JSON without escapes for HTML. What cannot be written is null.
+// encode returns JSON without HTML escapes, null for a value that cannot be encoded.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// The boundaries of the conventions' buckets.
+// The bucket boundaries of the conventions.
 var (
 	callSeconds  = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
 	agentSeconds = []float64{0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6}
@@ -21,7 +21,7 @@ var (
 	tokenCounts  = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 )
 
-// metrics are the instruments of the conventions, and kept, which they do not have.
+// metrics are the instruments of the conventions, and kept, which is our own.
 type metrics struct {
 	invocation, inference, firstChunk, execution, kept metric.Float64Histogram
 
@@ -96,7 +96,7 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 	return m, nil
 }
 
-// with are attributes, and the type of an error if there is one.
+// with returns attributes, with the error type if there is an error.
 func with(kind string, attributes ...[]attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributes(append(slices.Concat(attributes...), text(keyErrorType, kind)...)...)
 }
@@ -120,7 +120,7 @@ func (m *metrics) inferred(ctx context.Context, v *agent.Inference, kind string,
 	if v.FirstChunk > 0 {
 		m.firstChunk.Record(ctx, v.FirstChunk.Seconds(), with("", attributes))
 	}
-	// langchaingo's providers do not part tokens by modality.
+	// langchaingo's providers do not split tokens by modality.
 	counted := with("", attributes, []attribute.KeyValue{keyModality.String("unknown")})
 	for _, c := range m.usage {
 		c.Add(ctx, c.of(&v.Usage), counted)

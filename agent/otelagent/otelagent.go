@@ -4,20 +4,20 @@
 //	…
 //	a, err := agent.New(model, &agent.Options{Observe: t, …})
 //
-// Spans, metrics and attributes follow OpenTelemetry's semantic conventions for generative
-// AI. These are in development: names may change with them. The work of one process on a run
-// is a span invoke_agent, with a child for each call of its model (chat) and each call of a
-// tool that is sent (execute_tool). The spans of an MCP client (package otelmcp), of a
-// sub-agent and of whatever a tool does are children of execute_tool.
+// Spans, metrics and attributes follow OpenTelemetry's semantic conventions for generative AI, which
+// are in development: names may change with them. The work of one process on a run is a span
+// invoke_agent, with a child for each model call (chat) and each tool call that is sent
+// (execute_tool). The spans of an MCP client (package otelmcp), of a sub-agent and of a tool's own
+// work are children of execute_tool.
 //
 // The guide is docs/observability.md of the repository.
 //
 // # Suspended runs
 //
-// A run that waits for a person, or whose process ends, continues in another span invoke_agent, mostly in another
-// process. That span has a link to the span before, and the same gen_ai.conversation.id, the id of the run. It is a
-// child of the span in the context of [agent.Agent.Resume] and the root of a trace if there is none. The context of
-// the span before is kept with the run.
+// A run that waits for a person, or whose process ends, continues in another span invoke_agent,
+// usually in another process. That span is linked to the previous one, whose context is stored with
+// the run, and has the same gen_ai.conversation.id, the id of the run. It is a child of the span in
+// the context of [agent.Agent.Resume], or the root of a trace if there is none.
 //
 // # Content
 //
@@ -26,7 +26,7 @@
 // description. error.type is one of:
 //
 //   - tool_error: the tool ran and failed, or could not be called
-//   - canceled, timeout: the context of the run ended, or a limit of time
+//   - canceled, timeout: the context of the run ended, or a time limit was reached
 //   - authentication, rate_limit, invalid_request, resource_not_found, content_filter, token_limit,
 //     provider_unavailable: the model failed
 //   - _OTHER
@@ -56,13 +56,13 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 
-	// Content records what models and tools read and write, in attributes of spans: they
-	// are likely to have personal data and secrets. Default: it is not recorded.
+	// Content makes spans record what models and tools read and write, which is likely to
+	// include personal data and secrets. Default: not recorded.
 	Content bool
 
-	// MaxContent bounds each attribute of content, in bytes. A text longer than an eighth of
-	// it is cut, data of media longer than that is left out, and so are the oldest
-	// messages and the last tools that do not fit. Default 64 KiB; negative: no bound.
+	// MaxContent bounds each attribute of content, in bytes. Texts longer than an eighth of it
+	// are cut; media data longer than that, the oldest messages and the last tools that do not
+	// fit are left out. Default 64 KiB; negative: no limit.
 	MaxContent int
 }
 
@@ -72,7 +72,7 @@ const scope = "github.com/mcpchain/mcpchain/agent/otelagent"
 // defaultContent bounds an attribute of content.
 const defaultContent = 64 << 10
 
-// Telemetry is an [agent.Observer]. It may serve any number of agents.
+// Telemetry is an [agent.Observer] for any number of agents. It may be used concurrently.
 type Telemetry struct {
 	tracer  trace.Tracer
 	content *writer // nil: not recorded
@@ -81,7 +81,7 @@ type Telemetry struct {
 
 var _ agent.AppendObserver = (*Telemetry)(nil)
 
-// New makes the instruments of the conventions.
+// New returns an observer. The error says which instrument could not be created.
 func New(opts *Options) (*Telemetry, error) {
 	var o Options
 	if opts != nil {
@@ -110,17 +110,17 @@ func New(opts *Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// invocation is what the spans below invoke_agent need of it.
+// invocation has the totals of a span invoke_agent, and what its child spans need.
 type invocation struct {
 	run, agent string
 
 	inferences, tools, input, output atomic.Int64
 }
 
-// key is the key of the context value that is the innermost *invocation.
+// key is the context key of the innermost *invocation.
 type key struct{}
 
-// invoked is the invocation that the work belongs to.
+// invoked returns the invocation that the work belongs to, an empty one outside a run.
 func invoked(ctx context.Context) *invocation {
 	i, ok := ctx.Value(key{}).(*invocation)
 	if !ok {
@@ -191,7 +191,7 @@ type span struct {
 	began time.Time
 }
 
-// start begins a span, named after its operation and what it is about.
+// start begins a span. Its name is the operation and the target, if there is one.
 func (t *Telemetry) start(ctx context.Context, operation, target string, kind trace.SpanKind, attributes []attribute.KeyValue, links ...trace.Link) (*span, context.Context) {
 	name := operation
 	if target != "" {
@@ -210,13 +210,14 @@ func (s *span) end(kind string, attributes []attribute.KeyValue) float64 {
 	s.SetAttributes(attributes...)
 	if kind != "" {
 		s.SetAttributes(keyErrorType.String(kind))
-		s.SetStatus(codes.Error, "") // a description would quote the model or a server
+		s.SetStatus(codes.Error, "") // a description would quote a model or server
 	}
 	s.End(trace.WithTimestamp(s.began.Add(duration)))
 	return duration.Seconds()
 }
 
-// contextOf is the context of the present span as a run keeps it, nil if there is none.
+// contextOf returns the context of the current span in the form that is stored with a run, nil
+// without a span.
 func contextOf(ctx context.Context) map[string]string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
@@ -226,7 +227,7 @@ func contextOf(ctx context.Context) map[string]string {
 	return carrier
 }
 
-// links leads to the span whose context a run has kept.
+// links returns a link to the span whose context is stored with a run.
 func links(kept map[string]string) []trace.Link {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier(kept))
 	before := trace.SpanContextFromContext(ctx)

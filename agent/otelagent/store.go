@@ -14,20 +14,22 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// counts are what a store has at one time.
+// counts are the measurements of a store at one time.
 type counts struct {
 	status  map[run.Status]int64
 	due     int64
-	lag     time.Duration // of the run that is due for the longest time
+	lag     time.Duration // of the run that has been due for the longest time
 	held    int64
 	parked  int64
-	taken   int64 // processes in a row that have ended with runs that are not over
+	taken   int64 // consecutive processes that ended while they worked on runs that have not ended
 	damaged int64
 }
 
-// ObserveStore measures what is in a store of runs, whenever the meters are read: runs by status, which are due and for how long,
-// held, parked and damaged. Each time it lists the runs of the query that run, wait or have failed; its fields Status, DueAt and Before do not
-// count, and Limit bounds the runs of each status. stop ends it.
+// ObserveStore measures a store of runs whenever the meters are read: how many runs there are by
+// status, how many are due, held, parked or damaged, and for how long the first has been due. Each
+// time it lists all runs of the query that are running, waiting or failed, so its cost grows with
+// their number; q.Limit bounds it for each status, and the fields Status, DueAt and Before are
+// ignored. stop unregisters the meters.
 func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func() error, err error) {
 	provider := otel.GetMeterProvider()
 	if opts != nil && opts.MeterProvider != nil {
@@ -41,13 +43,13 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 		all = append(all, g)
 		return g
 	}
-	runs := gauge("mcpchain.runs", "{run}", "Runs of the store that run, wait or have failed.")
-	due := gauge("mcpchain.runs.due", "{run}", "Runs that can go on, and that nobody holds.")
+	runs := gauge("mcpchain.runs", "{run}", "Runs of the store that are running, waiting or failed.")
+	due := gauge("mcpchain.runs.due", "{run}", "Runs that can continue and that no process holds.")
 	held := gauge("mcpchain.runs.held", "{run}", "Runs that a process holds.")
-	parked := gauge("mcpchain.runs.parked", "{run}", "Runs that have failed as their processes ended again and again.")
-	takeovers := gauge("mcpchain.runs.takeovers", "{process}", "Processes in a row that have ended with runs that are not over, without progress.")
+	parked := gauge("mcpchain.runs.parked", "{run}", "Runs that failed because their processes ended repeatedly.")
+	takeovers := gauge("mcpchain.runs.takeovers", "{process}", "Consecutive processes that ended without progress while they worked on unfinished runs.")
 	damaged := gauge("mcpchain.runs.damaged", "{run}", "Runs that cannot be read.")
-	lag, failed := meter.Float64ObservableGauge("mcpchain.runs.lag", metric.WithUnit("s"), metric.WithDescription("How long the first run that is due has been so."))
+	lag, failed := meter.Float64ObservableGauge("mcpchain.runs.lag", metric.WithUnit("s"), metric.WithDescription("For how long the first due run has been due."))
 	if err = errors.Join(err, failed); err != nil {
 		return nil, fmt.Errorf("observe a store: %w", err)
 	}
@@ -73,13 +75,13 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	return registered.Unregister, nil
 }
 
-// observed are the statuses of runs that somebody may have to look after.
+// observed are the statuses of runs that may need attention.
 var observed = []run.Status{run.StatusRunning, run.StatusWaiting, run.StatusFailed}
 
 func count(ctx context.Context, store record.Store, q record.Query) (c counts, err error) {
 	c.status = map[run.Status]int64{}
 	q.DueAt, q.Before, q.After = time.Time{}, time.Time{}, nil
-	seen := map[run.Key]bool{} // damaged runs come with each status
+	seen := map[run.Key]bool{} // damaged runs are listed with each status
 	for _, q.Status = range observed {
 		for head, err := range store.List(ctx, q) {
 			if d, ok := errors.AsType[*record.DamagedError](err); ok {

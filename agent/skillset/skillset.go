@@ -1,8 +1,8 @@
 // Package skillset gives the skills of servers to a model, step by step.
 //
-// A skill is instructions for a model, with files ([skills.Skill]). The model first gets
-// names and descriptions only, which belong in its system prompt. With the tool load_skill it
-// reads the instructions of one, with read_skill_file a file of it:
+// A skill is instructions for a model, with files ([skills.Skill]). The model first gets only names
+// and descriptions, in its system prompt. With the tool load_skill it reads the instructions of a
+// skill, and with read_skill_file a file of it:
 //
 //	set, err := skillset.Open(ctx, clients, nil)
 //	…
@@ -13,8 +13,8 @@
 //
 // A model that searches for its tools (agent.Options.Discover) finds skills by the same search.
 //
-// Each text is verified as [skills.Load] does, and is marked as a server's words: a skill
-// gives no permission, and the tools that it wants to use are a claim.
+// Each text is verified by [skills.Load] and marked as the text of a server: a skill gives no
+// permission, and the tools that it lists are only a claim.
 //
 // The guide docs/agent.md of the repository has a chapter on skills.
 package skillset
@@ -38,20 +38,21 @@ import (
 
 // Options configure a [Set]. Nil and the zero value are valid.
 type Options struct {
-	// Allow says which skills the model is told about; server is the host's name of the
-	// skill's server. Default: all that can be verified.
+	// Allow reports whether the model is told about a skill. server is the host's label of its
+	// server. Default: all skills that can be verified.
 	Allow func(server string, s *skills.Skill) bool
 
-	// MaxSkills bounds the skills of a set; later ones are left out. Default 100; negative: no bound.
+	// MaxSkills bounds the skills of a set; later ones are left out. Default 100; negative: no
+	// limit.
 	MaxSkills int
 
 	// MaxDescription bounds the description of a skill in [Set.Instructions], in bytes.
-	// Default 1,024; negative: no bound.
+	// Default 1,024; negative: no limit.
 	MaxDescription int
 }
 
-// Set is the skills of several servers, a source of tools for agents. It is what the
-// servers listed when it was opened. It may be used concurrently.
+// Set has the skills of several servers, as they were listed by Open, and is a source of tools for
+// agents. It may be used concurrently.
 type Set struct {
 	adapter.Source
 	skills []*entry
@@ -61,17 +62,17 @@ type Set struct {
 
 // entry is a skill of a set.
 type entry struct {
-	name   string // by which the model knows it
+	name   string // the model's name for it
 	server string
 	client *mcpclient.Client
 	skill  *skills.Skill
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards loaded
 	loaded *skills.Loaded
 }
 
-// Open lists the skills of servers, by the host's names of the servers. Servers without
-// skills are left alone. A server whose list cannot be read is an error.
+// Open lists the skills of servers, which are given by the host's labels. Servers without skills are
+// ignored. It fails if a server's list cannot be read.
 func Open(ctx context.Context, servers map[string]*mcpclient.Client, o *Options) (*Set, error) {
 	opts := Options{}
 	if o != nil {
@@ -131,7 +132,7 @@ func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client,
 	return nil
 }
 
-// name gives each skill a name of its own: with its server if two have the same.
+// name gives each skill a unique name, prefixed by its server if two have the same.
 func (s *Set) name() {
 	count := map[string]int{}
 	for _, e := range s.skills {
@@ -148,11 +149,11 @@ func (s *Set) name() {
 	}
 }
 
-// Left are the reasons for which skills were left out.
+// Left returns why skills were left out.
 func (s *Set) Left() []error { return slices.Clone(s.left) }
 
-// Instructions tells a model which skills there are, for its system prompt. It is empty
-// without skills. Names and descriptions are the servers' words, each on one line.
+// Instructions returns a text for the system prompt that lists the skills, each on one line. It is
+// empty without skills. Names and descriptions are text of servers.
 func (s *Set) Instructions() string {
 	if len(s.skills) == 0 {
 		return ""
@@ -165,17 +166,18 @@ func (s *Set) Instructions() string {
 	return b.String()
 }
 
-// which names a skill, and perhaps a file of it.
-type which struct {
+// skillInput is the input of load_skill.
+type skillInput struct {
 	Skill string `json:"skill" jsonschema:"the name of the skill"`
 }
 
-type file struct {
+// fileInput is the input of read_skill_file.
+type fileInput struct {
 	Skill string `json:"skill" jsonschema:"the name of the skill"`
 	File  string `json:"file" jsonschema:"the file, as load_skill lists it"`
 }
 
-func (s *Set) load(ctx context.Context, in which) (string, error) {
+func (s *Set) load(ctx context.Context, in skillInput) (string, error) {
 	e, err := s.find(in.Skill)
 	if err != nil {
 		return "", err
@@ -195,7 +197,7 @@ func (s *Set) load(ctx context.Context, in which) (string, error) {
 	return b.String(), nil
 }
 
-func (s *Set) read(ctx context.Context, in file) (string, error) {
+func (s *Set) read(ctx context.Context, in fileInput) (string, error) {
 	e, err := s.find(in.Skill)
 	if err != nil {
 		return "", err
@@ -213,7 +215,7 @@ func (s *Set) read(ctx context.Context, in file) (string, error) {
 			return "", err
 		}
 		if !utf8.Valid(data) {
-			return "", fmt.Errorf("%s is no text, it has %d bytes", e.short(f.URI), len(data))
+			return "", fmt.Errorf("%s is not text; it has %d bytes", e.short(f.URI), len(data))
 		}
 		return string(data), nil
 	}
@@ -227,7 +229,7 @@ func (s *Set) find(name string) (*entry, error) {
 	return nil, fmt.Errorf("there is no skill %.200q; the skills are %s", name, strings.Join(slices.Sorted(maps.Keys(s.names)), ", "))
 }
 
-// load loads the skill, once.
+// load loads the skill the first time, and returns it.
 func (e *entry) load(ctx context.Context) (*skills.Loaded, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -241,12 +243,12 @@ func (e *entry) load(ctx context.Context) (*skills.Loaded, error) {
 	return loaded, err
 }
 
-// short is the name of a file within the skill.
+// short returns the name of a file within the skill.
 func (e *entry) short(uri string) string {
 	return strings.TrimPrefix(uri, strings.TrimSuffix(e.skill.URI, "SKILL.md"))
 }
 
-// files are the names of the files beside SKILL.md.
+// files returns the names of the files other than SKILL.md.
 func (e *entry) files() (names []string) {
 	for _, f := range e.skill.Files {
 		if f.URI != e.skill.URI {
@@ -256,7 +258,7 @@ func (e *entry) files() (names []string) {
 	return names
 }
 
-// allowedTools is what the skill says of the tools that it uses.
+// allowedTools returns the tools that the skill says it uses.
 func (e *entry) allowedTools() string {
 	var head map[string]json.RawMessage
 	if json.Unmarshal(e.skill.Frontmatter, &head) != nil {
@@ -271,10 +273,10 @@ func (e *entry) allowedTools() string {
 	return line(cut(strings.Join(list, ", "), 1024))
 }
 
-// line is a text on one line.
+// line returns a text on one line.
 func line(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// cut is the beginning of a text, of n bytes at most.
+// cut cuts a text to n bytes.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

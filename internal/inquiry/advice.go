@@ -6,12 +6,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// CannotAskAdvice is for tools that ask by a request of their server, where the revision in use has none.
-// Such a tool works on a connection of an older revision.
+// CannotAskAdvice is for a tool whose server sends a request to ask, which the revision in use does
+// not allow. Such a tool works on a connection of an older revision.
 const CannotAskAdvice = "the tool asks by a request of its server, which this revision of the protocol does not have: " +
 	"connect with " + mcp.Revision20251125 + ", by Options.Protocol.Revision, adapter.Server.Revision or \"revision\" in mcp.json"
 
-// AdvisedError is the error of a call with advice for its caller, which its text has, too.
+// AdvisedError is the error of a call with advice for its caller, which is also part of its text.
 type AdvisedError struct {
 	Err    error
 	Advice string
@@ -20,7 +20,8 @@ type AdvisedError struct {
 func (e *AdvisedError) Error() string { return e.Err.Error() + " (" + e.Advice + ")" }
 func (e *AdvisedError) Unwrap() error { return e.Err }
 
-// Advice is the advice of an error of a tool call, or of its result ([*mcp.ToolError]); "" if there is none.
+// Advice returns the advice of the error of a tool call or its result ([*mcp.ToolError]), "" if there
+// is none.
 func Advice(err error) string {
 	if e, ok := errors.AsType[*AdvisedError](err); ok {
 		return e.Advice

@@ -2,7 +2,7 @@ package inquiry
 
 import "github.com/mcpchain/mcpchain/mcpclient/mcp"
 
-// SamplingCapabilityOf returns what a handler takes beyond plain messages.
+// SamplingCapabilityOf returns what a handler accepts beyond plain messages.
 func SamplingCapabilityOf(h mcp.SamplingHandler) mcp.SamplingCapability {
 	if h, ok := h.(interface{ SamplingCapability() mcp.SamplingCapability }); ok {
 		return h.SamplingCapability()
@@ -10,7 +10,7 @@ func SamplingCapabilityOf(h mcp.SamplingHandler) mcp.SamplingCapability {
 	return mcp.SamplingCapability{}
 }
 
-// ElicitationCapabilityOf returns which modes a handler takes.
+// ElicitationCapabilityOf returns the modes that a handler accepts.
 func ElicitationCapabilityOf(h mcp.ElicitationHandler) mcp.ElicitationCapability {
 	if h, ok := h.(interface {
 		ElicitationCapability() mcp.ElicitationCapability

@@ -1,4 +1,5 @@
-// Package inquiry reads the questions of servers, and has what handlers and hosts of this module agree on about them.
+// Package inquiry reads the questions of servers, and has the conventions about them that handlers
+// and hosts of this module share.
 package inquiry
 
 import (
@@ -10,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Elicitation reads a question of a round as a question to a person; ok is false if it is
-// of another kind, and params are nil then, or if it has a URL that is not [Visitable].
+// Elicitation reads a question of a round as a question to a person. ok is false if it is of another
+// kind, with nil params, or if it has a URL that is not [Visitable].
 func Elicitation(r *mcp.InputRequest) (params *mcp.ElicitParams, ok bool) {
 	params = new(mcp.ElicitParams)
 	if r.Method != "elicitation/create" || json.Unmarshal(r.Params, params) != nil {
@@ -23,7 +24,7 @@ func Elicitation(r *mcp.InputRequest) (params *mcp.ElicitParams, ok bool) {
 	return params, params.Mode != mcp.ElicitURL || Visitable(params.URL)
 }
 
-// Sampling reads a question of a round as one to a model; ok is false if it is of another kind.
+// Sampling reads a question of a round as one to a model. ok is false if it is of another kind.
 func Sampling(r *mcp.InputRequest) (params *mcp.CreateMessageParams, ok bool) {
 	params = new(mcp.CreateMessageParams)
 	if r.Method != "sampling/createMessage" || json.Unmarshal(r.Params, params) != nil {
@@ -32,10 +33,9 @@ func Sampling(r *mcp.InputRequest) (params *mcp.CreateMessageParams, ok bool) {
 	return params, true
 }
 
-// Visitable reports whether a URL of the server is one that a person may be sent
-// to: https or http, with a host. Other schemes run code or reach into the person's
-// machine. User info and characters that cannot be seen make a URL look like
-// another, and are refused.
+// Visitable reports whether a person may be sent to a server's URL: http or https, with a host.
+// Other schemes may run code or access the person's machine. User info and invisible characters make
+// a URL look like another one, and are refused.
 func Visitable(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && visible(raw) && visible(u.Host)

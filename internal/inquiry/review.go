@@ -6,11 +6,11 @@ import "github.com/mcpchain/mcpchain/mcpclient/mcp"
 
 // ReviewLaterError is the error of a [mcp.SamplingHandler] for a request that a person has to
 // approve first. It matches [mcp.ErrAnswerLater]: whoever calls the tool shows the request to
-// the person, and then has the handler answer it with [WithApproved]. A server that waits for its
+// the person, and then calls the handler again with [WithApproved]. A server that waits for the
 // answer is told that no person was asked.
 type ReviewLaterError struct {
-	Model  string                   // that the handler has chosen, "" if it does not say
-	Params *mcp.CreateMessageParams // as they go to the model
+	Model  string                   // chosen by the handler, "" if unknown
+	Params *mcp.CreateMessageParams // as sent to the model
 }
 
 func (e *ReviewLaterError) Error() string { return "the sampling request waits for a review" }
@@ -37,8 +37,8 @@ func WithApproved(ctx context.Context, params *mcp.CreateMessageParams, model st
 	return context.WithValue(ctx, approvalKey{}, approval{params, model})
 }
 
-// Approved reports whether a person has approved a request, and for which model. It
-// compares pointers, so that an approval is good for no other request with the context.
+// Approved reports whether a person has approved a request, and for which model. It compares
+// pointers, so that the approval applies to no other request with the context.
 func Approved(ctx context.Context, params *mcp.CreateMessageParams) (model string, ok bool) {
 	a, _ := ctx.Value(approvalKey{}).(approval)
 	if params == nil || a.params != params {

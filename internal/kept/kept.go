@@ -39,7 +39,7 @@ const (
 	Text = "text"
 )
 
-// lenient accepts JSON of others as it is.
+// lenient accepts JSON with duplicate names and invalid UTF-8, as others may send.
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // Describe returns the kind of a result, and the shape of its top level in at most 300 bytes.
@@ -115,7 +115,7 @@ func valueShape(d *jsontext.Decoder) string {
 				return ""
 			}
 		}
-		_, _ = d.ReadToken() // the end, which is there
+		_, _ = d.ReadToken() // the end of the value
 		return fmt.Sprintf("[%d %s]", n, of)
 	}
 	return skipped(d, "null")

@@ -1,4 +1,4 @@
-// Package hostfail reads what hosts of models refuse.
+// Package hostfail classifies the errors of model hosts.
 package hostfail
 
 import (
@@ -11,7 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// Kind is the kind of a failure: by its code, in which kinds has words of one host, or else by its status.
+// Kind returns the kind of a failure by its code, or else by its HTTP status. kinds has the codes of
+// one host. It returns 0 for other failures.
 func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
 	if kind, ok := kinds[e.Code]; ok {
 		return kind
@@ -29,15 +30,18 @@ func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
 		return model.ErrorAuth
 	case e.Status == http.StatusNotFound:
 		return model.ErrorNotFound
-	case e.Status == http.StatusTooManyRequests, e.Status == 529:
+	case e.Status == http.StatusTooManyRequests, e.Status == statusOverloaded:
 		return model.ErrorRateLimit
 	case e.Status >= 500:
 		return model.ErrorUnavailable
 	case e.Status >= 400:
 		return model.ErrorInvalid
 	}
-	return 0 // another failure
+	return 0
 }
+
+// statusOverloaded is the status of an overloaded host, as Anthropic sends it.
+const statusOverloaded = 529
 
 var codes = map[model.ErrorKind]llms.ErrorCode{
 	model.ErrorRateLimit: llms.ErrCodeRateLimit, model.ErrorUnavailable: llms.ErrCodeProviderUnavailable,
@@ -46,10 +50,11 @@ var codes = map[model.ErrorKind]llms.ErrorCode{
 	model.ErrorRefused: llms.ErrCodeContentFilter, model.ErrorInvalid: llms.ErrCodeInvalidRequest,
 }
 
-// Code is langchaingo's word for a kind of failure.
+// Code returns langchaingo's code for a kind of failure.
 func Code(kind model.ErrorKind) llms.ErrorCode { return cmp.Or(codes[kind], llms.ErrCodeUnknown) }
 
-// Thoughts is what a conversation knows of refused thoughts, kept for its next request.
+// Thoughts returns the thoughts of a conversation that the host has refused. They are kept in kept
+// for the next request; with a nil kept they are not.
 func Thoughts[M ~map[string]bool](kept *any) M {
 	if kept == nil {
 		return M{}

@@ -1,5 +1,5 @@
-// Package reminder has the words by which an agent asks its model again for an answer. They end
-// a prompt as a human message, and are not part of the history of the run.
+// Package reminder has the texts by which an agent asks its model again for an answer. A reminder
+// is the last message of a prompt, in the role of the user, and not part of the history of the run.
 package reminder
 
 import (
@@ -17,8 +17,8 @@ const (
 	misfit = "Your answer does not fit its schema: "
 )
 
-// Output asks for an answer by a call of the tool. afterText says that the model's last message
-// was text.
+// Output asks for an answer as a call of the tool. afterText is true if the model's last message was
+// text.
 func Output(tool string, afterText bool) string {
 	text := output + tool + "."
 	if afterText {
@@ -27,12 +27,12 @@ func Output(tool string, afterText bool) string {
 	return text
 }
 
-// Misfit asks for an answer again, and says why the last one does not fit.
+// Misfit asks for another answer, and says why the last one does not match its schema.
 func Misfit(err error) string {
 	return fmt.Sprintf(misfit+"%v. Give it again.", err)
 }
 
-// Is reports whether a text begins with words of this package.
+// Is reports whether a text is a reminder.
 func Is(text string) bool {
 	return slices.ContainsFunc([]string{Last, output, asText, misfit}, func(begin string) bool { return strings.HasPrefix(text, begin) })
 }

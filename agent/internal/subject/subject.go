@@ -1,4 +1,5 @@
-// Package subject has an error say once what was done to what, whichever of two packages says it.
+// Package subject makes an error name its operation and subject only once, although two packages
+// may add them.
 package subject
 
 import (
@@ -6,15 +7,17 @@ import (
 	"fmt"
 )
 
-// said is an error that says what was done to what.
+// said is an error that names its operation and subject.
 type said struct{ error }
 
 func (s *said) Unwrap() error { return s.error }
 
-// Errorf is [fmt.Errorf] for an error that says what was done to what: [Wrap] adds nothing to it.
+// Errorf is [fmt.Errorf] for an error that names its operation and subject: [Wrap] adds nothing to
+// it.
 func Errorf(format string, args ...any) error { return &said{fmt.Errorf(format, args...)} }
 
-// Wrap says before an error what was done to what. It returns an error of [Errorf] within err as it is, and nil for nil.
+// Wrap adds an operation and its subject before an error. It returns an error of [Errorf] within err
+// unchanged, and nil for nil.
 func Wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

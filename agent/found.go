@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+)
+
+// hit is a tool that a search has found, with the model's name for it.
+type hit struct {
+	tool  *adapter.Tool
+	name  string
+	fresh bool // the model did not have it before
+}
+
+// load adds tools to the model's, and describes them. Its record precedes that of the result,
+// so that no result names a tool that the run does not have.
+func (f *finding) load(c *adapter.Catalog, found []*adapter.Tool) (text string, added []string, err error) {
+	hits, full, err := f.offer(found)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, h := range hits {
+		if h.fresh {
+			added = append(added, h.name)
+		}
+	}
+	text = toldByName(hits)
+	if f.rec.state.Discovery == ledger.DiscoveryCall {
+		text = toldWhole(c, hits)
+	}
+	if full {
+		text = strings.TrimSpace(text + "\nOther tools fit, too, but " + errFull.Error() + ".")
+	}
+	return text, added, nil
+}
+
+// offer records that the model is offered tools. full means that there was no room for all.
+func (f *finding) offer(found []*adapter.Tool) (hits []hit, full bool, err error) {
+	f.rec.writer.mu.Lock()
+	defer f.rec.writer.mu.Unlock()
+	change, n := &ledger.Offered{}, newNamer(f.rec.state)
+	fresh := make([]bool, len(found))
+	for i, t := range found {
+		fresh[i], err = n.add(change, t)
+		full = full || err != nil
+	}
+	if len(change.Tools) > 0 {
+		if err := f.rec.recordLocked(nil, change); err != nil {
+			return nil, false, err
+		}
+	}
+	for i, t := range found {
+		for _, o := range f.rec.state.Offered {
+			if o.Server == t.Server() && o.Tool == t.Definition().Name {
+				hits = append(hits, hit{t, o.Name, fresh[i]})
+			}
+		}
+	}
+	return hits, full, nil
+}
+
+// toldByName lists tools that the model is offered as tools of their own.
+func toldByName(hits []hit) string {
+	var now, before []string
+	for _, h := range hits {
+		if !h.fresh {
+			before = append(before, h.name)
+			continue
+		}
+		about := oneLine(cmp.Or(h.tool.Definition().Description, h.tool.Definition().DisplayName()), maxAboutTool)
+		now = append(now, fmt.Sprintf("\n- %s (%s): %s", h.name, oneLine(h.tool.Server(), maxAboutEach), about))
+	}
+	var text []string
+	if len(now) > 0 {
+		text = append(text, "You have these tools now:"+strings.Join(now, ""))
+	}
+	if len(before) > 0 {
+		text = append(text, "You have these already: "+strings.Join(before, ", "))
+	}
+	return strings.Join(text, "\n")
+}
+
+// toldWhole lists the definitions of tools that are called through call_tool, one per line. The
+// model gets them nowhere else.
+func toldWhole(c *adapter.Catalog, hits []hit) string {
+	var b strings.Builder
+	b.WriteString("Call these by " + callTool + ":")
+	all, catalog := definitions(c), c.Tools()
+	for _, h := range hits {
+		line, err := told(h.name, h.tool.Server(), &all[slices.Index(catalog, h.tool)])
+		if err != nil || len(line) > maxShown || b.Len()+len(line) > maxAllShown {
+			line = []byte(h.name + " is too long to be shown here: search for it alone, or do without it.")
+		}
+		b.WriteByte('\n')
+		b.Write(line)
+	}
+	return b.String()
+}
+
+// told returns the definition of a tool on one line, with the schema of the catalog.
+func told(name, server string, def *model.Tool) ([]byte, error) {
+	head, err := json.Marshal(struct {
+		Name        string `json:"name"`
+		Server      string `json:"server"`
+		Description string `json:"description"`
+	}{name, server, def.Description})
+	line := bytes.NewBuffer(bytes.TrimSuffix(head, []byte("}")))
+	line.WriteString(`,"parameters":`)
+	err = errors.Join(err, json.Compact(line, def.Schema))
+	line.WriteByte('}')
+	return line.Bytes(), err
+}

@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+)
+
+// create creates a run in the store, or adds the input to the run with that name.
+func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, in Input) (*loaded, error) {
+	s := new(ledger.State)
+	first, err := s.Add(time.Now().UTC(), begun) // the time distinguishes runs with the same name
+	if err != nil {
+		return nil, err
+	}
+	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
+	h.lease, err = a.opts.Durable.Store.Create(ctx, a.holder(), ledger.HeadOf(s), first)
+	if err == nil {
+		return &loaded{state: s, hold: h, journal: h}, nil
+	}
+	if !errors.Is(err, record.ErrExists) || o.once {
+		return nil, err
+	}
+	l, err := a.hold(ctx, o.key)
+	if err != nil {
+		return nil, err
+	}
+	if !l.state.Status.Ended() {
+		l.hold.release()
+		if l.state.Status == run.StatusWaiting {
+			return nil, &waitingError{l.state}
+		}
+		return nil, &runningError{o.key.ID}
+	}
+	l.first = []ledger.Change{&ledger.Said{Messages: in, Limits: *o.limits, Schema: begun.Schema}}
+	return l, nil
+}
+
+// holder describes this process to a store.
+func (a *Agent) holder() record.Holder {
+	host, _ := os.Hostname()
+	return record.Holder{Name: fmt.Sprintf("%s/%d", host, os.Getpid()), TTL: a.opts.Durable.LeaseTTL}
+}
+
+// hold acquires a run of the store to continue it. The replies are checked before that, and
+// stored with the first records of this process.
+func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Reply) (*loaded, error) {
+	l := new(loaded)
+	if err := l.load(ctx, a, key); err != nil {
+		return nil, err
+	}
+	unkept, err := l.admit(ctx, a.opts.Durable.Store, answers)
+	if err != nil {
+		return nil, err
+	}
+	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
+	if h.lease, err = a.opts.Durable.Store.Acquire(ctx, key, a.holder()); err != nil {
+		return nil, a.heldUntil(ctx, key, err)
+	}
+	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it in the meantime
+		if err = l.load(ctx, a, key); err == nil {
+			unkept, err = l.admit(ctx, a.opts.Durable.Store, answers)
+		}
+		if err != nil {
+			h.release()
+			return nil, err
+		}
+	}
+	h.unkept, l.hold, l.journal = unkept, h, h
+	return l, nil
+}
+
+// load reads the run from the store.
+func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
+	log, err := record.LoadCurrent(ctx, a.runs(), key)
+	if err != nil {
+		return err
+	}
+	l.answers = log.Replies
+	if l.state, err = ledger.StateOf(log.Records); err != nil {
+		return fmt.Errorf("load run %q: %w", key.ID, err)
+	}
+	return nil
+}
+
+// admit checks replies against their questions, adds them to the run, and returns those that
+// have to be made durable. That includes replies that the store has already, because the
+// process that gave them may have died before they were durable. The store itself knows the
+// replies to closed questions.
+func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.Reply) (unkept []run.Reply, err error) {
+	open, err := ledger.CheckOpen(l.state, answers)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(open) < len(answers):
+		err = store.Reply(ctx, run.Key{Tenant: l.state.Tenant, ID: l.state.ID}, answers)
+		l.answers = append(l.answers, open...)
+		return nil, err
+	}
+	kept := make(map[string]run.Reply, len(l.answers))
+	for _, a := range l.answers {
+		kept[a.Question] = a
+	}
+	fresh, err := record.CheckReplies(ledger.HeadOf(l.state), kept, open)
+	if err != nil {
+		return nil, err
+	}
+	l.answers = append(l.answers, fresh...)
+	return open, nil
+}
+
+// heldUntil adds details to the [record.ErrHeld] of a store that has none.
+func (a *Agent) heldUntil(ctx context.Context, key run.Key, err error) error {
+	if _, told := errors.AsType[*record.HeldError](err); told || !errors.Is(err, record.ErrHeld) {
+		return err
+	}
+	if log, failed := a.opts.Durable.Store.Load(ctx, key); failed == nil && !log.Head.Held.IsZero() {
+		return fmt.Errorf("acquire run %q: %w", key.ID, &record.HeldError{Until: log.Head.Held})
+	}
+	return err
+}
+
+// ownRuns is a store that loads only the runs of one agent.
+type ownRuns struct {
+	record.Store
+	agent string
+}
+
+func (a *Agent) runs() record.Store { return ownRuns{a.opts.Durable.Store, a.opts.Name} }
+
+// Load implements [record.Store].
+func (s ownRuns) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+	log, err := s.Store.Load(ctx, key)
+	return s.own(key, log, err)
+}
+
+// LoadCurrent implements [record.CurrentLoader].
+func (s ownRuns) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
+	log, err := record.LoadCurrent(ctx, s.Store, key)
+	return s.own(key, log, err)
+}
+
+func (s ownRuns) own(key run.Key, log *record.Log, err error) (*record.Log, error) {
+	if err == nil && log.Head.Agent != s.agent {
+		return nil, fmt.Errorf("load run %q: it is of agent %q, and this is %q", key.ID, log.Head.Agent, s.agent)
+	}
+	return log, err
+}

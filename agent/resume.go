@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+)
+
+// Resume replies to questions of a run in [Durable.Store] and continues the run, after a
+// suspension or after its process has died. It yields events as [Agent.Events] does. Invalid
+// replies are refused, each with its reason, and the run stays as it is. If the error matches
+// [record.ErrHeld], the replies are stored for the holder. A finished run yields its [Output]
+// again without calling the model. For a run that ended without an output the error matches
+// [ErrFailed] or [ErrCancelled].
+func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Reply) iter.Seq2[Event, error] {
+	return a.resume(key, answers).events(ctx)
+}
+
+// ResumeRun is Resume for callers that want only the outcome. The result is never nil, as with
+// [Agent.Run].
+func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Reply) (*Result, error) {
+	return a.resume(key, answers).outcome(ctx)
+}
+
+// maxTakeovers bounds the consecutive processes that die with a run without progress: the run
+// may be the cause.
+const maxTakeovers = 10
+
+// takeover returns the record of a process that takes over a running run. Beyond the bound it
+// ends the run.
+func takeover(s *ledger.State) []ledger.Change {
+	changes := []ledger.Change{&ledger.Noted{Taken: true}}
+	if s.Takeovers >= maxTakeovers {
+		changes = append(changes, &ledger.Ended{Status: run.StatusFailed, Stop: record.StopParked,
+			Error: fmt.Sprintf("%d processes in a row have ended while they worked on the run, without progress: see what ends them, then revive it", s.Takeovers)})
+	}
+	return changes
+}
+
+func (a *Agent) resume(key run.Key, answers []run.Reply) *session {
+	return &session{agent: a, load: func(ctx context.Context) (*loaded, error) {
+		if a.opts.Durable.Store == nil {
+			return nil, errNoStore
+		}
+		l, err := a.hold(ctx, key, answers...)
+		if errors.Is(err, record.ErrHeld) && len(answers) > 0 {
+			if err := a.Reply(ctx, key, answers...); err != nil {
+				return nil, err
+			}
+			l, err = a.hold(ctx, key) // it may have been released since
+		}
+		if err == nil && l.state.Status == run.StatusRunning {
+			l.first = takeover(l.state)
+			if l.hold.wished(ctx) {
+				l.first = []ledger.Change{cancelledRun()}
+			}
+		}
+		return l, err
+	}}
+}
+
+// Reply stores replies to questions of a run, from any process, for the process that holds or
+// resumes the run. Replies are checked against their questions, and the first reply to a
+// question counts. A run of another agent is refused. The error matches [run.ErrUnfit],
+// [run.ErrExpired], [record.ErrReplied] or [run.ErrNotAsked]; with an error no reply is stored.
+func (a *Agent) Reply(ctx context.Context, key run.Key, answers ...run.Reply) error {
+	if a.opts.Durable.Store == nil {
+		return fmt.Errorf("answer questions: %w", errNoStore)
+	}
+	return record.Submit(ctx, a.runs(), key, answers...)
+}
+
+// Questions returns the open questions of a run in [Durable.Store] and of its sub-agents, from
+// any process. It returns none if the run does not wait. The error matches [record.ErrNotFound]
+// if there is no such run. [record.OpenQuestions] has the questions of all runs.
+func (a *Agent) Questions(ctx context.Context, key run.Key) ([]*run.Question, error) {
+	if a.opts.Durable.Store == nil {
+		return nil, fmt.Errorf("read questions: %w", errNoStore)
+	}
+	log, err := record.LoadCurrent(ctx, a.runs(), key)
+	if err != nil {
+		return nil, fmt.Errorf("read questions: %w", err)
+	}
+	return log.Questions()
+}
+
+// ErrWaiting is the error of a run that waits for a person: it has no output and accepts no
+// input until its questions are answered, see [Agent.Resume]. Result.Questions has them. [As]
+// and [ResumeAs] return it for a run that begins to wait; [Agent.Run] only for an input to a
+// run that already waits.
+var ErrWaiting = errors.New("the run waits for answers to its questions")
+
+// waitingError is an ErrWaiting with its run.
+type waitingError struct{ state *ledger.State }
+
+func (e *waitingError) Error() string {
+	return fmt.Sprintf("%q waits for answers to its questions", e.state.ID)
+}
+
+func (e *waitingError) Is(target error) bool { return target == ErrWaiting }
+
+// ErrRunning is the error of an input to a run that has no output for the last one yet, and
+// that no process works on.
+var ErrRunning = errors.New("the run has no answer yet; continue it by Resume or Recover")
+
+// runningError is an ErrRunning with the id of the run.
+type runningError struct{ id string }
+
+func (e *runningError) Error() string {
+	return fmt.Sprintf("%q has no answer yet; continue it by Resume or Recover", e.id)
+}
+
+func (e *runningError) Is(target error) bool { return target == ErrRunning }
+
+// ResumeState continues a run of an agent without a store. state is [Result.State] of a run
+// that waits. Resume a state only once: nothing else prevents that calls are made twice.
+func (a *Agent) ResumeState(ctx context.Context, state *State, answers ...run.Reply) iter.Seq2[Event, error] {
+	s := &session{agent: a, load: func(context.Context) (*loaded, error) {
+		in := state.inner()
+		if in.Seq == 0 {
+			return nil, errors.New("there is no state")
+		}
+		for _, answer := range answers {
+			if err := ledger.CheckReply(in, answer, time.Now()); err != nil {
+				return nil, err
+			}
+		}
+		return &loaded{state: in, answers: answers}, nil
+	}}
+	return s.events(ctx)
+}
