@@ -2,9 +2,7 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -32,43 +30,6 @@ type loaded struct {
 	first   []ledger.Change
 	answers []run.Reply // that it had when it was loaded
 	counted tally       // tokens of the history
-}
-
-// Events gives the input to the model and yields events until the run has ended or waits. The
-// last pair has an [*Output] or a [*Suspended], or an error and no event. Without [In], each
-// range is a run of its own and calls tools again.
-//
-// The run continues while the loop body handles an event, up to its next event. Leaving the
-// loop cancels this process's work on the run; Events then waits for tool calls, callbacks and
-// the model to return. With [Durable.Store] the run can be resumed.
-//
-// The messages must not be modified before the loop ends.
-func (a *Agent) Events(ctx context.Context, in Input, opts ...RunOption) iter.Seq2[Event, error] {
-	return a.begin(in, opts).events(ctx)
-}
-
-// begin returns a session for an input.
-func (a *Agent) begin(in Input, opts []RunOption) *session {
-	d := &session{agent: a}
-	d.load = func(ctx context.Context) (*loaded, error) {
-		if len(in) == 0 {
-			return nil, errors.New("there are no messages; give at least one")
-		}
-		o, err := a.settings(opts)
-		if err != nil {
-			return nil, err
-		}
-		begun := &ledger.Begun{
-			V: ledger.Version, ID: o.key.ID, Tenant: o.key.Tenant, Agent: ledger.AgentName{Name: a.opts.Name, Rev: a.opts.Version},
-			Messages: in, Limits: *o.limits, Vars: o.vars, Schema: o.output.schemaOf(),
-		}
-		d.output = o.output
-		if a.opts.Durable.Store == nil {
-			return &loaded{state: new(ledger.State), first: []ledger.Change{begun}}, nil
-		}
-		return a.create(ctx, o, begun, in)
-	}
-	return d
 }
 
 // start returns the driver of a session. end must be called.

@@ -12,6 +12,30 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
+// begin returns a session for an input.
+func (a *Agent) begin(in Input, opts []RunOption) *session {
+	d := &session{agent: a}
+	d.load = func(ctx context.Context) (*loaded, error) {
+		if len(in) == 0 {
+			return nil, errors.New("there are no messages; give at least one")
+		}
+		o, err := a.settings(opts)
+		if err != nil {
+			return nil, err
+		}
+		begun := &ledger.Begun{
+			V: ledger.Version, ID: o.key.ID, Tenant: o.key.Tenant, Agent: ledger.AgentName{Name: a.opts.Name, Rev: a.opts.Version},
+			Messages: in, Limits: *o.limits, Vars: o.vars, Schema: o.output.schemaOf(),
+		}
+		d.output = o.output
+		if a.opts.Durable.Store == nil {
+			return &loaded{state: new(ledger.State), first: []ledger.Change{begun}}, nil
+		}
+		return a.create(ctx, o, begun, in)
+	}
+	return d
+}
+
 // create creates a run in the store, or adds the input to the run with that name.
 func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, in Input) (*loaded, error) {
 	s := new(ledger.State)
@@ -73,6 +97,28 @@ func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Reply) (*l
 		}
 	}
 	h.unkept, l.hold, l.journal = unkept, h, h
+	return l, nil
+}
+
+// holdStep acquires a run for a step. It loads the run unless this process was the last to step
+// it.
+func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
+	if !a.stepped.has(key) {
+		return a.hold(ctx, key)
+	}
+	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
+	var err error
+	if h.lease, err = a.opts.Durable.Store.Acquire(ctx, key, a.holder()); err != nil {
+		return nil, a.heldUntil(ctx, key, err)
+	}
+	l := &loaded{hold: h, journal: h}
+	l.state, l.counted = a.stepped.take(h.lease)
+	if l.state == nil {
+		if err := l.load(ctx, a, key); err != nil {
+			h.release()
+			return nil, err
+		}
+	}
 	return l, nil
 }
 

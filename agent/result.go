@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -104,6 +105,19 @@ func overWithout(s *ledger.State) error {
 // run; or [ErrRunning].
 func (a *Agent) Run(ctx context.Context, in Input, opts ...RunOption) (*Result, error) {
 	return a.begin(in, opts).outcome(ctx)
+}
+
+// Events gives the input to the model and yields events until the run has ended or waits. The
+// last pair has an [*Output] or a [*Suspended], or an error and no event. Without [In], each
+// range is a run of its own and calls tools again.
+//
+// The run continues while the loop body handles an event, up to its next event. Leaving the
+// loop cancels this process's work on the run; Events then waits for tool calls, callbacks and
+// the model to return. With [Durable.Store] the run can be resumed.
+//
+// The messages must not be modified before the loop ends.
+func (a *Agent) Events(ctx context.Context, in Input, opts ...RunOption) iter.Seq2[Event, error] {
+	return a.begin(in, opts).events(ctx)
 }
 
 // outcome drives the session and returns its result.

@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -62,26 +60,4 @@ func (s *stepped) has(key run.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.runs, func(r known) bool { return r.ID == key.ID && r.Tenant == key.Tenant })
-}
-
-// holdStep acquires a run for a step. It loads the run unless this process was the last to step
-// it.
-func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
-	if !a.stepped.has(key) {
-		return a.hold(ctx, key)
-	}
-	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
-	var err error
-	if h.lease, err = a.opts.Durable.Store.Acquire(ctx, key, a.holder()); err != nil {
-		return nil, a.heldUntil(ctx, key, err)
-	}
-	l := &loaded{hold: h, journal: h}
-	l.state, l.counted = a.stepped.take(h.lease)
-	if l.state == nil {
-		if err := l.load(ctx, a, key); err != nil {
-			h.release()
-			return nil, err
-		}
-	}
-	return l, nil
 }
