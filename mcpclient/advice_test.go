@@ -9,8 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// The SDKs of servers refuse, in words of their own, to ask by requests in the modern
-// era. Whoever calls such a tool is told what helps.
+// Server SDKs refuse with texts of their own to send requests in the modern era. The caller of
+// such a tool gets advice.
 func TestToolThatMayNotAsk(t *testing.T) {
 	const advice = "connect with 2025-11-25, by Options.Protocol.Revision"
 	for name, tt := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// benchAnswer answers any request as fast as can be, nil for other messages.
+// benchAnswer answers any request as cheaply as possible. It returns nil for other messages.
 func benchAnswer(b, request []byte) []byte {
 	_, rest, ok := bytes.Cut(request, []byte(`"id":`))
 	if !ok {
@@ -83,7 +83,7 @@ func benchHTTP(b *testing.B, streams bool) mcpclient.Transport {
 	return &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
 }
 
-// BenchmarkCallTool measures a call of a tool with one text as its result.
+// BenchmarkCallTool measures a tool call whose result is one text block.
 func BenchmarkCallTool(b *testing.B) {
 	transports := []struct {
 		name string
@@ -111,7 +111,7 @@ func BenchmarkCallTool(b *testing.B) {
 	}
 }
 
-// BenchmarkConnect measures a connection with its handshake and its end.
+// BenchmarkConnect measures connecting, including the handshake, and closing.
 func BenchmarkConnect(b *testing.B) {
 	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
 		opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
@@ -137,7 +137,7 @@ func BenchmarkConnect(b *testing.B) {
 	}
 }
 
-// BenchmarkTools measures a list of a thousand tools on one page.
+// BenchmarkTools measures listing a thousand tools on one page.
 func BenchmarkTools(b *testing.B) {
 	tool := `{"name":"tool","description":"does what tools do","inputSchema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]}}`
 	tools := bytes.TrimSuffix(bytes.Repeat([]byte(tool+","), 1000), []byte(","))

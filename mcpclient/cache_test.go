@@ -82,7 +82,7 @@ func TestCache(t *testing.T) {
 		{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantTools(t, ctx, c, "a b")
 			time.Sleep(time.Second)
-			wantTools(t, ctx, c, "new") // and nothing of the pages that the server does not know any more
+			wantTools(t, ctx, c, "new") // wantTools(t, ctx, c, "new") // and no page that the server no longer knows
 		}},
 		{name: "cache_read_modern", opts: rooted, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantRead(t, ctx, c, "2 3 2 3", "file:///a", "file:///b", "file:///a", "file:///b")
@@ -176,7 +176,8 @@ func TestPages(t *testing.T) {
 	}}})
 }
 
-// keeper answers everything with what holds for an hour, and counts the requests.
+// keeper answers every request with a result that may be cached for an hour, and counts the
+// requests.
 func (p *peer) keeper(asked map[string]int) {
 	for m := range p.inbox {
 		asked[m.Method]++
@@ -184,8 +185,7 @@ func (p *peer) keeper(asked map[string]int) {
 	}
 }
 
-// Each notification is about some results, which are not taken from the cache any
-// more, and about no others.
+// Each notification removes the results that it affects from the cache, and no others.
 func TestNotificationsInvalidate(t *testing.T) {
 	opts := modern()
 	opts.Protocol.AllowUndeclared = true
@@ -229,7 +229,7 @@ func TestNotificationsInvalidate(t *testing.T) {
 	}
 }
 
-// What is kept was for the eyes of one token, and of one server.
+// Cached results belong to one token and one server.
 func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 	list := func(t *testing.T, c *mcpclient.Client, asked *int, want int) {
 		t.Helper()
@@ -277,14 +277,14 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 				asked = 0
 				_ = p.conn.Close()
 				p = <-transport.peers
-				synctest.Wait() // for the rest of the restart
+				synctest.Wait() // synctest.Wait() // for the end of the restart
 			}
 		})
 	})
 }
 
-// After its connection has ended by itself, a client serves nothing from the
-// cache: an entry may be wrong, and no notification comes.
+// A client whose connection has ended by itself returns nothing from the cache: an entry may be
+// outdated, as no notification can arrive.
 func TestCacheEndsWithClient(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go p.keeper(map[string]int{})

@@ -20,10 +20,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// function is a function of the client, and the file that it is in.
+// function is a function of the client and its file.
 type function struct{ name, file string }
 
-// TestPathOfACall holds the list of the architecture page against the stack on which a
+// TestPathOfACall compares the list on the architecture page with the stack on which a
 // connection gets a tool call.
 func TestPathOfACall(t *testing.T) {
 	documented := documentedPath(t)
@@ -63,8 +63,8 @@ func documentedPath(t *testing.T) (all []function) {
 	return all
 }
 
-// callers is the functions of the client on this stack, the outermost first. A function that
-// is there more than once hides what is in between: the callbacks that it passes down.
+// callers returns the functions of the client on this stack, the outermost first. Functions
+// between two occurrences of the same function are left out: it passes them as callbacks.
 func callers() (all []function) {
 	const client = "github.com/mcpchain/mcpchain/mcpclient."
 	var pcs [100]uintptr
@@ -86,13 +86,13 @@ func callers() (all []function) {
 	return all
 }
 
-// declared is the name of the function that a function literal is in, as it is declared.
+// declared returns the name of the declared function that contains a function literal.
 func declared(name string) string {
 	parts := slices.DeleteFunc(strings.Split(name, "."), regexp.MustCompile(`^(func|gowrap)?[0-9]+$`).MatchString)
 	return parts[len(parts)-1]
 }
 
-// tapped is a transport whose connection tells of what it sends.
+// tapped is a transport whose connection reports what it sends.
 type tapped struct {
 	mcpclient.Transport
 	mcpclient.Conn

@@ -78,7 +78,7 @@ func TestCustomMessages(t *testing.T) {
 	})
 }
 
-// giveUp cancels one call by its context and one by its time.
+// giveUp ends one call by its context and one by its timeout.
 func giveUp(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	for i := range 2 {
 		short, cancel := context.WithCancel(ctx)
@@ -133,14 +133,14 @@ func TestCancelledBefore(t *testing.T) {
 	}}})
 }
 
-// A modern server may refuse the revision at any time, or miss a capability. The
-// caller is told, with what the server says, and nothing is sent again.
+// A modern server may refuse the revision at any time, or require a capability. The caller gets
+// the server's error, and nothing is sent again.
 func TestModernRefusals(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for code, data := range map[int]string{
 			mcp.CodeUnsupportedRevision: `{"supported":["2027-01-01"],"requested":"2026-07-28"}`,
 			mcp.CodeMissingCapability:   `{"requiredCapabilities":{"sampling":{}}}`,
-			mcp.CodeHeaderMismatch:      `{}`, // a connection without headers has no remedy
+			mcp.CodeHeaderMismatch:      `{}`, // mcp.CodeHeaderMismatch:      `{}`, // a connection without headers cannot send better ones
 		} {
 			go func() {
 				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, p.next().ID, code, data)
@@ -154,7 +154,7 @@ func TestModernRefusals(t *testing.T) {
 	})
 }
 
-// What is not there is said, and does not panic.
+// Nil arguments are errors, not panics.
 func TestNilArguments(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {

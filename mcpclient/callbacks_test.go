@@ -19,8 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Every progress notice that precedes a response is delivered before the call
-// returns.
+// Every progress notification that precedes a response is delivered before the call returns.
 func TestProgressBeforeResponse(t *testing.T) {
 	for era, opts := range eras() {
 		t.Run(era, func(t *testing.T) {
@@ -32,7 +31,7 @@ func TestProgressBeforeResponse(t *testing.T) {
 					for i := range notices {
 						fmt.Fprintf(&all, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n", m.ID, i)
 					}
-					p.send("%s%s", all.String(), answerTo(m)) // in one piece
+					p.send("%s%s", all.String(), answerTo(m)) // p.send("%s%s", all.String(), answerTo(m)) // in one write
 				}()
 				got := 0
 				callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(n mcp.Progress) {
@@ -49,7 +48,7 @@ func TestProgressBeforeResponse(t *testing.T) {
 	}
 }
 
-// inUse returns the bytes on the heap that something refers to.
+// inUse returns the bytes on the heap that are reachable.
 func inUse() int64 {
 	var m runtime.MemStats
 	synctest.Wait()
@@ -58,8 +57,8 @@ func inUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A flood of notices for a slow handler delays no call and fills no memory; what
-// was dropped is counted in the log.
+// A flood of notifications for a slow handler delays no call and does not fill the memory; the
+// log counts the dropped ones.
 func TestFloodOfNotifications(t *testing.T) {
 	const flood = 200_000
 	for era, opts := range eras() {
@@ -99,7 +98,7 @@ func TestFloodOfNotifications(t *testing.T) {
 	}
 }
 
-// logged is a log that several goroutines write.
+// logged is a log to which several goroutines write.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -117,8 +116,8 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-// A server that does not read any more holds up no call past its deadline, nor
-// Close, however large what is being written.
+// A server that no longer reads delays neither calls beyond their deadlines nor Close, however
+// large the pending message is.
 func TestServerStopsReading(t *testing.T) {
 	for era, opts := range eras() {
 		t.Run(era, func(t *testing.T) {
@@ -150,8 +149,8 @@ func TestServerStopsReading(t *testing.T) {
 	}
 }
 
-// A late answer is dropped, and cancelled calls leave no memory behind,
-// answered or not.
+// A late answer is dropped. Cancelled calls leave no memory behind, whether they are answered
+// or not.
 func TestLateAnswers(t *testing.T) {
 	const calls = 2_000
 	for era, opts := range eras() {
@@ -186,7 +185,7 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
-// Notices of cancellation for what is not being answered are forgotten.
+// Cancellations of requests that are not being answered are ignored.
 func TestFloodOfCancellations(t *testing.T) {
 	inBubble(t, asks(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		before := inUse()
@@ -196,7 +195,7 @@ func TestFloodOfCancellations(t *testing.T) {
 		if got := inUse() - before; got > 64<<10 {
 			t.Errorf("the notices keep %d bytes, want at most 64 KiB", got)
 		}
-		p.ask("7") // also when it was cancelled before it was made
+		p.ask("7") // p.ask("7") // also if it was cancelled before it was sent
 		if m := p.next(); string(m.ID) != "7" || m.Error != nil {
 			t.Errorf("got %+v, want an answer", m)
 		}
@@ -219,8 +218,8 @@ func TestSlowHuman(t *testing.T) {
 	}
 }
 
-// askOnce asks for a message in the next call, and answers the call when it has
-// that, or word that there is none.
+// askOnce sends a sampling request during the next call, and answers the call after the
+// response or refusal.
 func askOnce(p *peer, era string) {
 	call := p.next()
 	if era == "modern" {
@@ -238,8 +237,8 @@ func askOnce(p *peer, era string) {
 	p.echo()
 }
 
-// Whatever callback panics: the connection continues. A callback on the caller's
-// goroutine panics to the caller.
+// The connection survives a panic of any callback. A callback on the caller's goroutine panics
+// to the caller.
 func TestPanics(t *testing.T) {
 	const form = `{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}`
 	const progressed = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$ID,"progress":1}}`
@@ -250,8 +249,8 @@ func TestPanics(t *testing.T) {
 		opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("oops") })
 		opts.OnNotification = func(*mcp.Notification) { panic("oops") }
 		for _, probe := range []struct {
-			name, says string // after a call was made, whose id is $ID
-			asks       string // the method of the server's question, if it is one
+			name, says string // name, says string // during a call, whose id is $ID
+			asks       string // asks       string // the method of the server's question, or ""
 			want       string // how the call ends
 		}{
 			{"sampling", question(era, "sampling/createMessage", samplingParams), "sampling/createMessage", "<nil>"},
@@ -297,7 +296,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// question asks the client something, in the call whose id is $ID.
+// question returns the server's question in the call with the id $ID.
 func question(era, method, params string) string {
 	if era == "modern" {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"input_required","inputRequests":{"q":{"method":%q,"params":%s}}}}`, method, params)
@@ -305,7 +304,7 @@ func question(era, method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":"q","method":%q,"params":%s}`, method, params)
 }
 
-// Integers beyond JavaScript's range arrive unchanged, in both directions.
+// Integers beyond JavaScript's range arrive unchanged in both directions.
 func TestExactIntegers(t *testing.T) {
 	const exact = `{"n":9007199254740993,"m":-9223372036854775807,"f":1.10}`
 	for era, opts := range eras() {

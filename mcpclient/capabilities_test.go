@@ -35,14 +35,14 @@ func TestUndeclaredCapabilities(t *testing.T) {
 	})
 }
 
-// exact is what a caller declares instead of what its handlers amount to.
+// exact replaces the capabilities of the handlers.
 const exact = `{"sampling":{"tools":{}}, "elicitation":{"url":{}}, "roots":{},
 	"extensions":{"com.example/x":{"n":1}}, "experimental":{"e":{}}}`
 
 func TestExactCapabilities(t *testing.T) {
 	play := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		callText(t, ctx, c, "ask", "done")
-		if err := c.SetRoots(ctx, nil); err != nil { // which it did not promise to announce
+		if err := c.SetRoots(ctx, nil); err != nil { // if err := c.SetRoots(ctx, nil); err != nil { // not announced, as listChanged is not declared
 			t.Error(err)
 		}
 		if _, err := c.StartTask(ctx, &mcp.Tool{Name: "t"}, nil, 0); err == nil {
@@ -58,8 +58,8 @@ func TestExactCapabilities(t *testing.T) {
 	}
 }
 
-// Handlers add to what a caller declares, and take nothing out: changed roots are
-// announced and calls become tasks, though the caller said nothing of either.
+// Handlers add to the declared capabilities: changed roots are announced and calls become tasks
+// although the host declared neither.
 func TestCapabilitiesAreAdded(t *testing.T) {
 	for suffix, opts := range eras() {
 		opts := asks(opts)
@@ -90,7 +90,7 @@ func TestCapabilitiesAreAdded(t *testing.T) {
 	}
 }
 
-// With AllowUndeclared requests are sent and questions answered whatever was
+// With AllowUndeclared, requests are sent and questions answered regardless of what was
 // declared.
 func TestAllowUndeclared(t *testing.T) {
 	for suffix, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
@@ -123,7 +123,7 @@ func TestAllowUndeclared(t *testing.T) {
 	}
 }
 
-// What is declared and what is installed have to agree.
+// Declared capabilities and installed handlers must agree.
 func TestCapabilitiesRefused(t *testing.T) {
 	for _, opts := range []mcpclient.Options{legacy(), modern(), {}} {
 		for declared, want := range map[string][]string{

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Err keeps the reason of a client that ended by itself.
+// Err returns the reason of a client that ended by itself, also after Close.
 func TestCloseKeepsTheReason(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		_ = p.conn.Close()
@@ -32,8 +32,8 @@ func TestCloseKeepsTheReason(t *testing.T) {
 	})
 }
 
-// AfterEnd runs at once, also if the transport takes its time to close. Close and Done
-// wait for that.
+// AfterEnd runs at once, even if the transport closes slowly. Close and Done wait for the
+// transport.
 func TestDoneAfterTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
@@ -59,8 +59,7 @@ func TestDoneAfterTheConnection(t *testing.T) {
 	})
 }
 
-// A handler that does not return hides from Done that the connection has ended, and
-// from nothing else.
+// While a handler does not return, only Done does not report the end of the connection.
 func TestEndIsToldDespiteHandlers(t *testing.T) {
 	for name, end := range map[string]func(c *mcpclient.Client, p *peer){
 		"by itself": func(_ *mcpclient.Client, p *peer) { _ = p.conn.Close() },
@@ -96,7 +95,7 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 	}
 }
 
-// A client that has ended by itself has closed its connection, also if it is not closed.
+// A client that has ended by itself has closed its connection, even without Close.
 func TestEndedClientClosesItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
@@ -111,8 +110,7 @@ func TestEndedClientClosesItsConnection(t *testing.T) {
 	})
 }
 
-// A call that waits before it is sent again ends with Close at once, whatever the
-// server still has to be told.
+// Close ends the wait before a retry at once, even if messages to the server are pending.
 func TestCloseEndsTheWaitForARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,7 +137,7 @@ func TestCloseEndsTheWaitForARetry(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		<-held
-		synctest.Wait() // the notice of that is on its way, and stays there
+		synctest.Wait() // synctest.Wait() // the cancellation is being sent, and does not finish
 		start := time.Now()
 		closed := make(chan error, 1)
 		go func() { closed <- c.Close() }()
@@ -151,8 +149,8 @@ func TestCloseEndsTheWaitForARetry(t *testing.T) {
 	})
 }
 
-// The wait for the next look at a task ends with the connection, whether it has
-// begun before that or not.
+// The end of the connection ends the wait between two polls of a task, whether that has begun
+// or not.
 func TestConnectionEndsTheWaitForATask(t *testing.T) {
 	const working = `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":null,"pollIntervalMs":3000000}}`
 	for _, late := range []bool{false, true} {
@@ -184,7 +182,7 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 	}
 }
 
-// What waits for a slow observer is dropped when the client closes.
+// Notifications that wait for a slow observer are dropped when the client closes.
 func TestCloseDropsNotifications(t *testing.T) {
 	told := 0
 	o := legacy()
@@ -210,8 +208,7 @@ func TestCloseDropsNotifications(t *testing.T) {
 	})
 }
 
-// However soon a connection ends after the handshake: Connect fails, or the client
-// has ended.
+// If a connection ends right after the handshake, either Connect fails or the client has ended.
 func TestConnectionEndsAsConnectReturns(t *testing.T) {
 	for range 2000 {
 		synctest.Test(t, func(t *testing.T) {
@@ -238,8 +235,8 @@ func TestConnectionEndsAsConnectReturns(t *testing.T) {
 	}
 }
 
-// endsInitialized is a transport whose connection ends when the client says that it is
-// initialized.
+// endsInitialized is a transport whose connection ends when the client sends
+// notifications/initialized.
 type endsInitialized struct{ *peerTransport }
 
 func (e endsInitialized) Dial(ctx context.Context) (mcpclient.Conn, error) {
@@ -253,7 +250,7 @@ func (e *endsInitializedConn) Send(ctx context.Context, data []byte) error {
 	err := e.Conn.Send(ctx, data)
 	if strings.Contains(string(data), "notifications/initialized") {
 		_ = e.Conn.Close()
-		synctest.Wait() // the client has begun to look at the end
+		synctest.Wait() // synctest.Wait() // the client has begun to handle the end
 	}
 	return err
 }
@@ -266,7 +263,7 @@ func (e *endsInitializedConn) Recv() ([]byte, error) {
 	return data, err
 }
 
-// slowError takes a second to say that it is not [mcpclient.ErrClosed], the first time.
+// slowError takes a second to compare itself with [mcpclient.ErrClosed], the first time.
 type slowError struct{ asked atomic.Bool }
 
 func (s *slowError) Error() string { return "slow" }
@@ -278,7 +275,8 @@ func (s *slowError) Is(target error) bool {
 	return false
 }
 
-// A connection may end just before Connect returns: Connect fails, or the client has ended.
+// If a connection ends just before Connect returns, either Connect fails or the client has
+// ended.
 func TestConnectionEndsBeforeConnectReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := legacy()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A process has less time for its first answers than a server where a person may have
+// The first answers of a process have less time than those of a server where a person may have
 // to log in.
 func TestConnectTimeoutDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

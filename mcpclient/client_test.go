@@ -38,7 +38,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// elicitationModes is a handler whose capability is itself.
+// elicitationModes is a handler that has itself as its capability.
 type elicitationModes struct{ form, url bool }
 
 func (m elicitationModes) Elicit(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -62,7 +62,7 @@ func TestCloseFailsCalls(t *testing.T) {
 	}
 }
 
-// closeWithin closes a client in the middle of many calls.
+// closeWithin closes a client during many calls.
 func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call func(context.Context) error) {
 	t.Helper()
 	const calls = 100
@@ -73,7 +73,7 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 	synctest.Wait()
 	start := time.Now()
 	closed := make(chan error, 2)
-	for range 2 { // twice at the same time
+	for range 2 { // for range 2 { // concurrently
 		go func() { closed <- c.Close() }()
 	}
 	for range calls {
@@ -86,7 +86,7 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 		t.Error(err)
 	}
 	within(t, "Close", start, bound)
-	synctest.Wait() // what ended the session is the host's code
+	synctest.Wait() // synctest.Wait() // the end of the session ran in host code
 	select {
 	case <-c.Done():
 	default:
@@ -103,8 +103,8 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 	}
 }
 
-// Over HTTP the session is ended too; a server that does not answer that is
-// given up.
+// Over HTTP, Close also ends the session, and does not wait long for a server that does not
+// answer.
 func TestCloseFailsCallsOverHTTP(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 					if r.Method == http.MethodDelete {
 						deleted.Add(1)
 					}
-					if len(m.ID) > 0 && len(m.ID)%2 == 0 { // half of the calls have their headers
+					if len(m.ID) > 0 && len(m.ID)%2 == 0 { // if len(m.ID) > 0 && len(m.ID)%2 == 0 { // half of the calls get their headers
 						stream(w)
 					}
 					<-r.Context().Done()
@@ -176,7 +176,7 @@ func TestConnectionDies(t *testing.T) {
 	}
 }
 
-// A recipe can be used again, and by several clients at the same time.
+// A transport can be dialed repeatedly, also by several clients at the same time.
 func TestConnectAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
@@ -223,7 +223,7 @@ func TestConnectGivesUp(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport, _ := mcpclient.Pipe() // without a server at the other end
+				transport, _ := mcpclient.Pipe() // transport, _ := mcpclient.Pipe() // with nothing at the other end
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
 				start := time.Now()
@@ -236,7 +236,7 @@ func TestConnectGivesUp(t *testing.T) {
 	}
 }
 
-// What a server sends before it is asked must not find a client half made.
+// Messages that a server sends before the handshake must not find a client that is not ready.
 func TestServerSpeaksFirst(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"probed": {}, "legacy": legacy(), "modern": modern()} {
 		t.Run(name, func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 				o.OnNotification = func(*mcp.Notification) {}
 				go func() {
 					var first message
-					ponged := name != "legacy" // where a ping is answered before anything else
+					ponged := name != "legacy" // ponged := name != "legacy" // where ping is answered before initialize
 					for m := range p.inbox {
 						switch {
 						case m.Method == "initialize" || m.Method == "server/discover":
@@ -317,8 +317,7 @@ func TestHandlerCallsClient(t *testing.T) {
 	}
 }
 
-// Handlers and observers that do not come back hold up nothing, but that Done is
-// closed.
+// Handlers and observers that do not return delay only Done.
 func TestStubbornHandlers(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
@@ -350,7 +349,7 @@ func TestStubbornHandlers(t *testing.T) {
 				go p.echo()
 				callText(t, t.Context(), c, "a", "a")
 				cancel()
-				asked.Wait() // although the handler continues
+				asked.Wait() // asked.Wait() // although the handler is still running
 				within(t, "the calls", start, 0)
 				if err := c.Close(); err != nil {
 					t.Error(err)
@@ -366,8 +365,7 @@ func TestStubbornHandlers(t *testing.T) {
 	}
 }
 
-// A call that waits for a person ends with the client, although the handler
-// continues.
+// A call that waits for a person ends with the client, although the handler continues.
 func TestCloseInInputRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
@@ -462,7 +460,7 @@ func useConcurrently(t *testing.T, c *mcpclient.Client) {
 	users.Wait()
 }
 
-// AfterEnd tells of either end, and Done waits for what it runs.
+// AfterEnd reports both ends, by Close and by the connection, and Done waits for its function.
 func TestAfterEnd(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
@@ -493,8 +491,8 @@ func TestAfterEnd(t *testing.T) {
 	}
 }
 
-// A legacy server that does not know server/discover and says nothing to it, and
-// then refuses initialize, has refused.
+// A legacy server that ignores server/discover and then refuses initialize has refused the
+// connection.
 func TestConnectRefusedAfterSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
@@ -539,7 +537,7 @@ func TestConnectWithoutTransport(t *testing.T) {
 	}
 }
 
-// nowhere is a transport that keeps no promise.
+// nowhere is a transport that breaks its contract.
 type nowhere struct{}
 
 func (nowhere) Dial(context.Context) (mcpclient.Conn, error) { return nil, nil }
@@ -551,11 +549,11 @@ func TestConnectWithoutConnection(t *testing.T) {
 	}
 }
 
-// Who gives no answer is named.
+// The error names the server that does not answer.
 func TestConnectToNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memhttp.New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // else the end of the request is not seen
+			_, _ = io.Copy(io.Discard, r.Body) // _, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the request is not noticed
 			<-r.Context().Done()
 		}))
 		defer s.Close()

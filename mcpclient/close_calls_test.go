@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// endsAtOnce checks that what waits ends with ErrClosed as soon as the client is
-// closed.
+// endsAtOnce checks that a pending call fails with ErrClosed as soon as the client is closed.
 func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 	t.Helper()
 	type end struct {
@@ -44,8 +43,8 @@ func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 	}
 }
 
-// A task that is waited for, a request that is to be sent again and one that was
-// put off have nothing under way: Close ends them all the same.
+// Waiting for a task, a retry or a deferred request involves no pending request: Close ends
+// these waits, too.
 func TestCloseEndsPauses(t *testing.T) {
 	t.Run("task", func(t *testing.T) {
 		o := modern()
@@ -86,7 +85,7 @@ func TestCloseEndsPauses(t *testing.T) {
 	})
 }
 
-// What is still to be told the server does not delay the calls under way.
+// Messages to the server that are still pending do not delay the end of current calls.
 func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}

@@ -35,8 +35,8 @@ func TestMiddlewareCloses(t *testing.T) {
 	})
 }
 
-// Calls under way fail at once, also one whose handler is asked, while an answer to a
-// ping is still being sent to a server that does not read.
+// Current calls fail at once, even one whose handler is running, while an answer to a ping is
+// still being sent to a server that does not read.
 func TestCloseFailsCallsThatAsk(t *testing.T) {
 	asked := make(chan struct{})
 	o := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}
@@ -48,7 +48,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked = make(chan struct{})
 		transport, conn := mcpclient.Pipe()
-		p := &peer{t: t, conn: conn, inbox: make(chan message)} // which is not read further than the test does
+		p := &peer{t: t, conn: conn, inbox: make(chan message)} // p := &peer{t: t, conn: conn, inbox: make(chan message)} // reads only when the test does
 		go p.read()
 		go p.handshake()
 		c := connected(t, transport, &o)
@@ -61,7 +61,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 		}()
 		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage","params":`+samplingParams+`}}}}`, p.next().ID)
 		<-asked
-		for range 200 { // more than a pipe holds
+		for range 200 { // for range 200 { // more than a pipe takes
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		}
 		synctest.Wait()

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// cancelled makes a call and gives it up after a second.
+// cancelled makes a call and cancels it after a second.
 func cancelled(t *testing.T, c *mcpclient.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -48,8 +48,7 @@ func (s tardyConn) Send(ctx context.Context, message []byte) error {
 	}
 }
 
-// The server is told of calls that were given up, also when the client is closed
-// right after that.
+// The server is notified of cancelled calls even if the client is closed right afterwards.
 func TestCloseAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
@@ -71,7 +70,7 @@ func TestCloseAfterCancel(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(start); took != 2*time.Second { // as many go out at once as may
+		if took := time.Since(start); took != 2*time.Second { // if took := time.Since(start); took != 2*time.Second { // two batches of concurrent sends
 			t.Errorf("Close took %v, want 2 s", took)
 		}
 		told := 0
@@ -86,7 +85,7 @@ func TestCloseAfterCancel(t *testing.T) {
 	})
 }
 
-// It is told of them before its session ends.
+// It is notified of them before its session ends.
 func TestCloseAfterCancelHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
@@ -126,8 +125,8 @@ func TestCloseAfterCancelHTTP(t *testing.T) {
 	})
 }
 
-// A server that takes no more messages delays Close by half of
-// Options.Timeouts.Close; what it says meanwhile does not.
+// A server that takes no more messages delays Close by half of Options.Timeouts.Close, whatever
+// it sends meanwhile.
 func TestCloseWithStuckPeer(t *testing.T) {
 	o := legacy()
 	o.Timeouts.Close = 6 * time.Second

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// closer is a callback that closes its client, and then takes a second.
+// closer is a callback that closes its client and then takes a second.
 type closer struct {
 	t      *testing.T
 	client atomic.Pointer[mcpclient.Client]
@@ -41,8 +41,8 @@ func (k *closer) close() {
 	k.closed.Store(true)
 }
 
-// ended checks that a Close in a callback ends all within a time. If the callback runs
-// on a goroutine of the client, Done waits for it, and a Close elsewhere does not.
+// ended checks that Close in a callback ends everything in time. If the callback runs on a
+// goroutine of the client, Done waits for it, and Close elsewhere does not.
 func (k *closer) ended(c *mcpclient.Client, onClient bool, want time.Duration) {
 	k.t.Helper()
 	if took := <-k.took; took != want {
@@ -153,7 +153,7 @@ func closingElicitor(o mcpclient.Options, f func()) mcpclient.Options {
 	return o
 }
 
-// What runs on the caller's goroutine may close the client too.
+// A callback that runs on the caller's goroutine may close the client, too.
 func TestCallbackOfACallCloses(t *testing.T) {
 	t.Run("progress", func(t *testing.T) {
 		inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -209,13 +209,12 @@ func TestCallbackOfACallCloses(t *testing.T) {
 	})
 }
 
-// hooked runs f with a client over HTTP whose requests before sees once it is
-// connected.
+// hooked runs f with a client over HTTP. Once it is connected, before sees its requests.
 func hooked(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *sessionServer)) {
 	synctest.Test(t, func(t *testing.T) { hookedIn(t, o, before, f) })
 }
 
-// hookedIn is hooked in a bubble that there is already.
+// hookedIn is hooked for the current bubble.
 func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *sessionServer)) {
 	s := &sessionServer{streams: make(chan struct{})}
 	server := memhttp.New(s)
@@ -232,7 +231,7 @@ func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method s
 	f(t, k, s)
 }
 
-// reopen ends the standalone streams, so that they are asked for again.
+// reopen ends the standalone streams, so that the client requests them again.
 func (s *sessionServer) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,9 +239,9 @@ func (s *sessionServer) reopen() {
 	s.streams = make(chan struct{})
 }
 
-// A hook may close the client in the request of a call, in one that the client
-// makes by itself, and in the last one. The client's own goroutines wait for the hook, and
-// Close for them, for its time.
+// A hook may close the client during the request of a call, a request of the client itself, or
+// the last request. The client's own goroutines wait for the hook, and Close for them, up to
+// its timeout.
 func TestHookCloses(t *testing.T) {
 	for _, in := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
 		t.Run(in, func(t *testing.T) {
@@ -274,8 +273,8 @@ func TestHookCloses(t *testing.T) {
 	}
 }
 
-// A hook that has another goroutine close the client, and waits for that, is
-// waited for no longer than Options.Timeouts.Close.
+// If a hook waits for another goroutine that closes the client, Close waits for the hook no
+// longer than Options.Timeouts.Close.
 func TestHookThatWaitsForClose(t *testing.T) {
 	o := heeding(legacy())
 	o.Timeouts.Close = 3 * time.Second
@@ -297,7 +296,7 @@ func TestHookThatWaitsForClose(t *testing.T) {
 	})
 }
 
-// Two handlers may close the client of each other: neither waits.
+// Two handlers may close each other's clients without waiting.
 func TestHandlersCloseEachOthersClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clients [2]atomic.Pointer[mcpclient.Client]
@@ -326,8 +325,8 @@ func TestHandlersCloseEachOthersClients(t *testing.T) {
 	})
 }
 
-// lingering is a transport whose connections die of the first message, and take a
-// minute to close.
+// lingering is a transport whose connections end on the first message and take a minute to
+// close.
 type lingering struct{}
 
 func (lingering) Dial(context.Context) (mcpclient.Conn, error) {
@@ -355,7 +354,7 @@ func (l *lingerer) Close() error {
 	return nil
 }
 
-// However many ends there are to wait for, the caller of Connect waits once.
+// Connect waits only once after its context, however many connections have to end.
 func TestConnectEndsSoonAfterItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -32,12 +32,12 @@ var serverRoles = map[string]func() int{
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 		return 0
 	},
-	"mulish": func() int { // ends by force only, and says who it is
+	"mulish": func() int { // "mulish": func() int { // ends only when killed, and reports its process id
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, os.Getpid())
 		return proctest.Stay()
 	},
-	"frail": func() int { // a legacy server that dies of a tool call
+	"frail": func() int { // "frail": func() int { // a legacy server that exits on a tool call
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 			var m struct {
 				ID     json.RawMessage `json:"id"`
@@ -60,7 +60,7 @@ var serverRoles = map[string]func() int{
 	},
 }
 
-// serveTools is a server whose tools are ways to go wrong.
+// serveTools is a server whose tools fail in different ways.
 func serveTools() int {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 8<<20)
@@ -97,8 +97,8 @@ func serveTools() int {
 	return 0
 }
 
-// connectTools connects to serveTools with a context that ends then, and checks
-// in the end that nothing of the client or the process is left.
+// connectTools connects to serveTools. At the end of the test it checks that no goroutine of
+// the client and no process is left.
 func connectTools(t *testing.T) *Client {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -123,7 +123,7 @@ func connectTools(t *testing.T) *Client {
 	return c
 }
 
-// The end of a process fails all its calls at once, and says how it came.
+// The end of a process fails all its calls at once, with the reason.
 func TestProcessDiesInCall(t *testing.T) {
 	for tool, want := range map[string]transport.ProcessError{
 		"exit": {Status: "exit status 3", Stderr: "fatal: out of cheese"},
@@ -160,7 +160,7 @@ func TestProcessDiesInCall(t *testing.T) {
 	}
 }
 
-// A process that does not read holds up no call past its deadline, nor Close.
+// A process that does not read delays neither calls beyond their deadlines nor Close.
 func TestProcessStopsReading(t *testing.T) {
 	c := connectTools(t)
 	go func() { _, _ = c.CallTool(t.Context(), "stop reading", nil) }()
@@ -187,7 +187,7 @@ func TestProcessStopsReading(t *testing.T) {
 	}
 }
 
-// Output on standard error delays nothing, even without a reader.
+// Output on standard error delays nothing, even if nobody reads it.
 func TestProcessWritesToStderr(t *testing.T) {
 	c := connectTools(t)
 	for range 3 {
@@ -197,8 +197,8 @@ func TestProcessWritesToStderr(t *testing.T) {
 	}
 }
 
-// Connecting to a process that answers nothing, and ignores all that could end
-// it, ends nevertheless, and so does the process, which Connect does not wait for.
+// Connect gives up a process that answers nothing and ignores every request to end. The process
+// is killed, and Connect does not wait for that.
 func TestConnectToStubbornProcess(t *testing.T) {
 	pid := make(chan string, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -224,7 +224,7 @@ func TestConnectToStubbornProcess(t *testing.T) {
 	}
 }
 
-// A program that echoes its input, such as cat, is not waited for.
+// Connect does not wait for a program that echoes its input, such as cat.
 func TestConnectToEchoingProcess(t *testing.T) {
 	command := &Command{Path: os.Args[0], Env: []string{proctest.Role("echo")}}
 	c, err := Connect(t.Context(), command, &Options{Timeouts: Timeouts{Probe: time.Hour}})
@@ -234,8 +234,8 @@ func TestConnectToEchoingProcess(t *testing.T) {
 	proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 }
 
-// A process that dies says so in the calls that it took with it, and the client
-// continues with another one.
+// When a process dies, the error of its calls says so, and the client continues with another
+// one.
 func TestCommandRestarts(t *testing.T) {
 	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{proctest.Role("frail")}}, &Options{
 		Protocol: Protocol{Revision: mcp.Revision20251125},
@@ -262,8 +262,7 @@ func TestCommandRestarts(t *testing.T) {
 	}
 }
 
-// Connect does not wait for the end of a process that will not end, and yet
-// leaves none behind.
+// Connect does not wait for a process that does not end, and leaves none behind.
 func TestConnectLeavesNoProcess(t *testing.T) {
 	said, stderr := io.Pipe()
 	defer func() { _ = stderr.Close() }()
@@ -295,7 +294,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// Commands that differ have identities that differ.
+// Different commands have different identities.
 func TestCommandIdentity(t *testing.T) {
 	seen := map[string]*Command{}
 	for _, c := range []*Command{{Path: "a"}, {Path: "b"}, {Path: "a", Dir: "b"}, {Path: "a", Args: []string{"b"}}, {Path: "a", Args: []string{"b", "c"}}, {Path: "a", Args: []string{"b c"}}} {
@@ -307,7 +306,7 @@ func TestCommandIdentity(t *testing.T) {
 	}
 }
 
-// The same command in another directory is another server, also if the directory is the current
+// The same command in another directory is another server, even if the directory is the current
 // one or relative.
 func TestCommandIdentityByDirectory(t *testing.T) {
 	seen := map[string]bool{}

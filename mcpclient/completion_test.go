@@ -62,7 +62,7 @@ func TestCompletion(t *testing.T) {
 	})
 }
 
-// A total that makes no sense counts as none.
+// An impossible total counts as absent.
 func TestCompletionTotal(t *testing.T) {
 	opts := modern()
 	opts.Protocol.AllowUndeclared = true

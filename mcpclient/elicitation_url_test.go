@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// visitor takes URLs. It accepts all except a URL with decline at its end.
+// visitor handles URLs. It accepts all except those that end in "decline".
 type visitor struct {
 	seen []string
 	wait bool // for the completion
@@ -50,7 +50,7 @@ func visiting(o mcpclient.Options, v *visitor) mcpclient.Options {
 	return o
 }
 
-// wantVisits checks the error of a call that needed visits.
+// wantVisits checks the error of a call that requires visits.
 func wantVisits(t *testing.T, err error, action string, urls int) {
 	t.Helper()
 	e := wantError[*mcpclient.URLElicitationError](t, err)
@@ -107,8 +107,8 @@ func TestURLElicitationError(t *testing.T) {
 	})
 }
 
-// A URL that runs code, or reaches into the person's machine, is never shown:
-// the request for it is refused.
+// A URL that runs code or reaches into the person's machine is never shown: the request is
+// refused.
 func TestURLsThatNobodyVisits(t *testing.T) {
 	for _, url := range []string{"javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "vbscript:x", "ssh://example.com", "https:", "//example.com", "http://[::1", ""} {
 		params := fmt.Sprintf(`{"mode":"url","elicitationId":"e","url":%q,"message":"m"}`, url)
@@ -182,7 +182,8 @@ func TestVisitGivenUp(t *testing.T) {
 	})
 }
 
-// What the server may say is done is bounded: beyond it the oldest is forgotten.
+// The number of elicitations that the server may report as complete is bounded: the oldest is
+// forgotten.
 func TestVisitsBound(t *testing.T) {
 	person := new(visitor)
 	inBubble(t, visiting(legacy(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -207,8 +208,8 @@ func TestVisitsBound(t *testing.T) {
 	})
 }
 
-// A host whose handler waits by itself has the call made again at once. An id that
-// is too long is not kept: nothing tells that it is done.
+// If the handler itself waits for completion, the call is repeated at once. A too long id is
+// not remembered, so completion is never reported.
 func TestVisitsWithoutAWait(t *testing.T) {
 	person := new(visitor)
 	opts := visiting(legacy(), person)

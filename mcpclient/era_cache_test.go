@@ -19,8 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// changeable is a transport to a server whose era may change from connection to
-// connection.
+// changeable is a transport whose server may change its era between connections.
 type changeable struct {
 	*peerTransport
 	name string
@@ -38,7 +37,7 @@ func newChangeable(t *testing.T, name, era string) *changeable {
 
 func (s *changeable) Identity() string { return s.name }
 
-// answer refuses what is of the other era.
+// answer refuses requests of the other era.
 func (s *changeable) answer(p *peer) {
 	for {
 		m := p.next()
@@ -57,7 +56,7 @@ func (s *changeable) answer(p *peer) {
 	}
 }
 
-// connects makes a client and checks by which requests it found the era.
+// connects connects a client and checks which requests it needed to find the era.
 func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...string) {
 	t.Helper()
 	c := connected(t, s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
@@ -73,7 +72,7 @@ func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...strin
 	s.asked = nil
 }
 
-// stored is what another run of the program reads.
+// stored returns the cache as another process reads it.
 func stored(t *testing.T, v *mcpclient.EraCache) *mcpclient.EraCache {
 	t.Helper()
 	data, err := json.Marshal(v)
@@ -89,8 +88,8 @@ func stored(t *testing.T, v *mcpclient.EraCache) *mcpclient.EraCache {
 
 const discover, initialize = "server/discover", "initialize"
 
-// What a server was found to speak is kept beyond a client and beyond the
-// program, until that turns out to be wrong or is old.
+// A server's era is remembered for other clients and processes, until it proves wrong or is
+// old.
 func TestEraCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := new(mcpclient.EraCache)
@@ -118,7 +117,7 @@ func TestEraCache(t *testing.T) {
 	})
 }
 
-// An unreachable or refusing server tells nothing about its era.
+// An unreachable or refusing server does not reveal its era.
 func TestEraCacheOutlivesTrouble(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
@@ -159,7 +158,8 @@ func TestEraCacheOutlivesTrouble(t *testing.T) {
 	}
 }
 
-// Only a server's answer counts: one that is dead is not started over and over.
+// Only a server's answer proves the era wrong: a process that dies is not started again and
+// again.
 func TestEraCacheOfTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := new(mcpclient.EraCache)
@@ -192,7 +192,7 @@ func TestEraCacheAreBounded(t *testing.T) {
 	})
 }
 
-// What is stored may be of another version, of another clock, or anything.
+// Stored data may come from another version or another clock, or be arbitrary.
 func TestEraCacheRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := strings.Repeat("0", 32)
@@ -223,7 +223,7 @@ func TestEraCacheRead(t *testing.T) {
 	})
 }
 
-// Nothing in a stored entry tells what a command line or a URL holds.
+// A stored entry reveals nothing of a command line or a URL.
 func TestEraCacheTellNoSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := new(mcpclient.EraCache)
@@ -241,7 +241,7 @@ func TestEraCacheTellNoSecret(t *testing.T) {
 	})
 }
 
-// Two paths of one origin may be two products.
+// Two paths of one origin may be different servers.
 func TestEraCacheAreOfURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -268,8 +268,7 @@ func TestEraCacheAreOfURLs(t *testing.T) {
 	})
 }
 
-// A legacy server that was upgraded refuses initialize as one without Streamable
-// HTTP does, and is neither.
+// An upgraded legacy server refuses initialize like one without Streamable HTTP, but has it.
 func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var modern bool
@@ -304,7 +303,7 @@ func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 	})
 }
 
-// What is read is trimmed in one go, however much it is.
+// A large stored cache is trimmed in one pass.
 func TestEraCacheReadMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stored = 100_000

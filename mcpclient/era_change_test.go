@@ -16,13 +16,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// changingServer is a server over HTTP that a test updates and rolls back. Its tools are called
-// like its revision.
+// changingServer is a server over HTTP that a test updates and rolls back. It has one tool,
+// named like its revision.
 type changingServer struct {
-	sse      bool                                                                // answers by streams
-	refuses  func(m message) (status int, answer string)                         // what it does not speak
-	outdated func(a *changingServer, w http.ResponseWriter, m message)           // a modern one answers a legacy request
-	before   func(w http.ResponseWriter, r *http.Request, m message) (done bool) // answers itself, if it likes
+	sse      bool                                                                // sse      bool                                                                // answers with streams
+	refuses  func(m message) (status int, answer string)                         // refuses  func(m message) (status int, answer string)                         // answers requests of another era
+	outdated func(a *changingServer, w http.ResponseWriter, m message)           // outdated func(a *changingServer, w http.ResponseWriter, m message)           // a modern server's answer to a legacy request
+	before   func(w http.ResponseWriter, r *http.Request, m message) (done bool) // before   func(w http.ResponseWriter, r *http.Request, m message) (done bool) // may answer instead
 
 	mu       sync.Mutex
 	speaks   string
@@ -103,7 +103,7 @@ func (a *changingServer) answer(w http.ResponseWriter, status int, format string
 	_, _ = fmt.Fprintf(w, format, args...)
 }
 
-// become changes what the server speaks: its sessions and streams end.
+// become changes the revision of the server: its sessions and streams end.
 func (a *changingServer) become(revision string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,7 +114,7 @@ func (a *changingServer) become(revision string) {
 	a.streams = nil
 }
 
-// seen returns how often a method was asked for, and how many tool calls ran.
+// seen returns the number of requests with a method, and of tool calls that ran.
 func (a *changingServer) seen(method string) (asked, ran int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -126,7 +126,7 @@ func (a *changingServer) seen(method string) (asked, ran int) {
 	return asked, a.ran
 }
 
-// withChangingServer runs f with a client of a server, by JSON and by streams.
+// withChangingServer runs f with a client, once with JSON and once with streams.
 func withChangingServer(t *testing.T, speaks string, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, a *changingServer)) {
 	t.Helper()
 	for _, sse := range []bool{false, true} {
@@ -143,7 +143,7 @@ func withChangingServer(t *testing.T, speaks string, opts mcpclient.Options, f f
 	}
 }
 
-// refusals are the words in which legacy servers refuse modern requests.
+// refusals are how legacy servers refuse modern requests.
 var refusals = map[string]func(m message) (status int, answer string){
 	"400": func(message) (int, string) {
 		return http.StatusBadRequest, "Bad Request: Mcp-Session-Id header is required"
@@ -172,8 +172,8 @@ func wantUse(t *testing.T, c *mcpclient.Client, a *changingServer, revision stri
 	}
 }
 
-// A server that is rolled back is asked again what it speaks, once, whatever it says; the call
-// that noticed is made then, and what was cached is forgotten.
+// A server that was rolled back is probed again, once, however it refuses; then the call that
+// noticed is sent again, and the cache is cleared.
 func TestRolledBackServer(t *testing.T) {
 	for name, refuses := range refusals {
 		t.Run(name, func(t *testing.T) {
@@ -195,8 +195,8 @@ func TestRolledBackServer(t *testing.T) {
 	}
 }
 
-// A legacy server that is updated is spoken to as a modern one: also where its sessions are
-// unknown first, and initialize is refused in whatever words.
+// The client adopts the modern era of a legacy server that was updated, even if the sessions
+// are refused first, and however initialize is refused.
 func TestUpdatedServer(t *testing.T) {
 	for name, refuse := range map[string]func(a *changingServer, w http.ResponseWriter, m message){
 		"-32022": nil,
@@ -226,7 +226,7 @@ func TestUpdatedServer(t *testing.T) {
 	}
 }
 
-// A server may change as often as it likes. Subscriptions end, and can be made again.
+// A server may change any number of times. Subscriptions end, and can be made again.
 func TestServerThatChangesOften(t *testing.T) {
 	var mu sync.Mutex
 	var notices []string
@@ -245,7 +245,7 @@ func TestServerThatChangesOften(t *testing.T) {
 			now := []string{mcp.Revision20251125, mcp.Revision20260728}[i%2]
 			a.become(now)
 			if i == 4 {
-				time.Sleep(time.Minute) // the subscription finds it
+				time.Sleep(time.Minute) // time.Sleep(time.Minute) // the subscription notices
 			}
 			wantUse(t, c, a, now, i+1)
 			for change, err := range s.Changes(t.Context()) {
@@ -264,7 +264,7 @@ func TestServerThatChangesOften(t *testing.T) {
 	})
 }
 
-// Calls that notice together ask together.
+// Concurrent calls that notice a change share one probe.
 func TestRolledBackUnderManyCalls(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		a.become(mcp.Revision20251125)
@@ -280,7 +280,7 @@ func TestRolledBackUnderManyCalls(t *testing.T) {
 	})
 }
 
-// A call whose server was rolled back while it ran is in doubt, and not made again.
+// A call whose server was rolled back while it ran may have run, and is not sent again.
 func TestRolledBackDuringACall(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		cut := make(chan struct{})
@@ -308,8 +308,8 @@ func TestRolledBackDuringACall(t *testing.T) {
 	})
 }
 
-// A server that refuses what it does not know is not asked with each refusal, and one that
-// cannot be asked leaves everything as it was.
+// A server that refuses unknown methods is not probed after every refusal. A server that cannot
+// be probed changes nothing.
 func TestNotRolledBack(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		broken := false
@@ -345,7 +345,7 @@ func TestNotRolledBack(t *testing.T) {
 	})
 }
 
-// A server of a forced revision is not asked for another one.
+// With a forced revision the server is not probed for another one.
 func TestRolledBackFromAForcedRevision(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, modern(), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		a.become(mcp.Revision20251125)
@@ -358,8 +358,8 @@ func TestRolledBackFromAForcedRevision(t *testing.T) {
 	})
 }
 
-// One instance of several refuses a revision that it names itself: the request is made once
-// more, also a tool call, which has not run. A server that keeps refusing is told so.
+// One of several instances may refuse a revision that it lists: the request is sent once more,
+// even a tool call, because it has not run. If the server keeps refusing, the call fails.
 func TestRefusedRevisionThatIsSpoken(t *testing.T) {
 	for _, test := range []struct {
 		supported     string

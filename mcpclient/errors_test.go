@@ -51,7 +51,7 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-// everyRequest makes each request that a client has.
+// everyRequest makes each kind of request of a client.
 func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
 	errs := map[string]error{
 		"Ping":        c.Ping(ctx),
@@ -79,7 +79,7 @@ func everyRequest(ctx context.Context, c *mcpclient.Client) map[string]error {
 	return errs
 }
 
-// An error says what was being done, and says it once.
+// An error names the operation exactly once.
 func TestErrorsSayItOnce(t *testing.T) {
 	once := func(t *testing.T, c *mcpclient.Client) {
 		t.Helper()

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
-// library is a modern server of the examples: a table of results by method.
+// library is a modern server with fixed results by method.
 func library(results map[string]string) mcpclient.Transport {
 	transport, conn := mcpclient.Pipe()
 	go func() {
@@ -64,7 +64,7 @@ func ExampleClient_Complete() {
 	// Output: [python pytorch] true
 }
 
-// Calls of one client may run at the same time, on one connection.
+// Calls of one client may run concurrently on one connection.
 func ExampleClient_CallTool_parallel() {
 	server := library(map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
@@ -104,8 +104,8 @@ func ExampleClient_CallTool_parallel() {
 	// Rome sunny
 }
 
-// curious is a modern server with a tool that asks the client for its roots and for
-// the time, a method of its own.
+// curious is a modern server with a tool that asks for the client's roots and, with a custom
+// method, for the time.
 func curious() mcpclient.Transport {
 	transport, conn := mcpclient.Pipe()
 	go func() {
@@ -132,8 +132,7 @@ func curious() mcpclient.Transport {
 	return transport
 }
 
-// Roots that are worked out when the server asks for them, and a method that the
-// protocol does not have.
+// Roots that are computed on request, and a handler of a custom method.
 func ExampleOptions_handlers() {
 	workspace := "file:///home/ada"
 	ctx := context.Background()
@@ -165,7 +164,7 @@ func ExampleOptions_handlers() {
 	// thanks
 }
 
-// news is a modern server that tells of two changes and then has enough.
+// news is a modern server that announces two changes and then ends the subscription.
 func news() mcpclient.Transport {
 	const about = `"_meta":{"io.modelcontextprotocol/subscriptionId":2}`
 	transport, conn := mcpclient.Pipe()
@@ -237,7 +236,7 @@ func ExampleContinue() {
 		return
 	}
 
-	// Any time later, by any client of the same server:
+	// Any time later, with any client of the same server:
 	round = new(mcp.InputRequired)
 	if err := json.Unmarshal(stored, round); err != nil {
 		fmt.Println(err)

@@ -34,7 +34,7 @@ func ExampleClient_RegisterTools() {
 	// tool "report": mcp: invalid result: inputSchema.properties.region: x-mcp-header "Region" needs the type string, integer or boolean, and has ["string","null"]
 }
 
-// A host logs each message over HTTP with its method, size and status, in either era.
+// A RoundTripper logs each message over HTTP with its method, status and size, in either era.
 func ExampleHTTP_roundTripper() {
 	for _, revision := range []string{mcp.Revision20260728, mcp.Revision20251125} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func ExampleHTTP_roundTripper() {
 	// tools/list 200
 }
 
-// A host renews its token when the server refuses it, and looks at each HTTP request.
+// The token is renewed when the server refuses it, and a RoundTripper sees each HTTP request.
 func ExampleBearer() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
@@ -106,8 +106,8 @@ func ExampleBearer() {
 	// tools/list 200
 }
 
-// logging prints what comes back for each message. The message is in MessageFrom, and the body of the response is read
-// as it is read by the client.
+// logging prints the status of each message. The message comes from MessageFrom; the client
+// reads the body of the response.
 type logging struct{ next http.RoundTripper }
 
 func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -119,7 +119,7 @@ func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// A server that is known to be old is asked over HTTP+SSE directly.
+// A server that is known to be old is reached directly over HTTP+SSE.
 func ExampleHTTP_sse() {
 	_, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{URL: "example.com/sse", SSE: true}, nil)
 	fmt.Println(err)

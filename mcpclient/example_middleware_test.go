@@ -10,8 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// A middleware that keeps an account of what was called, and one within it that
-// lets tools only read.
+// One middleware records the calls, and another within it allows only tools that read.
 func ExampleMiddleware() {
 	account := func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {

@@ -210,7 +210,7 @@ func ExampleWithProgress() {
 	// Sunny, 21 degrees
 }
 
-// A server borrows the client's model.
+// A server uses the client's model.
 func ExampleSamplingFunc() {
 	model := mcp.SamplingFunc(func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		origin, _ := mcp.OriginFrom(ctx)
@@ -238,7 +238,7 @@ func ExampleSamplingFunc() {
 	// The poem is ready.
 }
 
-// A server asks the person in the middle of a call.
+// A server asks the person during a call.
 func ExampleElicitationFunc() {
 	person := mcp.ElicitationFunc(func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		fields, err := forms.Read(p)
@@ -273,7 +273,7 @@ func ExampleElicitationFunc() {
 	// Have a good journey.
 }
 
-// A method that this package has no name for.
+// A method for which this package has no function.
 func ExampleClient_Call() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, exampleServer(), nil)
