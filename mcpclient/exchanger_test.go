@@ -18,18 +18,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// courier is a transport of a host and its one connection, on which every request has a
-// response of its own. At its other end is a legacy server, which can forget a session.
+// courier is a host's own transport and its one connection, on which every request has an
+// exchange of its own. It leads to a legacy server that can forget a session.
 type courier struct {
 	transport.Conn // nil: the client uses none of its methods
 	notices        chan string
-	answers        chan string // of the client
+	answers        chan string // answers        chan string // from the client
 
 	mu        sync.Mutex
-	seen      []string // messages and their sessions
+	seen      []string // seen      []string // messages and their sessions
 	sessions  int
 	current   *errand
-	forgetful bool // the next message finds its session forgotten
+	forgetful bool // forgetful bool // the next message does not find its session
 }
 
 // errand is a session.
@@ -70,7 +70,7 @@ func (c *courier) note(what, session string) {
 	c.seen = append(c.seen, what+" "+session)
 }
 
-// letter is what a message of the client says.
+// letter has the members of a client's message.
 type letter struct {
 	ID     json.RawMessage
 	Method string
@@ -78,7 +78,7 @@ type letter struct {
 	Result json.RawMessage
 }
 
-// take brings a message to the server, in its session.
+// take delivers a message to the server, in its session.
 func (c *courier) take(m *wire.Message) (r letter, err error) {
 	if err := json.Unmarshal(m.Body, &r); err != nil {
 		return r, err
@@ -148,9 +148,9 @@ func (c *courier) Listen(ctx context.Context, m *wire.Message, open func(resumed
 	}
 }
 
-// A client uses a host's own Exchanger as it uses HTTP: questions are answered in their
-// session, a lost session is started again, only what is safe is sent again, and Close ends
-// the session.
+// A client uses a host's own Exchanger like HTTP: questions are answered in their session, a
+// lost session is replaced, only requests that are safe to repeat are sent again, and Close
+// ends the session.
 func TestExchangerOfAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &courier{notices: make(chan string), answers: make(chan string, 1)}

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// addResults seeds f with the results in all transcripts.
+// addResults adds the results of all transcripts to the seeds.
 func addResults(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -37,7 +37,7 @@ func addResults(f *testing.F) {
 	}
 }
 
-// object reads the members of an object as encoding/json does.
+// object decodes an object with encoding/json.
 func object(raw []byte) map[string]json.RawMessage {
 	var m map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &m)
@@ -56,8 +56,8 @@ func text(raw []byte) string {
 	return s
 }
 
-// What is decoded by hand is what encoding/json makes of it: the last of equal
-// members, every item, raw parts byte for byte.
+// Hand-written decoders agree with encoding/json: they take the last of equal members, every
+// item, and raw parts byte for byte.
 func FuzzDecodeResult(f *testing.F) {
 	addResults(f)
 	f.Add([]byte(`{"tools":[{"name":"a"}],"tools":[{"name":"b"}],"contents":[],"contents":[{"uri":"a"}],"messages":[],"messages":[]}`))
@@ -118,7 +118,7 @@ func FuzzDecodeResult(f *testing.F) {
 	})
 }
 
-// encodedTwice is the text of a resource, and of what is read of that.
+// encodedTwice returns the JSON of a resource, and the JSON of the decoded JSON.
 func encodedTwice(r *mcp.Resource) (once, again []byte) {
 	var read mcp.Resource
 	once, err := jsonrpc.Marshal(r)
@@ -141,8 +141,7 @@ func sameItems[T any](got []*T, raw []byte, same func(*T, map[string]json.RawMes
 	return true
 }
 
-// What a server says of a task has an id, a status that is known, and times
-// within bounds.
+// A decoded task has an id, a known status, and times within bounds.
 func FuzzTaskState(f *testing.F) {
 	addResults(f)
 	f.Add([]byte(`{"resultType":"task","taskId":"a","status":"working","ttlMs":-1e300,"pollIntervalMs":1e300}`))

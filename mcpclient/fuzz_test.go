@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Whatever a server sends, the client continues to read.
+// The client continues to read after any message of the server.
 func FuzzReceive(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// newLife returns a lifecycle whose goroutines have a second to return.
+// newLife returns a lifecycle with a timeout of a second.
 func newLife(t *testing.T) *lifecycle.Lifecycle {
 	return lifecycle.New(t.Context(), lifecycle.Options{Closed: ErrClosed, Ended: ended, Timeout: time.Second, Log: silent})
 }
@@ -36,14 +36,14 @@ func endLife(l *lifecycle.Lifecycle) {
 	<-l.Done()
 }
 
-// Questions are answered at the same time, in as many slots as there are. The first
-// failure ends all, and so does the client.
+// Questions are answered concurrently, in as many slots as there are. The first failure or the
+// end of the client ends them all.
 func TestGatherer(t *testing.T) {
 	answers := map[string]json.RawMessage{"a": json.RawMessage(`"slow"`), "b": json.RawMessage(`"slow"`)}
 	for name, test := range map[string]struct {
 		methods map[string]string // by key
 		slots   int
-		nested  bool // the call is that of a handler, which has the only slot
+		nested  bool // nested  bool // the call belongs to a handler that holds the only slot
 		close   bool
 		want    map[string]json.RawMessage
 		err     string

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// inMind are handlers of a method of the host's own, and of roots.
+// inMind are handlers of a custom method and of roots/list.
 func inMind() map[string]mcpclient.Handler {
 	return map[string]mcpclient.Handler{
 		"com.example/echo": func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
@@ -90,7 +90,7 @@ func TestHandlersInRounds(t *testing.T) {
 	})
 }
 
-// A handler of roots declares them as Options.Roots does.
+// A handler of roots/list declares roots, as Options.Roots does.
 func TestHandlerOfRootsDeclaresThem(t *testing.T) {
 	for _, opts := range []mcpclient.Options{legacy(), modern()} {
 		for _, handlers := range []map[string]mcpclient.Handler{nil, inMind()} {
@@ -106,7 +106,7 @@ func TestHandlerOfRootsDeclaresThem(t *testing.T) {
 	}
 }
 
-// spying is a server that notes the first message and goes.
+// spying is a server that records the first message and closes the connection.
 func spying(sent *string) mcpclient.Transport {
 	transport, conn := mcpclient.Pipe()
 	go func() {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// tunnel is a transport of a host's whose messages have headers. It notes those.
+// tunnel is a host's own transport whose messages have headers. It records them.
 type tunnel struct {
 	mcpclient.Transport
 	sent chan string
@@ -38,12 +38,12 @@ func (c tunnelConn) SendWithHeader(ctx context.Context, message []byte, header h
 	_ = header.Write(&lines)
 	c.sent <- fmt.Sprintf("%s\n%s", m.Method, strings.ReplaceAll(lines.String(), "\r\n", "\n"))
 	for key := range header {
-		header[key][0] = "changed" // it is the callee's
+		header[key][0] = "changed" // header[key][0] = "changed" // the callee may modify it
 	}
 	return c.Conn.Send(ctx, message)
 }
 
-// Every message has the header that it has over Streamable HTTP.
+// Every message has the same header as over Streamable HTTP.
 func TestHeaderConn(t *testing.T) {
 	const version = "Mcp-Protocol-Version: "
 	for revision, want := range map[string][]string{
@@ -97,7 +97,7 @@ func TestHeaderConn(t *testing.T) {
 	}
 }
 
-// booking is a server whose tool wants an argument in a header.
+// booking is a server whose tool requires an argument in a header.
 func booking(p *peer) {
 	for m := range p.inbox {
 		switch {

@@ -33,7 +33,7 @@ func tool(name, schema string) *mcp.Tool {
 	return &mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)}
 }
 
-// What cannot be registered is told; the other tools are.
+// RegisterTools reports invalid tools and registers the others.
 func TestRegisterTools(t *testing.T) {
 	overModernHTTP(t, nil, func(t *testing.T, c *mcpclient.Client) {
 		for name, test := range map[string]struct{ schema, want string }{
@@ -156,9 +156,9 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 	}
 }
 
-// In the legacy era annotations say nothing: no header repeats an argument, and
-// no tool is left out. A page of the modern era is without invalid tools as a list
-// is, and either teaches what headers a tool wants.
+// In the legacy era x-mcp-header has no effect: no header repeats an argument, and no tool is
+// left out. In the modern era a single page leaves out invalid tools as the list does, and both
+// teach the headers of tools.
 func TestListsTeachHeaders(t *testing.T) {
 	const tools = `[{"name":"t","inputSchema":{"properties":{"s":{"type":"string","x-mcp-header":"S"}}}},{"name":"bad","inputSchema":{"x-mcp-header":""}}]`
 	for name, test := range map[string]struct {
@@ -210,8 +210,8 @@ func listTools(ctx context.Context, c *mcpclient.Client) ([]string, error) {
 	return collect(c.Tools(ctx), toolName)
 }
 
-// The server finds the headers wrong: the tools are listed again, and the call
-// is made once more.
+// If the server finds the headers wrong, the tools are listed again and the call is sent once
+// more.
 func TestHeaderMismatch(t *testing.T) {
 	playAll(t, []conversation{{name: "http_header_mismatch", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		args := map[string]string{"region": "eu"}
@@ -229,8 +229,7 @@ func TestHeaderMismatch(t *testing.T) {
 	}}})
 }
 
-// However many tools a server lists, no more than 1,024 are remembered, and
-// what was forgotten is asked for again.
+// At most 1,024 tools are remembered; forgotten ones are listed again.
 func TestParamHeadersForgotten(t *testing.T) {
 	const schema = `{"properties":{"s":{"type":"string","x-mcp-header":"S"}}}`
 	missing, lists := 0, 0

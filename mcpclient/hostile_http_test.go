@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// neverEnds fails a request in a response whose body does not end.
+// neverEnds returns a status with a body that does not end.
 func neverEnds(w http.ResponseWriter, r *http.Request, status int) {
 	w.Header().Set("Content-Length", "100")
 	w.Header().Set("Retry-After", "1")
@@ -30,8 +30,8 @@ func neverEnds(w http.ResponseWriter, r *http.Request, status int) {
 	<-r.Context().Done()
 }
 
-// endlessStatus has a client list the tools of a server that fails the first time. Where
-// the status is 401 there is another token.
+// endlessStatus returns a test that lists the tools of a server whose first response is
+// neverEnds. For status 401 there is another token.
 func endlessStatus(status int) func(t *testing.T) {
 	return func(t *testing.T) {
 		var sessions, lists, asked atomic.Int32
@@ -77,7 +77,7 @@ func endlessStatus(status int) func(t *testing.T) {
 	}
 }
 
-// What is wrong by its head is known at once, though it comes with status 200.
+// A response with status 200 and a wrong header fails at once.
 func endlessPage(t *testing.T) {
 	s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 		w.Header().Set("Content-Type", "text/html")
@@ -115,7 +115,7 @@ func endlessProbe(t *testing.T) {
 	}
 }
 
-// Clients that were told the same time to wait do not come back together.
+// Clients that were told to wait equally long do not return at the same time.
 func sentAway(t *testing.T) {
 	var mu sync.Mutex
 	var back []time.Time
@@ -157,8 +157,8 @@ func sentAway(t *testing.T) {
 	}
 }
 
-// Every other request finds its connection cut: lists come nevertheless, and tool calls
-// are not made twice.
+// Every other request finds its connection cut: lists succeed nevertheless, and tool calls are
+// not repeated.
 func cutConnections(t *testing.T) {
 	server := &cutter{cut: func(_ *http.Request, got int) bool { return got%2 == 1 }}
 	s := httpServer(t, server.serve)

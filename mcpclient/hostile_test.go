@@ -19,17 +19,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// hostility is what a peer does to a client, from Connect to Close, and the most that
-// this may cost.
+// hostility is what a peer does to a client between Connect and Close, and how much that may
+// cost.
 type hostility struct {
 	name   string
-	lasts  time.Duration // by the clock of the bubble
-	memory uint64        // bytes that are allocated, also by the peer
+	lasts  time.Duration // lasts  time.Duration // by the clock of the bubble
+	memory uint64        // memory uint64        // allocated bytes, including the peer's
 	meet   func(t *testing.T)
 }
 
-// TestHostilePeers bounds the time, the memory and the goroutines that a peer takes
-// from its client.
+// TestHostilePeers bounds the time, memory and goroutines that a peer can cost its client.
 func TestHostilePeers(t *testing.T) {
 	million()
 	for _, h := range hostilities() {
@@ -45,7 +44,7 @@ func TestHostilePeers(t *testing.T) {
 					t.Errorf("got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
 				}
 				synctest.Wait()
-				for range 10_000_000 { // one that has returned is counted until its thread gets a processor
+				for range 10_000_000 { // for range 10_000_000 { // a goroutine that has returned counts until its thread gets a processor
 					if runtime.NumGoroutine() <= goroutines {
 						break
 					}
@@ -80,7 +79,7 @@ func hostilities() []hostility {
 	}
 }
 
-// metBy runs what a client does that is connected to a peer by a pipe, and closes it.
+// metBy runs f with a client that is connected to a peer by a pipe, and closes the client.
 func metBy(t *testing.T, opts mcpclient.Options, f func(c *mcpclient.Client, p *peer)) {
 	t.Helper()
 	c, p := connectedPeer(t, opts)
@@ -90,8 +89,7 @@ func metBy(t *testing.T, opts mcpclient.Options, f func(c *mcpclient.Client, p *
 	}
 }
 
-// What looks like a handshake of the client's own is no reason to encode the calls
-// that wait.
+// Messages that look like the client's own handshake must not make it encode its current calls.
 func handshakesBesideLargeCall(t *testing.T) {
 	metBy(t, legacy(), func(c *mcpclient.Client, p *peer) {
 		args := map[string]string{"text": strings.Repeat("x", 8<<20)}
@@ -114,14 +112,14 @@ func handshakesBesideLargeCall(t *testing.T) {
 	})
 }
 
-// lateEnd is how long the output of a server lives on that has closed its input.
+// lateEnd is how long a server's output stays open after the server has closed its input.
 const lateEnd = 2500 * time.Millisecond
 
-// halfClosedTransport is a transport whose first server closes its input after the handshake, and
-// ends a while after its client has noticed. The next ones are well.
+// halfClosedTransport is a transport whose first server closes its input after the handshake,
+// and ends some time after its client has noticed. Later servers work.
 type halfClosedTransport struct{ dials int }
 
-// slowToEnd is a reader that continues for a while after Close.
+// slowToEnd is a reader that ends some time after Close.
 type slowToEnd struct{ *io.PipeReader }
 
 func (l slowToEnd) SetReadDeadline(time.Time) error { return nil }
@@ -157,8 +155,8 @@ func (d *halfClosedTransport) Dial(ctx context.Context) (mcpclient.Conn, error) 
 	return (&mcpclient.IO{Reader: reader, Writer: toServer}).Dial(ctx)
 }
 
-// A call that a connection does not take, because it is ending, waits for the next one
-// if there is to be one, and fails at once otherwise, as on a connection that has ended.
+// A call that an ending connection does not accept waits for the next connection if there will
+// be one, and otherwise fails at once, as on a connection that has ended.
 func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 	return func(t *testing.T) {
 		opts := legacy()
@@ -194,7 +192,7 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 	}
 }
 
-// million is the members of an object without its braces.
+// million has the members of an object, without braces.
 var million = sync.OnceValue(func() string {
 	b := make([]byte, 0, 14e6)
 	for i := range 1_000_000 {
@@ -263,7 +261,7 @@ func otherRevision(t *testing.T) {
 	}
 }
 
-// Each call ends when its answer is there, which no deadline does for it.
+// Each call ends when its answer arrives; no deadline is needed.
 func answersAmongText(t *testing.T) {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// floor is the least that can call a tool over HTTP: net/http and encoding/json,
-// without any check of what it is given.
+// floor is a minimal client that can call a tool over HTTP with net/http and encoding/json,
+// without any checks.
 type floor struct {
 	url    string
 	client *http.Client
@@ -61,7 +61,7 @@ func (f *floor) call(ctx context.Context, tool string, args any) (text string, e
 	return m.Result.Content[0].Text, nil
 }
 
-// BenchmarkHTTPFloor is what [BenchmarkCallTool] over HTTP is to be compared to.
+// BenchmarkHTTPFloor is the baseline of [BenchmarkCallTool] over HTTP.
 func BenchmarkHTTPFloor(b *testing.B) {
 	for _, streams := range []bool{false, true} {
 		b.Run(fmt.Sprintf("stream=%t", streams), func(b *testing.B) {

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// connectBy connects with a client of the host's.
+// connectBy connects with a host's HTTP client.
 func connectBy(t *testing.T, url string, client *http.Client, o mcpclient.Options) (*mcpclient.Client, error) {
 	c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: url, Client: client}, &o)
 	if err == nil {
@@ -30,7 +30,7 @@ func connectBy(t *testing.T, url string, client *http.Client, o mcpclient.Option
 	return c, err
 }
 
-// connectedBy is connectBy, without a mistake.
+// connectedBy is connectBy that must succeed.
 func connectedBy(t *testing.T, url string, client *http.Client, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	c, err := connectBy(t, url, client, o)
@@ -40,7 +40,7 @@ func connectedBy(t *testing.T, url string, client *http.Client, o mcpclient.Opti
 	return c
 }
 
-// The host's client keeps its cookies.
+// The cookies of the host's HTTP client are used.
 func TestCookies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -60,7 +60,7 @@ func TestCookies(t *testing.T) {
 	})
 }
 
-// The host's client keeps its timeout.
+// The timeout of the host's HTTP client applies.
 func TestClientTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
@@ -80,13 +80,13 @@ func TestClientTimeout(t *testing.T) {
 	})
 }
 
-// tunnelError is an error of the host's, with a cause.
+// tunnelError is a host's own error with a cause.
 type tunnelError struct{ cause error }
 
 func (e *tunnelError) Error() string { return "tunnel: " + e.cause.Error() }
 func (e *tunnelError) Unwrap() error { return e.cause }
 
-// What the host's transport says of a failure is found in that of a call.
+// The error of a host's RoundTripper can be found in the error of a call.
 func TestErrorsOfTheTransport(t *testing.T) {
 	for name, timeout := range map[string]time.Duration{"direct": 0, "by the client": time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestErrorsOfTheTransport(t *testing.T) {
 	}
 }
 
-// Round trippers of a protocol may return less than a whole response.
+// Registered round trippers may return incomplete responses.
 func TestHalfResponses(t *testing.T) {
 	for name, test := range map[string]struct {
 		resp *http.Response
@@ -127,8 +127,7 @@ func TestHalfResponses(t *testing.T) {
 	}
 }
 
-// What net/http says of a server without TLS is not lost, and is not said of a
-// proxy.
+// The error of net/http for a server without TLS is explained, unless a proxy caused it.
 func TestHTTPSToAPlainServer(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
@@ -148,7 +147,7 @@ func TestHTTPSToAPlainServer(t *testing.T) {
 	}
 }
 
-// A transport that replaces the default one is used.
+// A replaced http.DefaultTransport is used.
 func TestDefaultTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
@@ -170,8 +169,8 @@ func TestDefaultTransport(t *testing.T) {
 	})
 }
 
-// Messages that have no answer do not cost a connection each, whatever the server
-// says to them and however soon their senders leave.
+// Messages without an answer share connections, whatever the server responds and however soon
+// their senders leave.
 func TestNotificationsShareConnections(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter){
 		"empty":  func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted) },
@@ -206,7 +205,7 @@ func TestNotificationsShareConnections(t *testing.T) {
 	}
 }
 
-// A notification that is not taken in time ends with what the context says.
+// A notification that is not accepted in time returns the error of the context.
 func TestNotifyInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
@@ -219,9 +218,8 @@ func TestNotifyInTime(t *testing.T) {
 	})
 }
 
-// If the server ends its stream soon after the answer, the first call can use
-// the connection of the handshake. A server that keeps it open delays no call
-// for long.
+// If the server ends its stream soon after the answer, the first call reuses the connection of
+// the handshake. A server that keeps the stream open delays no call for long.
 func TestConnectionAfterHandshake(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ends   time.Duration // of the stream, after the answer

@@ -15,8 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// A server may compress what it answers, as a value and as a stream, also behind a
-// redirect and what it says of an error.
+// A server may compress JSON responses and event streams, also after a redirect, and error
+// responses.
 func TestCompressedAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		media  string
@@ -49,7 +49,7 @@ func TestCompressedAnswers(t *testing.T) {
 	}
 }
 
-// Compression hides no size: what is unpacked has the bound of a message.
+// The limit of a message applies to the uncompressed size.
 func TestCompressedBomb(t *testing.T) {
 	var spaces bytes.Buffer
 	zipped(&spaces, strings.Repeat(" ", 1<<20))
@@ -69,7 +69,7 @@ func TestCompressedBomb(t *testing.T) {
 	})
 }
 
-// Who wants no compression, or another one, is not overruled.
+// The host's own choice of compression is respected.
 func TestCompressionAsWanted(t *testing.T) {
 	for name, c := range map[string]struct {
 		transport func(*mcpclient.HTTP)
@@ -101,7 +101,7 @@ func TestCompressionAsWanted(t *testing.T) {
 	}
 }
 
-// zipped writes text compressed.
+// zipped writes compressed text.
 func zipped(w io.Writer, text string) {
 	z := gzip.NewWriter(w)
 	_, _ = io.WriteString(z, text)

@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// A connection that the server closes as soon as it is open has a request that is safe
-// made again, on another one.
+// If the server closes a new connection at once, a request that is safe to repeat is sent on
+// another one.
 func TestClosedNewConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &cutter{cut: func(*http.Request, int) bool { return false }}
@@ -36,7 +36,7 @@ func TestClosedNewConnection(t *testing.T) {
 			return end, nil
 		}
 		client := s.Client()
-		client.Transport = watchedConns(s.Transport(), synctest.Wait) // until net/http has seen the end
+		client.Transport = watchedConns(s.Transport(), synctest.Wait) // client.Transport = watchedConns(s.Transport(), synctest.Wait) // until net/http has noticed the end
 		closed := func() net.Conn {
 			ours, theirs := net.Pipe()
 			_ = theirs.Close()
@@ -67,9 +67,9 @@ func watchedConns(next http.RoundTripper, got func()) http.RoundTripper {
 	})
 }
 
-// A request whose stream an HTTP/2 server resets is made again where that is safe.
+// A request whose stream an HTTP/2 server resets is sent again if that is safe.
 func TestResetOverHTTP2(t *testing.T) {
-	var resets atomic.Int32 // that are left
+	var resets atomic.Int32 // var resets atomic.Int32 // remaining
 	answers := &cutter{cut: func(*http.Request, int) bool { return false }}
 	s := httptest.NewUnstartedServer(httpHandler(func(w http.ResponseWriter, r *http.Request, m message) {
 		if resets.Add(-1) >= 0 {
@@ -93,11 +93,11 @@ func TestResetOverHTTP2(t *testing.T) {
 	wantError[*transport.BrokenError](t, err)
 }
 
-// The error of a connection that an HTTP/2 server leaves says that the request may have
-// had an effect.
+// The error for a connection that an HTTP/2 server leaves says that the request may have had an
+// effect.
 func TestGoAway(t *testing.T) {
 	for name, end := range map[string]string{
-		"goaway": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02", // it took stream 1; INTERNAL_ERROR
+		"goaway": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02", // "goaway": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02", // it processed stream 1; INTERNAL_ERROR
 		"none":   "",
 	} {
 		t.Run(name, func(t *testing.T) {

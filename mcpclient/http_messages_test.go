@@ -21,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-const overJSON = "json" // the way of conversations about HTTP itself
+const overJSON = "json" // const overJSON = "json" // for conversations about HTTP itself
 
 func TestHTTPHeaders(t *testing.T) {
 	inSession := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -51,7 +51,7 @@ func TestHTTPHeaders(t *testing.T) {
 	})
 }
 
-// Which header says what a request is about.
+// The Mcp-Name header names the target of a request.
 func TestNameHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -79,7 +79,7 @@ func TestNameHeader(t *testing.T) {
 	})
 }
 
-// Requests after initialize say the revision, where it has a header for that.
+// Requests after initialize have the revision in a header, if their revision defines one.
 func TestVersionHeader(t *testing.T) {
 	for revision, want := range map[string]string{
 		mcp.Revision20251125: "2025-11-25", mcp.Revision20250618: "2025-06-18",
@@ -135,7 +135,7 @@ func TestHTTPResume(t *testing.T) {
 		{name: "http_resume", way: overJSON, opts: heeding(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			start := time.Now()
 			callText(t, ctx, c, "slow", "done")
-			// 1.5 s, then 2 s after an event, 2 s after the failure, 2 s as asked.
+			// 1.5 s, then 2 s after an event, 2 s after the failure, and 2 s as requested.
 			if waited, want := time.Since(start), 1500*time.Millisecond+2*time.Second+2*time.Second+2*time.Second; waited != want {
 				t.Errorf("got waits of %v, want %v", waited, want)
 			}
@@ -232,7 +232,7 @@ func TestHTTPPosts(t *testing.T) {
 	})
 }
 
-// As a connection, without a client, it can send, and Recv waits for the end.
+// A connection without a client can send, and Recv waits for its end.
 func TestHTTPConn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
@@ -268,8 +268,7 @@ func TestHTTPConn(t *testing.T) {
 	})
 }
 
-// If Connect fails, a session that had begun is ended, even after Connect has
-// returned.
+// If Connect fails, a session that had begun is ended, even after Connect has returned.
 func TestConnectFailsInSession(t *testing.T) {
 	for name, test := range map[string]struct {
 		initialized, deleted http.HandlerFunc
@@ -323,16 +322,16 @@ func TestConnectFailsInSession(t *testing.T) {
 	}
 }
 
-// callHere calls a tool that reports progress, each notice to note with the stack
-// that it is told on.
+// callHere calls a tool that reports progress. note gets each notification with the stack of the
+// callback.
 //
 //go:noinline
 func callHere(t *testing.T, c *mcpclient.Client, note func(p mcp.Progress, stack string)) {
 	callText(t, t.Context(), c, "slow", "slow", mcpclient.WithProgress(func(p mcp.Progress) { note(p, string(debug.Stack())) }))
 }
 
-// Progress over the standalone stream is told while the call is under way, on
-// the goroutine that made it, in order with that of the response.
+// Progress over the standalone stream is reported during the call, on the goroutine that made
+// it, in order with progress from the response.
 func TestProgressOverStandaloneStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		standalone := make(chan string)
@@ -356,7 +355,7 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 					t.Errorf("got progress %v, want %d before the answer", got, i)
 				}
 			}
-			for i := 7; i <= 9; i++ { // after the call has all that it waits for
+			for i := 7; i <= 9; i++ { // for i := 7; i <= 9; i++ { // after everything that the call waits for
 				say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i))
 			}
 			say(answerTo(m))

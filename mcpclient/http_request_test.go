@@ -23,7 +23,7 @@ const bothMedia = "application/json, text/event-stream"
 func TestAccept(t *testing.T) {
 	for name, test := range map[string]struct {
 		takes func(accept []string) bool
-		want  []string // the values of Accept in three calls
+		want  []string // want  []string // the Accept headers of three calls
 	}{
 		"both": {func([]string) bool { return true }, []string{bothMedia, bothMedia, bothMedia}},
 		"json": {func(a []string) bool { return len(a) == 1 && a[0] == "application/json" },
@@ -64,7 +64,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// An Accept of the host's is tried first.
+// The host's own Accept header is tried first.
 func TestAcceptOfTheHost(t *testing.T) {
 	for takes, want := range map[string][]string{
 		"a/b":              {"a/b", "a/b"},
@@ -98,8 +98,8 @@ func TestAcceptOfTheHost(t *testing.T) {
 	}
 }
 
-// A RoundTripper sees each HTTP request before it is sent and after its response has come:
-// a request that is repeated with another token twice.
+// A RoundTripper sees each HTTP request before it is sent, and its response: a request that is
+// repeated with another token twice.
 func TestHTTPHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := ""
@@ -170,8 +170,8 @@ func TestHTTPHooks(t *testing.T) {
 	})
 }
 
-// The server forgets the session and refuses the old token: the new session begins with
-// the renewed one.
+// If the server forgets the session and refuses the old token, the new session begins with the
+// renewed token.
 func TestTokenRefusedInRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
@@ -226,7 +226,7 @@ func TestTokenRefused(t *testing.T) {
 	})
 }
 
-// A RoundTripper of the host may leave out the request of its response.
+// A host's RoundTripper may omit the request of its response.
 func TestResponseWithoutRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
@@ -258,13 +258,13 @@ func TestResponseWithoutRequest(t *testing.T) {
 	})
 }
 
-// dialError is one of the host's own.
+// dialError is a host's own error.
 type dialError struct{ said string }
 
 func (e *dialError) Error() string { return "dial: " + e.said }
 
-// An error of the host's RoundTripper is found also where its text has a secret,
-// which the text of the call's error has not.
+// An error of the host's RoundTripper can be found even if its text has a secret, which the
+// text of the call's error does not have.
 func TestSecretInErrorOfRoundTripper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, nil)
@@ -295,7 +295,7 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 	})
 }
 
-// However the host writes the names of header fields, each is sent once.
+// Each header field is sent once, however the host spells its name.
 func TestHeaderNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -334,13 +334,13 @@ func TestHeaderNames(t *testing.T) {
 	})
 }
 
-// endless is a body of the host's that knows no context.
+// endless is a host's own response body that ignores its context.
 type endless chan struct{}
 
 func (e endless) Read([]byte) (int, error) { <-e; return 0, io.EOF }
 func (e endless) Close() error             { return nil }
 
-// A body that continues although its request has ended does not hold up Close.
+// A body that continues after the end of its request does not delay Close.
 func TestCloseWithEndlessBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, nil)

@@ -20,8 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// overLegacyHTTP runs f with a client whose requests after the handshake are
-// answered by h.
+// overLegacyHTTP runs f with a client whose requests after the handshake go to h.
 func overLegacyHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message), f func(t *testing.T, c *mcpclient.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -33,9 +32,8 @@ func overLegacyHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request,
 	})
 }
 
-// A server that has its clients poll closes the stream regularly before the
-// answer, as often as it likes: each connection brings a new id, and is waited
-// for as long as the server says.
+// A server may close the stream before the answer any number of times: each connection has a
+// new event id, and the client waits as long as the server says.
 func TestHTTPPolling(t *testing.T) {
 	const polls = 20
 	var call message
@@ -65,8 +63,8 @@ func TestHTTPPolling(t *testing.T) {
 	})
 }
 
-// An event over the bound is skipped on the standalone stream, but what it says
-// of the stream counts. An exchange ends with it, and is not resumed.
+// An event over the limit is skipped on the standalone stream, but its id and retry time count.
+// It ends an exchange, which is not resumed.
 func TestHTTPEventTooLarge(t *testing.T) {
 	large := strings.Repeat("x", 2000)
 	var resumed []string
@@ -104,8 +102,8 @@ func TestHTTPEventTooLarge(t *testing.T) {
 	})
 }
 
-// A proxy cuts every connection after a minute, in which only comments came.
-// That is not a failure, however often it happens.
+// A proxy may cut every connection after a minute in which only comments arrived. That is not a
+// failure, however often it happens.
 func TestHTTPQuietConnectionsLive(t *testing.T) {
 	var call message
 	var start time.Time
@@ -141,8 +139,8 @@ func TestHTTPQuietConnectionsLive(t *testing.T) {
 	})
 }
 
-// Connections that end at once are failures, and there is an end to them. The
-// waits between them grow.
+// Connections that end at once are failures: the waits grow, and the client gives up in the
+// end.
 func TestHTTPResumeGivesUp(t *testing.T) {
 	var opened []time.Time
 	h := func(w http.ResponseWriter, r *http.Request, m message) {
@@ -172,8 +170,7 @@ func TestHTTPResumeGivesUp(t *testing.T) {
 	})
 }
 
-// The stream of initialize is taken up again in the session that its response
-// has named.
+// The stream of initialize is resumed in the session that its response has named.
 func TestHTTPInitializeResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first message
@@ -203,8 +200,8 @@ func TestHTTPInitializeResumed(t *testing.T) {
 	})
 }
 
-// Streams are resumed in their own session. If the server has forgotten that, a
-// session that began meanwhile is not lost.
+// Streams are resumed in their own session. If the server has forgotten that session, a newer
+// one remains.
 func TestHTTPResumeInOwnSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const calls = 3
@@ -226,7 +223,7 @@ func TestHTTPResumeInOwnSession(t *testing.T) {
 				w.Header().Set("Mcp-Session-Id", known)
 			case r.Method == http.MethodGet:
 				resumed = append(resumed, session)
-				lost = true // an event of another session is as unknown as that
+				lost = true // lost = true // the server does not know an event of another session
 			}
 			mu.Unlock()
 			switch {

@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Which answers to the probe say that a server is legacy, and which say nothing.
+// Some responses to the probe mean that a server is legacy, and others mean nothing.
 func TestProbeStatus(t *testing.T) {
 	const rpc = `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}`
 	const missing = `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`
@@ -70,7 +70,7 @@ func TestProbeStatus(t *testing.T) {
 	}
 }
 
-// A network that fails says nothing about the server either.
+// A network failure means nothing about the server either.
 func TestProbeUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memhttp.New(http.NotFoundHandler())
@@ -136,8 +136,8 @@ func jsonWriter(w http.ResponseWriter) io.Writer {
 	return w
 }
 
-// Neither what the caller keeps secret nor the session appears in an error or
-// in the log, whatever the server does.
+// Neither the caller's secrets nor the session appear in an error or the log, whatever the
+// server does.
 func TestErrorsHideSecrets(t *testing.T) {
 	secrets := []string{"user-token", "pass-word", "query-token", "header-key", "bearer-token", "session-id"}
 	echo := strings.Join(secrets, " ")
@@ -228,8 +228,8 @@ func TestErrorsHideSecrets(t *testing.T) {
 	}
 }
 
-// The name in a URL is a token at some hosts, and both halves of the user info
-// come back as what Basic makes of them.
+// The user name in a URL is a token at some hosts. Both halves of the user info may return in
+// the form of Basic authentication.
 func TestDiscoveryHidesSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -247,7 +247,7 @@ func TestDiscoveryHidesSecrets(t *testing.T) {
 	})
 }
 
-// sessionID gives the responses of a transport a session.
+// sessionID adds a session to the responses of a transport.
 func sessionID(next http.RoundTripper, id string) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
@@ -262,7 +262,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Both forms of the header are read, and nonsense is ignored.
+// Both forms of Retry-After are read, and invalid ones are ignored.
 func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		after := ""
@@ -285,8 +285,7 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// A session id and a token as short as this hide nothing. To take them out of
-// what the server says would spoil it.
+// Short session ids and tokens are not redacted, because that would spoil ordinary text.
 func TestShortSecretsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const data = `{"retryAfter":10,"fields":["a","name"]}`

@@ -23,7 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// status answers with a failure.
+// status returns a handler that answers with a failure.
 func status(code int, header ...string) func(http.ResponseWriter, message) {
 	return func(w http.ResponseWriter, _ message) {
 		for i := 0; i < len(header); i += 2 {
@@ -34,7 +34,7 @@ func status(code int, header ...string) func(http.ResponseWriter, message) {
 	}
 }
 
-// body answers with text, in which ANSWER is the right answer.
+// body returns a handler that answers with text, in which ANSWER stands for the right answer.
 func body(media, text string) func(http.ResponseWriter, message) {
 	return func(w http.ResponseWriter, m message) {
 		w.Header().Set("Content-Type", media)
@@ -51,13 +51,13 @@ const (
 	asStream = "text/event-stream"
 )
 
-// Whatever one response is, it fails its own call at most, at once and with the
-// reason, and that call is made once. The next one finds everything in order.
+// A strange response fails at most its own call, at once and with the reason, and the call is
+// not repeated. The next call succeeds.
 func TestStrangeResponses(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer func(http.ResponseWriter, message)
 		want   string // in the error; "" for the right answer
-		status int    // of the *HTTPError
+		status int    // status int    // of the *HTTPError
 		after  time.Duration
 	}{
 		"400":                         {answer: status(400), want: "the reason", status: 400},
@@ -153,7 +153,7 @@ func TestStrangeResponses(t *testing.T) {
 	}
 }
 
-// cutBody breaks off after 9 bytes of the body.
+// cutBody ends the response after 9 bytes of the body.
 func cutBody(w http.ResponseWriter, _ message) {
 	w.Header().Set("Content-Length", "1000")
 	_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc`)
@@ -161,8 +161,8 @@ func cutBody(w http.ResponseWriter, _ message) {
 	panic(http.ErrAbortHandler)
 }
 
-// A body or an event of 64 MiB is given up at the bound, with that as the
-// reason, and costs no more memory than a message within it.
+// A body or an event of 64 MiB fails at the limit, and takes no more memory than a message
+// within it.
 func TestHugeResponses(t *testing.T) {
 	const size = 64 << 20
 	block := bytes.Repeat([]byte("x"), 64<<10)
@@ -194,7 +194,7 @@ func TestHugeResponses(t *testing.T) {
 				if !errors.Is(err, transport.ErrMessageTooLarge) || !strings.Contains(err.Error(), "HTTP.MaxMessage") {
 					t.Errorf("got %v, want that it is too large", err)
 				}
-				if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 5*32 { // the race detector takes twice as much as else
+				if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 5*32 { // if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 5*32 { // the race detector doubles it
 					t.Errorf("got %d MiB allocated, want five times the bound of 32 MiB at most", got)
 				}
 				callText(t, t.Context(), c, "next", "next")
@@ -203,8 +203,7 @@ func TestHugeResponses(t *testing.T) {
 	}
 }
 
-// A server that accepts everything and says nothing takes no more time than the
-// deadline.
+// A server that accepts everything and sends nothing delays a call only until its deadline.
 func TestBlackHole(t *testing.T) {
 	for era, opts := range eras() {
 		t.Run(era, func(t *testing.T) {
@@ -230,7 +229,7 @@ func TestBlackHole(t *testing.T) {
 				_ = c.Close()
 
 				all := memhttp.New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-					_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection goes unnoticed
+					_, _ = io.Copy(io.Discard, r.Body) // _, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not noticed
 					<-r.Context().Done()
 				}))
 				defer all.Close()
@@ -260,8 +259,8 @@ func dials(client *http.Client, idle int) *atomic.Int32 {
 	return n
 }
 
-// A server that keeps the response open after the answer has no reader of ours,
-// nor a connection, once that is clear: a second later, or after Close.
+// A response that the server keeps open after the answer occupies no goroutine and no
+// connection after a second, or after Close.
 func TestServerKeepsResponsesOpen(t *testing.T) {
 	for era, opts := range eras() {
 		t.Run(era, func(t *testing.T) {
@@ -303,8 +302,8 @@ func TestServerKeepsResponsesOpen(t *testing.T) {
 	}
 }
 
-// Calls one after the other take one connection, and many at the same time no
-// more than there are of them, with and without a flush behind the answer.
+// Sequential calls share one connection, and concurrent calls use no more than one each,
+// whether the server flushes after the answer or not.
 func TestCallsShareConnections(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, m message){
 		"json":    func(w http.ResponseWriter, m message) { _, _ = io.WriteString(jsonWriter(w), answerTo(m)) },
@@ -323,7 +322,7 @@ func TestCallsShareConnections(t *testing.T) {
 					for range n {
 						ctx, cancel := context.WithCancel(t.Context())
 						callText(t, ctx, c, "a", "a")
-						cancel() // which does not cut what is left of the response
+						cancel() // cancel() // does not cut the rest of the response
 						synctest.Wait()
 					}
 				}
@@ -351,8 +350,8 @@ func TestCallsShareConnections(t *testing.T) {
 	}
 }
 
-// A person may take ten minutes to answer what the server asks in a response,
-// also when the standalone stream brings the question.
+// A person may take ten minutes to answer a question that arrives in a response or on the
+// standalone stream.
 func TestSlowHumanOverHTTP(t *testing.T) {
 	for _, standalone := range []bool{false, true} {
 		t.Run(fmt.Sprint("standalone ", standalone), func(t *testing.T) {
@@ -399,8 +398,7 @@ func TestSlowHumanOverHTTP(t *testing.T) {
 	}
 }
 
-// The connection, its standalone stream included, outlives the context of
-// Connect.
+// The connection, including its standalone stream, outlives the context of Connect.
 func TestConnectContextEndsOverHTTP(t *testing.T) {
 	for era, opts := range eras() {
 		t.Run(era, func(t *testing.T) {
@@ -441,8 +439,8 @@ func TestConnectContextEndsOverHTTP(t *testing.T) {
 	}
 }
 
-// A RoundTripper of the caller may do to a request what it should not, without
-// any other request knowing.
+// A caller's RoundTripper may modify a request, although it should not, without effects on
+// other requests.
 func TestRoundTripperChangesRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// pingedConn is a connection whose state a test decides.
+// pingedConn is a connection whose state a test sets.
 type pingedConn struct {
-	busyAt int           // the look at which it is not idle, counted from 1; 0 for none
+	busyAt int           // busyAt int           // the check at which it is not idle, counted from 1; 0 for none
 	wait   time.Duration // before a ping returns
 	err    error         // that it returns
 
@@ -29,7 +29,7 @@ func (p *pingedConn) ping(ctx context.Context) error {
 	}
 }
 
-// Only a connection that is idle, and whose server says nothing within the time, ends.
+// Only an idle connection whose server does not answer in time is ended.
 func TestKeepAliveEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		conn pingedConn

@@ -18,7 +18,7 @@ func kept(o mcpclient.Options) mcpclient.Options {
 	return o
 }
 
-// Any answer is a sign of life. Where a call is under way nothing is asked.
+// Any answer proves that the server is alive. During a call there are no pings.
 func TestKeepAlive(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
@@ -57,8 +57,7 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// A server that gives no sign of life has its connection ended, or another one
-// made.
+// The connection to a server that does not answer pings is ended, or replaced.
 func TestKeepAliveOfTheMute(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +70,7 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 				if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "no sign of life: no answer to") {
 					t.Errorf("got %v, want ErrClosed and the cause", err)
 				}
-				_ = p.next() // the question
+				_ = p.next() // _ = p.next() // the ping
 				if m := p.next(); m.Method != "" {
 					t.Errorf("got %+v behind it", m)
 				}
@@ -95,8 +94,8 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 	}
 }
 
-// The question was asked just before a call: a server that takes one thing after
-// the other is not mute.
+// If the ping was sent just before a call, a server that processes requests in sequence is not
+// considered dead.
 func TestKeepAliveOfTheBusy(t *testing.T) {
 	inBubble(t, kept(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
@@ -110,7 +109,7 @@ func TestKeepAliveOfTheBusy(t *testing.T) {
 	})
 }
 
-// Over HTTP there is no connection that could be lost in silence.
+// Over HTTP there are no pings, because no connection could be lost unnoticed.
 func TestKeepAliveOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, m message) {

@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Silence ends a call, and however much progress it makes there is an end. The error
-// names the limit and what sets it.
+// Silence ends a call, and a limit of the whole ends it regardless of progress. The error names
+// the limit and the options that set it.
 func TestCallLimits(t *testing.T) {
 	const (
 		minute, hour, day = time.Minute, time.Hour, 24 * time.Hour
@@ -78,7 +78,7 @@ func TestCallLimits(t *testing.T) {
 	}
 }
 
-// A limit that ends a call between two requests says so, too.
+// The error names the limit also if it ends a call between two requests.
 func TestLimitInAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := mcpclient.Connect(t.Context(), library(map[string]string{
@@ -96,7 +96,7 @@ func TestLimitInAPause(t *testing.T) {
 	})
 }
 
-// limited calls a tool that does not answer, and checks when that ends.
+// limited calls a tool that does not answer, and checks when the call ends.
 func limited(t *testing.T, c *mcpclient.Client, want time.Duration, opts ...mcpclient.CallOption) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 99*time.Hour)
@@ -109,7 +109,7 @@ func limited(t *testing.T, c *mcpclient.Client, want time.Duration, opts ...mcpc
 	return err
 }
 
-// advance takes a call and sends progress for it, without ever answering.
+// advance receives a call and sends progress for it, but no answer.
 func (p *peer) advance(every time.Duration, ended <-chan struct{}) {
 	m := p.next()
 	for {
@@ -122,8 +122,8 @@ func (p *peer) advance(every time.Duration, ended <-chan struct{}) {
 	}
 }
 
-// Tool calls ask for the progress that extends their time, and others where they are
-// told to.
+// Tool calls ask for progress, which extends their time; other requests do so only with certain
+// options.
 func TestProgressIsAskedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		opts []mcpclient.CallOption
@@ -160,7 +160,7 @@ func TestProgressIsAskedFor(t *testing.T) {
 	}
 }
 
-// A context that ends by itself is told from silence.
+// The end of the caller's own context is not reported as silence.
 func TestIdleTimeoutCancelled(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -172,7 +172,7 @@ func TestIdleTimeoutCancelled(t *testing.T) {
 	})
 }
 
-// An acknowledgement is waited for 30 s, whatever calls may take.
+// A subscription waits 30 s for its acknowledgement, whatever the limits of calls are.
 func TestSubscribeLimit(t *testing.T) {
 	for _, tt := range []struct {
 		call time.Duration
@@ -198,7 +198,7 @@ func TestSubscribeLimit(t *testing.T) {
 	}
 }
 
-// slowly answers a form after two hours.
+// slowly installs a handler that answers a form after two hours.
 func slowly(o mcpclient.Options) mcpclient.Options {
 	o.Timeouts.Call = 24 * time.Hour
 	o.Timeouts.Idle = time.Minute
@@ -211,8 +211,8 @@ func slowly(o mcpclient.Options) mcpclient.Options {
 
 const askedForm = `{"message":"?","requestedSchema":{"type":"object","properties":{}}}`
 
-// The time that a person takes is not the server's silence. On a shared connection
-// it is not known which of several calls asks.
+// The time that a person takes is not the server's silence. On a shared connection it is
+// unknown which of several calls asks.
 func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 	t.Run("legacy", func(t *testing.T) {
 		inBubble(t, slowly(legacy()), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -251,7 +251,7 @@ func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 	})
 }
 
-// A server that asks is not silent.
+// A server that asks a question is not silent.
 func TestQuestionEndsSilence(t *testing.T) {
 	opts := legacy()
 	opts.Timeouts.Idle = time.Minute
@@ -270,7 +270,7 @@ func TestQuestionEndsSilence(t *testing.T) {
 	})
 }
 
-// What a host's own code waits for is not the server's silence, if it says so.
+// The time that a host's own code waits is not the server's silence if that code says so.
 func TestPauseIdleTimeout(t *testing.T) {
 	opts := modern()
 	opts.Timeouts.Idle = time.Minute
@@ -291,7 +291,7 @@ func TestPauseIdleTimeout(t *testing.T) {
 	})
 }
 
-// A person may sign in while HTTP.Token is asked.
+// A person may log in while HTTP.Token runs.
 func TestIdleTimeoutWaitsForToken(t *testing.T) {
 	for era, opts := range eras() {
 		t.Run(era, func(t *testing.T) {
@@ -317,7 +317,7 @@ func TestIdleTimeoutWaitsForToken(t *testing.T) {
 	}
 }
 
-// WithIdleTimeout hears progress that does not come with the response, too.
+// With WithIdleTimeout, progress counts even outside of the response.
 func TestIdleTimeoutOverStandaloneStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		standalone := make(chan string)

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// diary keeps what middleware saw, in order.
+// diary records in order what middleware sees.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -33,7 +33,7 @@ func (d *diary) write(format string, args ...any) {
 	d.lines = append(d.lines, fmt.Sprintf(format, args...))
 }
 
-// read returns what was written since the last time.
+// read returns the entries since the last read.
 func (d *diary) read() []string {
 	synctest.Wait()
 	d.mu.Lock()
@@ -43,7 +43,7 @@ func (d *diary) read() []string {
 	return out
 }
 
-// middleware writes down what goes in and what comes out.
+// middleware records requests and results.
 func (d *diary) middleware(name string) mcpclient.Middleware {
 	return func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
@@ -59,15 +59,15 @@ func (d *diary) middleware(name string) mcpclient.Middleware {
 	}
 }
 
-// handlerOf is middleware that consists of one function.
+// handlerOf returns middleware that consists of one function.
 func handlerOf(fn func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error)) mcpclient.Middleware {
 	return func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) { return fn(ctx, r, next) }
 	}
 }
 
-// answers answers everything after the handshake; calls of the tool "ask" only
-// when a sampling request was answered, in the era's way.
+// answers answers all requests after the handshake, and calls of the tool "ask" only after a
+// sampling request was answered, in the era's way.
 func (p *peer) answers() {
 	asking := map[string]message{}
 	for m := range p.inbox {
@@ -91,8 +91,8 @@ func (p *peer) answers() {
 	}
 }
 
-// Both eras look the same: one request for a call with its question, the first
-// middleware outermost, and what it puts into the context is there for handlers.
+// Both eras look the same to middleware: there is one request for a call with its question, the
+// first middleware is outermost, and handlers see the values of its context.
 func TestMiddleware(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
-// Middleware knows the request, its ids and what the server said.
+// Middleware sees the request, its ids, and the server's result.
 func TestMiddlewareRequest(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestMiddlewareRequest(t *testing.T) {
 	}
 }
 
-// What middleware puts into the request reaches the server.
+// Changes that middleware makes to the request reach the server.
 func TestMiddlewareChangesRequest(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestMiddlewareChangesRequest(t *testing.T) {
 	}
 }
 
-// Middleware may answer by itself, change an answer, and ask again.
+// Middleware may answer itself, change a result, and call next again.
 func TestMiddlewareAnswers(t *testing.T) {
 	boom := errors.New("boom")
 	made := json.RawMessage(`{"content":[{"type":"text","text":"made"}]}`)
@@ -334,8 +334,7 @@ func TestMiddlewareAnswers(t *testing.T) {
 	}
 }
 
-// A call that is repeated inside is one request, and what comes from the cache
-// is none.
+// A repeated call is one request, and a result from the cache is none.
 func TestMiddlewareSeesCallsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
@@ -363,7 +362,7 @@ func TestMiddlewareSeesCallsOnce(t *testing.T) {
 	})
 }
 
-// No secret of the connection is in the errors that middleware gets.
+// The errors that middleware gets have no secrets of the connection.
 func TestMiddlewareErrorsAreScrubbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
@@ -388,8 +387,7 @@ func TestMiddlewareErrorsAreScrubbed(t *testing.T) {
 	})
 }
 
-// The stream of a subscription is a request that lasts; in the legacy era each
-// resource is one.
+// The stream of a subscription is a request that lasts; in the legacy era each resource is one.
 func TestMiddlewareOfSubscription(t *testing.T) {
 	var d diary
 	opts := modern()
@@ -439,18 +437,17 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 				t.Errorf("got -, want +:\n%s", diff)
 			}
 			if !ended {
-				p.next() // the notice of cancellation
+				p.next() // p.next() // notifications/cancelled
 			}
 		}
 	})
 }
 
-// Middleware of the server's requests may change the question and the answer,
-// and answer itself.
+// Server middleware may change the question and the answer, and answer itself.
 func TestServerMiddleware(t *testing.T) {
 	tests := map[string]struct {
 		middleware func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error)
-		result     string // part of it
+		result     string // result     string // part of it
 		code       int
 	}{
 		"another question": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
@@ -516,7 +513,7 @@ func TestMiddlewareRefused(t *testing.T) {
 	}
 }
 
-// tripper counts the requests by method, on top of another one.
+// tripper counts the requests by method and passes them on.
 type tripper struct {
 	next http.RoundTripper
 	mu   *sync.Mutex
@@ -532,8 +529,7 @@ func (r tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(req)
 }
 
-// A round tripper is put around the caller's client without changing that, once,
-// over either transport.
+// HTTP.RoundTripper wraps the caller's client once, without modifying it, over both transports.
 func TestHTTPRoundTripper(t *testing.T) {
 	for _, name := range []string{"HTTP", "SSE", "fallback"} {
 		t.Run(name, func(t *testing.T) {
@@ -561,7 +557,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 					client = s.Client()
 					transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
 				} else {
-					old := newOldServer(t) // which wants to see the key too
+					old := newOldServer(t) // old := newOldServer(t) // which requires the key, too
 					s := memhttp.New(old)
 					defer s.Close()
 					go func() {
@@ -577,7 +573,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 				before := client.Transport
 				opts := heeding(legacy())
 				if name != "HTTP" {
-					opts.Protocol.Revision = mcp.Revision20241105 // that of its server
+					opts.Protocol.Revision = mcp.Revision20241105 // opts.Protocol.Revision = mcp.Revision20241105 // its server's revision
 				}
 				c := connected(t, transport, &opts)
 				callText(t, t.Context(), c, "a", "a")

@@ -17,8 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// A legacy server that refuses server/discover and ends is started again for
-// initialize.
+// A legacy server that refuses server/discover and ends is started again for initialize.
 func TestProbeRefusedByDyingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
@@ -38,8 +37,8 @@ func TestProbeRefusedByDyingServer(t *testing.T) {
 	})
 }
 
-// The server may end a moment later, with initialize in its hands. That is asked for once
-// more, on one other connection.
+// The server may also end a moment later, before it answers initialize: that is sent once more,
+// on one new connection.
 func TestProbeRefusedByServerThatDiesLater(t *testing.T) {
 	for last, want := range map[int]string{1: "", 2: "connect: initialize: transport: connection closed: the server closed the connection"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -70,8 +69,8 @@ func TestProbeRefusedByServerThatDiesLater(t *testing.T) {
 	}
 }
 
-// A server that is silent, and ends when it is asked again, is not started a second time:
-// most such servers fail to start.
+// A server that ignores the probe and ends on initialize is not started again: most such
+// servers fail to start.
 func TestSilentServerThatDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
@@ -86,7 +85,8 @@ func TestSilentServerThatDies(t *testing.T) {
 	})
 }
 
-// What the second server says does not hide how the first one ended: on server/discover, or on initialize.
+// The error of the second server does not hide how the first one ended, on server/discover or
+// on initialize.
 func TestSecondServerThatRefuses(t *testing.T) {
 	for answers, want := range []string{"server/discover: ", "initialize: "} {
 		synctest.Test(t, func(t *testing.T) {
@@ -111,7 +111,8 @@ func TestSecondServerThatRefuses(t *testing.T) {
 	}
 }
 
-// A server that is remembered, refuses initialize, ends, and does not start again: the error has its word.
+// If a server that is remembered refuses initialize, ends and cannot be started again, the
+// error has its refusal.
 func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var eras mcpclient.EraCache
@@ -140,8 +141,8 @@ func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 	})
 }
 
-// A transport of one connection is not blamed for the second, which the caller did not make. What the
-// error advises helps.
+// If a transport can only be dialed once, the error says how the first connection ended, and
+// its advice works.
 func TestServerThatDiesOnAPipe(t *testing.T) {
 	for name, answers := range map[string]int{"on server/discover": 0, "on initialize": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +184,8 @@ func TestServerThatDiesOnAPipe(t *testing.T) {
 	}
 }
 
-// A server that was silent, ended, and does not start again: the error has the silence once.
+// If a server ignored the probe, ended and cannot be started again, the error mentions the
+// silence once.
 func TestSilentServerThatDoesNotStartAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		way := newPeerTransport(t)
@@ -206,8 +208,7 @@ func TestSilentServerThatDoesNotStartAgain(t *testing.T) {
 	})
 }
 
-// That an HTTP server has HTTP+SSE only is remembered of its URL, by whichever
-// transport it was found.
+// That a server has only HTTP+SSE is remembered for its URL, whichever transport found it.
 func TestEraCacheOfSSEFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var probes []string

@@ -89,7 +89,7 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 	}
 }
 
-// transportsTo are the ways to a server over HTTP.
+// transportsTo returns the transports to a server over HTTP.
 func transportsTo(server *memhttp.Server) []mcpclient.Transport {
 	return []mcpclient.Transport{
 		&mcpclient.HTTP{URL: server.URL(), Client: server.Client()},
@@ -97,8 +97,7 @@ func transportsTo(server *memhttp.Server) []mcpclient.Transport {
 	}
 }
 
-// A modern revision that is forced on another server is an error which says how to do
-// without.
+// If a modern revision is forced on a legacy server, the error says how to avoid that.
 func TestForcedRevisionOfOlderServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
@@ -113,7 +112,7 @@ func TestForcedRevisionOfOlderServer(t *testing.T) {
 	})
 }
 
-// Connect gives up a server that says nothing, also where its caller would not.
+// Connect gives up a silent server even if the caller's context has no deadline.
 func TestConnectTimeout(t *testing.T) {
 	for name, tt := range map[string]struct {
 		deadline time.Duration // 0 for none
@@ -147,8 +146,8 @@ func TestConnectTimeout(t *testing.T) {
 	}
 }
 
-// A server that has nothing at the path, or not for such requests, is doubted, and
-// one that is busy or wants a token is not.
+// If the server has nothing at the path or rejects such requests, the error doubts the URL; if
+// it is busy or requires a token, it does not.
 func TestNothingAtTheURL(t *testing.T) {
 	for status, want := range map[int]int{404: 1, 405: 1, 410: 1, 415: 1, 422: 1, 401: 0, 403: 0, 429: 0, 503: 0} {
 		for era, opts := range eras() {
@@ -168,7 +167,7 @@ func TestNothingAtTheURL(t *testing.T) {
 	}
 }
 
-// noCommonRevision checks that the error names what both sides speak.
+// noCommonRevision checks that the error names the revisions of both sides.
 func noCommonRevision(server ...string) func(*testing.T, error) {
 	return func(t *testing.T, err error) {
 		e := wantError[*mcpclient.RevisionError](t, err)
@@ -219,15 +218,15 @@ func TestInitializeIsNotCancelled(t *testing.T) {
 	}}})
 }
 
-// mute is a connection that a server left before it read anything: sending
-// fails, and its end is noticed only when it is closed.
+// mute is a connection whose server has gone before it read anything: Send fails, and Recv
+// returns only after Close.
 type mute struct{ closed chan struct{} }
 
 func (m mute) Send(context.Context, []byte) error { return errors.New("broken pipe") }
 func (m mute) Recv() ([]byte, error)              { <-m.closed; return nil, mcpclient.ErrClosed }
 func (m mute) Close() error                       { close(m.closed); return nil }
 
-// A server may die of the probe before it is known to be dead.
+// A server may end on the probe, and sending may fail before its end is noticed.
 func TestProbeCannotBeSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := mute{make(chan struct{})}
@@ -250,13 +249,13 @@ func TestProbeCannotBeSent(t *testing.T) {
 	})
 }
 
-// dialer is a function as a transport.
+// dialer is a function that implements Transport.
 type dialer func(context.Context) (mcpclient.Conn, error)
 
 func (d dialer) Dial(ctx context.Context) (mcpclient.Conn, error) { return d(ctx) }
 
-// A modern server that takes longer to start than the probe waits refuses
-// initialize, or answers it with its own revision, and is asked again.
+// A modern server that needs longer to start than the probe waits refuses initialize, or
+// answers it with its own revision. Then it is probed again.
 func TestSlowModernServer(t *testing.T) {
 	for name, answer := range map[string]string{
 		"refuses": `"error":{"code":-32601,"message":"method not found"}`,
@@ -272,7 +271,7 @@ func slowModernServer(t *testing.T, initialized string) {
 	transport, server := mcpclient.Pipe()
 	defer func() { _ = server.Close() }()
 	go func() {
-		time.Sleep(8 * time.Second) // starting
+		time.Sleep(8 * time.Second) // time.Sleep(8 * time.Second) // startup
 		for {
 			data, err := server.Recv()
 			if err != nil {
@@ -299,8 +298,8 @@ func slowModernServer(t *testing.T, initialized string) {
 	}
 }
 
-// Who gave the URL of something else is told so, whatever that answers. A later
-// message outside the protocol says nothing about the URL.
+// If the URL belongs to something else, the error says so, whatever that answers. A later
+// invalid message does not.
 func TestNotAnMCPServer(t *testing.T) {
 	const hint = "is this the URL of an MCP server?"
 	for name, answer := range map[string]func(http.ResponseWriter, message){
@@ -343,8 +342,8 @@ func TestNotAnMCPServer(t *testing.T) {
 	}
 }
 
-// What sends back all that it is sent is told at once, by the request that comes
-// back, whatever a middleware has put into it.
+// An echo is recognized at once, by the request that returns, whatever middleware has added to
+// it.
 func TestConnectToEcho(t *testing.T) {
 	meta := func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
@@ -381,8 +380,8 @@ func TestConnectToEcho(t *testing.T) {
 	}
 }
 
-// A server may ask with the id of the handshake, and even for a handshake, as long
-// as it is not word for word ours.
+// A server may send requests with the id of the handshake, and even its methods, if they differ
+// from the client's request.
 func TestRequestDuringHandshakeIsNoEcho(t *testing.T) {
 	for name, ask := range map[string]string{
 		"ping":       `{"jsonrpc":"2.0","id":%s,"method":"ping"}`,

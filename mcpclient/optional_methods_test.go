@@ -20,15 +20,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// foreign is a transport of a host with one connection.
+// foreign is a host's own transport with one connection.
 type foreign struct{ conn transport.Conn }
 
 func (f *foreign) Dial(context.Context) (transport.Conn, error) { return f.conn, nil }
 
-// plain has no optional methods, whatever it wraps.
+// plain hides the optional methods of a connection.
 type plain struct{ transport.Conn }
 
-// wrapping shows the optional methods of what it wraps.
+// wrapping exposes the optional methods of a connection.
 type wrapping struct{ plain }
 
 func (w wrapping) Unwrap() transport.Conn { return w.Conn }
@@ -72,7 +72,7 @@ func (c *ended) Err() error {
 	return nil
 }
 
-// droppingConn sends no message that has a certain text.
+// droppingConn does not send messages that contain a text.
 type droppingConn struct {
 	plain
 	text         string
@@ -97,8 +97,7 @@ type skipping struct{ plain }
 
 func (skipping) OnSkip(skipped func(string)) { skipped("hello") }
 
-// A client uses the optional methods of any connection, and of a connection
-// inside a wrapper.
+// A client uses the optional methods of any connection, also inside a wrapper.
 func TestOptionalMethodsOfConnections(t *testing.T) {
 	type attempt struct {
 		*testing.T
@@ -135,7 +134,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			func(p plain) transport.Conn { return &killable{plain: p, killed: make(chan struct{})} },
 			func(a *attempt, conn, inner transport.Conn) bool {
 				_ = silence(a, conn)
-				defer time.Sleep(time.Hour) // for the Close that waits
+				defer time.Sleep(time.Hour) // defer time.Sleep(time.Hour) // for the Close that waits
 				select {
 				case <-inner.(*killable).killed:
 					return true
@@ -229,7 +228,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 	}
 }
 
-// Close does not wait long for the other end of a pipe to read.
+// Close waits only briefly for the other end of a pipe to read.
 func TestCloseOverAFullPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipe, conn := mcpclient.Pipe()
@@ -245,7 +244,7 @@ func TestCloseOverAFullPipe(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var calls sync.WaitGroup
-		for range 40 { // 80 messages: a call, and that it was given up
+		for range 40 { // for range 40 { // 80 messages: calls and their cancellations
 			calls.Go(func() { _, _ = c.CallTool(ctx, "a", nil) })
 		}
 		calls.Wait()
@@ -261,7 +260,7 @@ type hasty struct{ foreign }
 
 func (*hasty) ConnectTimeout() time.Duration { return 3 * time.Second }
 
-// A transport of a host may bound its connecting.
+// A host's own transport may bound Connect.
 func TestTransportBoundsConnecting(t *testing.T) {
 	for want, form := range map[string]func(transport.Conn) transport.Transport{
 		"no connection within 3s (":    func(c transport.Conn) transport.Transport { return &hasty{foreign{c}} },

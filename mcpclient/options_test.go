@@ -13,8 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// The defaults are as documented, for nil, for zero, and for negative values
-// without another meaning.
+// Nil, zero, and negative values without a meaning of their own have the documented defaults.
 func TestDefaults(t *testing.T) {
 	limits := Limits{Retries: 3, ServerRequests: 16, Notifications: 1024, Rounds: 10, Pages: 1000, Cache: 4 << 20}
 	timeouts := Timeouts{Probe: 5 * time.Second, Close: 5 * time.Second, SubscriptionIdle: 5 * time.Minute, ElicitationDone: 5 * time.Minute}
@@ -40,14 +39,14 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A page of options is read at once: the rest stands in groups.
+// Options has few fields: the others are in groups.
 func TestOptionsAreFew(t *testing.T) {
 	if n := reflect.TypeFor[Options]().NumField(); n > 15 {
 		t.Errorf("got %d fields, want at most 15", n)
 	}
 }
 
-// Each limit and timeout stands in docs/bounds.md, with its default.
+// docs/bounds.md lists each limit and timeout with its default.
 func TestBoundsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/bounds.md")
 	if err != nil {
@@ -68,7 +67,7 @@ func TestBoundsAreDocumented(t *testing.T) {
 	}
 }
 
-// What a client says of itself is its Implementation as encoding/json has it.
+// The introduction equals the JSON of the Implementation.
 func TestIntroduction(t *testing.T) {
 	for _, i := range []mcp.Implementation{
 		{Name: "a"},

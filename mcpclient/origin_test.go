@@ -13,7 +13,7 @@ import (
 
 type contextKey string
 
-// asking is what a handler saw.
+// asking is what a handler sees of a request.
 type asking struct {
 	origin mcp.Origin
 	known  bool
@@ -67,8 +67,8 @@ func TestOriginOnSharedConnection(t *testing.T) {
 	})
 }
 
-// What a client asks for in the background, such as lists, takes no question from a
-// call.
+// Background requests, such as lists, do not make it ambiguous which call a question belongs
+// to.
 func TestOriginBesideLists(t *testing.T) {
 	seen := make(chan asking, 1)
 	o := watches(legacy(), seen)
@@ -105,7 +105,7 @@ func TestOriginBesideLists(t *testing.T) {
 	})
 }
 
-// What a task asks is asked in the call of its tool.
+// A question of a task belongs to the call of its tool.
 func TestOriginOfTask(t *testing.T) {
 	seen := make(chan asking, 1)
 	o := watches(legacy(), seen)
@@ -131,7 +131,7 @@ func TestOriginOfTask(t *testing.T) {
 	})
 }
 
-// echoAll answers the calls among the messages.
+// echoAll answers those messages that are calls.
 func (p *peer) echoAll(all ...message) {
 	for _, m := range all {
 		if m.Method == "tools/call" {
@@ -140,7 +140,7 @@ func (p *peer) echoAll(all ...message) {
 	}
 }
 
-// Over HTTP, and in the modern era, a question comes in the response to a call.
+// Over HTTP, and in the modern era, a question arrives in the response to its call.
 func TestOriginInResponse(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestOriginInResponse(t *testing.T) {
 				answered := make(chan bool, 2)
 				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 					switch {
-					case m.Method == "" && m.ID != nil: // the answer of a legacy client
+					case m.Method == "" && m.ID != nil: // case m.Method == "" && m.ID != nil: // an answer of a legacy client
 						w.WriteHeader(http.StatusAccepted)
 						answered <- true
 					case m.Method != "tools/call":
@@ -194,7 +194,7 @@ func TestOriginInResponse(t *testing.T) {
 	}
 }
 
-// ending installs a handler that tells when it began and how it ended.
+// ending installs a handler that reports its start and its end.
 func ending(o mcpclient.Options) (opts mcpclient.Options, began chan bool, ended chan error) {
 	began, ended = make(chan bool, 1), make(chan error, 1)
 	opts = samples(o, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -206,9 +206,9 @@ func ending(o mcpclient.Options) (opts mcpclient.Options, began chan bool, ended
 	return opts, began, ended
 }
 
-// A shared connection does not say for which call the server asks. The handler
-// ends when the only call is given up, and not when it is answered: then the
-// server asks for something else.
+// A shared connection does not show which call a question belongs to. The handler ends when the
+// only call is cancelled, and not when it is answered: then the question belongs to something
+// else.
 func TestHandlerOutlivesAnsweredCall(t *testing.T) {
 	for _, gaveUp := range []bool{false, true} {
 		opts, began, ended := ending(legacy())
@@ -233,7 +233,7 @@ func TestHandlerOutlivesAnsweredCall(t *testing.T) {
 	}
 }
 
-// A question that came in the response to a call ends with the call.
+// The handler of a question that arrived in the response to a call ends with the call.
 func TestHandlerEndsWithItsCall(t *testing.T) {
 	opts, began, ended := ending(legacy())
 	synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,7 @@ func TestOutputCheck(t *testing.T) {
 		if bad := wantError[*mcpclient.SchemaViolation](t, err); bad.Path != "" || bad.Keyword != "type" {
 			t.Errorf("null: got %+v", bad)
 		}
-		// What cannot be checked is not sent.
+		// A call that cannot be checked is not sent.
 		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator))); err == nil || !strings.Contains(err.Error(), "unsupported dialect") {
 			t.Errorf("unknown dialect: got %v", err)
 		}
@@ -54,8 +54,7 @@ func TestOutputCheck(t *testing.T) {
 	}}))
 }
 
-// weather is a server of forecasts, whose tools have these output schemas and one
-// result.
+// weather is a server with tools that have these output schemas and the same result.
 func weather(schema, result string) mcpclient.Transport {
 	return library(map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
@@ -64,7 +63,7 @@ func weather(schema, result string) mcpclient.Transport {
 	})
 }
 
-// With CheckOutputs the results of all tools are held that the client knows.
+// CheckOutputs checks the results of all known tools.
 func TestCheckOutputs(t *testing.T) {
 	for name, test := range map[string]struct {
 		schema, result string
@@ -109,7 +108,7 @@ func TestCheckOutputs(t *testing.T) {
 	}
 }
 
-// A tool whose headers are wrong is left out where there are headers only.
+// A tool with invalid headers is left out only where headers are used.
 func TestCheckOutputsLeavesToolsIn(t *testing.T) {
 	opts := modern()
 	opts.Schemas = mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}
@@ -123,7 +122,7 @@ func TestCheckOutputsLeavesToolsIn(t *testing.T) {
 	})
 }
 
-// What is remembered of tools is a copy, and bounded in all.
+// The client keeps copies of definitions, with a bound on their total size.
 func TestCheckOutputsRemembers(t *testing.T) {
 	validator := new(strict)
 	c := connected(t, weather(`{}`, `{"content":[]}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: validator}})
@@ -149,7 +148,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 	known := 0
 	for i := range 10 {
 		register(fmt.Sprint(i), large)
-		register(fmt.Sprint(i), large) // which counts once
+		register(fmt.Sprint(i), large) // register(fmt.Sprint(i), large) // counts once
 	}
 	for i := range 10 {
 		if held(fmt.Sprint(i)) {
@@ -161,7 +160,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 	}
 }
 
-// Results are taken as they are unless somebody wants them checked.
+// By default results are not checked.
 func TestOutputsAreNotChecked(t *testing.T) {
 	c := connected(t, weather(degrees, `{"content":[]}`), nil)
 	defer func() { _ = c.Close() }()
@@ -173,7 +172,7 @@ func TestOutputsAreNotChecked(t *testing.T) {
 	}
 }
 
-// strict is a validator that lets nothing pass.
+// strict is a validator that rejects everything.
 type strict struct{ compiled []string }
 
 func (s *strict) Compile(schema json.RawMessage) (func(json.RawMessage) error, error) {
@@ -181,8 +180,7 @@ func (s *strict) Compile(schema json.RawMessage) (func(json.RawMessage) error, e
 	return func(json.RawMessage) error { return &mcpclient.SchemaViolation{Path: "/x", Message: "never"} }, nil
 }
 
-// A validator gets the schema byte for byte: that of the option, or else that of the
-// client.
+// A validator gets the schema byte for byte: that of the option, otherwise that of the client.
 func TestValidatorOfOutputs(t *testing.T) {
 	const schema = `{ "own" : 1.0 }`
 	first, second := new(strict), new(strict)
@@ -201,7 +199,7 @@ func TestValidatorOfOutputs(t *testing.T) {
 	}
 }
 
-// Who wants outputs checked without a validator learns which package has one.
+// The error for a missing validator names the package that has one.
 func TestNoValidator(t *testing.T) {
 	const want = "package mcpclient/schemacheck"
 	if _, err := mcpclient.Connect(t.Context(), weather(degrees, `{}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}}); err == nil || !strings.Contains(err.Error(), want) {
@@ -214,21 +212,21 @@ func TestNoValidator(t *testing.T) {
 	})
 }
 
-// moody is a validator of few words.
+// moody is a validator with fixed errors.
 type moody struct{ compile, check error }
 
 func (m moody) Compile(json.RawMessage) (func(json.RawMessage) error, error) {
 	return func(json.RawMessage) error { return m.check }, m.compile
 }
 
-// The host's validator has a say about forms, too.
+// The host's validator also checks answers to forms.
 func TestValidatorOfForms(t *testing.T) {
 	const form = `{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"n":{"type":"string"}}}}}`
 	for name, test := range map[string]struct {
 		validator mcpclient.Validator
 		action    string
 		asked     bool
-		code      int // of the answer; 0 for a result
+		code      int // code    int // of the answer; 0 for a result
 	}{
 		"none":             {nil, mcp.ElicitAccept, true, 0},
 		"content":          {moody{}, mcp.ElicitAccept, true, 0},

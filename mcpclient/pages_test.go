@@ -21,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// collect drains a list up to its error.
+// collect returns the names of a list and the error at its end.
 func collect[T any](seq iter.Seq2[*T, error], name func(*T) string) (names []string, err error) {
 	for item, err := range seq {
 		if err != nil {
@@ -96,7 +96,7 @@ func TestLists(t *testing.T) {
 	))
 }
 
-// What a list was read in spite of is in the log.
+// The log reports tolerated violations in lists.
 func TestListsWarn(t *testing.T) {
 	for page, want := range map[string]string{
 		`{"tools":[null,{"name":"a","inputSchema":{}},null]}`: "items that are null\" method=tools/list nulls=2",
@@ -119,7 +119,7 @@ func TestListsWarn(t *testing.T) {
 	}
 }
 
-// A list that is ranged over twice asks twice, and a loop that is left asks no more.
+// Each range over a list sends new requests, and none after the loop has ended.
 func TestListIsLazy(t *testing.T) {
 	playAll(t, []conversation{{name: "list_lazy", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		tools := c.Tools(ctx)
@@ -134,8 +134,8 @@ func TestListIsLazy(t *testing.T) {
 	}}})
 }
 
-// A cursor of a legacy server is of its session: the next one, or the server that
-// comes after it, is not asked with it. In the modern era there are no sessions.
+// A cursor of a legacy server belongs to its session, and is not sent in the next session or to
+// the next server. The modern era has no sessions.
 func TestCursorsOfSessions(t *testing.T) {
 	const page = `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","inputSchema":{}}]%s}}`
 	for name, opts := range eras() {
@@ -170,7 +170,7 @@ func TestCursorsOfSessions(t *testing.T) {
 	t.Run("session", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &sessionServer{streams: make(chan struct{})}
-			var cursors []string // with the session of each
+			var cursors []string // var cursors []string // and the session of each
 			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				raw, _ := io.ReadAll(r.Body)
 				switch session := r.Header.Get("Mcp-Session-Id"); {
@@ -201,8 +201,8 @@ func TestCursorsOfSessions(t *testing.T) {
 	})
 }
 
-// A cursor is of the session in which its page was asked for, also where another
-// has begun before the page came to the caller.
+// A cursor belongs to the session in which its page was requested, even if another began before
+// the page arrived.
 func TestCursorOfSessionBefore(t *testing.T) {
 	for name, ping := range map[string]bool{"next session": true, "next user": false} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { cursorOfSessionBefore(t, ping) }) })
@@ -239,8 +239,8 @@ func cursorOfSessionBefore(t *testing.T, ping bool) {
 	has(t, seen, "POSTtools/list s-2 Bearer other", false)
 }
 
-// A page whose request had to go into another session than the iteration began in has
-// a cursor of that one.
+// If a page had to be requested in a newer session than that of the iteration, its cursor
+// belongs to that session.
 func TestCursorOfNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
@@ -269,13 +269,13 @@ func TestCursorOfNextSession(t *testing.T) {
 	})
 }
 
-// A session that begins while a page is being asked for takes nothing from the list: a
-// first page that came in the new one has its cursor there, and a cursor of the old one
-// is not sent in another.
+// A session that begins while a page is requested loses nothing of the list: the cursor of a
+// first page from the new session belongs to it, and a cursor of the old one is not sent in
+// another.
 func TestCursorWhileSessionBegins(t *testing.T) {
 	for name, test := range map[string]struct {
-		refused string   // with 401, once: a part of the request
-		in      []string // the sessions of the pages
+		refused string   // refused string   // part of the request that gets 401, once
+		in      []string // in      []string // the sessions of the pages
 		names   []string
 	}{
 		"before the first page": {`"method":"tools/list"`, []string{"s-2", "s-2"}, []string{"a", "b"}},
@@ -285,7 +285,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &tokenServer{}
 				refused := false
-				var in []string // which session pages were sent
+				var in []string // var in []string // the sessions in which pages were requested
 				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					raw, _ := io.ReadAll(r.Body)
 					switch m := messageOf(t, raw); {
@@ -321,8 +321,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 	}
 }
 
-// A cursor of a session that the server has forgotten is not sent while the next one
-// begins, by what runs in that.
+// A cursor of a session that the server has forgotten is not sent while the next one begins.
 func TestCursorOfForgottenSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}

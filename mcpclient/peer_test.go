@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// message is what a peer reads of a message of the client.
+// message has the members of a client's message.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -38,8 +38,8 @@ type peer struct {
 	inbox chan message
 }
 
-// inBubble runs f in a bubble with a client that is connected by a pipe. That
-// the bubble ends proves that no goroutine of the client is left.
+// inBubble runs f in a bubble with a client that is connected by a pipe. The end of the bubble
+// proves that no goroutine of the client is left.
 func inBubble(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, p *peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func inBubble(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcpc
 	})
 }
 
-// connected connects to a server that is there. The test closes the client.
+// connected connects to a server that must accept. The test closes the client.
 func connected(t testing.TB, transport mcpclient.Transport, opts *mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	c, err := mcpclient.Connect(t.Context(), transport, opts)
@@ -59,7 +59,7 @@ func connected(t testing.TB, transport mcpclient.Transport, opts *mcpclient.Opti
 	return c
 }
 
-// connectedPeer is connect, without a mistake.
+// connectedPeer is connect that must succeed.
 func connectedPeer(t *testing.T, opts mcpclient.Options) (*mcpclient.Client, *peer) {
 	t.Helper()
 	c, p, err := connect(t, t.Context(), opts)
@@ -69,7 +69,7 @@ func connectedPeer(t *testing.T, opts mcpclient.Options) (*mcpclient.Client, *pe
 	return c, p
 }
 
-// connect makes a client with a peer that did the handshake.
+// connect returns a client and its peer after the handshake.
 func connect(t *testing.T, ctx context.Context, opts mcpclient.Options) (*mcpclient.Client, *peer, error) {
 	transport, conn := mcpclient.Pipe()
 	p := &peer{t: t, conn: conn, inbox: make(chan message, 1<<15)}
@@ -82,7 +82,7 @@ func connect(t *testing.T, ctx context.Context, opts mcpclient.Options) (*mcpcli
 	}()
 	c, err := mcpclient.Connect(ctx, transport, &opts)
 	if err == nil {
-		<-done // what the client says from now on is the test's
+		<-done // <-done // the test reads the client's later messages
 	}
 	return c, p, err
 }
@@ -102,7 +102,7 @@ func (p *peer) read() {
 	}
 }
 
-// handshake answers the first request, and takes what belongs to it.
+// handshake answers the first request, and receives what follows from it.
 func (p *peer) handshake() {
 	m := p.next()
 	if m.Method == "initialize" {
@@ -120,10 +120,10 @@ func handshakeAnswer(m message) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"peer","version":"1"}}}}`, m.ID)
 }
 
-// next returns the next message of the client; the zero message when it is gone.
+// next returns the next message of the client, or the zero message after its end.
 func (p *peer) next() message { return <-p.inbox }
 
-// quiet checks that the client has said nothing.
+// quiet checks that the client has sent nothing.
 func (p *peer) quiet() {
 	p.t.Helper()
 	synctest.Wait()
@@ -145,7 +145,7 @@ func (p *peer) send(format string, args ...any) {
 	}
 }
 
-// answer ends a tool call with its own name as text.
+// answer answers a tool call with the tool's name as text.
 func (p *peer) answer(m message) { p.send(answerTo(m)) }
 
 func answerTo(m message) string {
@@ -159,7 +159,7 @@ func (p *peer) ask(id string) {
 
 const samplingParams = `{"messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":5,"_meta":{"k":1}}`
 
-// echo answers every tool call with its own name, until the client is gone.
+// echo answers every tool call with the tool's name until the client ends.
 func (p *peer) echo() {
 	for m := range p.inbox {
 		if m.Method == "tools/call" {
@@ -168,20 +168,19 @@ func (p *peer) echo() {
 	}
 }
 
-// tea is the answer of a model.
+// tea returns the answer of a model.
 func tea() *mcp.CreateMessageResult {
 	return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}
 }
 
-// connectTo makes a client of a server over HTTP. It is the test's to close, before the
-// server is.
+// connectTo connects to a server over HTTP. The test closes the client before the server.
 func connectTo(t *testing.T, server *memhttp.Server, opts mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
 	return c
 }
 
-// watched has before see each HTTP request.
+// watched returns a RoundTripper that calls before for each HTTP request.
 func watched(before func(*http.Request)) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -191,15 +190,14 @@ func watched(before func(*http.Request)) func(http.RoundTripper) http.RoundTripp
 	}
 }
 
-// httpServer answers handshakes itself, and everything else by h, which gets the
-// message too.
+// httpServer answers handshakes itself and passes other requests to h, with their messages.
 func httpServer(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message)) *memhttp.Server {
 	s := memhttp.New(httpHandler(h))
 	t.Cleanup(s.Close)
 	return s
 }
 
-// readMessage reads the message of a request, the zero message if there is none.
+// readMessage reads the message of a request; it returns the zero message if there is none.
 func readMessage(r *http.Request) (m message) {
 	raw, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(raw, &m)
@@ -222,7 +220,7 @@ func httpHandler(h func(w http.ResponseWriter, r *http.Request, m message)) http
 	})
 }
 
-// stream begins a response that is an event stream and returns how to continue.
+// stream begins an event stream and returns a function that sends an event.
 func stream(w http.ResponseWriter) func(data string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.(http.Flusher).Flush()
@@ -232,7 +230,7 @@ func stream(w http.ResponseWriter) func(data string) {
 	}
 }
 
-// within checks how much time passed.
+// within checks how much time has passed.
 func within(t *testing.T, what string, start time.Time, want time.Duration) {
 	t.Helper()
 	if got := time.Since(start); got > want {

@@ -79,7 +79,7 @@ func TestLogging(t *testing.T) {
 	})
 }
 
-// A server without logging is not told a level.
+// A server without logging is not sent a level.
 func TestLogLevelForNobody(t *testing.T) {
 	opts := legacy()
 	opts.LogLevel = mcp.LogWarning
@@ -141,8 +141,8 @@ func TestGarbage(t *testing.T) {
 	}}})
 }
 
-// A message over the bound fails the call whose id it begins with, and no other,
-// also when that call has been given up.
+// A message over the limit fails the call whose id it begins with, and no other, even if that
+// call has been cancelled.
 func TestTooLargeMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fromClient, toServer := io.Pipe()
@@ -187,7 +187,7 @@ func TestTooLargeMessage(t *testing.T) {
 			}
 		})
 		third := <-asked
-		say(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // nothing but it waits
+		say(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // say(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // the only call that waits
 		calls.Wait()
 	})
 }
@@ -218,7 +218,7 @@ func TestBatchIsBounded(t *testing.T) {
 	})
 }
 
-// The log says that an answer stands among other text, and not what it is.
+// The log says that an answer was found among other text, but does not quote it.
 func TestAnswersAmongTextAreNotLogged(t *testing.T) {
 	var log bytes.Buffer
 	opts := modern()
@@ -234,8 +234,8 @@ func TestAnswersAmongTextAreNotLogged(t *testing.T) {
 	}
 }
 
-// What a server prints among its messages answers nothing, also where only one
-// call waits and when it looks like the beginning of a message.
+// Text that a server prints between its messages answers nothing, even if only one call waits
+// and the text looks like the beginning of a message.
 func TestNoiseIsNoAnswer(t *testing.T) {
 	noise := []string{"[INFO] running tool", "{'debug': 1}", "[2026-01-01T00:00:00Z] x", `{"level":"info"`, `{"id":99,"x":}`}
 	for _, line := range noise {
@@ -265,7 +265,7 @@ func TestNoiseIsNoAnswer(t *testing.T) {
 	}
 }
 
-// A callback gets params that are JSON; a notification with others is dropped.
+// A callback gets params that are valid JSON; a notification with others is dropped.
 func TestNotificationParamsAreJSON(t *testing.T) {
 	opts := legacy()
 	var seen observed
@@ -285,8 +285,8 @@ func TestNotificationParamsAreJSON(t *testing.T) {
 	})
 }
 
-// A request among other text is what a server's log shows of another one. Messages on
-// one line with nothing else are what they are.
+// A request among other text is quoted from another log. Several messages on one line with
+// nothing else are real messages.
 func TestRequestsOnALine(t *testing.T) {
 	const note, asks = `{"jsonrpc":"2.0","method":"notifications/x"}`, `{"jsonrpc":"2.0","id":5,"method":"ping"}`
 	var seen observed

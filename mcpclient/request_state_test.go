@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// An answer that must not be cached removes the former one.
+// A result that must not be cached removes the cached one.
 func TestUncachedAnswerReplacesCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ttl, asked := []int{3600000, 0, 0}, 0
@@ -36,7 +36,7 @@ func TestUncachedAnswerReplacesCached(t *testing.T) {
 	})
 }
 
-// A request whose id is being answered is refused, and takes no place of others.
+// A request whose id is being answered is refused, and occupies no slot.
 func TestDuplicateQuestionsTakeNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
@@ -66,7 +66,7 @@ func TestDuplicateQuestionsTakeNoPlace(t *testing.T) {
 	})
 }
 
-// Each parameter has the header of its own argument, however deep it lies.
+// Each parameter header has its own argument, at any depth.
 func TestParamHeadersOfDeepSiblings(t *testing.T) {
 	const leaves = `"d":{"type":"string","x-mcp-header":"D"},"e":{"type":"string","x-mcp-header":"E"},"f":{"type":"string","x-mcp-header":"F"}`
 	for depth := range 9 {
@@ -92,7 +92,7 @@ func TestParamHeadersOfDeepSiblings(t *testing.T) {
 	}
 }
 
-// The headers are about what middleware made of a request.
+// Headers describe the request after middleware has changed it.
 func TestMiddlewareRenamesTarget(t *testing.T) {
 	var names []string
 	server := func(w http.ResponseWriter, r *http.Request, m message) {
@@ -122,8 +122,8 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 	}
 }
 
-// What the first next of a middleware did to a request does not count for the
-// second: each may be sent again in a new session.
+// The first next of a middleware does not use up the second: each may be sent again in a new
+// session.
 func TestMiddlewareCallsNextTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
@@ -153,7 +153,7 @@ func TestMiddlewareCallsNextTwice(t *testing.T) {
 	})
 }
 
-// An answer over the bound is not asked for again.
+// A request whose answer was over the limit is not sent again.
 func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
 	for _, media := range []string{"text/event-stream", "application/json"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// A list that ends the connection is sent once more, not on each connection that
-// follows.
+// A list that ends the connection is sent once more, not again on every later connection.
 func TestRestartRepeatsOnce(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +53,7 @@ func TestRestartRepeatsOnce(t *testing.T) {
 	}
 }
 
-// A connection whose handshake fails has ended before another is made.
+// A connection whose handshake fails has ended before the next one is dialed.
 func TestRestartEndsFailedAttempts(t *testing.T) {
 	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		refused := make(chan *peer, 1)
@@ -81,7 +80,7 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 	})
 }
 
-// withinMinute is a context that ends after a minute.
+// withinMinute returns a context with a timeout of a minute.
 func withinMinute(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -113,12 +112,12 @@ func (l *endsLateConn) Recv() ([]byte, error) {
 	data, err := l.Conn.Recv()
 	if err != nil && l.closed.Load() {
 		time.Sleep(5 * time.Second)
-		err = io.ErrUnexpectedEOF // as from a connection that ends by itself
+		err = io.ErrUnexpectedEOF // err = io.ErrUnexpectedEOF // like a connection that ends by itself
 	}
 	return data, err
 }
 
-// The late end of a connection that has another in its place begins no restart.
+// The late end of a replaced connection does not begin a restart.
 func TestRestartIgnoresLateEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
@@ -145,7 +144,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 	})
 }
 
-// onceSaid calls fn when a log line has the text, once.
+// onceSaid is a log that calls fn once when a line contains the text.
 type onceSaid struct {
 	slog.Handler
 	text string
@@ -161,14 +160,14 @@ func (o onceSaid) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// A connection that ends while the restart completes is followed by another.
+// A connection that ends just as the restart completes is replaced, too.
 func TestRestartedConnectionEndsAtOnce(t *testing.T) {
 	var transport *peerTransport
 	o := legacy()
 	o.Logger = slog.New(onceSaid{slog.DiscardHandler, "up again", new(sync.Once), func() {
 		p := <-transport.peers
 		_ = p.conn.Close()
-		time.Sleep(time.Millisecond) // the client sees the end
+		time.Sleep(time.Millisecond) // time.Sleep(time.Millisecond) // the client notices the end
 	}})
 	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, peerTransport *peerTransport, p *peer) {
 		transport = peerTransport

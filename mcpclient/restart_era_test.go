@@ -11,15 +11,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A server that fails one attempt of a restart in a way that looks legacy, and then comes
-// back as it was, has not changed its era.
+// A server that fails one attempt of a restart like a legacy server, and then returns
+// unchanged, has not changed its era.
 func TestFailedAttemptInAnotherEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		dial := 0
 		transport.greet = func(p *peer) {
 			dial++
-			if dial == 2 { // not ready: knows no method yet, and then ends
+			if dial == 2 { // if dial == 2 { // starting: knows no method yet, and then ends
 				m := p.next()
 				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
 				p.next()
@@ -60,8 +60,8 @@ func TestFailedAttemptInAnotherEra(t *testing.T) {
 	})
 }
 
-// A legacy server that comes back as a modern one, at the second attempt, ends the
-// subscriptions, which would never be told of anything.
+// If a legacy server returns as a modern one at the second attempt, subscriptions end, because
+// they would get no more changes.
 func TestAnotherEraAtTheSecondAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
@@ -103,8 +103,8 @@ func TestAnotherEraAtTheSecondAttempt(t *testing.T) {
 	})
 }
 
-// A server that ends, and comes back updated or rolled back, is called in its words of now. The
-// call that was under way has one outcome: it is in doubt.
+// A server that ends and returns updated or rolled back is used in its new era. The call in
+// progress fails, because it may have run.
 func TestServerThatComesBackInAnotherEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)

@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 )
 
-// discovered is the answer to a server/discover.
+// discovered is the answer to server/discover.
 const discovered = `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`
 
-// Calls under way on a lost connection are lost, also if the restart takes that
-// connection down before its reader ends them.
+// Calls on a lost connection fail with ErrConnectionLost, even if the restart closes the
+// connection before its reader has ended them.
 func TestCallsOfLostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := Pipe()
@@ -50,17 +50,17 @@ func TestCallsOfLostConnection(t *testing.T) {
 		l.mu.Lock()
 		l.err = io.ErrUnexpectedEOF
 		l.mu.Unlock()
-		_ = c.connector.lost(l, io.ErrUnexpectedEOF) // the reader goes no further
+		_ = c.connector.lost(l, io.ErrUnexpectedEOF) // _ = c.connector.lost(l, io.ErrUnexpectedEOF) // the reader stops here
 		if err := <-called; !errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrClosed) {
 			t.Errorf("got %v, want ErrConnectionLost", err)
 		}
 	})
 }
 
-// ending is a connection that takes no message any more once its reader has seen its end.
+// ending is a connection that refuses messages once its reader has seen its end.
 type ending struct {
 	Conn
-	dies func() // before it refuses; nil while it lives
+	dies func() // dies func() // called before it refuses; nil before its end
 }
 
 func (e *ending) Dial(context.Context) (Conn, error) { return e, nil }
@@ -80,8 +80,8 @@ func (e *ending) Err() error {
 	return io.EOF
 }
 
-// What an ending connection refuses was not sent, also if the end of the connection has
-// failed the call by then.
+// A message that an ending connection refuses was not sent, even if the end of the connection
+// has failed the call by then.
 func TestRefusedByEndingConnection(t *testing.T) {
 	for name, err := range map[string]error{"before the reader": nil, "after it": io.ErrUnexpectedEOF} {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestRefusedByEndingConnection(t *testing.T) {
 	}
 }
 
-// A connection that takes nothing any more may still bring answers, which a restart does
-// not take away.
+// A connection that refuses messages may still deliver answers, and a restart does not prevent
+// that.
 func TestEndingConnectionBringsAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := Pipe()
@@ -156,7 +156,7 @@ func TestEndingConnectionBringsAnswers(t *testing.T) {
 		id := <-asked
 		e.dies = func() {}
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = c.CallTool(ctx, "b", nil) }() // which waits for the next connection
+		go func() { _, _ = c.CallTool(ctx, "b", nil) }() // go func() { _, _ = c.CallTool(ctx, "b", nil) }() // waits for the next connection
 		synctest.Wait()
 		if len(called) > 0 {
 			t.Fatalf("got %v before the connection ended", <-called)

@@ -26,15 +26,15 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// peerTransport is a transport whose connections each have a peer of their own.
+// peerTransport is a transport whose connections each have their own peer.
 type peerTransport struct {
 	t     *testing.T
 	peers chan *peer
-	greet func(p *peer) // the peer's handshake
+	greet func(p *peer) // greet func(p *peer) // does the peer's part of the handshake
 
 	mu    sync.Mutex
 	dials int
-	fails func(dial int) error // of the dials, counted from 1
+	fails func(dial int) error // fails func(dial int) error // by number of the dial, from 1
 }
 
 func newPeerTransport(t *testing.T) *peerTransport {
@@ -59,7 +59,7 @@ func (f *peerTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return transport.Dial(ctx)
 }
 
-// greetLogging is the handshake of a legacy server with logging.
+// greetLogging does the handshake of a legacy server with logging.
 func (p *peer) greetLogging() {
 	p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID)
 	p.next()
@@ -71,7 +71,7 @@ func (f *peerTransport) dialed() int {
 	return f.dials
 }
 
-// events keeps what a Restart tells.
+// events records the calls of Restart.Notify.
 type events struct {
 	mu  sync.Mutex
 	all []string // attempts, with "+" where one succeeded
@@ -94,7 +94,7 @@ func (e *events) seen() []string {
 	return slices.Clone(e.all)
 }
 
-// restarting runs f with a client that restarts, and the first of its peers.
+// restarting runs f with a client that restarts, and with its first peer.
 func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,7 +116,7 @@ func wantEvents(t *testing.T, e *events, want ...string) {
 	}
 }
 
-// What is under way fails at once or is made again, and what comes later waits.
+// Current calls fail at once or are repeated, and later ones wait.
 func TestRestart(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
@@ -183,8 +183,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// The attempts in a row are bounded, wait ever longer, and their last failure is
-// the client's.
+// Consecutive attempts are bounded and wait ever longer; the client ends with the last failure.
 func TestRestartGivesUp(t *testing.T) {
 	var told events
 	r := mcpclient.Restart{Attempts: 4, First: time.Second, Longest: 3 * time.Second, Notify: told.add}
@@ -212,8 +211,8 @@ func TestRestartGivesUp(t *testing.T) {
 	})
 }
 
-// A server that dies after each start is given up as well; one that held for a
-// while before starts again.
+// A server that dies after each start is given up, too. One that ran for a while gets all
+// attempts again.
 func TestRestartCountsShortLives(t *testing.T) {
 	var told events
 	restarting(t, legacy(), mcpclient.Restart{Attempts: 2, Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
@@ -234,7 +233,7 @@ func TestRestartCountsShortLives(t *testing.T) {
 	})
 }
 
-// A death and the return after it are told in one place: to Notify, and to the log without it.
+// An end and the restart after it are reported either to Notify or to the log.
 func TestRestartIsToldOnce(t *testing.T) {
 	records := []string{"WARN", "INFO", "WARN", "INFO"}
 	for name, opts := range eras() {
@@ -245,7 +244,7 @@ func TestRestartIsToldOnce(t *testing.T) {
 			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			restarting(t, o, mcpclient.Restart{Notify: notify}, func(t *testing.T, _ *mcpclient.Client, transport *peerTransport, p *peer) {
 				_ = p.conn.Close()
-				<-transport.peers // gives no sign of life later
+				<-transport.peers // <-transport.peers // and no further report later
 				<-transport.peers
 				synctest.Wait()
 				var logged []string
@@ -263,7 +262,7 @@ func TestRestartIsToldOnce(t *testing.T) {
 	}
 }
 
-// A connection that ends in its handshake is a failed attempt.
+// A connection that ends during its handshake is a failed attempt.
 func TestRestartHandshakeFails(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
@@ -293,8 +292,7 @@ func TestRestartHandshakeFails(t *testing.T) {
 	}
 }
 
-// wordy is a transport whose second connection is one to a server that is not for
-// this: it prints a line and waits.
+// wordy is a transport whose second connection leads to a program that prints a line and waits.
 type wordy struct{ *peerTransport }
 
 func (m wordy) Dial(ctx context.Context) (mcpclient.Conn, error) {
@@ -311,8 +309,8 @@ func listens(t *testing.T) *mcpclient.IO {
 	return &mcpclient.IO{Reader: fromServer, Writer: io.Discard}
 }
 
-// A server that prints a line and waits is told apart from one that does nothing,
-// at first and when it comes back.
+// The error for a program that prints a line and waits differs from that for a silent one, at
+// first and after a restart.
 func TestMuteServer(t *testing.T) {
 	said := `the last: "Listening on port 8080"`
 	synctest.Test(t, func(t *testing.T) {
@@ -337,7 +335,7 @@ func TestMuteServer(t *testing.T) {
 	})
 }
 
-// So is one that ends while it is told what the one before knew.
+// A connection that ends while the session is restored is a failed attempt.
 func TestRestartEndsWhileRestoring(t *testing.T) {
 	var told events
 	restarting(t, legacy(), mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
@@ -367,7 +365,7 @@ func TestRestartEndsWhileRestoring(t *testing.T) {
 	})
 }
 
-// Close does not wait for the wait.
+// Close ends the wait before an attempt.
 func TestRestartClosed(t *testing.T) {
 	restarting(t, legacy(), mcpclient.Restart{First: time.Hour, Longest: time.Hour}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		_ = p.conn.Close()
@@ -404,7 +402,8 @@ func (s slowClose) Close() error {
 	return s.Conn.Close()
 }
 
-// Who waits for the restart does not wait for the end of what was before.
+// A call that waits for the restart returns at Close, even while the old connection is still
+// closing.
 func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
@@ -427,7 +426,7 @@ func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
 	})
 }
 
-// Nor for a server that does not answer any more.
+// A call that waits for the restart returns at Close, even if the server does not answer.
 func TestRestartClosedInHandshake(t *testing.T) {
 	restarting(t, legacy(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		transport.greet = func(p *peer) { p.next() }
@@ -442,10 +441,10 @@ func TestRestartClosedInHandshake(t *testing.T) {
 	})
 }
 
-// A handler is not needed any more when the connection has ended on which the
-// server asked, and the next one is not told its answer.
+// The end of a connection cancels the handlers of its requests, and their answers are not sent
+// on the next one.
 func TestRestartEndsHandlers(t *testing.T) {
-	var asked chan bool // made in the bubble
+	var asked chan bool // var asked chan bool // created in the bubble
 	o := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		asked <- true
 		<-ctx.Done()
@@ -469,7 +468,7 @@ func TestRestartEndsHandlers(t *testing.T) {
 	})
 }
 
-// What can be dialed once is not dialed in vain.
+// A transport that can only be dialed once is not dialed again.
 func TestRestartOfAPipe(t *testing.T) {
 	var told events
 	o := legacy()
@@ -484,7 +483,7 @@ func TestRestartOfAPipe(t *testing.T) {
 	})
 }
 
-// A callback of the restart may use the client, whose calls wait.
+// Restart.Notify may use the client, whose calls wait.
 func TestRestartCallbackCalls(t *testing.T) {
 	var c *mcpclient.Client
 	pinged := make(chan error, 2)
@@ -503,8 +502,8 @@ func TestRestartCallbackCalls(t *testing.T) {
 	})
 }
 
-// What a server knew is told to the next one, and subscriptions learn that they
-// may have missed something.
+// The log level and subscriptions are restored, and subscriptions report that changes may be
+// missing.
 func TestRestartRestores(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
@@ -538,7 +537,7 @@ func TestRestartRestores(t *testing.T) {
 	}
 }
 
-// A server that comes back as another one is asked again, and subscriptions end.
+// A server that returns with another era is probed again, and subscriptions end.
 func TestRestartInAnotherEra(t *testing.T) {
 	for from, to := range map[string]string{mcp.Revision20251125: mcp.Revision20260728, mcp.Revision20260728: mcp.Revision20251125} {
 		t.Run(from, func(t *testing.T) {
@@ -585,8 +584,8 @@ func TestRestartInAnotherEra(t *testing.T) {
 	}
 }
 
-// A stream of HTTP+SSE that ended is opened again, also where it is only the form
-// that HTTP fell back to, and with the token of the one before.
+// An event stream of HTTP+SSE that has ended is opened again, even if HTTP fell back to it, and
+// with the previous token.
 func TestRestartOverSSE(t *testing.T) {
 	for name, recipeOf := range map[string]func(string, *http.Client) mcpclient.Transport{"direct": direct, "fallback": fallingBack} {
 		t.Run(name, func(t *testing.T) {
@@ -620,7 +619,7 @@ func TestRestartOverSSE(t *testing.T) {
 				close(first.say)
 				<-first.left
 				synctest.Wait()
-				synctest.Wait() // until that is noticed
+				synctest.Wait() // synctest.Wait() // until its end is noticed
 				go func() {
 					second.shake()
 					second.say <- answerTo(<-second.got)

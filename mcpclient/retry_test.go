@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// busy is a server that fails so many times before it answers.
+// busy is a server that fails a number of times before it answers.
 type busy struct {
 	status, times, got int
 	after              string
@@ -44,8 +44,8 @@ func (b *busy) serve(w http.ResponseWriter, r *http.Request, m message) {
 	fmt.Fprint(jsonWriter(w), answerTo(m))
 }
 
-// A response that broke off is asked for again, with a new id, where that is
-// safe, and its failure is told otherwise.
+// A request whose response broke off is sent again with a new id if that is safe; otherwise the
+// call fails.
 func TestLostAnswers(t *testing.T) {
 	for _, media := range []string{"text/event-stream", "application/json"} {
 		t.Run(media, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// A request that is sent again in a new session has all its retries left there.
+// A request that is sent again in a new session has all its retries there.
 func TestRetriesInNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sessions := &sessionServer{streams: make(chan struct{})}
@@ -156,9 +156,8 @@ func TestRetriesInNextSession(t *testing.T) {
 	})
 }
 
-// A stream that a server refuses for now is asked for when the server wants that,
-// and within an hour: a subscription, the standalone stream, and the rest of an
-// answer.
+// A subscription, the standalone stream and a resumed answer that the server refuses
+// temporarily are requested when the server says, at most an hour later.
 func TestStreamsWaitAsAsked(t *testing.T) {
 	for after, want := range map[string]time.Duration{"90": 90 * time.Second, "7200": time.Hour} {
 		for name, opts := range map[string]mcpclient.Options{"subscription": modern(), "standalone": heeding(legacy()), "answer": legacy()} {
@@ -166,7 +165,7 @@ func TestStreamsWaitAsAsked(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var tries []time.Time
 					var call message
-					refused := 0 // which of them
+					refused := 0 // refused := 0 // which request is refused, from 0
 					if name == "subscription" {
 						refused = 1
 					}
@@ -211,8 +210,8 @@ func TestStreamsWaitAsAsked(t *testing.T) {
 	}
 }
 
-// The answer to a request of the server is sent again where it was refused for
-// now, and not where it was refused for good.
+// The answer to a server's request is sent again after a temporary refusal, not after a
+// permanent one.
 func TestAnswersAreSentAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		busy  busy
@@ -259,7 +258,7 @@ func TestAnswersAreSentAgain(t *testing.T) {
 	}
 }
 
-// A caller who gives up while a request waits to be sent again learns of both.
+// If the caller cancels during the wait for a retry, the error has both causes.
 func TestRetryGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
@@ -280,7 +279,7 @@ func TestRetryGivenUp(t *testing.T) {
 	})
 }
 
-// cutter is a server that cuts connections instead of answering some requests.
+// cutter is a server that cuts the connections of some requests.
 type cutter struct {
 	cut func(r *http.Request, got int) bool
 	got []string // methods
@@ -300,14 +299,13 @@ func (s *cutter) serve(w http.ResponseWriter, r *http.Request, m message) {
 	_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 }
 
-// A request whose connection fails before the head of the response is made again where
-// that is safe: after a wait, or at once by net/http when the connection was idle. A
-// tool call is not.
+// A request whose connection fails before the response begins is sent again if that is safe:
+// after a wait, or at once by net/http if the connection was idle. A tool call is not.
 func TestCutConnections(t *testing.T) {
 	first := func(r *http.Request, got int) bool { return got == 1 }
 	for name, test := range map[string]struct {
 		cut        func(r *http.Request, got int) bool
-		fresh      bool // no connection is used twice
+		fresh      bool // fresh      bool // every request has a new connection
 		max        int
 		method     string
 		ok         bool
@@ -346,11 +344,11 @@ func TestCutConnections(t *testing.T) {
 	}
 }
 
-// A server that is busy when a client connects is asked again, as late as it says and
-// not forever. The time is not that of a server which does not answer.
+// If a server is busy during the handshake, the request is sent again when it says, a bounded
+// number of times. That time does not count as silence.
 func TestBusyHandshake(t *testing.T) {
 	for name, tt := range map[string]struct {
-		status, busy int // how often
+		status, busy int // status, busy int // the status, and how often it is returned
 		after        string
 		posts        int
 		want         time.Duration // at least
@@ -391,7 +389,7 @@ func TestBusyHandshake(t *testing.T) {
 						return next(ctx, r)
 					})}
 					if era == "modern" {
-						opts.Protocol.Revision = "" // by probing
+						opts.Protocol.Revision = "" // opts.Protocol.Revision = "" // probe
 					}
 					start := time.Now()
 					c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
