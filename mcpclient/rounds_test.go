@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// unasked has handlers that must not be called.
+// unasked installs handlers that must not be called.
 func unasked(t *testing.T) mcpclient.Options {
 	o := asks(modern())
 	o.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -31,13 +31,13 @@ func unasked(t *testing.T) mcpclient.Options {
 	return o
 }
 
-// round returns the round that a call ended with.
+// round returns the round with which a call ended.
 func round(t *testing.T, err error) *mcp.InputRequired {
 	t.Helper()
 	return wantError[*mcp.InputRequired](t, err)
 }
 
-// A round goes through JSON to another client, and loses nothing on the way.
+// A round survives JSON and can be continued by another client.
 func TestManualInput(t *testing.T) {
 	manual := mcpclient.WithManualInput()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,8 +94,8 @@ func TestManualInput(t *testing.T) {
 	})
 }
 
-// A handler that puts its answer off ends the call with a round, which has what the other
-// handlers said.
+// If a handler leaves its answer for later, the call ends with a round that has the answers of
+// the other handlers.
 func TestAnswerLater(t *testing.T) {
 	opts := asks(modern())
 	opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -167,7 +167,7 @@ func TestManualInputOfOthers(t *testing.T) {
 		if _, err := mcpclient.Continue[mcp.ReadResourceResult](ctx, c, r, nil); err != nil {
 			t.Error(err)
 		}
-		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // which was not kept
+		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // not cached
 			t.Error(err)
 		}
 
@@ -180,7 +180,7 @@ func TestManualInputOfOthers(t *testing.T) {
 	}}})
 }
 
-// The state of a round is sent back as it came, so it has to be JSON.
+// The state of a round is returned unchanged, so it must be JSON.
 func TestInvalidStateIsNotEchoed(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for _, state := range []string{`"\q"`, "\"a\tb\""} {
@@ -216,8 +216,7 @@ func TestNullState(t *testing.T) {
 	})
 }
 
-// A server that puts a call off asks for no input, and may do so more often than
-// it may ask.
+// A server that defers a call asks for no input, and may do so more often than it may ask.
 func TestPutOff(t *testing.T) {
 	opts := modern()
 	opts.Limits.Rounds = 1
@@ -230,7 +229,7 @@ func TestPutOff(t *testing.T) {
 	}}})
 }
 
-// The bound of that is a number and a time.
+// The number and the total time of deferrals are bounded.
 func TestPutOffForEver(t *testing.T) {
 	for name, test := range map[string]struct {
 		busy time.Duration // before each answer
@@ -261,13 +260,13 @@ func TestPutOffForEver(t *testing.T) {
 	}
 }
 
-// asksRoots answers a request with a question.
+// asksRoots answers a request with a question for roots.
 func asksRoots(p *peer, m message, state string) {
 	p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{%q:{"method":"roots/list"}},"requestState":%q}}`, m.ID, "of "+state, state)
 }
 
-// What a server asks for one call, and the state it gives with that, go back with
-// that call alone, which is sent again with an id and a progress token of its own.
+// The questions and the state of one call belong to that call only, which is sent again with a
+// new id and progress token.
 func TestRoundsOfParallelCalls(t *testing.T) {
 	opts := modern()
 	opts.Roots = []mcp.Root{}
@@ -300,8 +299,7 @@ func TestRoundsOfParallelCalls(t *testing.T) {
 	})
 }
 
-// Between two rounds there is no request that could be cancelled: a call that is
-// given up there just ends.
+// Between two rounds no request is pending, so that a call cancelled there just ends.
 func TestGivenUpBetweenRounds(t *testing.T) {
 	asked := make(chan bool)
 	opts := samples(modern(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -323,8 +321,8 @@ func TestGivenUpBetweenRounds(t *testing.T) {
 	})
 }
 
-// After a round the server may take the call on as a task, whose questions have
-// keys of their own.
+// After a round the server may continue the call as a task, whose questions have keys of their
+// own.
 func TestTaskAfterRound(t *testing.T) {
 	opts := modern()
 	opts.Roots, opts.Protocol.AllowUndeclared = []mcp.Root{}, true
@@ -350,8 +348,7 @@ func TestTaskAfterRound(t *testing.T) {
 	})
 }
 
-// Who is asked for what is not installed learns where to install it; a modern server
-// is told nothing.
+// The error for a question without a handler names the option; a modern server is told nothing.
 func TestUninstalledHandlersAreNamed(t *testing.T) {
 	for method, want := range map[string]string{
 		"elicitation/create":     "elicitation is not available (Options.Elicitation is not set)",
@@ -369,7 +366,7 @@ func TestUninstalledHandlersAreNamed(t *testing.T) {
 	}
 }
 
-// An error about a result shows what the server wrote, once quoted.
+// An error about a result quotes what the server sent, once.
 func TestWordsAboutResults(t *testing.T) {
 	for result, want := range map[string]string{
 		`{"resultType":"future"}`: `invalid result: resultType "future" is not known`,

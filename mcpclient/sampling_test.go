@@ -53,7 +53,7 @@ func TestCheckMessages(t *testing.T) {
 	}
 }
 
-// What is written can be read again, and has one block alone where there is one.
+// An encoded message can be decoded again, and a single block is not in an array.
 func TestMessagesRoundTrip(t *testing.T) {
 	one, two := 1.0, &mcp.TextContent{Text: "<b>"}
 	for _, test := range []struct {
@@ -84,7 +84,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 	}
 }
 
-// A server gets what its revision can read; what it cannot read is not an answer.
+// The server gets content that its revision allows; other content is an error.
 func TestAnswersOfRevisions(t *testing.T) {
 	text, other := &mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}
 	image, audio := &mcp.ImageContent{MIMEType: "image/png"}, &mcp.AudioContent{MIMEType: "audio/wav"}
@@ -99,7 +99,7 @@ func TestAnswersOfRevisions(t *testing.T) {
 	)
 	for _, test := range []struct {
 		content []mcp.Content
-		want    [4]string // for the legacy revisions, the oldest first
+		want    [4]string // want    [4]string // for the legacy revisions, oldest first
 	}{
 		{nil, [4]string{`"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`}},
 		{[]mcp.Content{text}, [4]string{one, one, one, one}},

@@ -17,8 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// What follows the answer is read for a second and for 4 KiB, so that the
-// connection can be used again, and no longer.
+// At most 4 KiB after the answer are read, within a second, so that the connection can be used
+// again.
 func TestDrainIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		more []byte
@@ -53,8 +53,7 @@ func TestDrainIsBounded(t *testing.T) {
 	}
 }
 
-// A server without a session that answers 404 has no standalone stream, and
-// that is not worth a word.
+// A server without a session that answers 404 has no standalone stream, which is not logged.
 func TestNoStandaloneStream(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusMethodNotAllowed} {
 		synctest.Test(t, func(t *testing.T) {
@@ -81,7 +80,7 @@ func TestNoStandaloneStream(t *testing.T) {
 	}
 }
 
-// stuck is a transport whose connections take no message that contains text.
+// stuck is a transport whose connections do not accept messages that contain a text.
 type stuck struct {
 	mcpclient.Transport
 	text string
@@ -105,7 +104,7 @@ func (s stuckConn) Send(ctx context.Context, message []byte) error {
 	return s.Conn.Send(ctx, message)
 }
 
-// stuckPeer runs f with a client whose messages that contain text get stuck.
+// stuckPeer runs f with a client whose messages with a text get stuck.
 func stuckPeer(t *testing.T, opts mcpclient.Options, text string, f func(c *mcpclient.Client, p *peer)) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
@@ -120,7 +119,7 @@ func stuckPeer(t *testing.T, opts mcpclient.Options, text string, f func(c *mcpc
 	})
 }
 
-// What was never sent is not cancelled: the server does not know it.
+// A call that was never sent is not cancelled at the server.
 func TestUnsentIsNotCancelled(t *testing.T) {
 	stuckPeer(t, legacy(), "tools/call", func(c *mcpclient.Client, p *peer) {
 		ctx, cancel := context.WithTimeout(p.t.Context(), time.Second)
@@ -133,7 +132,7 @@ func TestUnsentIsNotCancelled(t *testing.T) {
 	})
 }
 
-// An answer that cannot be sent is given up after 30 s, which is logged.
+// An answer that cannot be sent is dropped after 30 s, and the log says so.
 func TestSendingAnAnswerIsBounded(t *testing.T) {
 	var log bytes.Buffer
 	var mu sync.Mutex
@@ -169,8 +168,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// A message without an answer is dropped after 5 s; at most 16 messages are
-// being sent and 1,024 wait.
+// A message without an answer is dropped after 5 s; at most 16 are being sent, and 1,024 wait.
 func TestTellingIsBounded(t *testing.T) {
 	var log logged
 	opts := legacy()
@@ -186,7 +184,7 @@ func TestTellingIsBounded(t *testing.T) {
 		for i := range 2000 {
 			p.send(`{"id":%d,"method":"ping"}`, i)
 			if i == 15 {
-				synctest.Wait() // they are being sent
+				synctest.Wait() // synctest.Wait() // until they are being sent
 			}
 		}
 		time.Sleep(5*time.Second - time.Millisecond)
@@ -194,7 +192,7 @@ func TestTellingIsBounded(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		lost(16)
 		time.Sleep(time.Hour)
-		lost(100) // as many as are logged: those after them were dropped or given up too
+		lost(100) // lost(100) // the log has at most 100; later ones were dropped, too
 		if text := log.String(); !strings.Contains(text, "count=960") || strings.Count(text, "dropped messages") != 1 {
 			p.t.Errorf("the log does not say once that 960 messages were dropped")
 		}

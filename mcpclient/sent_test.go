@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// What was certainly not taken by the server is told from what may have been.
+// Unsent distinguishes calls that the server cannot have accepted from those that may have run.
 func TestUnsent(t *testing.T) {
 	const (
 		round = `{"resultType":"input_required","requestState":"s"}`
@@ -83,7 +83,8 @@ func TestUnsent(t *testing.T) {
 	}
 }
 
-// A call whose response broke off was taken, also if the server refuses to resume it.
+// A call whose response broke off was accepted, even if the server refuses to resume the
+// response.
 func TestResumptionIsRefused(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests} {
 		synctest.Test(t, func(t *testing.T) {
@@ -112,7 +113,7 @@ func TestResumptionIsRefused(t *testing.T) {
 	}
 }
 
-// A client whose connection is over sends nothing.
+// A client whose connection has ended sends nothing.
 func TestUnsentAfterTheEnd(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, _ *peer) {
 		if err := c.Close(); err != nil {
@@ -124,8 +125,7 @@ func TestUnsentAfterTheEnd(t *testing.T) {
 	})
 }
 
-// Each request of a call is sent only with the consent of the check, and Unsent tells
-// whether one was.
+// The check decides on each request of a call, and Unsent reports whether any was sent.
 func TestSendCheck(t *testing.T) {
 	for allowed := range 3 {
 		synctest.Test(t, func(t *testing.T) {
@@ -154,11 +154,11 @@ func TestSendCheck(t *testing.T) {
 	}
 }
 
-// The connection tells whether something of a call went to a server that has just died: what it did not
-// write at all is made on the next connection, if there is one.
+// The connection knows whether part of a call was written to a server that has just died: a
+// call that was not is made on the next connection, if there is one.
 func TestUnsentToADyingServer(t *testing.T) {
 	for name, test := range map[string]struct {
-		written int // bytes of the call
+		written int // written int // bytes of the call
 		unsent  bool
 	}{
 		"nothing": {0, true},
@@ -186,7 +186,8 @@ func TestUnsentToADyingServer(t *testing.T) {
 	}
 }
 
-// dyingTransport is a transport whose first server takes so many bytes of a call and dies.
+// dyingTransport is a transport whose first server accepts a number of bytes of a call and
+// dies.
 type dyingTransport struct {
 	written int
 	dials   int

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// What a person answered is not told along with that it does not fit.
+// The error for an answer that does not fit a form does not reveal the answer.
 func TestMisfitIsNotTold(t *testing.T) {
 	p := &mcp.ElicitParams{Mode: mcp.ElicitForm, RequestedSchema: []byte(`{"type":"object","properties":{"age":{"type":"integer"}}}`)}
 	_, err := forms.Complete(p, &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"my-secret": 1}})
@@ -24,7 +24,7 @@ func TestMisfitIsNotTold(t *testing.T) {
 	}
 }
 
-// What a handler met elsewhere does not look like what became of the call.
+// The error of a handler does not look like the outcome of the call.
 func TestAbandonedTellsRejectionOnly(t *testing.T) {
 	met := fmt.Errorf("look up: %w: %w: %w", ErrClosed, context.DeadlineExceeded, &mcp.RPCError{Code: 1})
 	for _, err := range []error{met, fmt.Errorf("%w: %w", mcp.ErrRejected, met)} {

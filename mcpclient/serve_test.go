@@ -36,7 +36,7 @@ func TestLegacyServerAsks(t *testing.T) {
 	})
 }
 
-// late is a refusal with words for the server.
+// late is a refusal with a message for the server.
 type late struct{}
 
 func (late) Error() string { return "late" }
@@ -45,7 +45,7 @@ func (late) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{Code: -1, Message: "too late in the day"}
 }
 
-// A server is told what was made for it, and nothing that others said.
+// A server gets errors that were made for it, and none of other servers.
 func TestHandlerErrors(t *testing.T) {
 	for _, way := range ways {
 		n := 0
@@ -168,8 +168,8 @@ func TestInputRounds(t *testing.T) {
 	})
 }
 
-// A form that is declined is an answer; a sampling request that is rejected
-// ends the call, and the question beside it.
+// A declined form is an answer. A rejected sampling request ends the call and its other
+// question.
 func TestDecline(t *testing.T) {
 	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return nil, fmt.Errorf("not now: %w", mcp.ErrRejected)
@@ -194,7 +194,7 @@ func TestDecline(t *testing.T) {
 	}
 }
 
-// Over HTTP there is no way to answer a modern server.
+// Over HTTP a modern server's request cannot be answered.
 func TestModernServerSendsRequestsOverHTTP(t *testing.T) {
 	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return nil, errors.New("the handler was called")
@@ -204,7 +204,7 @@ func TestModernServerSendsRequestsOverHTTP(t *testing.T) {
 	}
 }
 
-// wide is a handler that declares all that there is to declare.
+// wide is a handler that declares every capability.
 type wide struct{ elicitationModes }
 
 func (wide) SamplingCapability() mcp.SamplingCapability {
@@ -231,8 +231,8 @@ func TestDeclaredCapabilities(t *testing.T) {
 	playAll(t, bothEras(conversation{name: "ask_wide", opts: mcpclient.Options{Sampling: h, Elicitation: h}, play: calls("ask")}))
 }
 
-// A modern server sends no requests. One that does so waits for the answers, and so
-// does who called its tool.
+// A modern server must not send requests. The client refuses them, so that neither the server
+// nor the caller waits.
 func TestModernServerSendsRequests(t *testing.T) {
 	var log logged
 	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {

@@ -21,8 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// blocks installs a sampling handler that continues until release is closed or
-// its context ends.
+// blocks installs a sampling handler that runs until release is closed or its context ends.
 func blocks(o mcpclient.Options, release chan bool) (opts mcpclient.Options, running *atomic.Int32) {
 	running = new(atomic.Int32)
 	return samples(o, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -63,8 +62,8 @@ func TestMaxServerRequests(t *testing.T) {
 	})
 }
 
-// An id that is still being answered is not taken again: the handler of the first
-// would be out of reach. One that the server gave up is free.
+// A second request with an id that is being answered is refused, because the first handler
+// could no longer be cancelled. An id that the server cancelled is free.
 func TestRequestIDUsedTwice(t *testing.T) {
 	opts, running := blocks(legacy(), nil)
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -93,7 +92,7 @@ func TestRequestIDUsedTwice(t *testing.T) {
 	})
 }
 
-// A notification that waits does not keep the batch that it came in.
+// A waiting notification does not keep its batch in memory.
 func TestWaitingNotificationsAreSmall(t *testing.T) {
 	var block chan struct{}
 	opts := modern()
@@ -119,7 +118,7 @@ func TestWaitingNotificationsAreSmall(t *testing.T) {
 	})
 }
 
-// A flood of requests costs neither goroutines nor the calls that are under way.
+// A flood of requests occupies no further goroutines and does not delay current calls.
 func TestFloodOfRequests(t *testing.T) {
 	const flood = 10_000
 	opts, running := blocks(legacy(), nil)
@@ -153,7 +152,7 @@ func TestFloodOfRequests(t *testing.T) {
 	})
 }
 
-// So does one in the response to a call, whose handlers end with the call.
+// A flood of requests in one response is bounded, too, and the handlers end with the call.
 func TestFloodOfRequestsInAResponse(t *testing.T) {
 	const flood = 2_000
 	opts, running := blocks(legacy(), nil)
@@ -181,7 +180,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 		if n := running.Load(); n != 0 {
 			t.Errorf("got %d handlers after the call, want none", n)
 		}
-		if n := most.Load(); n > 500 { // 33 connections have theirs at both ends
+		if n := most.Load(); n > 500 { // if n := most.Load(); n > 500 { // each of the 33 connections has goroutines at both ends
 			t.Errorf("got %d more goroutines", n)
 		}
 		if refused.Load() == 0 {
@@ -190,7 +189,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 	})
 }
 
-// Messages without an answer are bounded, even if the server does not read.
+// The number of messages without an answer is bounded, even if the server does not read.
 func TestServerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
@@ -249,7 +248,7 @@ func TestMaxNotifications(t *testing.T) {
 			synctest.Wait()
 			want := `[{"i":0} {"i":3} {"i":4} {"i":5}]`
 			if size > 0 {
-				want = `[{"i":0} {"i":4} {"i":5}]` // two of them are within the 32 MiB
+				want = `[{"i":0} {"i":4} {"i":5}]` // want = `[{"i":0} {"i":4} {"i":5}]` // two large ones fit in 32 MiB
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -296,8 +295,8 @@ func TestLongID(t *testing.T) {
 	})
 }
 
-// The questions of all calls of a modern client share one bound. Those that are
-// too many wait; a handler's own calls do not.
+// The questions of all calls of a modern client share one bound. Further ones wait, except
+// those of a handler's own calls.
 func TestQuestionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan bool)
@@ -324,7 +323,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 
 const samplingQuestion = `{"method":"sampling/createMessage","params":` + samplingParams + `}`
 
-// A handler may make a call that asks again, also when it has the only place.
+// A handler may make a call that asks a question even if it holds the only slot.
 func TestQuestionWithinQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := modern()
@@ -353,8 +352,7 @@ func TestQuestionWithinQuestion(t *testing.T) {
 	})
 }
 
-// A cursor is sent back with every request for its page, and an id of an event
-// becomes a header: neither may be of any size.
+// Cursors are sent with requests and event ids in headers, so their sizes are bounded.
 func TestCursorIsBounded(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var size atomic.Int64
@@ -408,8 +406,7 @@ func TestEventIDIsBounded(t *testing.T) {
 	})
 }
 
-// A handler of one client that calls another has no place among the handlers of
-// that one.
+// A handler of one client that calls another holds no slot of the other.
 func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts, running := blocks(modern(), nil)
@@ -435,7 +432,8 @@ func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
 	})
 }
 
-// A server that asks nothing is asked again after a wait, however it says so.
+// A request that the server defers without questions is repeated after a wait, in whatever form
+// the server defers it.
 func TestNoQuestionsWait(t *testing.T) {
 	for _, none := range []string{"null", "{}"} {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -452,7 +450,7 @@ func TestNoQuestionsWait(t *testing.T) {
 	}
 }
 
-// A stream that cannot be opened again is tried 1 to 30 s apart.
+// A stream that cannot be opened is requested again after 1 to 30 s.
 func TestWaitsForStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries []time.Time
@@ -483,7 +481,7 @@ func TestWaitsForStream(t *testing.T) {
 	})
 }
 
-// However small, at most 1,024 results are kept.
+// At most 1,024 results are cached, however small.
 func TestCachedResultsAreBounded(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		asked := 0
@@ -512,7 +510,7 @@ func TestCachedResultsAreBounded(t *testing.T) {
 	})
 }
 
-// A server cannot fill the log with what it does wrong.
+// A server cannot fill the log with violations of the protocol.
 func TestBreachesInLog(t *testing.T) {
 	for name, test := range map[string]struct {
 		opts   mcpclient.Options
@@ -569,7 +567,7 @@ func TestBreachesInLog(t *testing.T) {
 	})
 }
 
-// So does a list of unusable tools.
+// A list of invalid tools cannot fill the log either.
 func TestInvalidToolsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tools := strings.Repeat(`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"object","x-mcp-header":"X"}}}},`, 1000)
@@ -591,7 +589,7 @@ func TestInvalidToolsAreBounded(t *testing.T) {
 	})
 }
 
-// The id of a session is in every request.
+// The id of a session is sent with every request, so its size is bounded.
 func TestSessionIDIsBounded(t *testing.T) {
 	for size, fits := range map[int]bool{8 << 10: true, 8<<10 + 1: false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -618,8 +616,8 @@ func TestSessionIDIsBounded(t *testing.T) {
 	}
 }
 
-// wantBoundedLog checks that breaches make a log of 100 lines, which says that it
-// ends.
+// wantBoundedLog checks that violations are logged 100 times, and that the last line says that
+// no more follow.
 func wantBoundedLog(t *testing.T, opts mcpclient.Options, breaches func(t *testing.T, c *mcpclient.Client, p *peer)) {
 	t.Helper()
 	var log logged
@@ -636,7 +634,7 @@ func wantBoundedLog(t *testing.T, opts mcpclient.Options, breaches func(t *testi
 	})
 }
 
-// What a handshake tells is kept for as long as the client lives.
+// The client keeps what the server says in the handshake, so its size is bounded.
 func TestHandshakeIsBounded(t *testing.T) {
 	icons := `[` + strings.Repeat(`{},`, 100_000) + `{}]`
 	for name, answer := range map[string]string{

@@ -17,18 +17,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// lostSessionServer is a legacy server over HTTP whose sessions a test ends. It says on the
-// standalone stream of a session what the test wants.
+// lostSessionServer is a legacy server over HTTP whose sessions a test ends. The test sends
+// messages on its standalone streams.
 type lostSessionServer struct {
-	begin func(w http.ResponseWriter, r *http.Request, m message) bool // answers initialize itself if true
-	call  func(w http.ResponseWriter, r *http.Request, m message)      // answers tools/call; nil: as the rest
+	begin func(w http.ResponseWriter, r *http.Request, m message) bool // begin func(w http.ResponseWriter, r *http.Request, m message) bool // may answer initialize instead
+	call  func(w http.ResponseWriter, r *http.Request, m message)      // call  func(w http.ResponseWriter, r *http.Request, m message)      // answers tools/call; nil: the default answer
 
 	mu       sync.Mutex
 	current  string
 	count    int
-	refuses  string // a method that belongs to no session
-	once     bool   // forgets a session once: a later request in it succeeds
-	fleeting bool   // forgets a session when its stream ends, which that of a new one does at once
+	refuses  string // refuses  string // a method that finds no session
+	once     bool   // once     bool   // only one request finds the session forgotten
+	fleeting bool   // fleeting bool   // a session is forgotten when its stream ends, which happens at once
 	got      []string
 	streams  map[string]chan string
 }
@@ -77,7 +77,7 @@ func (a *lostSessionServer) start() string {
 	return a.current
 }
 
-// speak is the standalone stream of a session.
+// speak serves the standalone stream of a session.
 func (a *lostSessionServer) speak(w http.ResponseWriter, r *http.Request, id string, known bool) {
 	if !known {
 		w.WriteHeader(http.StatusNotFound)
@@ -106,21 +106,21 @@ func (a *lostSessionServer) speak(w http.ResponseWriter, r *http.Request, id str
 	}
 }
 
-// forget ends the session, for one request or for good.
+// forget ends the session, for one request or permanently.
 func (a *lostSessionServer) forget(once bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.current, a.once = "", once
 }
 
-// says sends a message on the standalone stream of a session.
+// says returns the channel for messages on the standalone stream of a session.
 func (a *lostSessionServer) says(session string) chan string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.streams[session]
 }
 
-// seen counts the requests so far by method, or by method and session.
+// seen returns the number of requests by method, or by method and session.
 func (a *lostSessionServer) seen(what string) (n int) {
 	synctest.Wait()
 	a.mu.Lock()
@@ -133,8 +133,7 @@ func (a *lostSessionServer) seen(what string) (n int) {
 	return n
 }
 
-// withLostSessions runs f with a client in the session s-1, whose sampling requests
-// sample answers.
+// withLostSessions runs f with a client in session s-1, whose sampling requests sample answers.
 func withLostSessions(t *testing.T, sample mcp.SamplingFunc, f func(t *testing.T, c *mcpclient.Client, a *lostSessionServer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,8 +153,8 @@ func answersTea(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageRe
 
 var aQuestion = `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`
 
-// "The initialize request MUST NOT be cancelled by clients", nor is that of a
-// session that begins instead of a lost one.
+// "The initialize request MUST NOT be cancelled by clients": nor is that of a session that
+// replaces a lost one.
 func TestInitializeOfNewSessionIsNotCancelled(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.begin = func(_ http.ResponseWriter, r *http.Request, _ message) bool {
@@ -180,8 +179,7 @@ func listOnce(ctx context.Context, c *mcpclient.Client) error {
 	return err
 }
 
-// A handler stops when the session of its question is lost, and what it returns
-// goes nowhere.
+// A handler is cancelled when the session of its question is lost, and its answer is dropped.
 func TestQuestionEndsWithItsSession(t *testing.T) {
 	ended := make(chan error, 1)
 	sample := func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -211,8 +209,8 @@ func TestQuestionEndsWithItsSession(t *testing.T) {
 	})
 }
 
-// When no new session begins, and the server knows the old one after all, its
-// questions are answered in it.
+// If no new session can begin and the server still knows the old one, questions are answered in
+// the old one.
 func TestSessionGoesOnWithoutRenewal(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.begin = func(w http.ResponseWriter, _ *http.Request, _ message) bool {
@@ -233,14 +231,14 @@ func TestSessionGoesOnWithoutRenewal(t *testing.T) {
 	})
 }
 
-// A server that forgets each session as soon as its standalone stream is there is
-// not asked for the next one within a minute.
+// A server that forgets each session as soon as its standalone stream opens is asked for a new
+// one at most once a minute.
 func TestSessionsForgottenAtOnce(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.mu.Lock()
 		a.fleeting = true
 		a.mu.Unlock()
-		time.Sleep(2 * time.Minute) // a session of this age may be followed by another
+		time.Sleep(2 * time.Minute) // time.Sleep(2 * time.Minute) // a session of this age may be replaced
 		a.forget(false)
 		close(a.says("s-1"))
 		time.Sleep(50 * time.Second)
@@ -250,7 +248,7 @@ func TestSessionsForgottenAtOnce(t *testing.T) {
 	})
 }
 
-// A question that comes late in a lost session starts no handler.
+// A question that arrives late in a lost session starts no handler.
 func TestQuestionOfLostSession(t *testing.T) {
 	asked := 0
 	sample := func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -276,7 +274,7 @@ func TestQuestionOfLostSession(t *testing.T) {
 	})
 }
 
-// A notification that finds its session lost is sent in the next one.
+// A notification whose session is lost is sent in the next one.
 func TestNotificationInLostSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.forget(false)
@@ -299,7 +297,8 @@ func TestNotificationInLostSession(t *testing.T) {
 	})
 }
 
-// A server that knows no session of a notification, though it knows it of requests, is not asked for one after the other.
+// A server that finds no session for a notification, but for requests, is not asked for one
+// session after the other.
 func TestNotificationInNoSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.mu.Lock()
@@ -314,7 +313,8 @@ func TestNotificationInNoSession(t *testing.T) {
 	})
 }
 
-// An answer that finds its session lost is dropped. The call that it belongs to ends at once, though its response stays open.
+// An answer whose session is lost is dropped. The call that it belongs to fails at once,
+// although its response stays open.
 func TestAnswerInLostSession(t *testing.T) {
 	for _, progress := range []bool{false, true} {
 		var finish chan struct{}
@@ -338,7 +338,7 @@ func TestAnswerInLostSession(t *testing.T) {
 				_, err := c.CallTool(t.Context(), "acts", nil, opts...)
 				failed <- err
 			}()
-			synctest.Wait() // the handler waits
+			synctest.Wait() // synctest.Wait() // until the handler waits
 			a.forget(false)
 			close(finish)
 			if err := <-failed; !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "not sent again") {
@@ -354,7 +354,8 @@ func TestAnswerInLostSession(t *testing.T) {
 	}
 }
 
-// A cancellation that finds its session lost begins the next one, and is not sent there: it has no such call.
+// A cancellation whose session is lost begins the next one, and is not sent there, because the
+// call is unknown there.
 func TestCancellationInLostSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.call = func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() }

@@ -24,11 +24,11 @@ import (
 // sessionServer is a legacy server over HTTP that can forget its sessions.
 type sessionServer struct {
 	mu      sync.Mutex
-	known   string // the session
+	known   string // known   string // the current session
 	count   int
-	broken  int           // status of initialize, when it is not to work
-	lost    int           // sessions that are forgotten as soon as they are begun
-	vague   bool          // says that a session is forgotten by the status 400
+	broken  int           // broken  int           // status of a failing initialize, or 0
+	lost    int           // lost    int           // number of sessions to forget at once
+	vague   bool          // vague   bool          // a forgotten session gets status 400
 	streams chan struct{} // closed to end the standalone streams
 	got     []string
 }
@@ -39,7 +39,7 @@ func (s *sessionServer) forget() {
 	s.known = ""
 }
 
-// seen returns what came since the last call: message, session, revision.
+// seen returns the requests since the last call: message, session, revision.
 func (s *sessionServer) seen() []string {
 	synctest.Wait()
 	s.mu.Lock()
@@ -104,7 +104,7 @@ func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// inSession runs f with a client in the session s-1 of a server.
+// inSession runs f with a client in session s-1.
 func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *sessionServer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestSessionLost(t *testing.T) {
 		if i := indexOf(got, "GET s-2 2025-11-25"); i < 0 {
 			t.Errorf("no standalone stream among %q", got)
 		} else {
-			got = append(got[:i], got[i+1:]...) // it is opened while the rest continues
+			got = append(got[:i], got[i+1:]...) // got = append(got[:i], got[i+1:]...) // the stream opens concurrently
 		}
 		want := []string{
 			"tools/list s-1 2025-11-25",
@@ -170,7 +170,7 @@ func indexOf(all []string, one string) int {
 	return -1
 }
 
-// Some servers say it by another status.
+// Some servers report a forgotten session with another status.
 func TestSessionLostVaguely(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.vague = true
@@ -188,7 +188,7 @@ func TestSessionLostVaguely(t *testing.T) {
 	})
 }
 
-// What a tool did is not known, so that its call is not repeated.
+// The effects of a tool are unknown, so its call is not repeated.
 func TestSessionLostInToolCall(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		for _, call := range []func() error{
@@ -260,7 +260,7 @@ func TestSessionNotRenewed(t *testing.T) {
 	})
 }
 
-// A server that forgets every session at once is not asked forever.
+// There is an end to new sessions if the server forgets each at once.
 func TestSessionLostAgain(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.mu.Lock()
@@ -291,7 +291,7 @@ func TestSessionLostWhileIdle(t *testing.T) {
 	})
 }
 
-// A call whose context ends does not take the renewal with it.
+// A call whose context ends does not end the renewal of the session.
 func TestSessionRenewalOutlivesCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}

@@ -22,13 +22,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// diplomat is a legacy server over HTTP that asks a question in the call of the
-// tool "ask", and on the standalone stream, when it is told to. It refuses what
-// comes in a session with the credentials of another.
+// diplomat is a legacy server over HTTP that asks questions in calls of the tool "ask", and on
+// the standalone stream when told to. It refuses requests in a session with the credentials of
+// another user.
 type diplomat struct {
-	asks chan struct{} // one question in the call for each
-	says chan string   // what is said on a standalone stream
-	slow time.Duration // before a session begins
+	asks chan struct{} // asks chan struct{} // each value is a question in the call
+	says chan string   // says chan string   // messages for a standalone stream
+	slow time.Duration // slow time.Duration // delay of a new session
 
 	mu       sync.Mutex
 	sessions map[string]string // credentials by id
@@ -97,7 +97,7 @@ func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// seen returns what came since the last call.
+// seen returns the requests since the last call.
 func (d *diplomat) seen() []string {
 	synctest.Wait()
 	d.mu.Lock()
@@ -107,7 +107,7 @@ func (d *diplomat) seen() []string {
 	return out
 }
 
-// has checks that one is among what was seen, or that it is not.
+// has checks whether one is among the requests.
 func has(t *testing.T, seen []string, one string, want bool) {
 	t.Helper()
 	if got := indexOf(seen, one) >= 0; got != want {
@@ -115,8 +115,7 @@ func has(t *testing.T, seen []string, one string, want bool) {
 	}
 }
 
-// withDiplomat runs f with a client of one that has the token "one". sample
-// answers its questions.
+// withDiplomat runs f with a client that has the token "one". sample answers its questions.
 func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer)) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diplomat{asks: make(chan struct{}), says: make(chan string), sessions: map[string]string{}, answers: make(chan struct{}, 10)}
@@ -137,7 +136,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 	})
 }
 
-// change has the client continue as another user.
+// change makes the client continue as another user.
 func change(t *testing.T, c *mcpclient.Client, token *transport.Bearer, to string) {
 	t.Helper()
 	if err := errors.Join(token.Set(to), c.Ping(t.Context())); err != nil {
@@ -145,8 +144,8 @@ func change(t *testing.T, c *mcpclient.Client, token *transport.Bearer, to strin
 	}
 }
 
-// What a call began in a session continues there when another token begins another
-// one: questions, answers and result. Then the session ends.
+// A call continues in its session when another user's token begins another: its questions,
+// answers and result stay there. Then the old session ends.
 func TestCallOutlivesToken(t *testing.T) {
 	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		call := goCall(t.Context(), c, "ask")
@@ -169,8 +168,7 @@ func TestCallOutlivesToken(t *testing.T) {
 	})
 }
 
-// A session has the token of one user only, also when there is another one before it has
-// quite begun: then it ends.
+// A session has the token of one user only. If the user changes while it begins, it ends.
 func TestTokenChangesWhileSessionBegins(t *testing.T) {
 	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, source *transport.Bearer) {
 		d.slow = time.Second
@@ -194,8 +192,7 @@ func TestTokenChangesWhileSessionBegins(t *testing.T) {
 	})
 }
 
-// If its token is refused before a session has quite begun, it continues with the renewed
-// one.
+// If the token is refused while a session begins, it continues with the renewed one.
 func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -234,7 +231,7 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 	})
 }
 
-// Questions are told apart by their sessions, as their ids are not.
+// Questions with the same id in two sessions are different.
 func TestSameIDInTwoSessions(t *testing.T) {
 	withDiplomat(t, io.Discard, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		first := goCall(t.Context(), c, "ask")
@@ -257,8 +254,8 @@ func TestSameIDInTwoSessions(t *testing.T) {
 	})
 }
 
-// An answer that comes when its session has ended is dropped: to the next one it
-// means nothing.
+// An answer that is ready after its session has ended is dropped, because it means nothing in
+// the next one.
 func TestAnswerToEndedSession(t *testing.T) {
 	var log logged
 	withDiplomat(t, &log, func(context.Context) { time.Sleep(time.Minute) }, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
@@ -278,7 +275,7 @@ func TestAnswerToEndedSession(t *testing.T) {
 	})
 }
 
-// Close ends the session that there is, and the one before whose calls it ends.
+// Close ends the current session, and the previous one whose calls are still running.
 func TestCloseEndsAllSessions(t *testing.T) {
 	withDiplomat(t, io.Discard, func(context.Context) {}, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
 		call := goCall(t.Context(), c, "ask")
@@ -299,8 +296,7 @@ func TestCloseEndsAllSessions(t *testing.T) {
 	})
 }
 
-// If the token that a session began with has run out, what continues in it has the
-// renewed one.
+// If the token of an old session has expired, its messages have the renewed one.
 func TestOldSessionWithNewToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan struct{})
@@ -353,7 +349,7 @@ func TestOldSessionWithNewToken(t *testing.T) {
 	})
 }
 
-// The old session ends also if the call that began the new one is given up. It continues if
+// The old session ends even if the call that began the new one is cancelled. It continues if
 // there is no new one, and never has the token of another user.
 func TestSessionOfAnImpatientCaller(t *testing.T) {
 	for name, refused := range map[string]bool{"begun": false, "refused": true} {

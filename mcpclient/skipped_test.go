@@ -14,8 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// What a server prints between its messages is in the log, before the handshake and
-// after it, up to a bound, and so is what it prints when it is silent else.
+// Lines that a server prints between its messages are logged, before and after the handshake,
+// up to a bound, even if the server is silent otherwise.
 func TestSkippedLinesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fromServer, out := io.Pipe()
@@ -52,7 +52,7 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 	})
 }
 
-// On the next connection the lines are counted again.
+// The bound applies to each connection.
 func TestSkippedLinesOfNextConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
@@ -73,8 +73,8 @@ func TestSkippedLinesOfNextConnection(t *testing.T) {
 	})
 }
 
-// noisyServers is a transport around an [mcpclient.IO] for each connection, whose
-// servers greet before they answer.
+// noisyServers is a transport with an [mcpclient.IO] for each connection, whose servers print a
+// greeting.
 type noisyServers struct{ ends chan func() error }
 
 func (n *noisyServers) Dial(ctx context.Context) (mcpclient.Conn, error) {
@@ -96,14 +96,13 @@ func (n *noisyServers) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return (&mcpclient.IO{Reader: fromServer, Writer: toServer}).Dial(ctx)
 }
 
-// A transport of the host's may read while it dials, before the client can be told of
-// what is skipped.
+// A host's own transport may read while it dials, before the client observes skipped lines.
 func TestSkippedLinesWhileDialing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
 		o := legacy()
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		in := "not ready\nready\n{}\n" // and nothing more
+		in := "not ready\nready\n{}\n" // in := "not ready\nready\n{}\n" // the whole input
 		if _, err := mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o); err == nil {
 			t.Error("got a connection")
 		}
@@ -117,7 +116,7 @@ func TestSkippedLinesWhileDialing(t *testing.T) {
 	})
 }
 
-// awaited is a transport that waits for the first message of its server.
+// awaited is a transport that waits in Dial for the first message of its server.
 type awaited struct{ mcpclient.Transport }
 
 func (a *awaited) Dial(ctx context.Context) (mcpclient.Conn, error) {

@@ -21,12 +21,12 @@ import (
 // oldServer is a server of revision 2024-11-05 over HTTP+SSE.
 type oldServer struct {
 	t        *testing.T
-	posted   int           // status of POST to the stream's own URL
-	endpoint string        // what the stream names
-	begin    string        // written before that
+	posted   int           // posted   int           // status of a POST to the URL of the stream
+	endpoint string        // endpoint string        // named in the stream
+	begin    string        // begin    string        // written before the endpoint
 	delay    time.Duration // before the endpoint
-	say      chan string   // messages for the client; closed to end the stream
-	got      chan message  // what it posted to the endpoint
+	say      chan string   // say      chan string   // messages for the client; closing it ends the stream
+	got      chan message  // got      chan message  // messages posted to the endpoint
 	left     chan struct{} // closed when the stream has ended
 }
 
@@ -96,8 +96,7 @@ func (s *oldServer) shake() {
 	<-s.got
 }
 
-// withOldServer runs f with a client that is connected to s by transport, which
-// is given the URL.
+// withOldServer runs f with a client that is connected to s.
 func withOldServer(t *testing.T, s *oldServer, transport func(url string, client *http.Client) mcpclient.Transport, f func(t *testing.T, c *mcpclient.Client)) {
 	server := memhttp.New(s)
 	defer server.Close()
@@ -114,12 +113,12 @@ func withOldServer(t *testing.T, s *oldServer, transport func(url string, client
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	c, err := mcpclient.Connect(ctx, transport(server.URL()+"/sse", server.Client()), &o)
-	cancel() // the connection outlives it
+	cancel() // cancel() // the connection outlives its context
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	<-shaken // what comes from now on is the test's
+	<-shaken // <-shaken // later messages belong to the test
 	f(t, c)
 }
 
@@ -166,7 +165,7 @@ func TestSSE(t *testing.T) {
 	}
 }
 
-// The stream is the connection: when it ends all calls end, at once.
+// The stream is the connection: when it ends, all calls end at once.
 func TestSSEStreamLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newOldServer(t)
@@ -192,8 +191,8 @@ func TestSSEStreamLost(t *testing.T) {
 	})
 }
 
-// A call that is given up is cancelled by a notice, also when the server has not
-// said yet that it took the call.
+// A cancelled call is cancelled at the server, even if the server has not yet accepted the
+// POST.
 func TestSSECancel(t *testing.T) {
 	for _, tool := range []string{"taken", "held"} {
 		t.Run(tool, func(t *testing.T) {
@@ -280,13 +279,12 @@ func TestSSEEndpoint(t *testing.T) {
 	}
 }
 
-// After these answers to initialize the client tries HTTP+SSE. A server of
-// 2024-11-05 knows the path, or the method, or neither; a gateway's text may be
-// JSON.
+// After these answers to initialize the client tries HTTP+SSE. A server of 2024-11-05 may know
+// the path, the method, or neither, and a gateway may answer with JSON.
 func TestSSEFallback(t *testing.T) {
 	const rpc = `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"told"}}`
 	for _, test := range []struct {
-		status, code int // of the error in the body; 0 for none
+		status, code int // status, code int // of the response and the error in its body, or 0
 		falls        bool
 	}{
 		{400, 0, true}, {404, 0, true}, {405, 0, true},
@@ -317,7 +315,7 @@ func TestSSEFallback(t *testing.T) {
 	}
 }
 
-// A server that is neither: both failures are told.
+// If both transports fail, the error has both failures.
 func TestSSEFallbackFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A server throws away what it has to say before its standalone stream is open.
-// Connect waits for that where something might be missed, and not for long.
+// Some servers drop messages until their standalone stream is open. Connect waits for the
+// stream if messages could be missed, for a bounded time.
 func TestConnectWaitsForStream(t *testing.T) {
 	sampling := samples(legacy(), nil)
 	for name, test := range map[string]struct {
@@ -47,9 +47,9 @@ func TestConnectWaitsForStream(t *testing.T) {
 	}
 }
 
-// A standalone stream that lived is opened again soon, however little came over
-// it. A stream that ends at once is asked for more and more slowly. Clients that lost it
-// together do not come back together.
+// A standalone stream that lasted is opened again soon, even if few events arrived. A stream
+// that ends at once is requested ever more slowly. Clients that lost it together do not return
+// together.
 func TestStandaloneStreamComesBack(t *testing.T) {
 	for name, test := range map[string]struct {
 		lives       time.Duration
@@ -87,9 +87,8 @@ func TestStandaloneStreamComesBack(t *testing.T) {
 	}
 }
 
-// The standalone stream is for who wants to hear what the server says unasked:
-// it is opened with the first subscription, and the first call that asks for
-// progress.
+// The standalone stream opens when something reads it: with the first subscription, and the
+// first call that asks for progress.
 func TestStandaloneStreamOnDemand(t *testing.T) {
 	for name, heed := range map[string]func(ctx context.Context, c *mcpclient.Client) error{
 		"subscription": func(ctx context.Context, c *mcpclient.Client) error {
@@ -136,8 +135,8 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 	}
 }
 
-// A server may answer over its standalone stream, against the protocol. Whether that
-// counts does not depend on the stream that is read first.
+// A server may answer over its standalone stream, in violation of the protocol. The answer
+// counts, whichever stream is read first.
 func TestAnswerOverStandaloneStream(t *testing.T) {
 	for name, test := range map[string]struct {
 		delay time.Duration

@@ -15,18 +15,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// lines is the server's end of a connection with one message on each line.
+// lines is the server's end of a connection with one message per line.
 type lines struct {
 	in  *bufio.Reader
 	tap *tap
 	out *io.PipeWriter
 }
 
-// tap is a reader that gives nothing any more once it is shut.
+// tap is a reader that returns nothing after it was shut.
 type tap struct {
 	io.Reader
 	shut atomic.Bool
-	gone chan struct{} // closed to end a Read that waits then
+	gone chan struct{} // gone chan struct{} // closing it ends a waiting Read
 }
 
 func (t *tap) Read(b []byte) (int, error) {
@@ -58,12 +58,12 @@ func overLines(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcp
 		go p.handshake()
 		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, &opts)
 		defer func() { _ = c.Close() }()
-		synctest.Wait() // for the rest of the handshake
+		synctest.Wait() // synctest.Wait() // for the end of the handshake
 		f(t, c, p)
 	})
 }
 
-// outcome is what became of a call.
+// outcome is the result of a call.
 type outcome struct {
 	text string
 	err  error
@@ -82,27 +82,27 @@ func goCall(ctx context.Context, c *mcpclient.Client, tool string) <-chan outcom
 	return done
 }
 
-// deep is an array in arrays.
+// deep returns nested arrays.
 func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
-// answered is the answer to the call that a probe is about, on several lines.
+// answered is the answer to the call $ID, on several lines.
 const (
 	answered = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"first"}]}}`
 	pretty   = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": $ID,\n  \"result\": {\n    \"content\": [\n      {\n        \"type\": \"text\",\n        \"text\": \"first\"\n      }\n    ]\n  }\n}"
 )
 
-// verdict is what becomes of a call when the server says something strange.
+// verdict says how a call ends after a strange message.
 type verdict int
 
 const (
-	waits    verdict = iota // for its answer
-	ends                    // with the answer that this is
+	waits    verdict = iota // waits    verdict = iota // continues to wait for its answer
+	ends                    // ends                    // succeeds: the message is its answer
 	invalid                 // fails at once
 	tooLarge                // fails at once
 )
 
-// strange is what a server says while two calls wait, and what that means for
-// the first of them, whose id is $ID.
+// strange are messages of a server while two calls wait, and what each means for the first
+// call, whose id is $ID.
 var strange = []struct {
 	name, says string
 	want       verdict
@@ -188,7 +188,7 @@ var strange = []struct {
 	{"64 MiB of noise", strings.Repeat("x", 64<<20), waits},
 }
 
-// A bad message fails at most the call that it belongs to, and that at once.
+// A bad message fails at most the call to which it belongs, at once.
 func TestStrangeMessages(t *testing.T) {
 	for era, opts := range eras() {
 		for _, probe := range strange {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A filter takes the kinds that it asks for, and a server announces what it declares.
+// A filter selects its kinds of changes, and a server announces the declared ones.
 func TestSubscriptionFilter(t *testing.T) {
 	all := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, Resources: []string{"b", "a", "b"}, Tasks: []string{"t", "t"}}
 	kinds := []mcp.ChangeKind{mcp.ToolsChanged, mcp.PromptsChanged, mcp.ResourcesChanged, mcp.ResourceUpdated, mcp.TaskUpdated}

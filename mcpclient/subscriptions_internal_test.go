@@ -11,9 +11,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A server that has forgotten everything is told again what to watch, once for
-// all subscriptions, and what happened meanwhile is told as one thing. One
-// resource that is gone does not keep it from the others.
+// A server that has forgotten everything is asked again to watch the resources, once for all
+// subscriptions, which report that changes may be missing. A resource that no longer exists
+// does not affect the others.
 func TestRewatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := Pipe()

@@ -18,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A resource that is watched again while the server is told that it is not is told
-// after that.
+// If a resource is subscribed again during its unsubscribe request, the subscribe request
+// follows that.
 func TestSubscribeAfterUnsubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -64,12 +64,11 @@ func TestSubscribeAfterUnsubscribe(t *testing.T) {
 	})
 }
 
-// A notification on the stream of one subscription that names another reaches
-// neither.
+// A notification on the stream of one subscription that names another reaches neither.
 func TestNotificationOfAnotherStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		sends := map[string]func(string){} // by request id
+		sends := map[string]func(string){} // sends := map[string]func(string){} // by id of the request
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			send := stream(w)
 			send(acknowledgement(m, `,"notifications":{"toolsListChanged":true}`))
@@ -108,7 +107,7 @@ func TestNotificationOfAnotherStream(t *testing.T) {
 	})
 }
 
-// lookedAt is a context that calls do when its end is waited for.
+// lookedAt is a context that calls a function when something waits for its end.
 type lookedAt struct {
 	context.Context
 	do func()
@@ -119,10 +118,10 @@ func (l lookedAt) Done() <-chan struct{} {
 	return l.Context.Done()
 }
 
-// Changes that came before the end of a subscription precede its error, also if both
-// come just before the reader waits.
+// Changes that arrived before the end of a subscription precede its error, even if both arrive
+// just before the reader waits.
 func TestChangesPrecedeTheEnd(t *testing.T) {
-	for range 20 { // a select picks at random
+	for range 20 { // for range 20 { // select chooses randomly
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			asked := make(chan message, 1)
 			go func() {
@@ -151,12 +150,12 @@ func TestChangesPrecedeTheEnd(t *testing.T) {
 	}
 }
 
-// A subscription alone is not a call: the server is asked for signs of life.
+// A subscription is not a call: the server is pinged.
 func TestKeepAliveOfASubscription(t *testing.T) {
 	inBubble(t, kept(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			p.send("%s", acknowledgement(p.next(), ""))
-			for range p.inbox { // and is silent from then on
+			for range p.inbox { // for range p.inbox { // silent from then on
 				continue
 			}
 		}()

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// subscribed makes a subscription that must succeed.
+// subscribed returns a subscription that must succeed.
 func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcp.SubscriptionFilter, opts ...mcpclient.CallOption) *mcpclient.Subscription {
 	t.Helper()
 	s, err := c.Subscribe(ctx, f, opts...)
@@ -28,7 +28,7 @@ func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcp.Su
 	return s
 }
 
-// wantChanges takes as many changes as it wants.
+// wantChanges takes as many changes as are wanted.
 func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcp.Change) {
 	t.Helper()
 	var got []mcp.Change
@@ -45,7 +45,7 @@ func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcp.Change) {
 	}
 }
 
-// wantNoChange checks that nothing waits in a subscription that continues.
+// wantNoChange checks that no change waits and the subscription has not ended.
 func wantNoChange(t *testing.T, s *mcpclient.Subscription) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -57,7 +57,7 @@ func wantNoChange(t *testing.T, s *mcpclient.Subscription) {
 	}
 }
 
-// end ranges over what is left and returns the last error.
+// end drops the remaining changes and returns the last error.
 func end(s *mcpclient.Subscription) (last error) {
 	for _, err := range s.Changes(context.Background()) {
 		last = err
@@ -83,7 +83,7 @@ func TestSubscribeModern(t *testing.T) {
 	var mu sync.Mutex
 	var observed []string
 	opts := modern()
-	opts.Timeouts.Call = time.Second // which does not concern the stream
+	opts.Timeouts.Call = time.Second // opts.Timeouts.Call = time.Second // does not bound the stream
 	opts.OnNotification = func(n *mcp.Notification) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -112,7 +112,7 @@ func TestSubscribeModern(t *testing.T) {
 	}}})
 }
 
-// On a shared connection a notification is for the subscription that it names.
+// On a shared connection a notification reaches the subscription that it names.
 func TestSubscriptionsShareAConnection(t *testing.T) {
 	playAll(t, []conversation{{name: "subscribe_shared_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		one := subscribed(t, ctx, c, onTools)
@@ -178,7 +178,7 @@ func TestSubscribeRefused(t *testing.T) {
 	})
 }
 
-// What a slow reader leaves is bounded.
+// The changes that wait for a slow reader are bounded.
 func TestSubscriptionBounds(t *testing.T) {
 	opts := modern()
 	opts.Limits.Notifications = 2
@@ -218,7 +218,7 @@ func TestSubscribeLegacy(t *testing.T) {
 	}}})
 }
 
-// A stream that breaks is opened again, and what was missed is told.
+// A broken stream is opened again, and the subscription reports that changes may be missing.
 func TestSubscriptionReopened(t *testing.T) {
 	playAll(t, []conversation{
 		{name: "http_subscribe_cut_modern", way: "json", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -243,13 +243,13 @@ func TestSubscriptionReopened(t *testing.T) {
 	})
 }
 
-// acknowledgement is that of a subscription which a request of the client asks for.
+// acknowledgement returns the acknowledgement of a requested subscription.
 func acknowledgement(m message, notifications string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`, m.ID, notifications)
 }
 
-// A server that agrees to nothing has no subscription for us; one that does not
-// say to what it agrees means all.
+// If a server agrees to nothing, subscribing fails. An acknowledgement without a filter means
+// that it agrees to everything.
 func TestAgreedToNothing(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() { p.send("%s", acknowledgement(p.next(), `,"notifications":{}`)) }()
@@ -265,8 +265,7 @@ func TestAgreedToNothing(t *testing.T) {
 	})
 }
 
-// Neither progress nor log messages come over the stream of a subscription, so
-// that they are not asked for.
+// A subscription asks for neither progress nor log messages.
 func TestSubscriptionAsksForChangesOnly(t *testing.T) {
 	opts := modern()
 	opts.LogLevel = mcp.LogDebug
@@ -282,7 +281,7 @@ func TestSubscriptionAsksForChangesOnly(t *testing.T) {
 	})
 }
 
-// A change that waits already is not kept twice.
+// A change that already waits is not added again.
 func TestChangesAreDistinct(t *testing.T) {
 	opts := modern()
 	opts.Protocol.AllowUndeclared = true
@@ -301,7 +300,7 @@ func TestChangesAreDistinct(t *testing.T) {
 	})
 }
 
-// A select takes the same changes as a range, and learns of the end.
+// Wake and Next report the same changes as Changes, and the end.
 func TestChangesInASelect(t *testing.T) {
 	opts := modern()
 	opts.Protocol.AllowUndeclared = true
@@ -333,8 +332,8 @@ func TestChangesInASelect(t *testing.T) {
 	})
 }
 
-// What changed while the stream was broken is not told again: nothing that was
-// kept before holds any more. The server may agree to less than before.
+// When a stream is opened again, the cache is cleared, because changes may be missing. The
+// server may agree to less than before.
 func TestReopenedSubscriptionForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan bool)

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// What follows a task does not outlive the call.
+// Followers do not outlive their calls.
 func TestFollowersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := Pipe()
@@ -30,7 +30,7 @@ func TestFollowersLeave(t *testing.T) {
 					t.Error(err)
 				}
 				if m.Method == "tasks/cancel" {
-					continue // that nothing waits for
+					continue // continue // nothing waits for it
 				}
 				result := `{"resultType":"task","taskId":"k","status":"working"}`
 				if m.Method == "server/discover" {
@@ -62,7 +62,7 @@ func TestFollowersLeave(t *testing.T) {
 	})
 }
 
-// A call that is sent again is heard of by its last token only.
+// A call that is sent again is followed by its last token only.
 func TestFollowersMove(t *testing.T) {
 	l, f := new(link), new(follower)
 	l.followers.follow(f, 1)

@@ -19,23 +19,22 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
 )
 
-// worker is a peer whose tool calls become the task "k", in either design. A test may
-// use its fields while it waits for the client: before the first call, and after
-// [synctest.Wait].
+// worker is a peer whose tool calls become the task "k", in either era. A test may use its
+// fields while the worker waits: before the first call, and after [synctest.Wait].
 type worker struct {
 	*peer
-	polls    int           // after which the task has ended; negative for never
+	polls    int           // polls    int           // number of polls until the task ends; negative for never
 	end      string        // its status then
-	lag      time.Duration // of each answer
-	output   string        // structured content of its result
-	progress bool          // is told after every message
-	silent   bool          // answers only the call
+	lag      time.Duration // lag      time.Duration // delay of each answer
+	output   string        // output   string        // structured content of the result
+	progress bool          // progress bool          // sends progress after every message
+	silent   bool          // silent   bool          // answers only the call
 
 	token json.RawMessage
 	seen  []message
 }
 
-// work answers until the client is gone.
+// work answers until the client ends.
 func (w *worker) work() {
 	for m := range w.inbox {
 		w.seen = append(w.seen, m)
@@ -55,7 +54,7 @@ func (w *worker) work() {
 	}
 }
 
-// tell sends progress for the call, whose token stays that of its task.
+// tell sends progress with the token of the call, which is also that of its task.
 func (w *worker) tell(progress int) {
 	w.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, w.token, progress)
 }
@@ -79,7 +78,7 @@ func (w *worker) methods() (all []string) {
 	return all
 }
 
-// cancelled checks that the server was told to cancel the task, or not.
+// cancelled checks whether the server was asked to cancel the task.
 func (w *worker) cancelled(t *testing.T, want bool) {
 	t.Helper()
 	synctest.Wait()
@@ -89,7 +88,7 @@ func (w *worker) cancelled(t *testing.T, want bool) {
 	}
 }
 
-// working runs f in both eras with a client of such a peer.
+// working runs f in both eras with a client of a worker.
 func working(t *testing.T, set func(*mcpclient.Options), f func(t *testing.T, c *mcpclient.Client, w *worker)) {
 	t.Helper()
 	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
@@ -136,7 +135,7 @@ func TestWithTask(t *testing.T) {
 	})
 }
 
-// A limit of the call is one of the whole, whoever sets it, and what is given up is
+// A limit of the call bounds the whole, whichever option sets it, and an unfinished task is
 // cancelled.
 func TestWithTaskLimits(t *testing.T) {
 	const limit = 2500 * time.Millisecond
@@ -194,8 +193,8 @@ func TestWithTaskLimits(t *testing.T) {
 	})
 }
 
-// Every answer about a task ends a silence, and so does progress where there is
-// no answer; pauses that the server wants do not.
+// Every answer about a task ends a silence, and so does progress while there is no answer.
+// Pauses that the server requests do not count.
 func TestWithTaskIdleTimeout(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		limit := mcpclient.WithIdleTimeout(300 * time.Millisecond)
@@ -240,8 +239,8 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 	})
 }
 
-// Progress in a pause that the server wants does not shorten it, and the limit may be as
-// long as there is time.
+// Progress does not shorten a pause that the server requests, and the limit may be the longest
+// possible duration.
 func TestWithTaskIdleInPauses(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.polls = 2
@@ -262,7 +261,7 @@ func TestWithTaskIdleInPauses(t *testing.T) {
 	})
 }
 
-// The output of a task is checked like any other.
+// The result of a task is checked like any other.
 func TestWithTaskOutputCheck(t *testing.T) {
 	tool := &mcp.Tool{Name: "slow", Execution: slow.Execution, OutputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)}
 	check := mcpclient.WithOutputCheck(tool, new(schemacheck.Validator))
@@ -296,8 +295,7 @@ func TestWithTaskOutputCheck(t *testing.T) {
 	})
 }
 
-// A task that has ended is not cancelled, whatever it came to, and one of a server
-// that does not offer that neither.
+// A task that has ended is not cancelled, nor is one of a server without cancellation.
 func TestWithTaskLeavesAlone(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.end = "cancelled"
@@ -324,7 +322,7 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 	})
 }
 
-// Where server or tool have no tasks a call is like any other.
+// If the server or the tool has no tasks, the call is like any other.
 func TestWithTaskElsewhere(t *testing.T) {
 	undeclared := modern()
 	undeclared.Protocol.Capabilities, undeclared.Protocol.ExactCapabilities = json.RawMessage(`{}`), true
@@ -355,8 +353,7 @@ func TestWithTaskElsewhere(t *testing.T) {
 	}
 }
 
-// A call that is continued may become a task, also where its questions were answered
-// by hand.
+// A continued call may become a task, even if the caller answered its questions.
 func TestContinueWithTask(t *testing.T) {
 	opts := rooted(modern())
 	opts.Protocol.AllowUndeclared = true
@@ -375,7 +372,7 @@ func TestContinueWithTask(t *testing.T) {
 	})
 }
 
-// A client that is closed at once still says that a task is not wanted any more.
+// A client that is closed right after a call still cancels the task.
 func TestTaskIsCancelledBeforeClose(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.silent = true
@@ -389,8 +386,8 @@ func TestTaskIsCancelledBeforeClose(t *testing.T) {
 	})
 }
 
-// Over HTTP the request that cancels a task is one like any other, in the name of who
-// made the call.
+// Over HTTP the request that cancels a task is like any other, with the context values of the
+// caller.
 func TestTaskIsCancelledOverHTTP(t *testing.T) {
 	type user struct{}
 	synctest.Test(t, func(t *testing.T) {
@@ -431,8 +428,7 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 	})
 }
 
-// taskWithSecret calls a tool as a task, with a header that is a secret, and returns
-// the error.
+// taskWithSecret calls a tool as a task with a secret header, and returns the error.
 func taskWithSecret(t *testing.T, server *memhttp.Server, opts mcpclient.Options) error {
 	opts.Protocol.AllowUndeclared = true
 	h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"secret-key"}}}
@@ -445,8 +441,8 @@ func taskWithSecret(t *testing.T, server *memhttp.Server, opts mcpclient.Options
 	return err
 }
 
-// Wherever in the answers about a task the server repeats a secret, the error of the
-// call is without it.
+// If the server repeats a secret in an answer about a task, the error of the call does not
+// contain it.
 func TestWithTaskHidesSecrets(t *testing.T) {
 	const (
 		echo    = "who is secret-key?"
@@ -484,7 +480,7 @@ func TestWithTaskHidesSecrets(t *testing.T) {
 	}
 }
 
-// A secret that stands where an error cuts what the server says is not there in part.
+// A secret at the place where an error cuts the server's text is not shown in part.
 func TestWithTaskHidesSecretAtTheCut(t *testing.T) {
 	for _, form := range []string{`{"content":"%s"}`, `{"resultType":"task","taskId":"%s","task":7,"ttlMs":""}`} {
 		for era, opts := range eras() {
@@ -502,8 +498,8 @@ func TestWithTaskHidesSecretAtTheCut(t *testing.T) {
 	}
 }
 
-// In revision 2025-11-25 a server that wants a task knows no other way to say so than
-// that the method is not found.
+// A server of revision 2025-11-25 that requires a task can only answer that the method is not
+// found.
 func TestTaskRequired(t *testing.T) {
 	for tasks, want := range map[string]bool{`{"requests":{"tools":{"call":{}}}}`: true, `{}`: false, `null`: false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -527,7 +523,8 @@ func TestTaskRequired(t *testing.T) {
 	}
 }
 
-// What is said of another tool would hold the result to a schema that is not its own.
+// The definition of another tool is refused, as it would check the result against a wrong
+// schema.
 func TestOptionOfAnotherTool(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for name, opt := range map[string]mcpclient.CallOption{"WithTask": mcpclient.WithTask(slow), "WithOutputCheck": mcpclient.WithOutputCheck(slow, nil)} {
@@ -539,8 +536,7 @@ func TestOptionOfAnotherTool(t *testing.T) {
 	})
 }
 
-// Who calls a tool that is nothing but a task, by a call like any other, is told what
-// to do.
+// If a tool that requires a task is called without one, the error says what to do.
 func TestTaskDemanded(t *testing.T) {
 	const demand = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 	declared, undeclared := modern(), modern()
@@ -572,8 +568,8 @@ func TestTaskDemanded(t *testing.T) {
 	}
 }
 
-// A tool that its server runs as a task of 2025-11-25 only is refused with a code that
-// says nothing. What helps depends on how it was called.
+// A server of 2025-11-25 that requires a task refuses with an unspecific code. The advice
+// depends on the call.
 func TestTaskOfAnotherRevision(t *testing.T) {
 	const core = `"capabilities":{"tasks":{"requests":{"tools":{"call":{}}}},`
 	required := &mcp.Tool{Name: "slow", Execution: json.RawMessage(`{"taskSupport":"required"}`)}

@@ -11,14 +11,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A call tells which task it has become before it asks how far the task is, and may leave
-// the task alone. So may a wait for a task of another process.
+// WithTaskStarted gets the task before it is polled, and the caller may leave the task running.
+// So may a wait for a task of another process.
 func TestTaskThatIsLeft(t *testing.T) {
 	refused := errors.New("cannot be kept")
 	for name, tt := range map[string]struct {
-		cause   error // of the end of the context after 2.5 s, nil for none
-		refuse  error // of the function that is told
-		wait    bool  // by Task.Wait, not by a call
+		cause   error // cause   error // ends the context after 2.5 s; nil for none
+		refuse  error // refuse  error // of the function WithTaskStarted
+		wait    bool  // wait    bool  // by Task.Wait instead of a call
 		cancels bool
 	}{
 		"call, detached":    {cause: mcpclient.ErrDetach},

@@ -29,7 +29,7 @@ func rooted(o mcpclient.Options) mcpclient.Options {
 	return o
 }
 
-// tasks is what both designs have in common, up to the answer without a task.
+// tasks checks what both eras have in common.
 func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	start := time.Now()
 	task, err := c.StartTask(ctx, slow, map[string]int{"a": 1}, time.Minute)
@@ -52,7 +52,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Errorf("polled for %v, want a multiple of 5 s", took)
 	}
 
-	old := c.Task("old", "slow") // as after a restart
+	old := c.Task("old", "slow") // old := c.Task("old", "slow") // like another process
 	_, err = old.Wait(ctx)
 	if e := wantError[*mcp.RPCError](t, err); e.Message != "broken" {
 		t.Errorf("failed: got %v", err)
@@ -84,7 +84,7 @@ func TestTasks(t *testing.T) {
 	playAll(t, []conversation{
 		{name: "tasks_legacy", opts: rooted(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			tasks(t, ctx, c)
-			// Giving up a request for a task is not told by a notice.
+			// A cancelled request for a task sends no cancellation.
 			if _, err := c.StartTask(ctx, slow, nil, 0, mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v, want the deadline", err)
 			}
@@ -160,7 +160,7 @@ func TestListTasks(t *testing.T) {
 	}
 }
 
-// How often a server has itself asked is bounded, and so is what it asks.
+// The number of a task's questions and rounds is bounded.
 func TestTaskBounds(t *testing.T) {
 	opts := rooted(modern())
 	opts.Limits.Rounds, opts.Limits.ServerRequests = 2, 3
@@ -221,7 +221,7 @@ func TestTaskBounds(t *testing.T) {
 	})
 }
 
-// The answer to a poll is read once, also where the result is in it.
+// The answer to a poll is decoded once, even if it contains the result.
 func TestTaskIsReadOnce(t *testing.T) {
 	const size = 4 << 20
 	result := `{"content":[],"structuredContent":"` + strings.Repeat("x", size) + `"}`
@@ -248,7 +248,7 @@ func TestTaskIsReadOnce(t *testing.T) {
 	})
 }
 
-// Revisions before 2025-11-25 have no tasks, whatever a server of theirs declares.
+// Revisions before 2025-11-25 have no tasks, whatever a server declares.
 func TestNoTasksBefore20251125(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
@@ -267,8 +267,8 @@ func TestNoTasksBefore20251125(t *testing.T) {
 	})
 }
 
-// A question of a task is asked once, however often and by how many the task is
-// waited for, unless it was not answered.
+// A question of a task is asked once, however many wait for the task, unless it was not
+// answered.
 func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 	var asked atomic.Int32
 	opts := samples(modern(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -292,7 +292,7 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 			t.Errorf("a question without an answer: got %v", err)
 		}
 		var waits sync.WaitGroup
-		for range 2 { // one answers, and the other keeps polling
+		for range 2 { // for range 2 { // one answers, and the other continues to poll
 			waits.Go(func() {
 				for range 2 {
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -304,15 +304,15 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 			})
 		}
 		waits.Wait()
-		synctest.Wait() // the peer may be answering the last poll
+		synctest.Wait() // synctest.Wait() // for the answer to the last poll
 		if asked, updates := asked.Load(), updates.Load(); asked != 2 || updates != 1 {
 			t.Errorf("asked %d times and told %d answers, want the failure, and then once", asked, updates)
 		}
 	})
 }
 
-// A task whose question a handler leaves to the caller continues with the answer: of a Task of
-// any process, and without what the server does not ask any more.
+// A task whose question a handler leaves to the caller continues with the answer, given through
+// any Task of any process. Questions that the server no longer asks are left out.
 func TestTaskIsAnsweredLater(t *testing.T) {
 	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return nil, mcp.ErrAnswerLater
@@ -349,7 +349,7 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 				t.Errorf("%s is answered", name)
 			}
 		}
-		for range 2 { // the second time the task has ended
+		for range 2 { // for range 2 { // the second time after the end of the task
 			if err := other.Answer(t.Context(), r, answer); err != nil {
 				t.Fatal(err)
 			}
@@ -363,8 +363,8 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 	})
 }
 
-// "A task result elsewhere is invalid": only a tool call becomes a task, and only
-// tasks/get is answered like one by servers that follow the examples.
+// "A task result elsewhere is invalid": only a tool call becomes a task, and only tasks/get may
+// have that type, for servers that follow the examples.
 func TestTaskResultElsewhere(t *testing.T) {
 	const question = `{"taskId":"k","status":"input_required","inputRequests":{"q":{"method":"roots/list"}}}`
 	inBubble(t, rooted(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
@@ -389,7 +389,7 @@ func TestTaskResultElsewhere(t *testing.T) {
 	})
 }
 
-// allocated is how many bytes f takes.
+// allocated returns the number of bytes that f allocates.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -398,8 +398,7 @@ func allocated(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// A server of revision 2025-11-25 says at once that a task is cancelled, and may
-// forget it then.
+// A server of revision 2025-11-25 may report a cancelled task at once, and then forget it.
 func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	var log logged
 	opts := legacy()
@@ -423,8 +422,8 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	})
 }
 
-// Requests at the same time may be answered in any order: that a task has ended is
-// then not taken back, by whichever request it became known.
+// Answers to concurrent requests arrive in any order: a late one does not undo the end of the
+// task.
 func TestLateAnswerTakesNothingBack(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
 		t.Run(name, func(t *testing.T) {
@@ -453,7 +452,7 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 				answer(first, mcp.TaskFailed, mcp.TaskFailed)
 				answer(third, mcp.TaskInputRequired, mcp.TaskFailed)
 
-				first, second = ask(), ask() // what was asked afterwards counts
+				first, second = ask(), ask() // first, second = ask(), ask() // a later request counts
 				answer(second, mcp.TaskCancelled, mcp.TaskCancelled)
 				answer(first, mcp.TaskCompleted, mcp.TaskCancelled)
 			})
@@ -461,8 +460,8 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 	}
 }
 
-// Who waits for a task that is cancelled meanwhile is told so, although the server
-// has forgotten it then.
+// A wait for a task that is cancelled in the meantime fails with ErrTaskCancelled, even if the
+// server has forgotten the task.
 func TestTaskIsCancelledMeanwhile(t *testing.T) {
 	opts := legacy()
 	opts.Protocol.AllowUndeclared = true
@@ -487,8 +486,7 @@ func TestTaskIsCancelledMeanwhile(t *testing.T) {
 	})
 }
 
-// A server that answers at once makes no task, so that there is no id to resume
-// one by.
+// A server that answers at once makes no task, so there is no id with which to resume it.
 func TestResumeNoTask(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.Task("", "a")
@@ -506,7 +504,7 @@ func TestResumeNoTask(t *testing.T) {
 	})
 }
 
-// A result proves that the task has ended, whatever the server said of it before.
+// A result proves that the task has ended, whatever the server reported before.
 func TestTaskStateAfterResult(t *testing.T) {
 	for result, want := range map[string]mcp.TaskStatus{
 		`{"content":[]}`:                mcp.TaskCompleted,
@@ -533,12 +531,12 @@ func TestTaskStateAfterResult(t *testing.T) {
 	}
 }
 
-// The result of a task comes when that has ended, as late as that is: neither silence
-// nor a default bounds the wait for it, and limits that were set do.
+// A result arrives at the end of its task: neither silence nor a default limit bounds the wait,
+// but explicit limits do.
 func TestTaskResultTakesItsTime(t *testing.T) {
 	const minute, hour, late = time.Minute, time.Hour, 30 * time.Hour
 	for name, tt := range map[string]struct {
-		call time.Duration // of Options
+		call time.Duration // call time.Duration // of Options
 		opts []mcpclient.CallOption
 		want time.Duration
 	}{

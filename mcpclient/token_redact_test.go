@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// No error shows a token, also if the source has tokens for many users.
+// No error contains a token, even if the source has tokens of many users.
 func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
@@ -50,7 +50,7 @@ func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 	})
 }
 
-// One token may be the beginning of another.
+// A token may be a prefix of another.
 func TestTokenThatBeginsAnotherIsRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {

@@ -22,8 +22,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// The token of another user begins a new session, and ends the old one with its own
-// token. A session continues with a renewed token.
+// Another user's token begins a new session and ends the old one with its own token. A renewed
+// token continues the session.
 func TestBearerToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
@@ -82,7 +82,7 @@ func TestBearerToken(t *testing.T) {
 	})
 }
 
-// In the modern era the next request has the new token, and no error shows a token.
+// In the modern era the next request has the new token, and no error contains a token.
 func TestBearerTokenWithoutSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got string
@@ -105,7 +105,7 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 	})
 }
 
-// connectWith connects over HTTP with a source of tokens.
+// connectWith connects over HTTP with a token source.
 func connectWith(t *testing.T, s *memhttp.Server, token transport.TokenSource, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, &o)
@@ -113,15 +113,15 @@ func connectWith(t *testing.T, s *memhttp.Server, token transport.TokenSource, o
 	return c
 }
 
-// renews has a source take another token for the same user when one is refused.
+// renews returns a source that replaces a refused token by another one of the same user.
 func renews(token string) *transport.Bearer {
 	b := new(transport.Bearer)
 	b.Refused = func(context.Context, *transport.Refusal) error { return b.Renew(token) }
 	return b
 }
 
-// The source is asked for another token while Connect runs, also where the first request
-// is part of the dial.
+// The source is asked for another token during Connect, even if the first request is part of
+// Dial.
 func TestBearerTokenWhileConnecting(t *testing.T) {
 	connect := func(t *testing.T, served http.Handler, recipeOf func(url string, client *http.Client, token transport.TokenSource) mcpclient.Transport, opts *mcpclient.Options) {
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +163,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 	})
 }
 
-// Who has sent a token is told that it was refused, and how another is set.
+// If a static token is refused, the error says how to set another.
 func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 	for want, header := range map[string]http.Header{
 		"set HTTP.Token":             nil,
@@ -180,8 +180,8 @@ func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// The end of a session is told with the credentials that it had. The source is
-// not asked for others when they are refused.
+// The end of a session is sent with the session's credentials. If they are refused, the source
+// is not asked for others.
 func TestEndOfSessionUnauthorized(t *testing.T) {
 	for name, header := range map[string]http.Header{"fixed": {"authorization": {"Bearer fixed"}}, "none": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -225,8 +225,8 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 	}
 }
 
-// A token that is renewed while the stream of HTTP+SSE is opened again is that of the
-// stream, and of what is posted then.
+// A token that is renewed while an HTTP+SSE stream opens again is used for the stream and for
+// later posts.
 func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newOldServer(t), newOldServer(t)
@@ -274,11 +274,11 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 	})
 }
 
-// tokenServer is a legacy server over HTTP that takes a while to begin a session,
-// and begins none with the tokens that it refuses. Its list of tools has no end.
+// tokenServer is a legacy server over HTTP that begins sessions slowly and refuses some tokens.
+// Its list of tools has no end.
 type tokenServer struct {
 	refused []string
-	took    time.Duration // to begin a session
+	took    time.Duration // took    time.Duration // to begin a session
 
 	mu  sync.Mutex
 	got []string
@@ -313,7 +313,7 @@ func (s *tokenServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// seen returns what came, sorted and once each, since the last call.
+// seen returns the requests since the last call, sorted and without duplicates.
 func (s *tokenServer) seen() []string {
 	synctest.Wait()
 	s.mu.Lock()
@@ -340,8 +340,8 @@ func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *
 	})
 }
 
-// Calls that find another user's token wait for one new session. Nothing is sent in a
-// session with the token of another user.
+// Calls that find another user's token wait for one new session. Nothing is sent in a session
+// with the token of another user.
 func TestTokenSetWhileOneIsRefused(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *transport.Bearer) {
 		_ = token.Set("two")
@@ -358,7 +358,7 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 		if diff := cmp.Diff([]string{"POSTinitialize Bearer two"}, s.seen()); diff != "" {
 			t.Errorf("two: got +, want -:\n%s", diff)
 		}
-		for _, next := range []string{"two", "three"} { // while a session begins with two
+		for _, next := range []string{"two", "three"} { // for _, next := range []string{"two", "three"} { // while a session for "two" begins
 			_ = token.Set(next)
 			all.Go(func() { _ = c.Ping(t.Context()) })
 			synctest.Wait()
@@ -376,7 +376,7 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 	})
 }
 
-// A call that does not wait leaves a session that begins all the same; a notification
+// A call that is cancelled while a session begins does not end that session; a notification
 // waits for it, too.
 func TestTokenAfterError(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *transport.Bearer) {
@@ -400,7 +400,7 @@ func TestTokenAfterError(t *testing.T) {
 	})
 }
 
-// The session of a user continues when the source has the token of that user again.
+// The session of a user continues when the source returns a token of that user again.
 func TestTokenOfTheUserBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tokenServer{refused: []string{"Bearer two"}}
@@ -426,8 +426,7 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 	})
 }
 
-// A source that has another user again and again is given up, also if each session could
-// begin.
+// A source that returns another user each time is given up, even if each session can begin.
 func TestTokenOfEverOtherUsers(t *testing.T) {
 	for name, asks := range map[string]int{"in each request": 1, "in each session": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -474,7 +473,7 @@ func TestSameTokenIsNotRepeated(t *testing.T) {
 	})
 }
 
-// What follows from a request in a session is never sent with the token of another user.
+// The stream of a session is never resumed with the token of another user.
 func TestStreamOfOtherUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan struct{})
@@ -516,7 +515,8 @@ func TestStreamOfOtherUser(t *testing.T) {
 	})
 }
 
-// The error of the source is the error of the call; after a refusal it has that, too.
+// The error of the source is the error of the call, which also has the refusal, if there was
+// one.
 func TestTokenSourceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { w.WriteHeader(http.StatusUnauthorized) })
@@ -541,7 +541,7 @@ func TestTokenSourceFails(t *testing.T) {
 	})
 }
 
-// tokenFunc is a function that is a source of tokens.
+// tokenFunc is a function that implements TokenSource.
 type tokenFunc func(ctx context.Context, refused *transport.Refusal) (transport.Token, error)
 
 func (f tokenFunc) Token(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {

@@ -16,8 +16,8 @@ import (
 
 type tokenUser struct{}
 
-// A source that has tokens for several users knows the user by the context of the call, as
-// every http.RoundTripper would.
+// A source with tokens of several users finds the user in the context of the call, as an
+// http.RoundTripper does.
 func TestTokenByTheContextOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tokenServer{}
@@ -41,7 +41,7 @@ func TestTokenByTheContextOfACall(t *testing.T) {
 	})
 }
 
-// Several requests meet the end of one token: it is renewed once.
+// If several requests find the token expired, it is renewed once.
 func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now atomic.Value

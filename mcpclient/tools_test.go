@@ -40,7 +40,7 @@ func TestCallTool(t *testing.T) {
 	}}))
 }
 
-// A tool whose schemas are of no use is listed as it is, and hides no other.
+// A tool with unusable schemas is listed unchanged, and hides no other.
 func TestUnusableSchemas(t *testing.T) {
 	for _, schema := range []string{`null`, `7`, `"text"`, `[]`, `{"type":7}`, `{"$ref":"https://example.com/s"}`, `{"$schema":"urn:own"}`, `{"$defs":{"a":{"$anchor":"b"}},"x-own":[1.0]}`} {
 		for _, test := range []string{
@@ -99,7 +99,7 @@ func TestPromptsAndResources(t *testing.T) {
 	}}))
 }
 
-// What a prompt gets are strings, whatever has the arguments.
+// The arguments of a prompt are strings, from any value that marshals to such an object.
 func TestPromptArguments(t *testing.T) {
 	type review struct {
 		Language string  `json:"language"`
@@ -169,8 +169,8 @@ func TestCallToolAs(t *testing.T) {
 	}
 }
 
-// A string takes the text of a tool as it is, and the value where it is JSON. Who
-// wants something else sees what came instead.
+// CallToolAs returns a string result as the text of the tool, or decoded if it is JSON. For
+// other types the error quotes the result.
 func TestCallToolAsText(t *testing.T) {
 	for text, want := range map[string]string{`The sum is 3.`: "The sum is 3.", `\"quoted\"`: "quoted", ``: ""} {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {

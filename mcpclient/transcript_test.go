@@ -15,15 +15,14 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// ways are the ways to play a conversation of messages: over a shared
-// connection, and over HTTP with responses that are JSON where they can be, or
-// streams.
+// ways are the ways to play a transcript: over a shared connection, and over HTTP with JSON
+// responses where possible, or with streams.
 var ways = []string{"pipe", "json", "stream"}
 
-// conversation is a transcript and what the client does in it.
+// conversation is a transcript and what the client does during it.
 type conversation struct {
-	name string // of the file in testdata
-	way  string // the only way, if not all
+	name string // name string // of the file in testdata
+	way  string // way  string // the only way, or "" for all
 	opts mcpclient.Options
 
 	maxMessage int           // of the HTTP transport
@@ -31,7 +30,7 @@ type conversation struct {
 
 	play func(t *testing.T, ctx context.Context, c *mcpclient.Client)
 
-	// refused, instead of play, gets the error of Connect.
+	// refused gets the error of Connect; play is then not called.
 	refused func(t *testing.T, err error)
 }
 
@@ -75,7 +74,7 @@ func (conv conversation) run(t *testing.T, way string) {
 		t.Fatal(err)
 	}
 	defer func() {
-		synctest.Wait() // for what the client still has to say
+		synctest.Wait() // synctest.Wait() // for pending messages of the client
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
@@ -83,7 +82,7 @@ func (conv conversation) run(t *testing.T, way string) {
 	conv.play(t, ctx, c)
 }
 
-// scripted is a transport whose connections a script plays to.
+// scripted is a transport whose connections are played by a script.
 type scripted struct{ script *mcptest.Script }
 
 func (s scripted) Dial(ctx context.Context) (mcpclient.Conn, error) {
@@ -99,7 +98,7 @@ func overHTTP(t *testing.T, script *mcptest.Script) *mcpclient.HTTP {
 	return &mcpclient.HTTP{URL: server.URL() + "/mcp", Client: server.Client()}
 }
 
-// ping is enough to show that a connection works.
+// ping checks that a connection works.
 func ping(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	t.Helper()
 	if err := c.Ping(ctx); err != nil {
@@ -134,14 +133,13 @@ func modern() mcpclient.Options {
 	return mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}
 }
 
-// heeding has a client over HTTP read the server's standalone stream.
+// heeding makes a client over HTTP read the standalone stream.
 func heeding(o mcpclient.Options) mcpclient.Options {
 	o.OnNotification = func(*mcp.Notification) {}
 	return o
 }
 
-// bothEras makes two conversations of each: one whose file ends in _legacy and
-// one in _modern.
+// bothEras returns two conversations for each, with files that end in _legacy and _modern.
 func bothEras(all ...conversation) (out []conversation) {
 	for _, conv := range all {
 		for suffix, revision := range map[string]string{"_legacy": mcp.Revision20251125, "_modern": mcp.Revision20260728} {
@@ -154,7 +152,7 @@ func bothEras(all ...conversation) (out []conversation) {
 	return out
 }
 
-// asks installs handlers that give fixed answers.
+// asks installs handlers with fixed answers.
 func asks(o mcpclient.Options) mcpclient.Options {
 	o.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return &mcp.CreateMessageResult{Model: "m", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}, nil
@@ -172,7 +170,7 @@ func samples(o mcpclient.Options, fn mcp.SamplingFunc) mcpclient.Options {
 	return o
 }
 
-// callText calls a tool that answers with text.
+// callText calls a tool and checks the text of the result.
 func callText(t *testing.T, ctx context.Context, c *mcpclient.Client, tool, want string, opts ...mcpclient.CallOption) {
 	t.Helper()
 	res, err := c.CallTool(ctx, tool, nil, opts...)
