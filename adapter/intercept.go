@@ -222,7 +222,7 @@ func unsent(err error) bool {
 // wait for an answer.
 func answered(err error) bool {
 	for _, sentinel := range []error{
-		mcpclient.ErrTaskCancelled, mcpclient.ErrTooManyRounds, mcpclient.ErrDeferred, mcp.ErrRejected, transport.ErrMessageTooLarge,
+		mcpclient.ErrTaskCancelled, mcpclient.ErrTooManyRounds, mcp.ErrRejected, transport.ErrMessageTooLarge,
 	} {
 		if errors.Is(err, sentinel) {
 			return true

@@ -13,9 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-const (
-	maxCacheEntries = 1024
-)
+// maxCacheEntries bounds the number of cached results; Options.Limits.Cache bounds their size.
+const maxCacheEntries = 1024
 
 // WithoutCache makes this call ask the server even if the result is cached. The new result
 // replaces the cached one.

@@ -14,27 +14,9 @@ import (
 
 // elicit answers an elicitation request.
 func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	if a.peer.offers.elicitation == nil {
-		return nil, uninstalled("elicitation is not available", "Options.Elicitation")
-	}
-	params := new(mcp.ElicitParams)
-	if err := json.Unmarshal(raw, params); err != nil {
-		return nil, refuse(mcp.CodeInvalidParams, "elicitation: %s", excerpt.Cut(err.Error()))
-	}
-	if params.Mode == "" {
-		params.Mode = mcp.ElicitForm // "clients MUST treat missing mode as form"
-	}
-	offered := a.peer.offers.elicitation
-	if (params.Mode != mcp.ElicitForm || !offered.Form) && (params.Mode != mcp.ElicitURL || !offered.URL) {
-		return nil, refuse(mcp.CodeInvalidParams, "elicitation: mode %q was not declared by the client", excerpt.Cut(params.Mode))
-	}
-	if params.Mode == mcp.ElicitForm {
-		if _, err := forms.Read(params); err != nil {
-			return nil, refuse(mcp.CodeInvalidParams, "elicitation: %v", err)
-		}
-	} else if !inquiry.Visitable(params.URL) {
-		a.log.Warn("refused to send a person to a URL that is not a web address")
-		return nil, refuse(mcp.CodeInvalidParams, "elicitation: the URL cannot be visited: want https://host/… or http://host/…")
+	params, err := a.elicitParams(raw)
+	if err != nil {
+		return nil, err
 	}
 	if params.Mode == mcp.ElicitURL && params.ElicitationID != "" && len(params.ElicitationID) <= maxElicitID && a.peer.current().has(urlElicitationErrors) {
 		ctx = context.WithValue(ctx, doneKey{}, a.visits.expect(params.ElicitationID))
@@ -57,6 +39,35 @@ func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMes
 		return nil, err
 	}
 	return jsonrpc.Marshal(result)
+}
+
+// elicitParams decodes and checks an elicitation request.
+func (a *answerer) elicitParams(raw json.RawMessage) (*mcp.ElicitParams, error) {
+	offered := a.peer.offers.elicitation
+	if offered == nil {
+		return nil, uninstalled("elicitation is not available", "Options.Elicitation")
+	}
+	params := new(mcp.ElicitParams)
+	if err := json.Unmarshal(raw, params); err != nil {
+		return nil, refuse(mcp.CodeInvalidParams, "elicitation: %s", excerpt.Cut(err.Error()))
+	}
+	if params.Mode == "" {
+		params.Mode = mcp.ElicitForm // "clients MUST treat missing mode as form"
+	}
+	switch {
+	case params.Mode == mcp.ElicitForm && offered.Form:
+		if _, err := forms.Read(params); err != nil {
+			return nil, refuse(mcp.CodeInvalidParams, "elicitation: %v", err)
+		}
+	case params.Mode == mcp.ElicitURL && offered.URL:
+		if !inquiry.Visitable(params.URL) {
+			a.log.Warn("refused to send a person to a URL that is not a web address")
+			return nil, refuse(mcp.CodeInvalidParams, "elicitation: the URL cannot be visited: want https://host/… or http://host/…")
+		}
+	default:
+		return nil, refuse(mcp.CodeInvalidParams, "elicitation: mode %q was not declared by the client", excerpt.Cut(params.Mode))
+	}
+	return params, nil
 }
 
 // misfit is the error of an answer that the host's validator refuses. Its text is written for

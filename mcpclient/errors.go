@@ -28,13 +28,10 @@ var (
 	// cursor.
 	ErrTooManyPages = errors.New("mcpclient: list does not end")
 
-	// ErrTooManyRounds is the error of a call with more input rounds than [Limits.Rounds].
+	// ErrTooManyRounds is the error of a call with more input rounds than [Limits.Rounds], or
+	// that a modern server deferred too long: it only asked to be called again, for 5 min or 32
+	// times. A call [WithManualInput] returns at each deferral instead.
 	ErrTooManyRounds = errors.New("mcpclient: too many input rounds")
-
-	// ErrDeferred is the error of a call that a modern server deferred too long: it only asked
-	// to be called again, for 5 min or 32 times. A call [WithManualInput] returns at each
-	// deferral instead.
-	ErrDeferred = errors.New("mcpclient: the server keeps putting the call off")
 )
 
 // CapabilityError is the error of a call for which the server declared no capability. The call

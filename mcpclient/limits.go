@@ -27,7 +27,7 @@ type Limits struct {
 	Notifications int
 
 	// Rounds bounds the rounds of one call in which the server asks for input. Default 10. A
-	// server that only puts a call off has a bound of its own: see [ErrDeferred].
+	// server that only defers a call has a bound of its own: see [ErrTooManyRounds].
 	Rounds int
 
 	// Pages bounds the pages of one list. Default 1,000.

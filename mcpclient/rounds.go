@@ -146,7 +146,7 @@ func (s *inputRounds) wait(ctx context.Context) error {
 	wait := min(firstDeferral<<min(s.deferrals, 10), longestDeferral)
 	s.deferrals++
 	if passed := time.Since(s.deferred); s.deferrals > maxDeferralCount || passed+wait > maxDeferralTime {
-		return fmt.Errorf("%w: %d times within %v, asking for no input", ErrDeferred, s.deferrals, passed.Round(time.Millisecond))
+		return fmt.Errorf("%w: the server deferred the call %d times within %v, asking for no input", ErrTooManyRounds, s.deferrals, passed.Round(time.Millisecond))
 	}
 	return s.sleep(ctx, wait)
 }

@@ -111,12 +111,7 @@ func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverReq
 	if err == nil {
 		result = aboutTask(result, m.Params)
 	}
-	d.mu.Lock()
-	if d.serving[r.id] == r {
-		delete(d.serving, r.id)
-	}
-	silent := r.silent
-	d.mu.Unlock()
+	silent := d.unregister(r)
 	r.cancel()
 	if silent || d.life.IsClosed() {
 		return
@@ -128,19 +123,34 @@ func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverReq
 	default:
 		d.log.DebugContext(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubbed(err))
 	}
+	d.sendAnswer(m.Method, r, responseTo(m.ID, result, err))
+}
+
+// unregister removes an answered request. It reports whether the server wants no answer.
+func (d *dispatcher) unregister(r *serverRequest) (silent bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.serving[r.id] == r {
+		delete(d.serving, r.id)
+	}
+	return r.silent
+}
+
+// sendAnswer sends the answer to a request, and logs a failure.
+func (d *dispatcher) sendAnswer(method string, r *serverRequest, body []byte) {
 	ctx, cancel := context.WithTimeout(d.life.Context(), answerTimeout)
 	defer cancel()
-	switch err := d.reply(ctx, responseTo(m.ID, result, err), r.id.session); {
+	switch err := d.reply(ctx, body, r.id.session); {
 	case err == nil || d.life.IsClosed() || errors.Is(err, ErrClosed):
 	case d.client.sessionLost(err):
-		d.log.DebugContext(ctx, "answer to the server dropped: it has forgotten the session", "method", d.texts.cut(m.Method))
+		d.log.DebugContext(ctx, "answer to the server dropped: it has forgotten the session", "method", d.texts.cut(method))
 		if r.call != nil {
 			d.link.fail(r.call, err)
 		}
 	case errors.Is(err, wire.ErrSessionOver):
-		d.log.DebugContext(ctx, "answer to the server dropped", "method", d.texts.cut(m.Method), "because", err)
+		d.log.DebugContext(ctx, "answer to the server dropped", "method", d.texts.cut(method), "because", err)
 	default:
-		d.warnings.failed(ctx, "answer to the server lost", "method", d.texts.cut(m.Method), "error", err)
+		d.warnings.failed(ctx, "answer to the server lost", "method", d.texts.cut(method), "error", err)
 	}
 }
 

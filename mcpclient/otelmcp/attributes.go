@@ -173,7 +173,6 @@ var kinds = []struct {
 	{transport.ErrMessageTooLarge, "message_too_large"},
 	{mcpclient.ErrTooManyRounds, "too_many_rounds"},
 	{mcpclient.ErrTooManyPages, "too_many_pages"},
-	{mcpclient.ErrDeferred, "deferred"},
 	{mcp.ErrInvalidResult, "invalid_result"},
 }
 
