@@ -30,62 +30,97 @@ type lister interface {
 	tolerated(breach string, args ...any)
 }
 
-// list iterates over all pages of a list method, which have their items under key. Pages from
-// the cache are held back until the next page is known: "If a cursor becomes invalid …, the
-// client SHOULD discard all cached pages and re-fetch from the beginning" (2026-07-28 caching).
+// list iterates over all pages of a list method, which have their items under key.
 func list[T any](ctx context.Context, c lister, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		var cursor *string
-		var session sessionRef               // of the cursor; zero while all pages came from the cache
-		var kept []*T                        // items of pages from the cache
-		seen := map[[sha256.Size]byte]bool{} // hashes of the cursors, which some servers make large
-		give := func(items []*T) bool {
-			for _, item := range items {
-				if !yield(item, nil) {
-					return false
-				}
-			}
-			return true
-		}
-		fail := func(err error) {
-			if give(kept) {
-				yield(nil, err)
-			}
-		}
-		for page, again := 1, false; ; page++ {
-			p, err := onePage[T](ctx, c, method, key, cursor, &session, opts)
-			switch cached := session == (sessionRef{}); {
-			case err != nil && cached && !again && isLostCursor(err, cursor):
-				cursor, kept, page, again = nil, nil, 0, true
-				clear(seen)
+		w := pageWalk[T]{lister: c, method: method, yield: yield, page: 1, seen: map[[sha256.Size]byte]bool{}}
+		for {
+			p, err := onePage[T](ctx, c, method, key, w.cursor, &w.session, opts)
+			switch {
+			case err != nil && w.startOver(err):
 				continue
 			case err != nil:
-				fail(fmt.Errorf("%s: page %d: %w", method, page, err))
+				w.fail(fmt.Errorf("%s: page %d: %w", method, w.page, err))
 				return
-			case cached && p.NextCursor != nil:
-				kept = append(kept, p.Items...)
-			case !give(kept) || !give(p.Items):
-				return
-			default:
-				kept = nil
-			}
-			next := p.NextCursor
-			if next == nil {
+			case !w.take(p) || p.NextCursor == nil || !w.advance(*p.NextCursor):
 				return
 			}
-			hash := sha256.Sum256([]byte(*next))
-			switch {
-			case seen[hash]:
-				fail(fmt.Errorf("%s: page %d: %w: cursor %s repeated", method, page, ErrTooManyPages, c.quote([]byte(*next))))
-				return
-			case page == c.maxPages():
-				fail(fmt.Errorf("%s: %w: more than %d pages (Options.Limits.Pages)", method, ErrTooManyPages, page))
-				return
-			}
-			seen[hash] = true
-			cursor = next
 		}
 	}
+}
+
+// pageWalk is one iteration over the pages of a list. Items from the cache are held back until a
+// page of the server or the end of the list is known: "If a cursor becomes invalid …, the client
+// SHOULD discard all cached pages and re-fetch from the beginning" (2026-07-28 caching).
+type pageWalk[T any] struct {
+	lister
+	method string
+	yield  func(*T, error) bool
+
+	page    int                        // number of the next page, from 1
+	cursor  *string                    // of the next page
+	session sessionRef                 // of the cursor; zero while all pages came from the cache
+	held    []*T                       // items of pages from the cache
+	seen    map[[sha256.Size]byte]bool // hashes of the cursors, which some servers make large
+	again   bool                       // the walk has started over
+}
+
+func (w *pageWalk[T]) fromCache() bool { return w.session == (sessionRef{}) }
+
+// startOver begins again, once, if the cursor of a cached page is no longer valid.
+func (w *pageWalk[T]) startOver(err error) bool {
+	if !w.fromCache() || w.again || !isLostCursor(err, w.cursor) {
+		return false
+	}
+	w.page, w.cursor, w.held, w.again = 1, nil, nil, true
+	clear(w.seen)
+	return true
+}
+
+// take yields the items of a page, or holds them back. It returns false if the loop has ended.
+func (w *pageWalk[T]) take(p *mcp.Page[T]) bool {
+	if w.fromCache() && p.NextCursor != nil {
+		w.held = append(w.held, p.Items...)
+		return true
+	}
+	if !w.give(w.held) || !w.give(p.Items) {
+		return false
+	}
+	w.held = nil
+	return true
+}
+
+// advance moves to the page at a cursor, unless the list does not end.
+func (w *pageWalk[T]) advance(cursor string) bool {
+	hash := sha256.Sum256([]byte(cursor))
+	switch {
+	case w.seen[hash]:
+		w.fail(fmt.Errorf("%s: page %d: %w: cursor %s repeated", w.method, w.page, ErrTooManyPages, w.quote([]byte(cursor))))
+		return false
+	case w.page == w.maxPages():
+		w.fail(fmt.Errorf("%s: %w: more than %d pages (Options.Limits.Pages)", w.method, ErrTooManyPages, w.page))
+		return false
+	}
+	w.seen[hash] = true
+	w.cursor = &cursor
+	w.page++
+	return true
+}
+
+// fail yields what was held back, and then an error.
+func (w *pageWalk[T]) fail(err error) {
+	if w.give(w.held) {
+		w.yield(nil, err)
+	}
+}
+
+func (w *pageWalk[T]) give(items []*T) bool {
+	for _, item := range items {
+		if !w.yield(item, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // ListPage requests one page of a list: the page at cursor, or the first for nil. It leaves out
