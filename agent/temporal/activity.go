@@ -15,11 +15,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// activities are what workflows have done by a worker.
+// activities has the code of activities, and what it needs.
 type activities struct {
 	agents  map[string]*agent.Agent
 	tenants *tenants
-	pulse   time.Duration // between signs of life
+	pulse   time.Duration // time between heartbeats
 	grace   time.Duration
 	onEvent func(run.Key, agent.Event)
 	context func(context.Context, run.Key) context.Context
@@ -29,7 +29,7 @@ type activities struct {
 // errStopping ends the steps of a worker that stops.
 var errStopping = errors.New("the worker stops; another one continues the step")
 
-// step moves a run on by one turn at most.
+// step advances a run by one turn at most.
 func (a *activities) step(ctx context.Context, t target) (progress, error) {
 	leave, ok := a.tenants.enter(t.Tenant)
 	if !ok {
@@ -59,8 +59,8 @@ func (a *activities) step(ctx context.Context, t target) (progress, error) {
 	return p, nil
 }
 
-// advance has the agent take a step. It waits for the lease of a worker that is dead: Temporal itself
-// would take a second for a try.
+// advance lets the agent take a step. It waits for the lease of a dead worker itself, because
+// Temporal would add a second for each attempt.
 func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.Key) (agent.Next, error) {
 	lease := helper.LeaseTTL()
 	for until := time.Now().Add(lease); ; {
@@ -76,26 +76,26 @@ func (a *activities) advance(ctx context.Context, helper *agent.Agent, key run.K
 	}
 }
 
-// patience is how long to wait for a run that is held: until its lease ends, and not long, because the
-// holder may let it go. Each try costs the store a write, which others wait for.
+// patience returns how long to wait for a held run: until its lease ends, but not long, because
+// the holder may release it. Each attempt costs the store a write.
 func patience(err error, lease time.Duration) time.Duration {
 	if held, ok := errors.AsType[*record.HeldError](err); ok {
-		if left := time.Until(held.Until); left > 0 { // else the store has another clock
+		if left := time.Until(held.Until); left > 0 { // otherwise the store has another clock
 			return min(left+time.Millisecond, lease/6)
 		}
 	}
 	return lease / 50
 }
 
-// agent finds the agent of a run.
+// agent returns the agent of a run.
 func (a *activities) agent(t target) (*agent.Agent, error) {
 	if helper := a.agents[t.Agent]; helper != nil {
 		return helper, nil
 	}
-	return nil, fmt.Errorf("this worker has no agent %q", t.Agent) // another one may
+	return nil, fmt.Errorf("this worker has no agent %q", t.Agent) // another worker may
 }
 
-// events passes on the events of a run.
+// events returns the function that receives the events of a run.
 func (a *activities) events(key run.Key) func(agent.Event) {
 	if a.onEvent == nil {
 		return nil
@@ -103,8 +103,8 @@ func (a *activities) events(key run.Key) func(agent.Event) {
 	return func(e agent.Event) { a.onEvent(key, e) }
 }
 
-// alive tells Temporal that the step lives, as long as its context does. The context ends if
-// the run is cancelled, and some time after the worker was told to stop.
+// alive sends heartbeats of a step until its context ends. The context ends if the run is
+// cancelled, and some time after the worker was told to stop.
 func (a *activities) alive(ctx context.Context) (context.Context, func()) {
 	work, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -133,36 +133,36 @@ func (a *activities) alive(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// undone is the error of a step that did not come to its end.
+// undone returns the error of a step that was not completed.
 func (a *activities) undone(ctx, work context.Context, err error) error {
 	switch {
 	case errors.Is(context.Cause(work), errStopping):
 		return later(errStopping, "Stopping", handOver)
 	case ctx.Err() != nil:
-		return ctx.Err() // of a cancelled run
+		return ctx.Err() // the run was cancelled
 	case errors.Is(err, record.ErrHeld):
 		return later(err, "Held", retryHeld)
 	}
 	return refusal(err)
 }
 
-// Waits before a step is taken again.
+// Waits before a step is repeated.
 const (
-	handOver  = time.Millisecond // from a worker that stops
-	retryHeld = time.Second      // if another process holds the run
+	handOver  = time.Millisecond // after a worker that stops
+	retryHeld = time.Second      // while another process holds the run
 )
 
-// later has Temporal try again after a time.
+// later returns an error after which Temporal tries again with that delay.
 func later(err error, kind string, delay time.Duration) error {
 	return temporalsdk.NewApplicationErrorWithOptions(err.Error(), kind, temporalsdk.ApplicationErrorOptions{NextRetryDelay: delay})
 }
 
-// backoff is a wait that doubles with each attempt, from 200 ms to 12.8 s.
+// backoff returns a wait that doubles with each attempt, from 200 ms to 12.8 s.
 func backoff(ctx context.Context) time.Duration {
 	return 100 * time.Millisecond << min(activity.GetInfo(ctx).Attempt, 7)
 }
 
-// reply has the store take replies.
+// reply lets the store take replies.
 func (a *activities) reply(ctx context.Context, t target, replies []run.Reply) error {
 	helper, err := a.agent(t)
 	if err != nil {
@@ -171,7 +171,7 @@ func (a *activities) reply(ctx context.Context, t target, replies []run.Reply) e
 	return refusal(helper.Reply(ctx, t.key(), replies...))
 }
 
-// cancel ends a run as cancelled.
+// cancel cancels a run.
 func (a *activities) cancel(ctx context.Context, t target) (run.Status, error) {
 	helper, err := a.agent(t)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// Bounds of what a person sends.
+// Bounds of the replies of a person.
 const (
 	maxAnswers     = 256     // in one update
 	maxAnswerBytes = 1 << 20 // in one update
@@ -20,9 +20,9 @@ const (
 	maxTaken       = 256     // questions that a workflow remembers
 )
 
-// reply has the store take replies.
+// reply lets the store take replies.
 func (d *driver) reply(ctx workflow.Context, replies []run.Reply) error {
-	if d.job.Target.ID == "" { // a schedule's, which has not begun
+	if d.job.Target.ID == "" { // the run of a schedule that has not begun
 		if err := workflow.Await(ctx, func() bool { return d.job.Target.ID != "" }); err != nil {
 			return err
 		}
@@ -38,8 +38,8 @@ func (d *driver) reply(ctx workflow.Context, replies []run.Reply) error {
 	return err
 }
 
-// checkAnswers refuses what cannot be an answer before it enters the history. What the
-// workflow cannot know, the store checks.
+// checkAnswers refuses invalid replies before they enter the history. The store checks what the
+// workflow cannot know.
 func (d *driver) checkAnswers(replies []run.Reply) error {
 	size := 0
 	for _, a := range replies {
@@ -57,13 +57,13 @@ func (d *driver) checkAnswers(replies []run.Reply) error {
 	return nil
 }
 
-// mayAsk reports whether the run may have asked a question. While a step is under way it
-// asks more than the workflow knows of.
+// mayAsk reports whether the run may have asked a question. During a step it may ask more than
+// the workflow knows.
 func (d *driver) mayAsk(id string) bool {
 	return d.stepping || d.state.Status != run.StatusWaiting || slices.Contains(d.state.Questions, id) || slices.Contains(d.job.Taken, id)
 }
 
-// refusals are the errors that say no to an answer or a run for good, by their type at Temporal.
+// refusals are the final errors of a reply or a run, by their type at Temporal.
 var refusals = map[string]error{
 	"NotFound": record.ErrNotFound,
 	"Corrupt":  record.ErrCorrupt,
@@ -73,7 +73,7 @@ var refusals = map[string]error{
 	"Unfit":    run.ErrUnfit,
 }
 
-// refusal makes an error one for Temporal, which is not tried again if it is for good.
+// refusal converts an error for Temporal, which does not try again after a final one.
 func refusal(err error) error {
 	for name, sentinel := range refusals {
 		if errors.Is(err, sentinel) {
@@ -83,7 +83,7 @@ func refusal(err error) error {
 	return err
 }
 
-// refused is an error of Temporal as it was, if it is a refusal.
+// refused converts an error of Temporal back, if it is a refusal.
 func refused(err error) error {
 	var app *temporalsdk.ApplicationError
 	if !errors.As(err, &app) || refusals[app.Type()] == nil {
@@ -92,7 +92,7 @@ func refused(err error) error {
 	return &refusedError{app.Message(), refusals[app.Type()]}
 }
 
-// refusedError says why an answer was refused.
+// refusedError says why a reply was refused.
 type refusedError struct {
 	text string
 	is   error

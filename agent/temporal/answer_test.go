@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// asking has a run ask for two approvals. send is called when it waits.
+// asking starts a run that asks for two approvals, and calls send when it waits.
 func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question)) *world {
 	t.Helper()
 	w := newWorld()
@@ -43,7 +43,7 @@ func asking(t *testing.T, send func(w *world, env *testsuite.TestWorkflowEnviron
 	return w
 }
 
-// Answers come in any order, together or alone, once or twice. Each call runs once.
+// TestAnswers replies in any order, together or separately, once or twice. Each call runs once.
 func TestAnswers(t *testing.T) {
 	for name, send := range map[string]func(*testing.T, *testsuite.TestWorkflowEnvironment, []*run.Question) []*answered{
 		"in order": func(t *testing.T, env *testsuite.TestWorkflowEnvironment, q []*run.Question) []*answered {
@@ -79,7 +79,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An invalid answer is refused before it enters the history, or by the store, and changes nothing.
+// TestAnswerIsRefused checks that an invalid reply is refused before it enters the history, or
+// by the store, and changes nothing.
 func TestAnswerIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reply    func(q *run.Question) run.Reply
@@ -116,7 +117,8 @@ func TestAnswerIsRefused(t *testing.T) {
 	}
 }
 
-// After a question is closed an equal answer changes nothing, and another one is refused.
+// TestAnswerTooLate checks that after a question is closed an equal reply changes nothing, and
+// another one is refused.
 func TestAnswerTooLate(t *testing.T) {
 	var again, other *answered
 	w := asking(t, func(_ *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question) {
@@ -138,7 +140,7 @@ func TestAnswerTooLate(t *testing.T) {
 	}
 }
 
-// An answer that the store has got in another way is found by the signal.
+// TestWake checks that after a signal the workflow finds a reply that only the store has.
 func TestWake(t *testing.T) {
 	w := asking(t, func(w *world, env *testsuite.TestWorkflowEnvironment, questions []*run.Question) {
 		if err := record.Submit(t.Context(), w.store, key, questions[0].Allow(), questions[1].Allow()); err != nil {
@@ -151,14 +153,15 @@ func TestWake(t *testing.T) {
 	}
 }
 
-// A question that is not answered in time is denied, and the run continues.
+// TestQuestionExpires checks that a question without a reply is denied in time, and the run
+// continues.
 func TestQuestionExpires(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{Person: agent.Person{QuestionTTL: 50 * time.Millisecond}})
 	env := begin(t, a, nil)
 	env.SetStartTime(time.Now())
 	job := theJob()
-	job["after"] = 1 << 30 // the clock of the workflow is fast, and it looks again and again until the question's ends
+	job["after"] = 1 << 30 // the clock of the workflow is fast, so it takes many steps until the question expires
 	env.ExecuteWorkflow("mcpchain.Run", job)
 	var got temporal.Outcome
 	if err := env.GetWorkflowResult(&got); err != nil || got.Status != run.StatusFinished || len(w.noted()) != 0 {

@@ -38,7 +38,7 @@ func AddSearchAttributes(ctx context.Context, service client.Client, namespace s
 	}
 	_, err = operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing})
 	if _, raced := errors.AsType[*serviceerror.AlreadyExists](err); raced {
-		return nil // another process has
+		return nil // another process has registered it
 	}
 	if err != nil {
 		return fmt.Errorf("add search attributes: %w", err)

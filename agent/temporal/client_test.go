@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
-// service is a client of Temporal that keeps the workflows that are started or woken.
+// service is a client of Temporal that records which workflows are started or signalled.
 type service struct {
 	*mocks.Client
 	woken []client.StartWorkflowOptions
@@ -33,7 +33,7 @@ func newService(t *testing.T, err error) *service {
 
 var gone = serviceerror.NewNotFound("no such workflow")
 
-// Start keeps the run and wakes its workflow, also if that exists.
+// TestStart checks that Start stores the run and signals its workflow, even if that exists.
 func TestStart(t *testing.T) {
 	w, s := newWorld(), newService(t, nil)
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
@@ -54,7 +54,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// If Temporal is away the run is kept, and its key says which to resume.
+// TestStartWithoutTemporal checks that the run is stored if Temporal is away, and that its key
+// is returned.
 func TestStartWithoutTemporal(t *testing.T) {
 	away := errors.New("away")
 	w, s := newWorld(), newService(t, away)
@@ -65,7 +66,7 @@ func TestStartWithoutTemporal(t *testing.T) {
 	}
 }
 
-// waiting is a run that waits for an approval and has no workflow.
+// waiting returns a run that waits for an approval and has no workflow.
 func waiting(t *testing.T) (*world, *run.Question) {
 	t.Helper()
 	w := newWorld()
@@ -77,7 +78,8 @@ func waiting(t *testing.T) (*world, *run.Question) {
 	return w, got.Questions[0]
 }
 
-// A run without a workflow takes answers by its store, and gets a workflow if it continues.
+// TestAnswerWithoutWorkflow checks that a run without a workflow takes replies by its store,
+// and gets a workflow if it continues.
 func TestAnswerWithoutWorkflow(t *testing.T) {
 	w, q := waiting(t)
 	s := newService(t, nil)
@@ -95,7 +97,7 @@ func TestAnswerWithoutWorkflow(t *testing.T) {
 	}
 }
 
-// Equal answers are the same update, and others are not.
+// TestUpdateID checks that equal replies, and no others, are the same update.
 func TestUpdateID(t *testing.T) {
 	w, q := waiting(t)
 	s := newService(t, nil)
@@ -114,7 +116,8 @@ func TestUpdateID(t *testing.T) {
 	}
 }
 
-// A run without a workflow gets one that cancels it; one that is over gets none.
+// TestCancelWithoutWorkflow checks that a run without a workflow gets one that cancels it,
+// unless it has ended.
 func TestCancelWithoutWorkflow(t *testing.T) {
 	w, _ := waiting(t)
 	s := newService(t, nil)
@@ -133,7 +136,7 @@ func TestCancelWithoutWorkflow(t *testing.T) {
 	}
 }
 
-// Different runs have different workflows.
+// TestWorkflowID checks that different runs have different workflows.
 func TestWorkflowID(t *testing.T) {
 	seen := map[string]run.Key{}
 	for _, k := range []run.Key{{ID: "b"}, {Tenant: "a", ID: "b"}, {ID: "a/b"}, {Tenant: "a/b", ID: "c"}, {Tenant: "a", ID: "b/c"}, {ID: "a%2Fb"}} {

@@ -15,7 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
-// searcher is a model that searches twice, calls what it found, and reads in its long result. It notes the tools that it has in the end.
+// searcher is a model that searches twice, calls what it found, and reads in its long result.
+// It notes its tools at the end.
 type searcher struct{ got string }
 
 func (*searcher) Info() model.Info { return model.Info{Whole: true} }
@@ -45,7 +46,8 @@ func (m *searcher) Generate(_ context.Context, r *model.Request) iter.Seq2[model
 	}
 }
 
-// What a model found stays found, in its order, and a kept result has its bytes, if a worker dies before or after any write.
+// TestDiscovery lets a worker die before or after any write. What the model has found stays
+// found, in order, and a kept result has the same bytes.
 func TestDiscovery(t *testing.T) {
 	var readings strings.Builder
 	for i := range 2000 {

@@ -22,7 +22,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// thinker is a model that thinks, makes two calls, and notes what it gets back of its thoughts.
+// thinker is a model that thinks, makes two calls, and notes which of its thoughts it gets
+// back.
 type thinker struct{ got []string }
 
 func (*thinker) Info() model.Info { return model.Info{Whole: true} }
@@ -42,8 +43,8 @@ func (m *thinker) Generate(_ context.Context, r *model.Request) iter.Seq2[model.
 	}
 }
 
-// dying is a store one of whose processes dies at a write, before or after it. The next attempt of an activity is
-// another process.
+// dying is a store whose process dies once at a write, before or after it. The next attempt of
+// an activity is another process.
 type dying struct {
 	record.Store
 	at, writes int
@@ -53,13 +54,13 @@ type dying struct {
 
 var errDead = fmt.Errorf("the process has died: %w", record.ErrConflict)
 
-// revive is the next process, after the lease of the one that died has ended.
+// revive starts the next process, after the lease of the dead one.
 func (d *dying) revive(*activity.Info, context.Context, converter.EncodedValues) {
 	if !d.dead.Swap(false) {
 		return
 	}
 	if log, err := d.Load(context.Background(), key); err == nil {
-		_ = d.Release(context.Background(), record.Lease{Key: key, Epoch: log.Head.Epoch}) // else the next process waits for its end
+		_ = d.Release(context.Background(), record.Lease{Key: key, Epoch: log.Head.Epoch}) // otherwise the next process waits for its end
 	}
 }
 
@@ -107,8 +108,8 @@ func (d *dying) Renew(ctx context.Context, l record.Lease, ttl time.Duration) er
 	return d.Store.Renew(ctx, l, ttl)
 }
 
-// What a model thought comes back to it as it was, with the calls that it led to, if a worker dies before or after
-// any write.
+// TestReasoning lets a worker die before or after any write. The model gets back its thoughts
+// unchanged, with the calls that followed.
 func TestReasoning(t *testing.T) {
 	play := func(d *dying) (*thinker, *ledger.State) {
 		w, m := newWorld(), new(thinker)

@@ -12,9 +12,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/temporal"
 )
 
-// TestReplay replays histories of earlier versions, which evals/temporal has written at a
-// server, with another model, other tools and other options. Add files, and never change one: there
-// are workflows like it under way.
+// TestReplay replays histories of earlier versions, written by evals/temporal on a server, with
+// another model, other tools and other options. Add files, but never change one, because such
+// workflows may be running.
 func TestReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {

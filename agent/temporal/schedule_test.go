@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// scheduled is the action of a schedule.
+// scheduled returns the action of a schedule.
 func scheduled(t *testing.T, w *world, a *agent.Agent, key run.Key) *client.ScheduleWorkflowAction {
 	t.Helper()
 	action, err := temporal.NewClient(newService(t, nil), w.store, nil).Scheduled(a, key, agent.Text("go"))
@@ -28,7 +28,7 @@ func scheduled(t *testing.T, w *world, a *agent.Agent, key run.Key) *client.Sche
 	return action
 }
 
-// A schedule refuses an id with which no workflow could begin, because the time comes behind it.
+// TestScheduleWithLongID refuses an id that would be too long with the time at its end.
 func TestScheduleWithLongID(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
@@ -41,7 +41,8 @@ func TestScheduleWithLongID(t *testing.T) {
 	}
 }
 
-// The workflow of a schedule begins a run by the time in its id, and drives it.
+// TestSchedule checks that the workflow of a schedule begins and drives a run with the time in
+// its id.
 func TestSchedule(t *testing.T) {
 	for name, test := range map[string]struct {
 		workflow string
@@ -91,7 +92,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// A workflow that is cancelled while its run begins ends the run.
+// TestScheduleCancelled checks that a run ends whose workflow is cancelled while it begins.
 func TestScheduleCancelled(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
@@ -116,7 +117,8 @@ func TestScheduleCancelled(t *testing.T) {
 	}
 }
 
-// A run that a worker has begun before its end is not begun again.
+// TestScheduleBeginsOnce checks that a run that a worker has begun before it died is not begun
+// again.
 func TestScheduleBeginsOnce(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})

@@ -22,7 +22,7 @@ import (
 
 // steps takes steps without a workflow, in several environments of one worker.
 type steps struct {
-	worker.ActivityRegistry // for what is not used
+	worker.ActivityRegistry // for methods that are not used
 	envs                    []*testsuite.TestActivityEnvironment
 }
 
@@ -74,7 +74,8 @@ func working(t *testing.T, w *world, ended <-chan error) {
 	}
 }
 
-// Each tenant has its own limits in a worker, and a step beyond them waits at Temporal.
+// TestTenantLimits checks that each tenant has its own limits in a worker, and that a step
+// beyond them waits at Temporal.
 func TestTenantLimits(t *testing.T) {
 	t.Run("at the same time", func(t *testing.T) {
 		w := newWorld()
@@ -93,7 +94,7 @@ func TestTenantLimits(t *testing.T) {
 			t.Errorf("got %v, want the limit of the tenant", err)
 		}
 		go func() { ended <- s.take(2, "b", "1") }()
-		working(t, w, ended) // is not bound by it
+		working(t, w, ended) // does not count for the limit
 		close(stop)
 		for range 2 {
 			if err := <-ended; err == nil || isLimit(err) {
@@ -117,7 +118,7 @@ func TestTenantLimits(t *testing.T) {
 	})
 }
 
-// The context of tool calls is the host's, and events come out.
+// TestContextAndEvents checks that tool calls get the host's context, and the host gets events.
 func TestContextAndEvents(t *testing.T) {
 	type user struct{}
 	w := newWorld()
@@ -141,7 +142,7 @@ func TestContextAndEvents(t *testing.T) {
 	}
 }
 
-// A worker needs agents of different names, and sensible numbers.
+// TestNewWorker refuses agents with equal names, and invalid numbers.
 func TestNewWorker(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
@@ -162,8 +163,8 @@ func TestNewWorker(t *testing.T) {
 	}
 }
 
-// A worker asks for a run that is held when its lease ends. It does not ask all the time if the store has another
-// clock, by which the lease still holds.
+// TestPatience checks that a worker tries again when the lease of a held run ends, and not
+// constantly if the store has another clock by which the lease is still valid.
 func TestPatience(t *testing.T) {
 	const lease = 15 * time.Second
 	for left, want := range map[time.Duration]time.Duration{-time.Hour: lease / 50, -time.Millisecond: lease / 50, time.Hour: lease / 6} {

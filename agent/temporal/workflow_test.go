@@ -24,7 +24,7 @@ import (
 
 const secret = "the secret of the model"
 
-// A workflow takes steps until the run is over. No word of the run is in its history.
+// TestRun takes steps until the run has ended. The history contains no text of the run.
 func TestRun(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{text: secret, calls: []string{`{"n":1}`}}, {calls: []string{`{"n":2}`, `{"n":3}`}}, {text: secret}}, agent.Options{})
@@ -80,7 +80,8 @@ func queried(t *testing.T, env querier) (s temporal.State) {
 	return s
 }
 
-// A run that has failed fails its workflow, which does not say why: the store does.
+// TestRunFails checks that the workflow of a failed run fails without the reason, which the
+// store has.
 func TestRunFails(t *testing.T) {
 	w := newWorld()
 	env := begin(t, w.agent(t, script{{err: errors.New(secret)}}, agent.Options{}), nil)
@@ -95,7 +96,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// A run that is gone, or is not to be had for a while.
+// TestRunCannotGoOn has runs that were deleted, or cannot be acquired for a while.
 func TestRunCannotGoOn(t *testing.T) {
 	t.Run("deleted", func(t *testing.T) {
 		w := newWorld()
@@ -149,7 +150,7 @@ func TestRunCannotGoOn(t *testing.T) {
 	})
 }
 
-// heldStore refuses a run some times, as if another process had it.
+// heldStore refuses to acquire a run some times, as if another process held it.
 type heldStore struct {
 	record.Store
 	left, tries int
@@ -164,7 +165,7 @@ func (s *heldStore) Acquire(ctx context.Context, key run.Key, h record.Holder) (
 	return s.Store.Acquire(ctx, key, h)
 }
 
-// A workflow continues as new after a number of steps, and forgets nothing that counts.
+// TestContinueAsNew checks that a workflow that continues as new keeps what it needs.
 func TestContinueAsNew(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1}`}}, {calls: []string{`{"n":2,"ask":true}`}}, {calls: []string{`{"n":3}`}}, {text: "done"}}, agent.Options{})
@@ -195,7 +196,8 @@ func TestContinueAsNew(t *testing.T) {
 	}
 }
 
-// A cancelled workflow ends the context of the tool call that is under way, and then the run.
+// TestCancel checks that the end of a cancelled workflow ends the context of the current tool
+// call, and then the run.
 func TestCancel(t *testing.T) {
 	w := newWorld()
 	env := begin(t, w.agent(t, script{{calls: []string{`{"n":1,"hang":true}`}}}, agent.Options{}), nil)
@@ -218,7 +220,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A run that waits is cancelled with its questions.
+// TestCancelWaiting cancels a waiting run with its questions.
 func TestCancelWaiting(t *testing.T) {
 	w := newWorld()
 	env := begin(t, w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}}, agent.Options{}), nil)
@@ -236,11 +238,12 @@ func TestCancelWaiting(t *testing.T) {
 	}
 }
 
-// A worker that stops lets a step finish for a while, and then hands it on.
+// TestWorkerStops checks that a stopping worker lets a step continue for a while, and then
+// leaves it to another worker.
 func TestWorkerStops(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1,"hang":true}`, `{"n":2}`}}, {text: "done"}}, agent.Options{})
-	env := begin(t, a, &temporal.WorkerOptions{Grace: time.Second}) // the next attempt has it, too
+	env := begin(t, a, &temporal.WorkerOptions{Grace: time.Second}) // also for the next attempt
 	stop := make(chan struct{})
 	env.SetWorkerStopChannel(stop)
 	go func() {

@@ -23,14 +23,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// reply is what a script's model says at its n-th turn.
+// reply is what a script's model says in its n-th turn.
 type reply struct {
 	text  string
 	calls []string // arguments of "note"
 	err   error
 }
 
-// script is a model that says what comes next in the history.
+// script is a model that says what follows the history.
 type script []reply
 
 func (script) Info() model.Info { return model.Info{Whole: true} }
@@ -60,14 +60,14 @@ func (s script) next(messages []run.Message) (model.Delta, error) {
 	return model.Delta{Response: &model.Response{Message: m, Finish: model.FinishStop}}, nil
 }
 
-// note is the tool's arguments.
+// note is the arguments of the tool.
 type note struct {
 	N    int  `json:"n"`
 	Ask  bool `json:"ask,omitempty"`  // for an approval
 	Hang bool `json:"hang,omitempty"` // until the context ends
 }
 
-// world is what outlives workers: the store, and what the tools have done.
+// world outlives workers. It has the store, and what the tools have done.
 type world struct {
 	store record.Store
 
@@ -100,7 +100,7 @@ func (w *world) noted() []int {
 	return append([]int{}, w.notes...)
 }
 
-// agent is an agent of a worker.
+// agent returns the agent of a worker.
 func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Agent {
 	t.Helper()
 	opts.Name, opts.Durable.Store = "helper", w.store
@@ -124,12 +124,12 @@ func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Age
 
 var key = run.Key{Tenant: "acme", ID: "r"}
 
-// theJob is what the client starts a workflow with.
+// theJob returns the input of a workflow as the client sends it.
 func theJob() map[string]any {
 	return map[string]any{"after": 500, "target": map[string]any{"tenant": key.Tenant, "id": key.ID, "agent": "helper"}}
 }
 
-// begin keeps a run, and makes a workflow environment whose worker has the agent.
+// begin stores a run, and returns a workflow environment whose worker has the agent.
 func begin(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	if _, err := a.Begin(t.Context(), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant)); err != nil {
@@ -151,7 +151,7 @@ func environment(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *tests
 	return env
 }
 
-// state is the run as the store has it.
+// state returns the stored state of the run.
 func (w *world) state(t *testing.T) *ledger.State {
 	t.Helper()
 	log, err := w.store.Load(t.Context(), key)
@@ -165,7 +165,7 @@ func (w *world) state(t *testing.T) *ledger.State {
 	return s
 }
 
-// told is what the model was told of its calls.
+// told returns what the model was told of its calls.
 func told(s *ledger.State) (texts []string) {
 	for _, m := range s.History {
 		for _, p := range m.Parts {
@@ -177,7 +177,7 @@ func told(s *ledger.State) (texts []string) {
 	return texts
 }
 
-// answered is what became of an update.
+// answered is the outcome of an update.
 type answered struct {
 	rejected, failed error
 	done             bool
@@ -189,7 +189,7 @@ func (a *answered) Reject(err error) { a.rejected, a.done = err, true }
 
 func (a *answered) Complete(_ any, err error) { a.failed, a.done = err, true }
 
-// update sends answers to the workflow.
+// update sends replies to the workflow.
 func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, replies ...run.Reply) *answered {
 	t.Helper()
 	data, err := json.Marshal(replies)
@@ -205,7 +205,7 @@ func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, rep
 	return a
 }
 
-// silent is a logger of Temporal.
+// silent is a logger that discards everything.
 type silent struct{}
 
 func (silent) Debug(string, ...any) {}
