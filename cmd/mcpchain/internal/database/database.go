@@ -1,4 +1,5 @@
-// Package database opens where runs are kept: a SQLite file, a Postgres database, or a folder.
+// Package database opens the place where runs are kept: a SQLite file, a Postgres database, or a
+// folder.
 package database
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
-// connections bounds what a process takes of a database.
+// connections bounds the connections of a process to a database.
 const connections = 20
 
 // DB is an open database, with its runs.
@@ -29,34 +30,48 @@ type DB struct {
 	Runs sqlstore.Store
 }
 
-// keywords matches a Postgres database that is given by keywords, such as host=db dbname=runs.
-var keywords = regexp.MustCompile(`^\s*(host|hostaddr|port|user|password|dbname|sslmode|service)\s*=`)
+// parameters matches the connection parameters of Postgres, such as "dbname=runs host=db".
+var parameters = regexp.MustCompile(`^\s*(host|hostaddr|port|dbname|database|user|password|service|sslmode)\s*=`)
 
-// IsPostgres reports whether a place is a Postgres database: its URL, or keywords such as host=db dbname=runs.
+// IsPostgres reports whether a place is the URL or the connection parameters of a Postgres
+// database.
 func IsPostgres(place string) bool {
-	scheme, _, isURL := strings.Cut(strings.ToLower(place), "://")
-	return isURL && (scheme == "postgres" || scheme == "postgresql") || keywords.MatchString(place)
+	scheme, _, found := strings.Cut(place, "://")
+	if found {
+		return strings.EqualFold(scheme, "postgres") || strings.EqualFold(scheme, "postgresql")
+	}
+	return parameters.MatchString(place)
 }
 
-// Open opens a place, which is made if it is a file that is not there. The caller closes it. Only the user of this
-// process may read the file. Several processes may use it at once.
-func Open(ctx context.Context, place string) (_ *DB, err error) {
-	driver, source, dialect := "pgx", place, sqlstore.DialectPostgres
+// connection returns a Postgres place as the driver wants it: with the scheme in lower case.
+func connection(place string) string {
 	if scheme, rest, found := strings.Cut(place, "://"); found {
-		source = strings.ToLower(scheme) + "://" + rest // as the driver knows it
+		return strings.ToLower(scheme) + "://" + rest
 	}
-	if !IsPostgres(place) {
-		if driver, dialect = "sqlite", sqlstore.DialectSQLite; place == "" {
-			return nil, errors.New("there is no folder of configurations to keep runs in: name a file by -store")
-		}
-		if scheme, _, found := strings.Cut(place, "://"); found {
-			return nil, fmt.Errorf("-store: runs are not kept at %s:// places: want a file, or a URL that begins with postgres://", scheme)
-		}
-		if err := prepare(place); err != nil {
-			return nil, err
-		}
-		source = (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(place), RawQuery: "_pragma=busy_timeout(10000)"}).String() // ms
+	return place
+}
+
+// Open opens a Postgres database or a SQLite file, which it creates if it does not exist. Only the
+// user of this process may read the file. The caller closes the database; several processes may
+// use it at once.
+func Open(ctx context.Context, place string) (*DB, error) {
+	if IsPostgres(place) {
+		return open(ctx, "pgx", connection(place), sqlstore.DialectPostgres)
 	}
+	if place == "" {
+		return nil, errors.New("there is no folder of configurations to keep runs in: name a file by -store")
+	}
+	if scheme, _, found := strings.Cut(place, "://"); found {
+		return nil, fmt.Errorf("-store: runs are not kept at %s:// places: want a file, or a URL that begins with postgres://", scheme)
+	}
+	if err := createFile(place); err != nil {
+		return nil, err
+	}
+	file := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(place), RawQuery: "_pragma=busy_timeout(10000)"} // ms
+	return open(ctx, "sqlite", file.String(), sqlstore.DialectSQLite)
+}
+
+func open(ctx context.Context, driver, source string, dialect sqlstore.Dialect) (*DB, error) {
 	db, err := sql.Open(driver, source)
 	if err != nil {
 		return nil, err
@@ -69,8 +84,8 @@ func Open(ctx context.Context, place string) (_ *DB, err error) {
 	return &DB{db, runs}, nil
 }
 
-// OpenStore opens a place for runs alone, which may be a folder, too: one that is there, or a name that ends with a slash. The
-// caller closes it.
+// OpenStore opens the store of runs at a place. Unlike for [Open], the place may be a folder: an
+// existing one, or a name that ends with a slash. The caller closes the store.
 func OpenStore(ctx context.Context, place string) (record.Store, func() error, error) {
 	if isFolder(place) {
 		store, err := filestore.Open(place, nil)
@@ -83,14 +98,15 @@ func OpenStore(ctx context.Context, place string) (record.Store, func() error, e
 	return db.Runs, db.Close, nil
 }
 
-// isFolder reports whether a place is a folder. A URL that ends with a slash is none.
+// isFolder reports whether a place names a folder. A URL that ends with a slash does not.
 func isFolder(place string) bool {
 	info, err := os.Stat(place)
 	return err == nil && info.IsDir() || strings.HasSuffix(place, "/") && !strings.Contains(place, "://")
 }
 
-// prepare makes a file that only the user of this process may read. Those that SQLite makes beside it get the same rights.
-func prepare(path string) error {
+// createFile creates a file that only the user of this process may read, unless it exists. SQLite
+// gives the files that it creates beside it the same permissions.
+func createFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestOpen makes a file that only its user may read, whatever its name has, and says why another place cannot be used.
+// Open creates a file that only its user may read, whatever characters its name has. It says why it
+// cannot use another place.
 func TestOpen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "a b?#%.db")
 	for range 2 {
@@ -30,7 +31,14 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", place, err, want)
 		}
 	}
-	for place, want := range map[string]bool{"postgres://h/runs": true, "postgresql://h": true, "host=h dbname=runs": true, "dbname=runs host=h": true, "POSTGRES://h/runs": true, "postgres": false, "runs.db": false, "C:/postgres": false} {
+}
+
+func TestIsPostgres(t *testing.T) {
+	for place, want := range map[string]bool{
+		"postgres://h/runs": true, "postgresql://h": true, "POSTGRES://h/runs": true,
+		"host=h dbname=runs": true, "dbname=runs host=h": true, "user = ada": true,
+		"runs.db": false, "C:/postgres": false, "mysql://h": false, "runs=1.db": false,
+	} {
 		if IsPostgres(place) != want {
 			t.Errorf("%s: got %v, want %v", place, !want, want)
 		}
@@ -40,7 +48,7 @@ func TestOpen(t *testing.T) {
 // The URL of a server is not a folder, whatever it ends with.
 func TestOpenStore(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for place, want := range map[string]string{"mysql://user:secret@h/": "not kept at mysql:// places", "postgres://127.0.0.1:1/": "127.0.0.1"} {
+	for place, want := range map[string]string{"mysql://user:secret@h/": "not kept at mysql:// places", "postgres://127.0.0.1:1/": "127.0.0.1", "POSTGRES://127.0.0.1:1/": "127.0.0.1"} {
 		if _, _, err := OpenStore(t.Context(), place); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: got %v, want %q", place, err, want)
 		}

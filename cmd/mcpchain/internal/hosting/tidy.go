@@ -12,8 +12,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// tidying is the interval between deletions of old runs.
-const tidying = time.Hour
+// tidyEvery returns the time between deletions of old runs: a tenth of the time that they are
+// kept, from a second to an hour.
+func tidyEvery(kept time.Duration) time.Duration {
+	return min(max(kept/10, time.Second), time.Hour)
+}
 
 // Tidy deletes runs that ended longer ago than kept, until stop is called.
 func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop func()) {
@@ -31,7 +34,7 @@ func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop fun
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(tidying):
+			case <-time.After(tidyEvery(kept)):
 			}
 		}
 	})

@@ -116,6 +116,8 @@ func parseRuns(args []string, out io.Writer) (*operating, error) {
 		return nil, c.Wrong("there is no command %q", o.command)
 	case len(o.args) != want:
 		return nil, c.Wrong("%s takes %d arguments, and got %d", o.command, want, len(o.args))
+	case o.older < 0:
+		return nil, c.Wrong("-older has to be above 0")
 	case (o.command == "delete" || o.command == "prune") && o.older <= 0:
 		return nil, c.Wrong("%s needs -older, such as -older 720h", o.command)
 	case o.command != "import" && isMissing(o.store):
