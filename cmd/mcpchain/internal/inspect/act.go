@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -32,6 +33,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 	status := statusFine
 	var answer any
 	var text string
+	var failure error
 	switch {
 	case o.call != "":
 		var result *mcp.CallToolResult
@@ -41,7 +43,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 				text = hosttext.EscapeJSON(string(result.StructuredContent))
 			}
 			if result.IsError {
-				status = statusFailed
+				status, failure = statusFailed, failed(result)
 			}
 		}
 	case o.read != "":
@@ -62,7 +64,7 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 	declined := asked.declined() > before
 	switch {
 	case err == nil && status == statusFailed:
-		err = errors.New("the tool ran and failed")
+		err = failure
 	case refused:
 		status, err = statusFailed, fmt.Errorf("the server refused: %w", err)
 	case err != nil:
@@ -75,6 +77,19 @@ func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, as
 		return p.fail(status, err)
 	}
 	return status
+}
+
+// failed returns the error of a tool that ran and failed, with the flag that helps if the tool
+// needs an older revision of the protocol to ask.
+func failed(result *mcp.CallToolResult) error {
+	switch result.Advice {
+	case "":
+		return errors.New("the tool ran and failed")
+	case inquiry.CannotAskAdvice:
+		return fmt.Errorf("the tool ran and failed: it asks by a request of its server, which this revision of the protocol does not have: "+
+			`connect with %s, by -revision or "revision" in the file`, mcp.Revision20251125)
+	}
+	return fmt.Errorf("the tool ran and failed: %s", result.Advice)
 }
 
 // enabled returns the names of the enabled servers.

@@ -15,6 +15,7 @@ import (
 // without the characters that a terminal obeys.
 func TestAct(t *testing.T) {
 	both := servers(demo, odd)
+	const refusedForm = "\"elicitation/create\" cannot be sent while serving a request on protocol version 2026-07-28: return an InputRequests map instead (multi round-trip requests, SEP-2322)\n"
 	const shown = "two\nlines\\x1b[2J\\u009b31m\\u202e\n"
 	for name, tt := range map[string]struct {
 		file        string
@@ -25,6 +26,7 @@ func TestAct(t *testing.T) {
 		"tool":            {both, []string{"FILE", "-server", "demo", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
 		"the only server": {servers(demo), []string{"-call", "add", "FILE", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
 		"failing tool":    {both, []string{"-server", "odd", "-call", "shout"}, statusFailed, shown, "the tool ran and failed"},
+		"tool that asks":  {servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`), []string{"-call", "picky"}, statusFailed, refusedForm, `connect with 2025-11-25, by -revision or "revision" in the file`},
 		"unknown tool":    {both, []string{"-server", "demo", "-call", "ad"}, statusMissing, "", `there is no tool "ad" to use; did you mean "add"? there are "add", `},
 		"unusable tool":   {both, []string{"-server", "odd", "-call", "foreign"}, statusMissing, "", `tool "foreign" cannot be used: `},
 		"excluded tool":   {strings.Replace(servers(demo), `"env"`, `"excludeTools":["add"],"env"`, 1), []string{"-call", "add"}, statusMissing, "", `there is no tool "add" to use`},

@@ -48,6 +48,11 @@ func TestMain(m *testing.M) {
 		fmt.Println("listening")
 		fmt.Fprintln(os.Stderr, "waiting for the database")
 		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "banner":
+		fmt.Println("welcome to the demo")
+		if err := tryout.RunServer(context.Background()); err != nil {
+			os.Exit(1)
+		}
 	case "stubborn":
 		_ = os.WriteFile(os.Args[1], []byte(strconv.Itoa(os.Getpid())), 0o600)
 		<-time.After(time.Hour) // not even the end of its input ends it
@@ -99,10 +104,13 @@ func wedge() *sdk.Server {
 	s.AddTool(&sdk.Tool{Name: "picky", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Who?", RequestedSchema: map[string]any{
 			"type": "object", "required": []string{"name"}, "properties": map[string]any{"name": map[string]any{"type": "string"}}}})
+		text := "no answer"
 		if err != nil {
-			return nil, err
+			text = err.Error()
+		} else if answer != nil {
+			text = answer.Action
 		}
-		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: answer.Action}}}, nil
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 	})
 	s.AddResource(&sdk.Resource{URI: "wedge://x", Name: "x"}, func(ctx context.Context, _ *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		<-ctx.Done()

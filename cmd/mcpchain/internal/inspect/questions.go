@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 
@@ -31,10 +32,22 @@ type questions struct {
 // options declares every capability, because some servers list tools only for these.
 func (q *questions) options() *mcpclient.Options {
 	return &mcpclient.Options{
+		Logger:      warnings(q.w),
 		Roots:       []mcp.Root{},
 		Elicitation: mcp.ElicitationFunc(q.elicit),
 		Sampling:    mcp.SamplingFunc(q.sample),
 	}
+}
+
+// warnings returns a logger that writes what clients tolerate of servers, such as lines that are
+// not messages.
+func warnings(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
 }
 
 func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {

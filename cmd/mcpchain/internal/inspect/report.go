@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
@@ -42,6 +43,7 @@ type serverReport struct {
 	Tools        []*toolReport           `json:"tools,omitempty"`
 	Tokens       int64                   `json:"tokens,omitempty"` // of the tools, in each model request; an estimate
 	Skipped      []skippedTool           `json:"skipped,omitempty"`
+	Misnamed     []string                `json:"misnamed,omitempty"`  // names of tools that the specification does not allow
 	Unmatched    []string                `json:"unmatched,omitempty"` // names in the file's lists that match no tool
 	ViewTools    []string                `json:"viewTools,omitempty"` // for views only
 	Views        []*viewReport           `json:"views,omitempty"`
@@ -182,6 +184,9 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 			InputSchema: def.InputSchema, Fingerprint: t.Fingerprint()}
 		s.Tools = append(s.Tools, about)
 		byTool[t.Name()] = about
+		if !isName(def.Name) {
+			s.Misnamed = append(s.Misnamed, def.Name)
+		}
 	}
 	s.Tokens = tokensOf(s.Tools)
 	s.fillViews(ctx, status)
@@ -196,6 +201,18 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		s.Resources = listed(s, "resources", status.Client.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
 		s.Templates = listed(s, "templates of resources", templates.List(ctx, status.Client), func(t *mcp.ResourceTemplate) string { return t.URITemplate })
 	}
+}
+
+// maxName is the greatest length of a tool's name by the specification.
+const maxName = 128
+
+// isName reports whether the specification allows a name of a tool.
+func isName(name string) bool {
+	strange := func(r rune) bool {
+		isLetter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		return !isLetter && (r < '0' || r > '9') && !strings.ContainsRune("_-.", r)
+	}
+	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, strange)
 }
 
 // tokensOf estimates what tools cost in each request to a model of OpenAI; 0 for none.

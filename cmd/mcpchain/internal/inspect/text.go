@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/parameters"
@@ -85,6 +86,9 @@ func (s *serverReport) write(p *printer, detailed bool) {
 	for _, t := range s.Skipped {
 		p.line("  tool %s cannot be used: %s", line(t.Name), line(t.Error))
 	}
+	for _, name := range s.Misnamed {
+		p.line("  the specification does not allow the name of the tool %s: want 1 to %d of the characters A-Z, a-z, 0-9, _, - and .", line(strconv.Quote(name)), maxName)
+	}
 	for _, name := range s.Unmatched {
 		p.line("  the file allows or leaves out a tool that the server does not have: %s", line(name))
 	}
@@ -118,8 +122,25 @@ func (s *serverReport) writeTokens(p *printer) {
 
 func (p *printer) list(what string, names []string) {
 	if len(names) > 0 {
-		p.line("  %s: %s", plural(len(names), what), line(strings.Join(names, ", ")))
+		p.line("  %s: %s", plural(len(names), what), fit(names))
 	}
+}
+
+// fit returns the names that fit on a line, and how many others there are.
+func fit(names []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		name = line(name)
+		if i > 0 && b.Len()+len(name) > maxShown {
+			fmt.Fprintf(&b, ", and %d more (-server shows all)", len(names)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(name)
+	}
+	return b.String()
 }
 
 // writeOffers writes everything about the offers.

@@ -105,3 +105,12 @@ func TestLogOnStandardOutput(t *testing.T) {
 		}
 	}
 }
+
+// A line before the messages is tolerated, and reported.
+func TestBanner(t *testing.T) {
+	t.Parallel()
+	status, _, stderr := inspectFile(t, servers(`"b":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"banner"}}`))
+	if status != statusFine || !strings.Contains(stderr, "level=WARN") || !strings.Contains(stderr, "welcome to the demo") {
+		t.Errorf("got %d and %s\nwant a warning with the line", status, stderr)
+	}
+}
