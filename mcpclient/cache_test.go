@@ -82,7 +82,7 @@ func TestCache(t *testing.T) {
 		{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantTools(t, ctx, c, "a b")
 			time.Sleep(time.Second)
-			wantTools(t, ctx, c, "new") // wantTools(t, ctx, c, "new") // and no page that the server no longer knows
+			wantTools(t, ctx, c, "new") // and no page that the server no longer knows
 		}},
 		{name: "cache_read_modern", opts: rooted, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantRead(t, ctx, c, "2 3 2 3", "file:///a", "file:///b", "file:///a", "file:///b")
@@ -277,7 +277,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 				asked = 0
 				_ = p.conn.Close()
 				p = <-transport.peers
-				synctest.Wait() // synctest.Wait() // for the end of the restart
+				synctest.Wait() // for the end of the restart
 			}
 		})
 	})

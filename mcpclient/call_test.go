@@ -140,7 +140,7 @@ func TestModernRefusals(t *testing.T) {
 		for code, data := range map[int]string{
 			mcp.CodeUnsupportedRevision: `{"supported":["2027-01-01"],"requested":"2026-07-28"}`,
 			mcp.CodeMissingCapability:   `{"requiredCapabilities":{"sampling":{}}}`,
-			mcp.CodeHeaderMismatch:      `{}`, // mcp.CodeHeaderMismatch:      `{}`, // a connection without headers cannot send better ones
+			mcp.CodeHeaderMismatch:      `{}`, // a connection without headers cannot send better ones
 		} {
 			go func() {
 				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, p.next().ID, code, data)

@@ -31,7 +31,7 @@ func TestProgressBeforeResponse(t *testing.T) {
 					for i := range notices {
 						fmt.Fprintf(&all, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n", m.ID, i)
 					}
-					p.send("%s%s", all.String(), answerTo(m)) // p.send("%s%s", all.String(), answerTo(m)) // in one write
+					p.send("%s%s", all.String(), answerTo(m)) // in one write
 				}()
 				got := 0
 				callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(n mcp.Progress) {
@@ -195,7 +195,7 @@ func TestFloodOfCancellations(t *testing.T) {
 		if got := inUse() - before; got > 64<<10 {
 			t.Errorf("the notices keep %d bytes, want at most 64 KiB", got)
 		}
-		p.ask("7") // p.ask("7") // also if it was cancelled before it was sent
+		p.ask("7") // also if it was cancelled before it was sent
 		if m := p.next(); string(m.ID) != "7" || m.Error != nil {
 			t.Errorf("got %+v, want an answer", m)
 		}
@@ -249,8 +249,8 @@ func TestPanics(t *testing.T) {
 		opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("oops") })
 		opts.OnNotification = func(*mcp.Notification) { panic("oops") }
 		for _, probe := range []struct {
-			name, says string // name, says string // during a call, whose id is $ID
-			asks       string // asks       string // the method of the server's question, or ""
+			name, says string // during a call, whose id is $ID
+			asks       string // the method of the server's question, or ""
 			want       string // how the call ends
 		}{
 			{"sampling", question(era, "sampling/createMessage", samplingParams), "sampling/createMessage", "<nil>"},

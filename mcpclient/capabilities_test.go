@@ -42,7 +42,7 @@ const exact = `{"sampling":{"tools":{}}, "elicitation":{"url":{}}, "roots":{},
 func TestExactCapabilities(t *testing.T) {
 	play := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		callText(t, ctx, c, "ask", "done")
-		if err := c.SetRoots(ctx, nil); err != nil { // if err := c.SetRoots(ctx, nil); err != nil { // not announced, as listChanged is not declared
+		if err := c.SetRoots(ctx, nil); err != nil { // not announced, as listChanged is not declared
 			t.Error(err)
 		}
 		if _, err := c.StartTask(ctx, &mcp.Tool{Name: "t"}, nil, 0); err == nil {

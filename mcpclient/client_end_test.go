@@ -137,7 +137,7 @@ func TestCloseEndsTheWaitForARetry(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		<-held
-		synctest.Wait() // synctest.Wait() // the cancellation is being sent, and does not finish
+		synctest.Wait() // the cancellation is being sent, and does not finish
 		start := time.Now()
 		closed := make(chan error, 1)
 		go func() { closed <- c.Close() }()
@@ -250,7 +250,7 @@ func (e *endsInitializedConn) Send(ctx context.Context, data []byte) error {
 	err := e.Conn.Send(ctx, data)
 	if strings.Contains(string(data), "notifications/initialized") {
 		_ = e.Conn.Close()
-		synctest.Wait() // synctest.Wait() // the client has begun to handle the end
+		synctest.Wait() // the client has begun to handle the end
 	}
 	return err
 }

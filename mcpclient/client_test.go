@@ -73,7 +73,7 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 	synctest.Wait()
 	start := time.Now()
 	closed := make(chan error, 2)
-	for range 2 { // for range 2 { // concurrently
+	for range 2 { // concurrently
 		go func() { closed <- c.Close() }()
 	}
 	for range calls {
@@ -86,7 +86,7 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 		t.Error(err)
 	}
 	within(t, "Close", start, bound)
-	synctest.Wait() // synctest.Wait() // the end of the session ran in host code
+	synctest.Wait() // the end of the session ran in host code
 	select {
 	case <-c.Done():
 	default:
@@ -114,7 +114,7 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 					if r.Method == http.MethodDelete {
 						deleted.Add(1)
 					}
-					if len(m.ID) > 0 && len(m.ID)%2 == 0 { // if len(m.ID) > 0 && len(m.ID)%2 == 0 { // half of the calls get their headers
+					if len(m.ID) > 0 && len(m.ID)%2 == 0 { // half of the calls get their headers
 						stream(w)
 					}
 					<-r.Context().Done()
@@ -223,7 +223,7 @@ func TestConnectGivesUp(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport, _ := mcpclient.Pipe() // transport, _ := mcpclient.Pipe() // with nothing at the other end
+				transport, _ := mcpclient.Pipe() // with nothing at the other end
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
 				start := time.Now()
@@ -252,7 +252,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 				o.OnNotification = func(*mcp.Notification) {}
 				go func() {
 					var first message
-					ponged := name != "legacy" // ponged := name != "legacy" // where ping is answered before initialize
+					ponged := name != "legacy" // where ping is answered before initialize
 					for m := range p.inbox {
 						switch {
 						case m.Method == "initialize" || m.Method == "server/discover":
@@ -349,7 +349,7 @@ func TestStubbornHandlers(t *testing.T) {
 				go p.echo()
 				callText(t, t.Context(), c, "a", "a")
 				cancel()
-				asked.Wait() // asked.Wait() // although the handler is still running
+				asked.Wait() // although the handler is still running
 				within(t, "the calls", start, 0)
 				if err := c.Close(); err != nil {
 					t.Error(err)
@@ -553,7 +553,7 @@ func TestConnectWithoutConnection(t *testing.T) {
 func TestConnectToNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memhttp.New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // _, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the request is not noticed
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the request is not noticed
 			<-r.Context().Done()
 		}))
 		defer s.Close()

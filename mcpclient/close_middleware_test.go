@@ -48,7 +48,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked = make(chan struct{})
 		transport, conn := mcpclient.Pipe()
-		p := &peer{t: t, conn: conn, inbox: make(chan message)} // p := &peer{t: t, conn: conn, inbox: make(chan message)} // reads only when the test does
+		p := &peer{t: t, conn: conn, inbox: make(chan message)} // reads only when the test does
 		go p.read()
 		go p.handshake()
 		c := connected(t, transport, &o)
@@ -61,7 +61,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 		}()
 		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage","params":`+samplingParams+`}}}}`, p.next().ID)
 		<-asked
-		for range 200 { // for range 200 { // more than a pipe takes
+		for range 200 { // more than a pipe takes
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		}
 		synctest.Wait()

@@ -70,7 +70,7 @@ func TestCloseAfterCancel(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(start); took != 2*time.Second { // if took := time.Since(start); took != 2*time.Second { // two batches of concurrent sends
+		if took := time.Since(start); took != 2*time.Second { // two batches of concurrent sends
 			t.Errorf("Close took %v, want 2 s", took)
 		}
 		told := 0

@@ -32,12 +32,12 @@ var serverRoles = map[string]func() int{
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 		return 0
 	},
-	"mulish": func() int { // "mulish": func() int { // ends only when killed, and reports its process id
+	"mulish": func() int { // ends only when killed, and reports its process id
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, os.Getpid())
 		return proctest.Stay()
 	},
-	"frail": func() int { // "frail": func() int { // a legacy server that exits on a tool call
+	"frail": func() int { // a legacy server that exits on a tool call
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 			var m struct {
 				ID     json.RawMessage `json:"id"`

@@ -19,10 +19,10 @@ import (
 // changingServer is a server over HTTP that a test updates and rolls back. It has one tool,
 // named like its revision.
 type changingServer struct {
-	sse      bool                                                                // sse      bool                                                                // answers with streams
-	refuses  func(m message) (status int, answer string)                         // refuses  func(m message) (status int, answer string)                         // answers requests of another era
-	outdated func(a *changingServer, w http.ResponseWriter, m message)           // outdated func(a *changingServer, w http.ResponseWriter, m message)           // a modern server's answer to a legacy request
-	before   func(w http.ResponseWriter, r *http.Request, m message) (done bool) // before   func(w http.ResponseWriter, r *http.Request, m message) (done bool) // may answer instead
+	sse      bool                                                                // answers with streams
+	refuses  func(m message) (status int, answer string)                         // answers requests of another era
+	outdated func(a *changingServer, w http.ResponseWriter, m message)           // a modern server's answer to a legacy request
+	before   func(w http.ResponseWriter, r *http.Request, m message) (done bool) // may answer instead
 
 	mu       sync.Mutex
 	speaks   string
@@ -245,7 +245,7 @@ func TestServerThatChangesOften(t *testing.T) {
 			now := []string{mcp.Revision20251125, mcp.Revision20260728}[i%2]
 			a.become(now)
 			if i == 4 {
-				time.Sleep(time.Minute) // time.Sleep(time.Minute) // the subscription notices
+				time.Sleep(time.Minute) // the subscription notices
 			}
 			wantUse(t, c, a, now, i+1)
 			for change, err := range s.Changes(t.Context()) {

@@ -52,7 +52,7 @@ func TestSubscribeInALostSession(t *testing.T) {
 		}
 		got = slices.DeleteFunc(got, func(what string) bool { return what == "resources/subscribe s-1" })
 		if len(got) < 2 || !slices.Equal(slices.Compact(got), []string{"resources/subscribe s-2"}) {
-			t.Errorf("in the new session: got %q, want both resources watched", got) // t.Errorf("in the new session: got %q, want both resources watched", got) // twice, if one came before the restoring
+			t.Errorf("in the new session: got %q, want both resources watched", got) // twice, if one came before the restoring
 		}
 	})
 }
@@ -122,7 +122,7 @@ func TestSubscribeAfterSilence(t *testing.T) {
 			}
 		})
 		m := p.next()
-		if m.Method == "notifications/cancelled" { // if m.Method == "notifications/cancelled" { // sent while the test continues
+		if m.Method == "notifications/cancelled" { // sent while the test continues
 			m = p.next()
 		}
 		if m.Method != "resources/subscribe" {

@@ -24,7 +24,7 @@ func (m *mortal) Dial(ctx context.Context) (conn mcpclient.Conn, err error) {
 
 func ExampleRestart() {
 	ctx := context.Background()
-	server := new(mortal) // server := new(mortal) // for example an mcpclient.Command
+	server := new(mortal) // for example an mcpclient.Command
 	events := make(chan string, 2)
 	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
 		Restart: &mcpclient.Restart{

@@ -23,13 +23,13 @@ import (
 type courier struct {
 	transport.Conn // nil: the client uses none of its methods
 	notices        chan string
-	answers        chan string // answers        chan string // from the client
+	answers        chan string // from the client
 
 	mu        sync.Mutex
-	seen      []string // seen      []string // messages and their sessions
+	seen      []string // messages and their sessions
 	sessions  int
 	current   *errand
-	forgetful bool // forgetful bool // the next message does not find its session
+	forgetful bool // the next message does not find its session
 }
 
 // errand is a session.

@@ -43,7 +43,7 @@ func TestGatherer(t *testing.T) {
 	for name, test := range map[string]struct {
 		methods map[string]string // by key
 		slots   int
-		nested  bool // nested  bool // the call belongs to a handler that holds the only slot
+		nested  bool // the call belongs to a handler that holds the only slot
 		close   bool
 		want    map[string]json.RawMessage
 		err     string

@@ -38,7 +38,7 @@ func (c tunnelConn) SendWithHeader(ctx context.Context, message []byte, header h
 	_ = header.Write(&lines)
 	c.sent <- fmt.Sprintf("%s\n%s", m.Method, strings.ReplaceAll(lines.String(), "\r\n", "\n"))
 	for key := range header {
-		header[key][0] = "changed" // header[key][0] = "changed" // the callee may modify it
+		header[key][0] = "changed" // the callee may modify it
 	}
 	return c.Conn.Send(ctx, message)
 }

@@ -23,8 +23,8 @@ import (
 // cost.
 type hostility struct {
 	name   string
-	lasts  time.Duration // lasts  time.Duration // by the clock of the bubble
-	memory uint64        // memory uint64        // allocated bytes, including the peer's
+	lasts  time.Duration // by the clock of the bubble
+	memory uint64        // allocated bytes, including the peer's
 	meet   func(t *testing.T)
 }
 
@@ -44,7 +44,7 @@ func TestHostilePeers(t *testing.T) {
 					t.Errorf("got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
 				}
 				synctest.Wait()
-				for range 10_000_000 { // for range 10_000_000 { // a goroutine that has returned counts until its thread gets a processor
+				for range 10_000_000 { // a goroutine that has returned counts until its thread gets a processor
 					if runtime.NumGoroutine() <= goroutines {
 						break
 					}

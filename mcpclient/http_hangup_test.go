@@ -36,7 +36,7 @@ func TestClosedNewConnection(t *testing.T) {
 			return end, nil
 		}
 		client := s.Client()
-		client.Transport = watchedConns(s.Transport(), synctest.Wait) // client.Transport = watchedConns(s.Transport(), synctest.Wait) // until net/http has noticed the end
+		client.Transport = watchedConns(s.Transport(), synctest.Wait) // until net/http has noticed the end
 		closed := func() net.Conn {
 			ours, theirs := net.Pipe()
 			_ = theirs.Close()
@@ -69,7 +69,7 @@ func watchedConns(next http.RoundTripper, got func()) http.RoundTripper {
 
 // A request whose stream an HTTP/2 server resets is sent again if that is safe.
 func TestResetOverHTTP2(t *testing.T) {
-	var resets atomic.Int32 // var resets atomic.Int32 // remaining
+	var resets atomic.Int32 // remaining
 	answers := &cutter{cut: func(*http.Request, int) bool { return false }}
 	s := httptest.NewUnstartedServer(httpHandler(func(w http.ResponseWriter, r *http.Request, m message) {
 		if resets.Add(-1) >= 0 {
@@ -97,7 +97,7 @@ func TestResetOverHTTP2(t *testing.T) {
 // effect.
 func TestGoAway(t *testing.T) {
 	for name, end := range map[string]string{
-		"goaway": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02", // "goaway": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02", // it processed stream 1; INTERNAL_ERROR
+		"goaway": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x01" + "\x00\x00\x00\x02", // it processed stream 1; INTERNAL_ERROR
 		"none":   "",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-const overJSON = "json" // const overJSON = "json" // for conversations about HTTP itself
+const overJSON = "json" // for conversations about HTTP itself
 
 func TestHTTPHeaders(t *testing.T) {
 	inSession := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -355,7 +355,7 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 					t.Errorf("got progress %v, want %d before the answer", got, i)
 				}
 			}
-			for i := 7; i <= 9; i++ { // for i := 7; i <= 9; i++ { // after everything that the call waits for
+			for i := 7; i <= 9; i++ { // after everything that the call waits for
 				say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i))
 			}
 			say(answerTo(m))

@@ -23,7 +23,7 @@ const bothMedia = "application/json, text/event-stream"
 func TestAccept(t *testing.T) {
 	for name, test := range map[string]struct {
 		takes func(accept []string) bool
-		want  []string // want  []string // the Accept headers of three calls
+		want  []string // the Accept headers of three calls
 	}{
 		"both": {func([]string) bool { return true }, []string{bothMedia, bothMedia, bothMedia}},
 		"json": {func(a []string) bool { return len(a) == 1 && a[0] == "application/json" },

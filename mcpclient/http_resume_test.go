@@ -223,7 +223,7 @@ func TestHTTPResumeInOwnSession(t *testing.T) {
 				w.Header().Set("Mcp-Session-Id", known)
 			case r.Method == http.MethodGet:
 				resumed = append(resumed, session)
-				lost = true // lost = true // the server does not know an event of another session
+				lost = true // the server does not know an event of another session
 			}
 			mu.Unlock()
 			switch {

@@ -57,7 +57,7 @@ func TestStrangeResponses(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer func(http.ResponseWriter, message)
 		want   string // in the error; "" for the right answer
-		status int    // status int    // of the *HTTPError
+		status int    // of the *HTTPError
 		after  time.Duration
 	}{
 		"400":                         {answer: status(400), want: "the reason", status: 400},
@@ -194,7 +194,7 @@ func TestHugeResponses(t *testing.T) {
 				if !errors.Is(err, transport.ErrMessageTooLarge) || !strings.Contains(err.Error(), "HTTP.MaxMessage") {
 					t.Errorf("got %v, want that it is too large", err)
 				}
-				if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 5*32 { // if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 5*32 { // the race detector doubles it
+				if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 5*32 { // the race detector doubles it
 					t.Errorf("got %d MiB allocated, want five times the bound of 32 MiB at most", got)
 				}
 				callText(t, t.Context(), c, "next", "next")
@@ -229,7 +229,7 @@ func TestBlackHole(t *testing.T) {
 				_ = c.Close()
 
 				all := memhttp.New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-					_, _ = io.Copy(io.Discard, r.Body) // _, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not noticed
+					_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not noticed
 					<-r.Context().Done()
 				}))
 				defer all.Close()
@@ -322,7 +322,7 @@ func TestCallsShareConnections(t *testing.T) {
 					for range n {
 						ctx, cancel := context.WithCancel(t.Context())
 						callText(t, ctx, c, "a", "a")
-						cancel() // cancel() // does not cut the rest of the response
+						cancel() // does not cut the rest of the response
 						synctest.Wait()
 					}
 				}

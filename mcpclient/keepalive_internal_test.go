@@ -10,7 +10,7 @@ import (
 
 // pingedConn is a connection whose state a test sets.
 type pingedConn struct {
-	busyAt int           // busyAt int           // the check at which it is not idle, counted from 1; 0 for none
+	busyAt int           // the check at which it is not idle, counted from 1; 0 for none
 	wait   time.Duration // before a ping returns
 	err    error         // that it returns
 

@@ -70,7 +70,7 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 				if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "no sign of life: no answer to") {
 					t.Errorf("got %v, want ErrClosed and the cause", err)
 				}
-				_ = p.next() // _ = p.next() // the ping
+				_ = p.next() // the ping
 				if m := p.next(); m.Method != "" {
 					t.Errorf("got %+v behind it", m)
 				}

@@ -437,7 +437,7 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 				t.Errorf("got -, want +:\n%s", diff)
 			}
 			if !ended {
-				p.next() // p.next() // notifications/cancelled
+				p.next() // notifications/cancelled
 			}
 		}
 	})
@@ -447,7 +447,7 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 func TestServerMiddleware(t *testing.T) {
 	tests := map[string]struct {
 		middleware func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error)
-		result     string // result     string // part of it
+		result     string // part of it
 		code       int
 	}{
 		"another question": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
@@ -557,7 +557,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 					client = s.Client()
 					transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
 				} else {
-					old := newOldServer(t) // old := newOldServer(t) // which requires the key, too
+					old := newOldServer(t) // which requires the key, too
 					s := memhttp.New(old)
 					defer s.Close()
 					go func() {
@@ -573,7 +573,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 				before := client.Transport
 				opts := heeding(legacy())
 				if name != "HTTP" {
-					opts.Protocol.Revision = mcp.Revision20241105 // opts.Protocol.Revision = mcp.Revision20241105 // its server's revision
+					opts.Protocol.Revision = mcp.Revision20241105 // its server's revision
 				}
 				c := connected(t, transport, &opts)
 				callText(t, t.Context(), c, "a", "a")

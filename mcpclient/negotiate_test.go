@@ -271,7 +271,7 @@ func slowModernServer(t *testing.T, initialized string) {
 	transport, server := mcpclient.Pipe()
 	defer func() { _ = server.Close() }()
 	go func() {
-		time.Sleep(8 * time.Second) // time.Sleep(8 * time.Second) // startup
+		time.Sleep(8 * time.Second) // startup
 		for {
 			data, err := server.Recv()
 			if err != nil {

@@ -134,7 +134,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			func(p plain) transport.Conn { return &killable{plain: p, killed: make(chan struct{})} },
 			func(a *attempt, conn, inner transport.Conn) bool {
 				_ = silence(a, conn)
-				defer time.Sleep(time.Hour) // defer time.Sleep(time.Hour) // for the Close that waits
+				defer time.Sleep(time.Hour) // for the Close that waits
 				select {
 				case <-inner.(*killable).killed:
 					return true
@@ -244,7 +244,7 @@ func TestCloseOverAFullPipe(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var calls sync.WaitGroup
-		for range 40 { // for range 40 { // 80 messages: calls and their cancellations
+		for range 40 { // 80 messages: calls and their cancellations
 			calls.Go(func() { _, _ = c.CallTool(ctx, "a", nil) })
 		}
 		calls.Wait()

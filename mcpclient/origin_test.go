@@ -149,7 +149,7 @@ func TestOriginInResponse(t *testing.T) {
 				answered := make(chan bool, 2)
 				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 					switch {
-					case m.Method == "" && m.ID != nil: // case m.Method == "" && m.ID != nil: // an answer of a legacy client
+					case m.Method == "" && m.ID != nil: // an answer of a legacy client
 						w.WriteHeader(http.StatusAccepted)
 						answered <- true
 					case m.Method != "tools/call":

@@ -148,7 +148,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 	known := 0
 	for i := range 10 {
 		register(fmt.Sprint(i), large)
-		register(fmt.Sprint(i), large) // register(fmt.Sprint(i), large) // counts once
+		register(fmt.Sprint(i), large) // counts once
 	}
 	for i := range 10 {
 		if held(fmt.Sprint(i)) {
@@ -226,7 +226,7 @@ func TestValidatorOfForms(t *testing.T) {
 		validator mcpclient.Validator
 		action    string
 		asked     bool
-		code      int // code    int // of the answer; 0 for a result
+		code      int // of the answer; 0 for a result
 	}{
 		"none":             {nil, mcp.ElicitAccept, true, 0},
 		"content":          {moody{}, mcp.ElicitAccept, true, 0},

@@ -170,7 +170,7 @@ func TestCursorsOfSessions(t *testing.T) {
 	t.Run("session", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &sessionServer{streams: make(chan struct{})}
-			var cursors []string // var cursors []string // and the session of each
+			var cursors []string // and the session of each
 			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				raw, _ := io.ReadAll(r.Body)
 				switch session := r.Header.Get("Mcp-Session-Id"); {
@@ -274,8 +274,8 @@ func TestCursorOfNextSession(t *testing.T) {
 // another.
 func TestCursorWhileSessionBegins(t *testing.T) {
 	for name, test := range map[string]struct {
-		refused string   // refused string   // part of the request that gets 401, once
-		in      []string // in      []string // the sessions of the pages
+		refused string   // part of the request that gets 401, once
+		in      []string // the sessions of the pages
 		names   []string
 	}{
 		"before the first page": {`"method":"tools/list"`, []string{"s-2", "s-2"}, []string{"a", "b"}},
@@ -285,7 +285,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &tokenServer{}
 				refused := false
-				var in []string // var in []string // the sessions in which pages were requested
+				var in []string // the sessions in which pages were requested
 				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					raw, _ := io.ReadAll(r.Body)
 					switch m := messageOf(t, raw); {

@@ -82,7 +82,7 @@ func connect(t *testing.T, ctx context.Context, opts mcpclient.Options) (*mcpcli
 	}()
 	c, err := mcpclient.Connect(ctx, transport, &opts)
 	if err == nil {
-		<-done // <-done // the test reads the client's later messages
+		<-done // the test reads the client's later messages
 	}
 	return c, p, err
 }

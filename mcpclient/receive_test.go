@@ -187,7 +187,7 @@ func TestTooLargeMessage(t *testing.T) {
 			}
 		})
 		third := <-asked
-		say(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // say(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // the only call that waits
+		say(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // the only call that waits
 		calls.Wait()
 	})
 }

@@ -112,7 +112,7 @@ func (l *endsLateConn) Recv() ([]byte, error) {
 	data, err := l.Conn.Recv()
 	if err != nil && l.closed.Load() {
 		time.Sleep(5 * time.Second)
-		err = io.ErrUnexpectedEOF // err = io.ErrUnexpectedEOF // like a connection that ends by itself
+		err = io.ErrUnexpectedEOF // like a connection that ends by itself
 	}
 	return data, err
 }
@@ -167,7 +167,7 @@ func TestRestartedConnectionEndsAtOnce(t *testing.T) {
 	o.Logger = slog.New(onceSaid{slog.DiscardHandler, "up again", new(sync.Once), func() {
 		p := <-transport.peers
 		_ = p.conn.Close()
-		time.Sleep(time.Millisecond) // time.Sleep(time.Millisecond) // the client notices the end
+		time.Sleep(time.Millisecond) // the client notices the end
 	}})
 	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, peerTransport *peerTransport, p *peer) {
 		transport = peerTransport

@@ -19,7 +19,7 @@ func TestFailedAttemptInAnotherEra(t *testing.T) {
 		dial := 0
 		transport.greet = func(p *peer) {
 			dial++
-			if dial == 2 { // if dial == 2 { // starting: knows no method yet, and then ends
+			if dial == 2 { // starting: knows no method yet, and then ends
 				m := p.next()
 				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
 				p.next()

@@ -50,7 +50,7 @@ func TestCallsOfLostConnection(t *testing.T) {
 		l.mu.Lock()
 		l.err = io.ErrUnexpectedEOF
 		l.mu.Unlock()
-		_ = c.connector.lost(l, io.ErrUnexpectedEOF) // _ = c.connector.lost(l, io.ErrUnexpectedEOF) // the reader stops here
+		_ = c.connector.lost(l, io.ErrUnexpectedEOF) // the reader stops here
 		if err := <-called; !errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrClosed) {
 			t.Errorf("got %v, want ErrConnectionLost", err)
 		}
@@ -60,7 +60,7 @@ func TestCallsOfLostConnection(t *testing.T) {
 // ending is a connection that refuses messages once its reader has seen its end.
 type ending struct {
 	Conn
-	dies func() // dies func() // called before it refuses; nil before its end
+	dies func() // called before it refuses; nil before its end
 }
 
 func (e *ending) Dial(context.Context) (Conn, error) { return e, nil }
@@ -156,7 +156,7 @@ func TestEndingConnectionBringsAnswers(t *testing.T) {
 		id := <-asked
 		e.dies = func() {}
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = c.CallTool(ctx, "b", nil) }() // go func() { _, _ = c.CallTool(ctx, "b", nil) }() // waits for the next connection
+		go func() { _, _ = c.CallTool(ctx, "b", nil) }() // waits for the next connection
 		synctest.Wait()
 		if len(called) > 0 {
 			t.Fatalf("got %v before the connection ended", <-called)

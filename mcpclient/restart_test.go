@@ -30,11 +30,11 @@ import (
 type peerTransport struct {
 	t     *testing.T
 	peers chan *peer
-	greet func(p *peer) // greet func(p *peer) // does the peer's part of the handshake
+	greet func(p *peer) // does the peer's part of the handshake
 
 	mu    sync.Mutex
 	dials int
-	fails func(dial int) error // fails func(dial int) error // by number of the dial, from 1
+	fails func(dial int) error // by number of the dial, from 1
 }
 
 func newPeerTransport(t *testing.T) *peerTransport {
@@ -244,7 +244,7 @@ func TestRestartIsToldOnce(t *testing.T) {
 			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			restarting(t, o, mcpclient.Restart{Notify: notify}, func(t *testing.T, _ *mcpclient.Client, transport *peerTransport, p *peer) {
 				_ = p.conn.Close()
-				<-transport.peers // <-transport.peers // and no further report later
+				<-transport.peers // and no further report later
 				<-transport.peers
 				synctest.Wait()
 				var logged []string
@@ -444,7 +444,7 @@ func TestRestartClosedInHandshake(t *testing.T) {
 // The end of a connection cancels the handlers of its requests, and their answers are not sent
 // on the next one.
 func TestRestartEndsHandlers(t *testing.T) {
-	var asked chan bool // var asked chan bool // created in the bubble
+	var asked chan bool // created in the bubble
 	o := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		asked <- true
 		<-ctx.Done()
@@ -619,7 +619,7 @@ func TestRestartOverSSE(t *testing.T) {
 				close(first.say)
 				<-first.left
 				synctest.Wait()
-				synctest.Wait() // synctest.Wait() // until its end is noticed
+				synctest.Wait() // until its end is noticed
 				go func() {
 					second.shake()
 					second.say <- answerTo(<-second.got)

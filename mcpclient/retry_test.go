@@ -165,7 +165,7 @@ func TestStreamsWaitAsAsked(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var tries []time.Time
 					var call message
-					refused := 0 // refused := 0 // which request is refused, from 0
+					refused := 0 // which request is refused, from 0
 					if name == "subscription" {
 						refused = 1
 					}
@@ -305,7 +305,7 @@ func TestCutConnections(t *testing.T) {
 	first := func(r *http.Request, got int) bool { return got == 1 }
 	for name, test := range map[string]struct {
 		cut        func(r *http.Request, got int) bool
-		fresh      bool // fresh      bool // every request has a new connection
+		fresh      bool // every request has a new connection
 		max        int
 		method     string
 		ok         bool
@@ -348,7 +348,7 @@ func TestCutConnections(t *testing.T) {
 // number of times. That time does not count as silence.
 func TestBusyHandshake(t *testing.T) {
 	for name, tt := range map[string]struct {
-		status, busy int // status, busy int // the status, and how often it is returned
+		status, busy int // the status, and how often it is returned
 		after        string
 		posts        int
 		want         time.Duration // at least
@@ -389,7 +389,7 @@ func TestBusyHandshake(t *testing.T) {
 						return next(ctx, r)
 					})}
 					if era == "modern" {
-						opts.Protocol.Revision = "" // opts.Protocol.Revision = "" // probe
+						opts.Protocol.Revision = "" // probe
 					}
 					start := time.Now()
 					c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)

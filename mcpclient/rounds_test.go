@@ -167,7 +167,7 @@ func TestManualInputOfOthers(t *testing.T) {
 		if _, err := mcpclient.Continue[mcp.ReadResourceResult](ctx, c, r, nil); err != nil {
 			t.Error(err)
 		}
-		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // not cached
+		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // not cached
 			t.Error(err)
 		}
 

@@ -99,7 +99,7 @@ func TestAnswersOfRevisions(t *testing.T) {
 	)
 	for _, test := range []struct {
 		content []mcp.Content
-		want    [4]string // want    [4]string // for the legacy revisions, oldest first
+		want    [4]string // for the legacy revisions, oldest first
 	}{
 		{nil, [4]string{`"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`, `"content":{"type":"text","text":""}`}},
 		{[]mcp.Content{text}, [4]string{one, one, one, one}},

@@ -184,7 +184,7 @@ func TestTellingIsBounded(t *testing.T) {
 		for i := range 2000 {
 			p.send(`{"id":%d,"method":"ping"}`, i)
 			if i == 15 {
-				synctest.Wait() // synctest.Wait() // until they are being sent
+				synctest.Wait() // until they are being sent
 			}
 		}
 		time.Sleep(5*time.Second - time.Millisecond)
@@ -192,7 +192,7 @@ func TestTellingIsBounded(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		lost(16)
 		time.Sleep(time.Hour)
-		lost(100) // lost(100) // the log has at most 100; later ones were dropped, too
+		lost(100) // the log has at most 100; later ones were dropped, too
 		if text := log.String(); !strings.Contains(text, "count=960") || strings.Count(text, "dropped messages") != 1 {
 			p.t.Errorf("the log does not say once that 960 messages were dropped")
 		}

@@ -158,7 +158,7 @@ func TestSendCheck(t *testing.T) {
 // call that was not is made on the next connection, if there is one.
 func TestUnsentToADyingServer(t *testing.T) {
 	for name, test := range map[string]struct {
-		written int // written int // bytes of the call
+		written int // bytes of the call
 		unsent  bool
 	}{
 		"nothing": {0, true},

@@ -180,7 +180,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 		if n := running.Load(); n != 0 {
 			t.Errorf("got %d handlers after the call, want none", n)
 		}
-		if n := most.Load(); n > 500 { // if n := most.Load(); n > 500 { // each of the 33 connections has goroutines at both ends
+		if n := most.Load(); n > 500 { // each of the 33 connections has goroutines at both ends
 			t.Errorf("got %d more goroutines", n)
 		}
 		if refused.Load() == 0 {
@@ -248,7 +248,7 @@ func TestMaxNotifications(t *testing.T) {
 			synctest.Wait()
 			want := `[{"i":0} {"i":3} {"i":4} {"i":5}]`
 			if size > 0 {
-				want = `[{"i":0} {"i":4} {"i":5}]` // want = `[{"i":0} {"i":4} {"i":5}]` // two large ones fit in 32 MiB
+				want = `[{"i":0} {"i":4} {"i":5}]` // two large ones fit in 32 MiB
 			}
 			mu.Lock()
 			defer mu.Unlock()

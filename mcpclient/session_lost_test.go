@@ -20,15 +20,15 @@ import (
 // lostSessionServer is a legacy server over HTTP whose sessions a test ends. The test sends
 // messages on its standalone streams.
 type lostSessionServer struct {
-	begin func(w http.ResponseWriter, r *http.Request, m message) bool // begin func(w http.ResponseWriter, r *http.Request, m message) bool // may answer initialize instead
-	call  func(w http.ResponseWriter, r *http.Request, m message)      // call  func(w http.ResponseWriter, r *http.Request, m message)      // answers tools/call; nil: the default answer
+	begin func(w http.ResponseWriter, r *http.Request, m message) bool // may answer initialize instead
+	call  func(w http.ResponseWriter, r *http.Request, m message)      // answers tools/call; nil: the default answer
 
 	mu       sync.Mutex
 	current  string
 	count    int
-	refuses  string // refuses  string // a method that finds no session
-	once     bool   // once     bool   // only one request finds the session forgotten
-	fleeting bool   // fleeting bool   // a session is forgotten when its stream ends, which happens at once
+	refuses  string // a method that finds no session
+	once     bool   // only one request finds the session forgotten
+	fleeting bool   // a session is forgotten when its stream ends, which happens at once
 	got      []string
 	streams  map[string]chan string
 }
@@ -238,7 +238,7 @@ func TestSessionsForgottenAtOnce(t *testing.T) {
 		a.mu.Lock()
 		a.fleeting = true
 		a.mu.Unlock()
-		time.Sleep(2 * time.Minute) // time.Sleep(2 * time.Minute) // a session of this age may be replaced
+		time.Sleep(2 * time.Minute) // a session of this age may be replaced
 		a.forget(false)
 		close(a.says("s-1"))
 		time.Sleep(50 * time.Second)
@@ -338,7 +338,7 @@ func TestAnswerInLostSession(t *testing.T) {
 				_, err := c.CallTool(t.Context(), "acts", nil, opts...)
 				failed <- err
 			}()
-			synctest.Wait() // synctest.Wait() // until the handler waits
+			synctest.Wait() // until the handler waits
 			a.forget(false)
 			close(finish)
 			if err := <-failed; !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "not sent again") {

@@ -24,11 +24,11 @@ import (
 // sessionServer is a legacy server over HTTP that can forget its sessions.
 type sessionServer struct {
 	mu      sync.Mutex
-	known   string // known   string // the current session
+	known   string // the current session
 	count   int
-	broken  int           // broken  int           // status of a failing initialize, or 0
-	lost    int           // lost    int           // number of sessions to forget at once
-	vague   bool          // vague   bool          // a forgotten session gets status 400
+	broken  int           // status of a failing initialize, or 0
+	lost    int           // number of sessions to forget at once
+	vague   bool          // a forgotten session gets status 400
 	streams chan struct{} // closed to end the standalone streams
 	got     []string
 }
@@ -146,7 +146,7 @@ func TestSessionLost(t *testing.T) {
 		if i := indexOf(got, "GET s-2 2025-11-25"); i < 0 {
 			t.Errorf("no standalone stream among %q", got)
 		} else {
-			got = append(got[:i], got[i+1:]...) // got = append(got[:i], got[i+1:]...) // the stream opens concurrently
+			got = append(got[:i], got[i+1:]...) // the stream opens concurrently
 		}
 		want := []string{
 			"tools/list s-1 2025-11-25",

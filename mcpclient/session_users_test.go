@@ -26,9 +26,9 @@ import (
 // the standalone stream when told to. It refuses requests in a session with the credentials of
 // another user.
 type diplomat struct {
-	asks chan struct{} // asks chan struct{} // each value is a question in the call
-	says chan string   // says chan string   // messages for a standalone stream
-	slow time.Duration // slow time.Duration // delay of a new session
+	asks chan struct{} // each value is a question in the call
+	says chan string   // messages for a standalone stream
+	slow time.Duration // delay of a new session
 
 	mu       sync.Mutex
 	sessions map[string]string // credentials by id

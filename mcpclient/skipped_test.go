@@ -102,7 +102,7 @@ func TestSkippedLinesWhileDialing(t *testing.T) {
 		var log logged
 		o := legacy()
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		in := "not ready\nready\n{}\n" // in := "not ready\nready\n{}\n" // the whole input
+		in := "not ready\nready\n{}\n" // the whole input
 		if _, err := mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o); err == nil {
 			t.Error("got a connection")
 		}

@@ -21,12 +21,12 @@ import (
 // oldServer is a server of revision 2024-11-05 over HTTP+SSE.
 type oldServer struct {
 	t        *testing.T
-	posted   int           // posted   int           // status of a POST to the URL of the stream
-	endpoint string        // endpoint string        // named in the stream
-	begin    string        // begin    string        // written before the endpoint
+	posted   int           // status of a POST to the URL of the stream
+	endpoint string        // named in the stream
+	begin    string        // written before the endpoint
 	delay    time.Duration // before the endpoint
-	say      chan string   // say      chan string   // messages for the client; closing it ends the stream
-	got      chan message  // got      chan message  // messages posted to the endpoint
+	say      chan string   // messages for the client; closing it ends the stream
+	got      chan message  // messages posted to the endpoint
 	left     chan struct{} // closed when the stream has ended
 }
 
@@ -113,12 +113,12 @@ func withOldServer(t *testing.T, s *oldServer, transport func(url string, client
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	c, err := mcpclient.Connect(ctx, transport(server.URL()+"/sse", server.Client()), &o)
-	cancel() // cancel() // the connection outlives its context
+	cancel() // the connection outlives its context
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	<-shaken // <-shaken // later messages belong to the test
+	<-shaken // later messages belong to the test
 	f(t, c)
 }
 
@@ -284,7 +284,7 @@ func TestSSEEndpoint(t *testing.T) {
 func TestSSEFallback(t *testing.T) {
 	const rpc = `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"told"}}`
 	for _, test := range []struct {
-		status, code int // status, code int // of the response and the error in its body, or 0
+		status, code int // of the response and the error in its body, or 0
 		falls        bool
 	}{
 		{400, 0, true}, {404, 0, true}, {405, 0, true},

@@ -26,7 +26,7 @@ type lines struct {
 type tap struct {
 	io.Reader
 	shut atomic.Bool
-	gone chan struct{} // gone chan struct{} // closing it ends a waiting Read
+	gone chan struct{} // closing it ends a waiting Read
 }
 
 func (t *tap) Read(b []byte) (int, error) {
@@ -58,7 +58,7 @@ func overLines(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcp
 		go p.handshake()
 		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, &opts)
 		defer func() { _ = c.Close() }()
-		synctest.Wait() // synctest.Wait() // for the end of the handshake
+		synctest.Wait() // for the end of the handshake
 		f(t, c, p)
 	})
 }
@@ -95,8 +95,8 @@ const (
 type verdict int
 
 const (
-	waits    verdict = iota // waits    verdict = iota // continues to wait for its answer
-	ends                    // ends                    // succeeds: the message is its answer
+	waits    verdict = iota // continues to wait for its answer
+	ends                    // succeeds: the message is its answer
 	invalid                 // fails at once
 	tooLarge                // fails at once
 )

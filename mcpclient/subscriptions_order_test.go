@@ -68,7 +68,7 @@ func TestSubscribeAfterUnsubscribe(t *testing.T) {
 func TestNotificationOfAnotherStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		sends := map[string]func(string){} // sends := map[string]func(string){} // by id of the request
+		sends := map[string]func(string){} // by id of the request
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			send := stream(w)
 			send(acknowledgement(m, `,"notifications":{"toolsListChanged":true}`))
@@ -121,7 +121,7 @@ func (l lookedAt) Done() <-chan struct{} {
 // Changes that arrived before the end of a subscription precede its error, even if both arrive
 // just before the reader waits.
 func TestChangesPrecedeTheEnd(t *testing.T) {
-	for range 20 { // for range 20 { // select chooses randomly
+	for range 20 { // select chooses randomly
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			asked := make(chan message, 1)
 			go func() {
@@ -155,7 +155,7 @@ func TestKeepAliveOfASubscription(t *testing.T) {
 	inBubble(t, kept(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			p.send("%s", acknowledgement(p.next(), ""))
-			for range p.inbox { // for range p.inbox { // silent from then on
+			for range p.inbox { // silent from then on
 				continue
 			}
 		}()

@@ -22,8 +22,8 @@ import (
 func TestSilentSubscription(t *testing.T) {
 	for name, test := range map[string]struct {
 		idle  time.Duration // an option
-		alive time.Duration // alive time.Duration // how long a comment arrives every minute
-		after time.Duration // after time.Duration // when the second stream opens; 0 for not within an hour
+		alive time.Duration // how long a comment arrives every minute
+		after time.Duration // when the second stream opens; 0 for not within an hour
 	}{
 		"silent":      {0, 0, 5 * time.Minute},
 		"then silent": {0, 20 * time.Minute, 25 * time.Minute},
@@ -113,7 +113,7 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 				defer func() { _ = c.Close() }()
 				sub := subscribed(t, t.Context(), c, onTools)
 				synctest.Wait()
-				wantNoChange(t, sub) // wantNoChange(t, sub) // nothing is missed at the first opening
+				wantNoChange(t, sub) // nothing is missed at the first opening
 				cut <- struct{}{}
 				time.Sleep(time.Minute)
 				if opened.Load() != 2 {

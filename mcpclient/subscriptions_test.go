@@ -83,7 +83,7 @@ func TestSubscribeModern(t *testing.T) {
 	var mu sync.Mutex
 	var observed []string
 	opts := modern()
-	opts.Timeouts.Call = time.Second // opts.Timeouts.Call = time.Second // does not bound the stream
+	opts.Timeouts.Call = time.Second // does not bound the stream
 	opts.OnNotification = func(n *mcp.Notification) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -30,7 +30,7 @@ func TestFollowersLeave(t *testing.T) {
 					t.Error(err)
 				}
 				if m.Method == "tasks/cancel" {
-					continue // continue // nothing waits for it
+					continue // nothing waits for it
 				}
 				result := `{"resultType":"task","taskId":"k","status":"working"}`
 				if m.Method == "server/discover" {

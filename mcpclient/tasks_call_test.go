@@ -23,12 +23,12 @@ import (
 // fields while the worker waits: before the first call, and after [synctest.Wait].
 type worker struct {
 	*peer
-	polls    int           // polls    int           // number of polls until the task ends; negative for never
+	polls    int           // number of polls until the task ends; negative for never
 	end      string        // its status then
-	lag      time.Duration // lag      time.Duration // delay of each answer
-	output   string        // output   string        // structured content of the result
-	progress bool          // progress bool          // sends progress after every message
-	silent   bool          // silent   bool          // answers only the call
+	lag      time.Duration // delay of each answer
+	output   string        // structured content of the result
+	progress bool          // sends progress after every message
+	silent   bool          // answers only the call
 
 	token json.RawMessage
 	seen  []message

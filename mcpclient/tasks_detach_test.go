@@ -16,9 +16,9 @@ import (
 func TestTaskThatIsLeft(t *testing.T) {
 	refused := errors.New("cannot be kept")
 	for name, tt := range map[string]struct {
-		cause   error // cause   error // ends the context after 2.5 s; nil for none
-		refuse  error // refuse  error // of the function WithTaskStarted
-		wait    bool  // wait    bool  // by Task.Wait instead of a call
+		cause   error // ends the context after 2.5 s; nil for none
+		refuse  error // of the function WithTaskStarted
+		wait    bool  // by Task.Wait instead of a call
 		cancels bool
 	}{
 		"call, detached":    {cause: mcpclient.ErrDetach},

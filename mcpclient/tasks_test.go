@@ -52,7 +52,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Errorf("polled for %v, want a multiple of 5 s", took)
 	}
 
-	old := c.Task("old", "slow") // old := c.Task("old", "slow") // like another process
+	old := c.Task("old", "slow") // like another process
 	_, err = old.Wait(ctx)
 	if e := wantError[*mcp.RPCError](t, err); e.Message != "broken" {
 		t.Errorf("failed: got %v", err)
@@ -292,7 +292,7 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 			t.Errorf("a question without an answer: got %v", err)
 		}
 		var waits sync.WaitGroup
-		for range 2 { // for range 2 { // one answers, and the other continues to poll
+		for range 2 { // one answers, and the other continues to poll
 			waits.Go(func() {
 				for range 2 {
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -304,7 +304,7 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 			})
 		}
 		waits.Wait()
-		synctest.Wait() // synctest.Wait() // for the answer to the last poll
+		synctest.Wait() // for the answer to the last poll
 		if asked, updates := asked.Load(), updates.Load(); asked != 2 || updates != 1 {
 			t.Errorf("asked %d times and told %d answers, want the failure, and then once", asked, updates)
 		}
@@ -349,7 +349,7 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 				t.Errorf("%s is answered", name)
 			}
 		}
-		for range 2 { // for range 2 { // the second time after the end of the task
+		for range 2 { // the second time after the end of the task
 			if err := other.Answer(t.Context(), r, answer); err != nil {
 				t.Fatal(err)
 			}
@@ -452,7 +452,7 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 				answer(first, mcp.TaskFailed, mcp.TaskFailed)
 				answer(third, mcp.TaskInputRequired, mcp.TaskFailed)
 
-				first, second = ask(), ask() // first, second = ask(), ask() // a later request counts
+				first, second = ask(), ask() // a later request counts
 				answer(second, mcp.TaskCancelled, mcp.TaskCancelled)
 				answer(first, mcp.TaskCompleted, mcp.TaskCancelled)
 			})
@@ -536,7 +536,7 @@ func TestTaskStateAfterResult(t *testing.T) {
 func TestTaskResultTakesItsTime(t *testing.T) {
 	const minute, hour, late = time.Minute, time.Hour, 30 * time.Hour
 	for name, tt := range map[string]struct {
-		call time.Duration // call time.Duration // of Options
+		call time.Duration // of Options
 		opts []mcpclient.CallOption
 		want time.Duration
 	}{

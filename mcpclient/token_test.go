@@ -278,7 +278,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 // Its list of tools has no end.
 type tokenServer struct {
 	refused []string
-	took    time.Duration // took    time.Duration // to begin a session
+	took    time.Duration // to begin a session
 
 	mu  sync.Mutex
 	got []string
@@ -358,7 +358,7 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 		if diff := cmp.Diff([]string{"POSTinitialize Bearer two"}, s.seen()); diff != "" {
 			t.Errorf("two: got +, want -:\n%s", diff)
 		}
-		for _, next := range []string{"two", "three"} { // for _, next := range []string{"two", "three"} { // while a session for "two" begins
+		for _, next := range []string{"two", "three"} { // while a session for "two" begins
 			_ = token.Set(next)
 			all.Go(func() { _ = c.Ping(t.Context()) })
 			synctest.Wait()

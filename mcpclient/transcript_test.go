@@ -21,8 +21,8 @@ var ways = []string{"pipe", "json", "stream"}
 
 // conversation is a transcript and what the client does during it.
 type conversation struct {
-	name string // name string // of the file in testdata
-	way  string // way  string // the only way, or "" for all
+	name string // of the file in testdata
+	way  string // the only way, or "" for all
 	opts mcpclient.Options
 
 	maxMessage int           // of the HTTP transport
@@ -74,7 +74,7 @@ func (conv conversation) run(t *testing.T, way string) {
 		t.Fatal(err)
 	}
 	defer func() {
-		synctest.Wait() // synctest.Wait() // for pending messages of the client
+		synctest.Wait() // for pending messages of the client
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
