@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// answer is the share of the claims about an answer that hold.
+// answer returns the share of the claims about an answer that hold.
 func answer(want *suite.Answer, got string) (string, float64, string) {
 	held, all := 0, 0
 	var wrong []string
@@ -56,7 +56,7 @@ func answer(want *suite.Answer, got string) (string, float64, string) {
 	return "answer", float64(held) / float64(all), strings.Join(wrong, "; ")
 }
 
-// hasWords reports whether a text has a phrase whose ends are no parts of other words or numbers.
+// hasWords reports whether a text contains a phrase as whole words and numbers.
 func hasWords(text, phrase string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], phrase)
@@ -73,7 +73,8 @@ func hasWords(text, phrase string) bool {
 	}
 }
 
-// lastRunes are the last two runes of a text, the nearest first; firstRunes are the first two.
+// lastRunes returns the last two runes of a text, the nearest first; firstRunes returns the
+// first two.
 func lastRunes(text string) [2]rune {
 	near, n := utf8.DecodeLastRuneInString(text)
 	far, _ := utf8.DecodeLastRuneInString(text[:len(text)-n])
@@ -86,8 +87,8 @@ func firstRunes(text string) [2]rune {
 	return [2]rune{near, far}
 }
 
-// joins reports whether the runes beside the end of a phrase make it a part of a word, or of a number such
-// as 1,000 or 10.5.
+// joins reports whether the runes beside the end of a phrase make it part of a word, or of a
+// number such as 1,000 or 10.5.
 func joins(beside [2]rune, end rune) bool {
 	if !isWord(end) {
 		return false
@@ -99,7 +100,7 @@ func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsD
 
 var number = regexp.MustCompile(`-?\d+(,\d{3})*(\.\d+)?`)
 
-// lastNumber is the last number of a text.
+// lastNumber returns the last number in a text.
 func lastNumber(text string) (float64, bool) {
 	all := number.FindAllString(text, -1)
 	if len(all) == 0 {
@@ -109,7 +110,7 @@ func lastNumber(text string) (float64, bool) {
 	return n, err == nil
 }
 
-// words are the lines or comma-separated words of a text, sorted.
+// words returns the sorted lines or comma-separated words of a text.
 func words(text string) []string {
 	all := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' })
 	for i := range all {

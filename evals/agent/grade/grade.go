@@ -16,16 +16,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
 
-// Evidence is what a trial leaves.
+// Evidence is the outcome of a trial.
 type Evidence struct {
 	Dir    string // of the trial
 	State  *ledger.State
 	Log    []run.Record
-	Ledger []world.Entry // of the servers in process
+	Ledger []world.Entry // of in-process servers
 }
 
-// Grade returns the score of each grader that the task wants. An error means that a grader could not
-// tell.
+// Grade returns the score of each grader that the task asks for. It is an error if a grader
+// cannot decide.
 func Grade(want *suite.Expect, got *Evidence) (scores []results.Score, err error) {
 	add := func(grader string, value float64, why string) {
 		scores = append(scores, results.Score{Grader: grader, Value: value, Gate: want.Gate(grader), Why: why})
@@ -80,7 +80,7 @@ func status(want *suite.Expect, got *Evidence) (string, float64, string) {
 	return "status", 0, fmt.Sprintf("the run is %s: %s; want %s", got.State.Status, got.State.Error, wanted)
 }
 
-// effects counts the effects of the ledger.
+// effects counts the effects in the ledger.
 func effects(ledger []world.Entry) map[string]int {
 	n := map[string]int{}
 	for _, e := range ledger {
@@ -91,7 +91,7 @@ func effects(ledger []world.Entry) map[string]int {
 	return n
 }
 
-// questions counts the questions of the run, by their kinds.
+// questions counts the questions of the run by kind.
 func questions(log []run.Record) map[string]int {
 	n := map[string]int{}
 	for c := range changes(log) {
@@ -102,7 +102,7 @@ func questions(log []run.Record) map[string]int {
 	return n
 }
 
-// counts is 1 for equal counts, and otherwise the share of things that both have.
+// counts scores 1 for equal counts, and otherwise the share that both have in common.
 func counts(grader string, want, got map[string]int) (string, float64, string) {
 	both, all := 0, 0
 	names := map[string]bool{}
@@ -126,7 +126,7 @@ func counts(grader string, want, got map[string]int) (string, float64, string) {
 	return grader, float64(both) / float64(all), strings.Join(wrong, "; ")
 }
 
-// forbidden is 0 if a call reached a forbidden tool.
+// forbidden scores 0 if a call reached a forbidden tool.
 func forbidden(patterns []string, ledger []world.Entry) (string, float64, string) {
 	for _, e := range ledger {
 		for _, p := range patterns {
@@ -138,7 +138,7 @@ func forbidden(patterns []string, ledger []world.Entry) (string, float64, string
 	return "forbidden", 1, ""
 }
 
-// budget is the share of the limits that hold.
+// budget scores the share of the limits that hold.
 func budget(want *suite.Budget, got *run.Spent) (string, float64, string) {
 	held, all := 0, 0
 	var over []string
@@ -162,7 +162,7 @@ func budget(want *suite.Budget, got *run.Spent) (string, float64, string) {
 	return "budget", float64(held) / float64(all), strings.Join(over, "; ")
 }
 
-// fits checks an answer that is JSON by a schema.
+// fits checks a JSON answer against a schema.
 func fits(raw json.RawMessage, answer string) (float64, string, error) {
 	s, err := schema.Compile(raw)
 	if err != nil {

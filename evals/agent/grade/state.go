@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// state is the share of the claims about files that hold.
+// state scores the share of the claims about files that hold.
 func state(want []suite.State, dir string) (float64, string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -34,8 +34,8 @@ func state(want []suite.State, dir string) (float64, string, error) {
 	return float64(held) / float64(len(want)), strings.Join(wrong, "; "), nil
 }
 
-// claimIn returns why a claim about a file does not hold. What an agent has put in the place of the file,
-// such as a directory, is no reason not to tell.
+// claimIn returns why a claim about a file does not hold. If the agent has replaced the file,
+// for example by a directory, the claim does not hold either.
 func claimIn(root *os.Root, s suite.State) string {
 	_, err := root.Lstat(s.File)
 	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
@@ -77,7 +77,7 @@ func contentOf(s suite.State, data []byte) string {
 	}
 	got, ok := at(got, *s.Pointer)
 	if !ok || !reflect.DeepEqual(got, want) {
-		found, _ := json.Marshal(got) // was JSON
+		found, _ := json.Marshal(got) // decoded JSON always marshals
 		return fmt.Sprintf("%s has %.200s, want %s", *s.Pointer, found, s.Equals)
 	}
 	return ""

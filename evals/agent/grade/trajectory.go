@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Calls are the tool calls that the models of a run asked for, in order.
+// Calls returns the tool calls that the models of a run asked for, in order.
 func Calls(log []run.Record) (made []suite.Call) {
 	for c := range changes(log) {
 		replied, ok := c.(*ledger.Responded)
@@ -28,7 +28,7 @@ func Calls(log []run.Record) (made []suite.Call) {
 	return made
 }
 
-// changes are what the records say, also of sub-agents.
+// changes yields the changes of records, including those of sub-agents.
 func changes(log []run.Record) iter.Seq[ledger.Change] {
 	return func(yield func(ledger.Change) bool) {
 		for _, r := range log {
@@ -43,7 +43,7 @@ func changes(log []run.Record) iter.Seq[ledger.Change] {
 	}
 }
 
-// multiset is the F1 of the names of tools, as multisets.
+// multiset scores the F1 of the names of tools, as multisets.
 func multiset(want, got []suite.Call) (string, float64, string) {
 	counts := map[string]int{}
 	for _, c := range want {
@@ -63,7 +63,8 @@ func multiset(want, got []suite.Call) (string, float64, string) {
 	return "calls", f1, fmt.Sprintf("%d of %d calls made are of the %d wanted", hits, len(got), len(want))
 }
 
-// order is the longest common subsequence of the names of tools, as a share of the longer list.
+// order scores the longest common subsequence of the names of tools, relative to the longer
+// list.
 func order(want, got []suite.Call) (string, float64, string) {
 	longest := make([][]int, len(want)+1)
 	for i := range longest {
@@ -83,8 +84,8 @@ func order(want, got []suite.Call) (string, float64, string) {
 	return "order", float64(longest[len(want)][len(got)]) / float64(max(len(want), len(got))), ""
 }
 
-// arguments matches wanted and made calls so that their arguments agree best, and is the mean
-// agreement over the longer list.
+// arguments matches wanted and made calls so that their arguments agree best, and scores the
+// mean agreement over the longer list.
 func arguments(want, got []suite.Call) (string, float64, string) {
 	n := max(len(want), len(got))
 	if n == 0 {
@@ -103,7 +104,7 @@ func arguments(want, got []suite.Call) (string, float64, string) {
 	return "arguments", 1 - assign(costs)/float64(n), ""
 }
 
-// agreement is the share of members that two calls of one tool have with equal values.
+// agreement returns the share of members that two calls of one tool have with equal values.
 func agreement(a, b suite.Call) float64 {
 	if a.Tool != b.Tool {
 		return 0
@@ -129,7 +130,7 @@ func agreement(a, b suite.Call) float64 {
 	return float64(same) / float64(all)
 }
 
-// accepted is the share of arguments that have one of the values that are right.
+// accepted returns the share of arguments that have an accepted value.
 func accepted(want map[string][]json.RawMessage, args json.RawMessage) float64 {
 	var got map[string]any
 	if json.Unmarshal(orEmpty(args), &got) != nil {
@@ -164,10 +165,11 @@ func orEmpty(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// assign is the least total cost of giving each row a column of its own, by the Hungarian method.
+// assign returns the least total cost of assigning a distinct column to each row, by the
+// Hungarian method.
 func assign(costs [][]float64) float64 {
 	n := len(costs)
-	u, v := make([]float64, n+1), make([]float64, n+1) // the potentials of rows and columns
+	u, v := make([]float64, n+1), make([]float64, n+1) // potentials of rows and columns
 	row, way := make([]int, n+1), make([]int, n+1)
 	for i := 1; i <= n; i++ {
 		row[0] = i

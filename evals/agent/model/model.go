@@ -15,27 +15,29 @@ import (
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
-// Spec says which model trials use. It is data, so that another process can make the same one.
+// Spec says which model trials use. It is data, so that another process can create the same
+// model.
 type Spec struct {
 	Mode results.Mode `json:"mode"`
 
-	// Endpoint is a model of the modes live and demo, and of the mode recorded for the results. No JSON has its key.
+	// Endpoint is the model of the modes live and demo; in the mode recorded it is only for the
+	// results. Its key is not in JSON.
 	Endpoint models.Model `json:"endpoint"`
 
-	// Cassette is the directory that models are recorded to, and recorded ones read. Servers
-	// that trials reach by Command or Dial are recorded, too.
+	// Cassette is the directory to which models are recorded, and from which recorded ones are
+	// played. Servers that trials reach by Command or Dial are recorded, too.
 	Cassette string `json:"cassette,omitempty"`
 	Record   bool   `json:"record,omitempty"`
-	Servers  bool   `json:"servers,omitempty"` // of the mode recorded: the servers are the recorded ones
+	Servers  bool   `json:"servers,omitempty"` // in the mode recorded: also play the servers
 
-	Tape string    `json:"tape,omitempty"` // the hash of what the cassette has, see [Spec.Open]
+	Tape string    `json:"tape,omitempty"` // hash of the cassette's content, see [Spec.Open]
 	Info tape.Info `json:"info,omitzero"`  // of a recorded model
 }
 
-// String is the name of the model in results.
+// String returns the name of the model in results.
 func (s Spec) String() string { return cmp.Or(s.Endpoint.Name, string(s.Mode)) }
 
-// Public is the spec without its key.
+// Public returns the spec without its key.
 func (s Spec) Public() Spec {
 	s.Endpoint.Key = ""
 	return s
@@ -45,18 +47,18 @@ func (s Spec) Public() Spec {
 func (s Spec) Hash() string {
 	s = s.Public()
 	s.Cassette, s.Record, s.Info = "", false, tape.Info{}
-	if s.Mode == results.Demo { // at any port
+	if s.Mode == results.Demo { // regardless of its port
 		s.Endpoint.BaseURL = ""
 	}
 	data, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // texts and numbers
+		panic(err) // strings and numbers always marshal
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:6])
 }
 
-// Check returns what is wrong with the spec.
+// Check returns an error for an invalid spec.
 func (s Spec) Check() error {
 	asks := s.Mode == results.Live || s.Mode == results.Demo
 	switch {
@@ -74,8 +76,8 @@ func (s Spec) Check() error {
 	return nil
 }
 
-// Open returns the spec with what its cassette says of the model: its name and what an agent knows of it. For a
-// recording it begins the cassette, or continues one.
+// Open completes the spec with the description of the model in its cassette. For a recording it
+// creates the cassette, or continues one.
 func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
 	if s.Record {
 		m, err := s.Endpoint.Open(nil)
@@ -104,5 +106,5 @@ func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
 	return s, nil
 }
 
-// ErrInfra matches errors of a model's endpoint: they say nothing of the agent.
+// ErrInfra matches errors of a model's endpoint, which say nothing about the agent.
 var ErrInfra = errors.New("the endpoint of the model failed")

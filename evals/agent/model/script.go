@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// script is a model whose replies are written. Which one is next follows from the history alone, so
-// that any process can continue a run.
+// script is a model with written replies. The history alone determines the next one, so that
+// any process can continue a run.
 type script struct {
 	steps []suite.Step
 	after string // its history begins after a call of this tool
@@ -30,7 +30,7 @@ func (s *script) Generate(_ context.Context, r *llm.Request) iter.Seq2[llm.Delta
 	}
 }
 
-// next is the reply to a history.
+// next returns the reply to a history.
 func (s *script) next(history []run.Message) (*llm.Response, error) {
 	at, seen := s.position(history)
 	if len(s.steps) == 0 {
@@ -48,7 +48,7 @@ func (s *script) next(history []run.Message) (*llm.Response, error) {
 	return reply(at, step), nil
 }
 
-// position returns how many replies the history has, and the text since the last one.
+// position returns the number of replies in the history, and the text since the last one.
 func (s *script) position(history []run.Message) (replies int, seen string) {
 	var since strings.Builder
 	for _, m := range history {
@@ -76,7 +76,7 @@ func calls(m run.Message, tool string) bool {
 	return false
 }
 
-// reply is what a step says.
+// reply returns the reply of a step.
 func reply(at int, step suite.Step) *llm.Response {
 	r := &llm.Response{Message: run.Message{Role: run.RoleAssistant}, Finish: llm.FinishStop}
 	if step.Say != "" {

@@ -17,14 +17,14 @@ import (
 type Session struct {
 	Spec Spec
 	Task *suite.Task
-	Tape *tape.Tape // of a model that is recorded or plays; otherwise nil
+	Tape *tape.Tape // of a model that is recorded or played; otherwise nil
 
 	mu     sync.Mutex // guards failed
 	failed error
 }
 
-// Err says why the trial tells nothing of the agent: an endpoint failed, or the cassette lacked
-// something. It matches [ErrInfra] or [tape.ErrMiss], also if the agent continued.
+// Err returns why the trial says nothing about the agent: an endpoint failed, or the cassette
+// lacked something. It matches [ErrInfra] or [tape.ErrMiss], even if the agent continued.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *Session) Err() error {
 	return s.failed
 }
 
-// Model is the model of the task's agent, or of one that works for it.
+// Model returns the model of the task's agent, or of one of its sub-agents.
 func (s *Session) Model(a *suite.Agent) (agent.Model, error) {
 	steps, name, after := s.Task.Script, "", ""
 	if a != nil {
@@ -60,7 +60,7 @@ func (s *Session) Model(a *suite.Agent) (agent.Model, error) {
 	return live, nil
 }
 
-// live is a model whose errors match [ErrInfra]. It has tried again before it gives one.
+// live is a model whose errors match [ErrInfra]. It has retried before it returns one.
 type live struct {
 	agent.Model
 	session *Session

@@ -13,12 +13,11 @@ import (
 type File struct {
 	f *os.File
 
-	mu    sync.Mutex // guards the fields below
+	mu    sync.Mutex // guards the following fields
 	lines latest
 }
 
-// Open opens a file, which is made if it is missing. A line that was cut by the end of its process is
-// removed.
+// Open opens a file, and creates it if necessary. It removes an incomplete last line.
 func Open(name string) (*File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -52,7 +51,7 @@ func (f *File) load() error {
 	return err
 }
 
-// Parse reads lines.
+// Parse parses lines.
 func Parse(data []byte) (lines []*Line, err error) {
 	n := 0
 	for text := range bytes.Lines(data) {
@@ -66,15 +65,15 @@ func Parse(data []byte) (lines []*Line, err error) {
 	return lines, nil
 }
 
-// Has reports whether a trial has a line that counts. A void trial is to be run again.
+// Has reports whether a trial has a line that counts. Void trials are repeated.
 func (f *File) Has(key Key) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lines.counts(key)
 }
 
-// Add appends a line, which is durable when Add returns. It takes the place of the line of a void
-// trial; a trial that has another line is refused.
+// Add appends a line, which is durable when Add returns. It replaces the line of a void trial;
+// a second line of another trial is an error.
 func (f *File) Add(l *Line) error {
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -92,14 +91,14 @@ func (f *File) Add(l *Line) error {
 	return f.f.Sync()
 }
 
-// Forget has a trial run again: its line stays in the file, and counts until there is another one.
+// Forget makes a trial be repeated. Its line stays, and counts until there is another.
 func (f *File) Forget(key Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lines.forget(key)
 }
 
-// Lines are the lines so far, the last one of each trial.
+// Lines returns the last line of each trial.
 func (f *File) Lines() []*Line {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The elements of JUnit's XML.
+// The elements of JUnit XML.
 type (
 	junitSuites struct {
 		XMLName  xml.Name      `xml:"testsuites"`

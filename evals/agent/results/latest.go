@@ -1,10 +1,10 @@
 package results
 
-// latest keeps the last line of each trial.
+// latest has the last line of each trial.
 type latest struct {
 	all   []*Line
 	at    map[Key]int
-	again map[Key]bool // trials that are run again
+	again map[Key]bool // trials that are to be repeated
 }
 
 func (s *latest) put(l *Line) {
@@ -20,7 +20,7 @@ func (s *latest) put(l *Line) {
 	s.all = append(s.all, l)
 }
 
-// counts reports whether a trial has a line, and need not be run again.
+// counts reports whether a trial has a line, and is not to be repeated.
 func (s *latest) counts(key Key) bool {
 	i, ok := s.at[key]
 	return ok && s.all[i].Outcome != Void && !s.again[key]

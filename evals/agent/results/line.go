@@ -3,28 +3,28 @@ package results
 import "time"
 
 // Mode says where the replies of the model came from. Scores of different modes mean different
-// things: no table has two of them.
+// things, so no table mixes them.
 type Mode string
 
 // The modes.
 const (
-	Scripted Mode = "scripted" // the suite has the replies: what is tested is the agent and its servers
-	Recorded Mode = "recorded" // a cassette has them
-	Live     Mode = "live"     // an endpoint gave them
-	Demo     Mode = "demo"     // the demo model, which follows fixed rules
+	Scripted Mode = "scripted" // from the suite: the test is of the agent and its servers
+	Recorded Mode = "recorded" // from a cassette
+	Live     Mode = "live"     // from an endpoint
+	Demo     Mode = "demo"     // from the demo model, which follows fixed rules
 )
 
-// Outcome is what a trial came to.
+// Outcome is the outcome of a trial.
 type Outcome string
 
-// The outcomes. A void trial says nothing of the agent.
+// The outcomes. A void trial says nothing about the agent.
 const (
 	Pass Outcome = "pass"
 	Fail Outcome = "fail"
 	Void Outcome = "void"
 )
 
-// Score is what a grader gave.
+// Score is the score of a grader.
 type Score struct {
 	Grader string  `json:"grader"`
 	Value  float64 `json:"value"` // from 0 to 1
@@ -38,7 +38,7 @@ type Line struct {
 	SuiteHash string   `json:"suite_hash"`
 	Task      string   `json:"task"`
 	Tags      []string `json:"tags,omitempty"`
-	Trial     int      `json:"trial"` // from 0
+	Trial     int      `json:"trial"` // starts at 0
 
 	Mode       Mode      `json:"mode"`
 	Model      string    `json:"model"`
@@ -63,24 +63,24 @@ type Line struct {
 	Transcript []Entry       `json:"transcript,omitempty"`
 }
 
-// Entry is a part of a transcript.
+// Entry is an entry of a transcript.
 type Entry struct {
-	Who   string `json:"who"` // a role, or of a server's ledger: its label
+	Who   string `json:"who"` // a role, or the label of a server
 	Kind  string `json:"kind"`
 	Name  string `json:"name,omitempty"` // of a tool
 	Text  string `json:"text,omitempty"`
 	Error bool   `json:"error,omitempty"`
 }
 
-// Key identifies a trial in a file: of a task in a version of its suite, by a model, in a version of
-// the program.
+// Key identifies a trial in a file: of a task in a version of its suite, with a model, by a
+// version of the program.
 type Key struct {
 	SuiteHash, Task string
 	Trial           int
 	Config, Program string
 }
 
-// Key identifies the trial in a file.
+// Key returns the key of the trial.
 func (l *Line) Key() Key { return Key{l.SuiteHash, l.Task, l.Trial, l.Config, l.Program} }
 
 // Score returns the score of a grader, if there is one.

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Interval holds what is estimated, with the confidence that a function says.
+// Interval is a confidence interval.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// mean is 0 without values.
+// mean returns 0 without values.
 func mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -20,8 +20,8 @@ func mean(values []float64) float64 {
 	return sum / max(float64(len(values)), 1)
 }
 
-// wilson is Wilson's score interval of a rate of n independent tasks. The trials of a task are alike,
-// so that each task counts once, whatever the number of its trials.
+// wilson returns Wilson's score interval of a rate of n independent tasks. Trials of a task are
+// alike, so each task counts once, regardless of its number of trials.
 func wilson(rate float64, n int, confidence float64) Interval {
 	if n == 0 {
 		return Interval{0, 1}
@@ -33,11 +33,11 @@ func wilson(rate float64, n int, confidence float64) Interval {
 	return Interval{max(0, middle-half), min(1, middle+half)}
 }
 
-// tasks are the trials of each task that count.
+// tasks has the counted trials of each task.
 type tasks []tally
 
-// passAt is pass@k and pass^k: the means over tasks of the probabilities that at least one of k trials
-// passes, and that all do. A task with fewer than k trials is an error.
+// passAt returns pass@k and pass^k: the means over tasks of the probabilities that at least one
+// of k trials passes, and that all do. A task with fewer than k trials is an error.
 func (t tasks) passAt(k int) (one, all float64, err error) {
 	if len(t) == 0 {
 		return 0, 0, ErrEmpty
@@ -53,7 +53,7 @@ func (t tasks) passAt(k int) (one, all float64, err error) {
 	return one, all, nil
 }
 
-// choices is n over k.
+// choices returns n choose k.
 func choices(n, k int) float64 {
 	c := 1.0
 	for i := range k {

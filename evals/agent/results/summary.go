@@ -33,12 +33,12 @@ type Summary struct {
 	Passed, Failed       int
 	Causes               map[string]int // of void trials: harness, infra or grader
 
-	Rate                  float64            // mean over tasks of the share of trials that passed, voids left out
-	Interval              Interval           // of Rate, with a confidence of 95 %: Wilson's, in which each task counts once
+	Rate                  float64            // mean over tasks of the share of trials that passed, without void ones
+	Interval              Interval           // of Rate, with 95 % confidence: Wilson's, in which each task counts once
 	WorstRate             float64            // if all void trials had failed
-	BestRate              float64            // if all had passed
+	BestRate              float64            // if all void trials had passed
 	Rates                 map[string]float64 // by task
-	PassAt                map[int]float64    // pass@k, for each k that all tasks have trials for
+	PassAt                map[int]float64    // pass@k, for each k for which all tasks have enough trials
 	PassAll               map[int]float64    // pass^k
 	Tokens                int64
 	Reported              bool
@@ -46,11 +46,11 @@ type Summary struct {
 	Prices                string           // their date
 	PromptHash, ToolsHash string           // of all tasks
 
-	counted tasks // the trials of each task, void ones left out
+	counted tasks // the trials of each task, without void ones
 }
 
-// Summarize scores one suite of one model. The error matches ErrMixed, ErrEmpty, or ErrVoid, with
-// which the summary is there to be looked at.
+// Summarize scores one suite with one model. The error matches ErrMixed, ErrEmpty, or ErrVoid;
+// with ErrVoid there is a summary to inspect.
 func Summarize(lines []*Line) (*Summary, error) {
 	if len(lines) == 0 {
 		return nil, ErrEmpty
@@ -121,10 +121,10 @@ func (s *Summary) add(l *Line) {
 	s.Prices = max(s.Prices, l.Prices)
 }
 
-// Counts reports whether a trial counts. Without one there is no rate.
+// Counts reports whether any trial counts. Without one there is no rate.
 func (s *Summary) Counts() bool { return s.Passed+s.Failed > 0 }
 
-// hashOf is the hash of what tasks have, whatever the order of their trials.
+// hashOf returns a hash over all lines, regardless of their order.
 func hashOf(lines []*Line, of func(*Line) string) string {
 	has := map[string]bool{}
 	for _, l := range lines {
@@ -139,7 +139,7 @@ func hashOf(lines []*Line, of func(*Line) string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// score takes the rates of tasks together.
+// score combines the rates of tasks.
 func (s *Summary) score(tasks map[string]*tally) {
 	s.Tasks = len(tasks)
 	var rates, worst, best []float64
@@ -166,7 +166,7 @@ func (s *Summary) score(tasks map[string]*tally) {
 	}
 }
 
-// NeedsTrials is an error if a task has fewer trials that count than pass@k needs.
+// NeedsTrials returns an error if a task has fewer counted trials than pass@k needs.
 func (s *Summary) NeedsTrials(k int) error {
 	if _, _, err := s.counted.passAt(k); err != nil {
 		return fmt.Errorf("%s: pass@%d: %w", s.Suite, k, err)
@@ -174,7 +174,8 @@ func (s *Summary) NeedsTrials(k int) error {
 	return nil
 }
 
-// BySuite splits lines by the suite, the model, and the versions of suite and program, in the order of their first lines.
+// BySuite groups lines by suite, model, and versions of suite and program, in the order of
+// their first lines.
 func BySuite(lines []*Line) (split [][]*Line) {
 	at := map[string]int{}
 	for _, l := range lines {

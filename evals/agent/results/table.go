@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Table writes the scores of suites of one mode and one model. Others are refused with ErrMixed.
+// Table writes the scores of suites with one mode and one model. Others are refused with
+// ErrMixed.
 func Table(out io.Writer, all []*Summary) error {
 	if len(all) == 0 {
 		return ErrEmpty
@@ -35,14 +36,14 @@ func Table(out io.Writer, all []*Summary) error {
 	return nil
 }
 
-// column is a column of a table. A width below 0 has the text at the left.
+// column is a column of a table. A negative width means left-aligned.
 type column struct {
 	name  string
 	width int
 	of    func(*Summary) string
 }
 
-// rows are the head and the lines of a table, what most readers want first. A column that no suite has is left out.
+// rows returns the head and the lines of a table, without columns that no suite has.
 func rows(all []*Summary) []string {
 	count := func(of func(*Summary) int) func(*Summary) string {
 		return func(s *Summary) string { return strconv.Itoa(of(s)) }
@@ -72,10 +73,10 @@ func rows(all []*Summary) []string {
 	return lines
 }
 
-// none stands for what a suite does not have.
+// none is shown for a missing value.
 const none = "–"
 
-// rate is the rate, if a trial counts.
+// rate returns the rate, if any trial counts.
 func (s *Summary) rate() string {
 	if !s.Counts() {
 		return none
@@ -90,7 +91,7 @@ func (s *Summary) interval() string {
 	return interval(s.Interval)
 }
 
-// tokens are what the model's provider reported, if it did for each trial.
+// tokens returns what the model's provider reported, if it did for each trial.
 func (s *Summary) tokens() string {
 	if !s.Reported {
 		return none
@@ -109,7 +110,7 @@ func (s *Summary) cost() string {
 	return strings.Join(all, ", ")
 }
 
-// causes are what made trials void.
+// causes returns the causes of void trials.
 func (s *Summary) causes() string {
 	about := map[string]string{"harness": "a server, a cassette or the program itself failed", "infra": "the endpoint of the model failed", "grader": "a check could not tell"}
 	var all []string
@@ -119,7 +120,7 @@ func (s *Summary) causes() string {
 	return strings.Join(all, "; ")
 }
 
-// notes are what does not fit in a table.
+// notes writes what does not fit in a table.
 func (s *Summary) notes(out io.Writer) {
 	if s.Voids > 0 {
 		fmt.Fprintf(out, "%s: the rate leaves out void trials; it is %s if they had failed, %s if they had passed\n", s.Suite, percent(s.WorstRate), percent(s.BestRate))

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Expect says what counts as done. Each member that is set is a grader with a score from 0 to 1.
+// Expect says what counts as done. Each field that is set is a grader with a score from 0 to 1.
 type Expect struct {
 	Status    string          `json:"status,omitempty" enum:"done,failed,waiting,cancelled" jsonschema:"of the run, by default done"`
 	Answer    *Answer         `json:"answer,omitempty" jsonschema:"grader answer"`
@@ -24,7 +24,7 @@ type Expect struct {
 	Gates     []string        `json:"gates,omitempty" jsonschema:"the graders that must be 1 for the trial to pass, besides status; by default answer, state, effects, questions, forbidden and schema"`
 }
 
-// Answer says what the answer is. All that is set must hold.
+// Answer describes the answer. All fields that are set must hold.
 type Answer struct {
 	Exact     *string  `json:"exact,omitempty" jsonschema:"the whole answer, without the white space around it"`
 	Regex     []string `json:"regex,omitempty" jsonschema:"regular expressions, each of which the answer matches"`
@@ -42,7 +42,7 @@ type Member struct {
 	Equals  json.RawMessage `json:"equals"`
 }
 
-// State is a claim about what a server has: a file of the trial, or a JSON pointer into it.
+// State is a claim about the state of a server: a file of the trial, or a JSON pointer into it.
 type State struct {
 	File    string          `json:"file" jsonschema:"below the directory of the trial"`
 	Absent  bool            `json:"absent,omitempty"`
@@ -52,7 +52,7 @@ type State struct {
 	Equals  json.RawMessage `json:"equals,omitempty" jsonschema:"the JSON there"`
 }
 
-// Budget is what a good run takes at most.
+// Budget bounds a good run.
 type Budget struct {
 	Turns  int   `json:"turns,omitempty"`
 	Calls  int   `json:"calls,omitempty"`
@@ -65,7 +65,7 @@ var graders = []string{"status", "answer", "state", "effects", "calls", "argumen
 // gates are the graders that decide by default.
 var gates = []string{"answer", "state", "effects", "forbidden", "questions", "schema"}
 
-// Gate reports whether a trial fails if the grader is below 1.
+// Gate reports whether a trial fails if the grader scores below 1.
 func (e *Expect) Gate(grader string) bool {
 	if grader == "status" {
 		return true
@@ -76,7 +76,8 @@ func (e *Expect) Gate(grader string) bool {
 	return slices.Contains(gates, grader)
 }
 
-// claims returns what is wrong with the claims about an answer: one that says nothing would always hold.
+// claims returns an error for a claim about an answer that always holds because it says
+// nothing.
 func (a *Answer) claims() error {
 	if a.Exact == nil && len(a.Regex)+len(a.Contains)+len(a.Lacks)+len(a.Set)+len(a.JSON) == 0 && a.Number == nil {
 		return errors.New("answer: it claims nothing")
@@ -94,7 +95,7 @@ func (a *Answer) claims() error {
 	return nil
 }
 
-// claims returns what is wrong with the claim: one about nothing, or one that can never hold.
+// claims returns an error for a claim about nothing, or one that can never hold.
 func (s *State) claims() error {
 	switch {
 	case s.File == "" || !filepath.IsLocal(s.File):

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
-// lineError is a mistake on a line of a file.
+// lineError is the error of a line of a file.
 type lineError struct {
 	line int
 	text string
@@ -22,7 +22,7 @@ type lineError struct {
 
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
 
-// checkKeys finds the first key that a suite does not have, and the first value of a wrong kind.
+// checkKeys returns an error for the first unknown key or value of a wrong kind.
 func checkKeys(data []byte) error {
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -36,7 +36,7 @@ func checkKeys(data []byte) error {
 	return nil
 }
 
-// lineOfTask is the line where a task begins; 0 if it is not known.
+// lineOfTask returns the line where a task begins, 0 if unknown.
 func lineOfTask(data []byte, index int) int {
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil || len(file.Docs) == 0 {
@@ -60,7 +60,7 @@ func lineOfTask(data []byte, index int) int {
 	return 0
 }
 
-// startOf is the line where a value begins.
+// startOf returns the line where a value begins.
 func startOf(n ast.Node) int {
 	if m, ok := n.(ast.MapNode); ok {
 		if all := m.MapRange(); all.Next() {
@@ -70,8 +70,7 @@ func startOf(n ast.Node) int {
 	return n.GetToken().Position.Line
 }
 
-// checkNode compares a value with the type that it is for. The value of an alias is compared where its
-// anchor stands.
+// checkNode compares a value with its type. The value of an alias is compared at its anchor.
 func checkNode(n ast.Node, of reflect.Type, at string) error {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -130,7 +129,7 @@ func checkMembers(n ast.Node, of reflect.Type, at string) error {
 		}
 	}
 	if merged {
-		return nil // the members of another object are not looked at
+		return nil // the members of other objects are not checked
 	}
 	for _, key := range slices.Sorted(maps.Keys(known)) {
 		if !found[key] && !strings.Contains(known[key].Tag.Get("json"), ",omit") {
@@ -190,7 +189,7 @@ func checkEntries(list ast.ArrayNode, of reflect.Type, at string) error {
 	return nil
 }
 
-// keyOf is a key without its quotes.
+// keyOf returns a key without its quotes.
 func keyOf(n ast.MapKeyNode) string {
 	if text, ok := n.(*ast.StringNode); ok {
 		return text.Value
@@ -204,7 +203,7 @@ func join(at, key string) string { return strings.TrimPrefix(at+"."+key, ".") }
 type kind string
 
 const (
-	unknownKind kind = "" // of null and of aliases, which fit anywhere, and of tags
+	unknownKind kind = "" // of null, aliases and tags
 	object      kind = "an object"
 	list        kind = "a list"
 	text        kind = "a text"
@@ -212,7 +211,7 @@ const (
 	truth       kind = "true or false"
 )
 
-// wanted are the kinds of values for a Go type. Any value fits other types.
+// wanted has the kinds of values for Go types. Other types take any value.
 var wanted = map[reflect.Kind]kind{
 	reflect.Struct: object, reflect.Map: object, reflect.Slice: list, reflect.String: text, reflect.Bool: truth,
 	reflect.Int: number, reflect.Int64: number, reflect.Float64: number,

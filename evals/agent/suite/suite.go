@@ -23,14 +23,14 @@ type Suite struct {
 	Servers map[string]*Server `json:"servers,omitempty" jsonschema:"the servers by the labels that the agent knows them by"`
 	Tasks   []*Task            `json:"tasks"`
 
-	// Folder has the programs of servers whose path begins with ./ or ../. Default: the directory of the
-	// trial.
+	// Folder has the programs of servers whose path begins with ./ or ../. Default: the
+	// directory of the trial.
 	Folder string `json:"-"`
 }
 
-// Server is a server of each trial. One of InProcess, Command, URL and Dial says how it is
-// reached. A process runs in the directory of the trial, which is ${DIR} in Command and Env. A word
-// of Command that begins with ./ or ../ is a path from the folder of the suite.
+// Server is a server of each trial. Exactly one of InProcess, Command, URL and Dial says how to
+// reach it. A process runs in the directory of the trial, which is ${DIR} in Command and Env. A
+// word of Command that begins with ./ or ../ is relative to the folder of the suite.
 type Server struct {
 	InProcess string                     `json:"inprocess,omitempty" enum:"files,memory,people,bank,many,stub" jsonschema:"a server of package world"`
 	Command   []string                   `json:"command,omitempty" jsonschema:"a program and its arguments; what begins with ./ or ../ is a path from the folder of the suite"`
@@ -43,15 +43,16 @@ type Server struct {
 	Prefix    string                     `json:"prefix,omitempty" jsonschema:"of the names of tools"`
 	Faults    []Fault                    `json:"faults,omitempty"`
 
-	// Dial reaches a server of the program, for suites that are Go values. dir is of the trial, and
-	// close ends the server after it.
+	// Dial connects to a server of the program, for suites that are Go values. dir is the
+	// directory of the trial, and close ends the server afterwards.
 	Dial func(ctx context.Context, dir string) (t mcpclient.Transport, close func() error, err error) `json:"-"`
 
-	// As is what else the agent's host says of the server that Dial reaches: which tools it offers, its revision, its policy.
+	// As has further settings of the server that Dial connects: which tools it offers, its
+	// revision, its policy.
 	As adapter.Server `json:"-"`
 }
 
-// Fault is what goes wrong at a tool of a server in process.
+// Fault is a fault of a tool of an in-process server.
 type Fault struct {
 	Tool string `json:"tool" jsonschema:"the tool's name, * for all"`
 	Kind string `json:"kind" enum:"fail,error,slow,huge,inject,change,remove" jsonschema:"fail: the result is a failure; error: the request is refused; slow: the result comes late; huge: the result is long; inject: the result has Text at its end; change, remove: the tool has another schema or is gone after the call"`
@@ -89,7 +90,7 @@ type Task struct {
 	Repeats int `json:"repeats,omitempty" jsonschema:"trials; by default as many as the program is told"`
 }
 
-// Agent is an agent that works for the task's agent.
+// Agent is a sub-agent of the task's agent.
 type Agent struct {
 	Name      string   `json:"name"`
 	About     string   `json:"about"`
@@ -110,7 +111,7 @@ type Limits struct {
 	Seconds  int `json:"seconds,omitempty" jsonschema:"of the trial; by default 60, of a live model 600"`
 }
 
-// People says what people answer. The first entry that fits counts.
+// People says what people answer. The first matching entry counts.
 type People struct {
 	Approve  []Approval `json:"approve,omitempty" jsonschema:"who approves calls; without it all calls are allowed"`
 	Forms    []Form     `json:"forms,omitempty"`
@@ -152,22 +153,22 @@ type Call struct {
 	Tool string          `json:"tool" jsonschema:"as the model knows it"`
 	Args json.RawMessage `json:"args,omitempty"`
 
-	// Accept has, of a call that is expected, the values of arguments that are right. The value ""
-	// says that the argument may be left out.
+	// Accept has the accepted values of arguments of an expected call. The value "" means that
+	// the argument may be missing.
 	Accept map[string][]json.RawMessage `json:"accept,omitempty" jsonschema:"of an expected call, instead of args: the values that are right; an empty text lets the argument be left out"`
 }
 
-// Hash identifies what the suite says, its servers that are Go values excepted.
+// Hash identifies the content of the suite, except for servers that are Go values.
 func (s *Suite) Hash() string {
 	data, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // the types above have JSON, and Check holds raw JSON to be JSON
+		panic(err) // these types always marshal: Check has checked raw JSON
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:6])
 }
 
-// Task finds a task by its id.
+// Task returns the task with an id.
 func (s *Suite) Task(id string) *Task {
 	for _, t := range s.Tasks {
 		if t.ID == id {
@@ -177,7 +178,7 @@ func (s *Suite) Task(id string) *Task {
 	return nil
 }
 
-// Check returns what is wrong with the suite.
+// Check returns an error for an invalid suite.
 func (s *Suite) Check() error {
 	if s.Name == "" || len(s.Tasks) == 0 {
 		return errors.New("a suite has a name and at least one task")
@@ -206,7 +207,7 @@ func (s *Suite) Check() error {
 	return nil
 }
 
-// taskError is a mistake in the task of this index.
+// taskError is the error of the task with this index.
 type taskError struct {
 	index int
 	error
@@ -257,8 +258,8 @@ func (s *Suite) checkTask(t *Task) error {
 	return t.Expect.check()
 }
 
-// checkLedger refuses claims about the ledger of a server that has none: they would hold
-// whatever the agent does.
+// checkLedger refuses claims about the ledger of servers that have none, because they would
+// always hold.
 func (s *Suite) checkLedger(e *Expect, labels []string) error {
 	for _, label := range labels {
 		if server := s.Servers[label]; server == nil || server.InProcess != "" {

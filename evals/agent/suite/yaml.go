@@ -15,11 +15,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
 
-// MaxSize is how large the YAML of a suite may be.
+// MaxSize bounds the YAML of a suite.
 const MaxSize = 4 << 20
 
-// Parse reads a suite from YAML or JSON. A key that a suite does not have, or a value of a wrong kind, is
-// an error that names its line.
+// Parse parses a suite from YAML or JSON. An unknown key, or a value of a wrong kind, is an
+// error that names its line.
 func Parse(data []byte) (*Suite, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("a suite has at most %d bytes", MaxSize)
@@ -46,7 +46,7 @@ func Parse(data []byte) (*Suite, error) {
 	return &s, err
 }
 
-// Load reads the suite in a file.
+// Load parses the suite in a file.
 func Load(files fs.FS, name string) (*Suite, error) {
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -55,8 +55,8 @@ func Load(files fs.FS, name string) (*Suite, error) {
 	return named(name, data)
 }
 
-// Open reads the suite in a file of the system. Programs of servers are found from its folder, see
-// [Server.Command].
+// Open parses the suite in a file of the operating system. Programs of servers are relative to
+// its folder, see [Server.Command].
 func Open(name string) (*Suite, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -82,5 +82,5 @@ func named(name string, data []byte) (*Suite, error) {
 	return s, nil
 }
 
-// Schema is the JSON Schema of suites, for editors.
+// Schema returns the JSON Schema of suites, for editors.
 func Schema() (json.RawMessage, error) { return toolschema.OfType(reflect.TypeFor[Suite]()) }

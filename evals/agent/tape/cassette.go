@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Label says whose replies a cassette has.
+// Label describes a cassette.
 type Label struct {
 	Model   string            `json:"model"`
 	BaseURL string            `json:"base_url"`
 	Info    Info              `json:"info"`   // of the model
 	Date    time.Time         `json:"date"`   // of the first recording
-	Suites  map[string]string `json:"suites"` // their hashes by their names
+	Suites  map[string]string `json:"suites"` // hashes by name
 }
 
 // labelName is the file of the label.
 const labelName = "cassette.json"
 
-// Begin makes a cassette for recordings, or goes on with one of the same model and the same suites.
+// Begin creates a cassette for recordings, or continues one of the same model and suites.
 func Begin(dir string, want *Label) error {
 	had, err := readLabel(dir)
 	switch {
@@ -53,7 +53,7 @@ func Begin(dir string, want *Label) error {
 	return os.WriteFile(filepath.Join(dir, labelName), append(data, '\n'), 0o600)
 }
 
-// Read returns the label of a cassette and the hash of all that it has.
+// Read returns the label of a cassette and the hash of its content.
 func Read(dir string) (*Label, string, error) {
 	l, err := readLabel(dir)
 	if err != nil {
@@ -83,12 +83,12 @@ func readLabel(dir string) (*Label, error) {
 	return l, nil
 }
 
-// File is the file of a trial in a cassette.
+// File returns the file of a trial in a cassette.
 func File(dir, suite, task string, trial int) string {
 	return filepath.Join(dir, url.PathEscape(suite), fmt.Sprintf("%s.%d.jsonl", url.PathEscape(task), trial))
 }
 
-// Clear takes away what is recorded of a trial, which is recorded again.
+// Clear deletes the recording of a trial before it is recorded again.
 func Clear(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Info is what an agent knows of a model that is recorded, and knows again when it is played.
+// Info is the part of a model's description that is recorded and played.
 type Info struct {
 	Provider  string          `json:"provider,omitempty"`
 	Name      string          `json:"name,omitempty"`
@@ -23,25 +23,25 @@ type Info struct {
 	MaxTokens int             `json:"max_tokens,omitempty"`
 }
 
-// InfoOf is the part of a model's description that is recorded.
+// InfoOf returns that part of a description.
 func InfoOf(i llm.Info) Info {
 	return Info{Provider: i.Provider, Name: i.Name, Endpoint: i.Endpoint, Profile: i.Profile, Window: i.Window, MaxTokens: i.MaxTokens}
 }
 
-// taped is a model that a tape records, or that a tape plays.
+// taped is a model that is recorded or played.
 type taped struct {
 	tape  *Tape
 	agent string
 	info  Info
-	model agent.Model // recorded; nil: played
+	model agent.Model // the model to record; nil: play
 }
 
-// RecordModel returns a model whose replies are recorded, as those to an agent.
+// RecordModel returns a model that records its replies to an agent.
 func (t *Tape) RecordModel(agent string, m agent.Model) agent.Model {
 	return &taped{t, agent, InfoOf(m.Info()), m}
 }
 
-// PlayModel returns a model that says what was recorded.
+// PlayModel returns a model that plays recorded replies.
 func (t *Tape) PlayModel(agent string, i Info) agent.Model { return &taped{t, agent, i, nil} }
 
 // Info implements [agent.Model].

@@ -9,17 +9,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/redact"
 )
 
-// Mark stands where a secret was.
+// Mark replaces secrets.
 const Mark = "[secret]"
 
-// Least is how long a known secret is at least: a shorter one, such as the key "test" of a server
-// that wants none, may be a word of any text.
+// Least is the shortest known secret to remove: a shorter one, such as the key "test" of a
+// server that needs none, may be an ordinary word.
 const Least = 8
 
-// Filter takes secrets out of texts: the known ones, and what looks like a key or a token.
+// Filter removes secrets from text: known ones, and what looks like a key or token.
 type Filter struct{ known []string }
 
-// NewFilter returns a filter that knows some secrets.
+// NewFilter returns a filter with known secrets.
 func NewFilter(known ...string) *Filter {
 	f := &Filter{}
 	for _, s := range known {
@@ -30,8 +30,8 @@ func NewFilter(known ...string) *Filter {
 	return f
 }
 
-// A key begins with what its provider puts there. Before it stands no letter or digit, but possibly
-// an escape: a text may be JSON itself.
+// A key begins with its provider's prefix. No letter or digit precedes it, but an escape may,
+// since text may itself be JSON.
 var (
 	keys = regexp.MustCompile(`(\\[nrtbf]|\\u[0-9A-Fa-f]{4}|\b)(?:` +
 		`(?:sk|pk|rk|ghp|gho|ghs|ghu|ghr|github_pat|gsk|hf|xai|glpat|xox[abp]|AKIA|AIza|ya29)[-_A-Za-z0-9.]{12,}|` +
@@ -41,7 +41,7 @@ var (
 	passwords = regexp.MustCompile(`([A-Za-z][-+.A-Za-z0-9]*://[^\s/:@"]*:)[^\s/@"]+@`)
 )
 
-// Text returns a text without secrets.
+// Text returns text without secrets.
 func (f *Filter) Text(text string) string {
 	for _, s := range f.known {
 		text = strings.ReplaceAll(text, s, Mark)
@@ -63,10 +63,10 @@ func behind(pattern *regexp.Regexp, text string, is func(string) bool) string {
 	})
 }
 
-// isToken tells a token from the next word of a sentence.
+// isToken distinguishes a token from the next word of a sentence.
 func isToken(s string) bool { return len(s) >= 24 || strings.ContainsAny(s, "0123456789") }
 
-// isBasic reports whether a text is a user name and a password as HTTP has them.
+// isBasic reports whether text is the user name and password of HTTP's Basic authentication.
 func isBasic(s string) bool {
 	plain, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {
@@ -75,5 +75,5 @@ func isBasic(s string) bool {
 	return err == nil && strings.Contains(string(plain), ":")
 }
 
-// JSON returns JSON whose texts and names of members are without secrets.
+// JSON returns JSON without secrets in strings and names of members.
 func (f *Filter) JSON(data []byte) []byte { return redact.JSON(json.RawMessage(data), f.Text) }

@@ -12,12 +12,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Record returns the way to a server whose messages are recorded.
+// Record returns a transport that records the messages of a server.
 func (t *Tape) Record(server string, to mcpclient.Transport) mcpclient.Transport {
 	return &recorded{t, server, to}
 }
 
-// Play returns the way to a server that says what is recorded.
+// Play returns a transport that plays the recorded messages of a server.
 func (t *Tape) Play(server string) mcpclient.Transport { return &played{t, server} }
 
 // connect counts the connections to a server.
@@ -43,7 +43,8 @@ func (r *recorded) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return &recording{Conn: conn, tape: r.tape, server: r.server, n: r.tape.connect(r.server), pings: map[string]bool{}}, nil
 }
 
-// recording is a connection whose messages are recorded, pings excepted: they come when time has passed.
+// recording is a connection whose messages are recorded, except for pings, which depend on
+// time.
 type recording struct {
 	mcpclient.Conn
 	tape   *Tape
@@ -54,7 +55,7 @@ type recording struct {
 	pings map[string]bool
 }
 
-// Unwrap has the client find what else the connection can do.
+// Unwrap lets the client find the connection's optional methods.
 func (c *recording) Unwrap() mcpclient.Conn { return c.Conn }
 
 // Send implements [mcpclient.Conn].
@@ -105,17 +106,17 @@ func (p *played) Dial(context.Context) (mcpclient.Conn, error) {
 	return c, nil
 }
 
-// playing is a connection to a server that is recorded. A message of the server comes when the client
-// has sent all that it had sent before that message.
+// playing is a connection to a recorded server. A message of the server is delivered when the
+// client has sent everything that it had sent before that message.
 type playing struct {
-	tape   *Tape // its lock guards the fields below
+	tape   *Tape // its lock guards the following fields
 	server string
 	n      int
 
-	lines  []int // of the tape, which are of this connection
+	lines  []int // lines of the tape for this connection
 	more   sync.Cond
-	at     int                        // the line that comes next
-	ids    map[string]json.RawMessage // of requests: in the recording, and now
+	at     int                        // the next line
+	ids    map[string]json.RawMessage // of requests: recorded id to present id
 	pongs  [][]byte
 	closed bool
 }
@@ -178,7 +179,7 @@ func (c *playing) Recv() ([]byte, error) {
 	}
 }
 
-// now puts the ids of this connection into a message.
+// now replaces recorded ids in a message by those of this connection.
 func (c *playing) now(message json.RawMessage) []byte {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(message, &m) != nil {
@@ -199,7 +200,7 @@ func (c *playing) now(message json.RawMessage) []byte {
 		}
 		if params.Meta.Subscription != nil {
 			var p map[string]json.RawMessage
-			_ = json.Unmarshal(m["params"], &p) // was an object
+			_ = json.Unmarshal(m["params"], &p) // a recorded object
 			m["params"] = with(m["params"], "_meta", with(p["_meta"], "io.modelcontextprotocol/subscriptionId", c.idNow(params.Meta.Subscription)))
 		}
 	}
@@ -210,7 +211,7 @@ func (c *playing) now(message json.RawMessage) []byte {
 	return data
 }
 
-// idNow is the id that a request of the recording has now.
+// idNow returns the present id of a recorded request.
 func (c *playing) idNow(was json.RawMessage) json.RawMessage {
 	if now, ok := c.ids[string(was)]; ok {
 		return now
@@ -227,7 +228,7 @@ func (c *playing) Close() error {
 	return nil
 }
 
-// envelope is what all messages have.
+// envelope has the members of all messages.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -235,7 +236,7 @@ type envelope struct {
 
 func method(message []byte) string {
 	var e envelope
-	_ = json.Unmarshal(message, &e) // what is no message has no method
+	_ = json.Unmarshal(message, &e) // what is not a message has no method
 	return e.Method
 }
 
@@ -245,8 +246,8 @@ func id(message []byte) string {
 	return string(e.ID)
 }
 
-// stable is a request without what differs in each connection: its id, and the tokens and keys of a
-// call. An answer keeps the id, which the server gave.
+// stable returns a request without what differs in each connection: its id, and the tokens and
+// keys of a call. An answer keeps the id, which the server assigned.
 func stable(message json.RawMessage) json.RawMessage {
 	var m map[string]any
 	d := json.NewDecoder(bytes.NewReader(message))
@@ -277,7 +278,7 @@ func stable(message json.RawMessage) json.RawMessage {
 // with returns an object with a member set.
 func with(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
 	m := map[string]json.RawMessage{}
-	_ = json.Unmarshal(object, &m) // was an object
+	_ = json.Unmarshal(object, &m) // a recorded object
 	m[name] = value
 	data, err := json.Marshal(m)
 	if err != nil {

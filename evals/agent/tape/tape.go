@@ -12,20 +12,20 @@ import (
 	"sync"
 )
 
-// ErrMiss matches errors of a tape that lacks what is asked for.
+// ErrMiss matches errors of a tape that lacks what is needed.
 var ErrMiss = errors.New("the cassette lacks it")
 
-// Line is a line of a tape: one of its members is set.
+// Line is a line of a tape: exactly one of its fields is set.
 type Line struct {
 	Reply   *Reply            `json:"model,omitempty"`
 	Message *Message          `json:"server,omitempty"`
-	Files   map[string]string `json:"files,omitempty"` // what the servers had at the end
+	Files   map[string]string `json:"files,omitempty"` // of the servers, at the end
 }
 
-// Reply is what a model said to a request.
+// Reply is a model's reply to a request.
 type Reply struct {
-	Agent   string          `json:"agent,omitempty"` // of a sub-agent: its name
-	Turn    int             `json:"turn"`            // from 1
+	Agent   string          `json:"agent,omitempty"` // name of a sub-agent
+	Turn    int             `json:"turn"`            // starts at 1
 	Request json.RawMessage `json:"request"`
 	Reply   json.RawMessage `json:"reply"`
 }
@@ -33,32 +33,32 @@ type Reply struct {
 // Message is a message between the client and a server.
 type Message struct {
 	Server     string          `json:"label"`
-	Connection int             `json:"connection"` // from 1
+	Connection int             `json:"connection"` // starts at 1
 	Sent       bool            `json:"sent,omitempty"`
 	Body       json.RawMessage `json:"body"`
 }
 
-// Tape is what was said in one trial. Its methods may be called concurrently.
+// Tape has the messages and replies of one trial. Its methods may be called concurrently.
 type Tape struct {
 	task   string
 	file   string
 	used   string // the file that has which lines were used; "" for a recording
 	filter *Filter
 
-	mu          sync.Mutex // guards the fields below
+	mu          sync.Mutex // guards the following fields
 	lines       []Line
 	taken       map[int]bool
 	connections map[string]int
 	miss        error
 }
 
-// Recorder returns a tape that records at the end of a file.
+// Recorder returns a tape that appends to a file.
 func Recorder(task, file string, filter *Filter) *Tape {
 	return &Tape{task: task, file: file, filter: filter, connections: map[string]int{}}
 }
 
-// Player returns a tape that plays a file. used is a file for the lines that were used: the processes of
-// a trial share it.
+// Player returns a tape that plays a file. used is a file for the lines that were played, which
+// the processes of a trial share.
 func Player(task, file, used string, filter *Filter) (*Tape, error) {
 	t := &Tape{task: task, file: file, used: used, filter: filter, taken: map[int]bool{}, connections: map[string]int{}}
 	data, err := os.ReadFile(file)
@@ -92,7 +92,7 @@ func Player(task, file, used string, filter *Filter) (*Tape, error) {
 // Plays reports whether the tape plays; otherwise it records.
 func (t *Tape) Plays() bool { return t.used != "" }
 
-// Err is the first miss.
+// Err returns the first miss.
 func (t *Tape) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +117,7 @@ func appendTo(name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Replay finds the reply to a request. Each reply is given once.
+// Replay returns the recorded reply to a request. Each reply is returned once.
 func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.RawMessage, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,7 +140,7 @@ func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.Raw
 	return nil, t.missedLocked(at, near, asked)
 }
 
-// takeLocked marks a line as used, for this process and the next ones.
+// takeLocked marks a line as played, for this and later processes.
 func (t *Tape) takeLocked(i int) error {
 	t.taken[i] = true
 	return appendTo(t.used, fmt.Appendln(nil, i))
@@ -157,10 +157,11 @@ func (t *Tape) missedLocked(at string, near, asked json.RawMessage) error {
 	return err
 }
 
-// KeepFiles records what the servers have at the end.
+// KeepFiles records the files of the servers at the end.
 func (t *Tape) KeepFiles(files map[string]string) error { return t.Keep(Line{Files: files}) }
 
-// Files are what the servers had at the end. It is a miss if a recorded call of a tool was not made.
+// Files returns the files of the servers at the end. It is a miss if a recorded tool call was
+// not made.
 func (t *Tape) Files() (map[string]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,13 +177,13 @@ func (t *Tape) Files() (map[string]string, error) {
 	return files, nil
 }
 
-// sameJSON compares JSON by what it says.
+// sameJSON compares JSON values.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// difference is the first line in which two requests differ.
+// difference returns the first line in which two requests differ.
 func difference(recorded, asked json.RawMessage) string {
 	var a, b bytes.Buffer
 	if json.Indent(&a, recorded, "", " ") != nil || json.Indent(&b, asked, "", " ") != nil {

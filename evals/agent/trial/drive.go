@@ -24,10 +24,10 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// runID is the run of a trial in its store.
+// runID is the id of a trial's run in its store.
 const runID = "trial"
 
-// job is what a process needs to work on the run of a trial.
+// job is what a process needs to work on a trial's run.
 type job struct {
 	Suite   string             `json:"suite"`
 	Task    *suite.Task        `json:"task"`
@@ -35,18 +35,18 @@ type job struct {
 	Model   model.Spec         `json:"model"`
 	Dir     string             `json:"dir"`
 	Trial   int                `json:"trial"`
-	Tape    string             `json:"tape,omitempty"` // the file of the trial in a cassette
+	Tape    string             `json:"tape,omitempty"` // file of the trial in a cassette
 	Prices  *price.Table       `json:"prices,omitempty"`
-	KillAt  int                `json:"kill_at,omitempty"` // the commit before which the process is killed; negative: after which; 0: none
+	KillAt  int                `json:"kill_at,omitempty"` // the commit before which the process is killed, negative: after which; 0: none
 }
 
-// server is a server, and where it is for a child process.
+// server is a server, and its address for a child process.
 type server struct {
 	*suite.Server
 	At string `json:"at,omitempty"`
 }
 
-// driver moves the run of a job on.
+// driver drives the run of a job.
 type driver struct {
 	*job
 	store  record.Store
@@ -58,7 +58,7 @@ type driver struct {
 	sets []*adapter.Toolset
 }
 
-// drive gives the run its inputs until it has answered the last one or waits.
+// drive gives the run its inputs until it has finished the last one or waits.
 func (d *driver) drive(ctx context.Context) error {
 	a, err := d.agent(ctx, nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *driver) progress(ctx context.Context) (inputs int, status run.Status, e
 	return inputs, log.Head.Status, nil
 }
 
-// agent makes the agent of the task, or one that works for it.
+// agent returns the agent of the task, or one of its sub-agents.
 func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, error) {
 	t := d.Task
 	labels, functions, system := t.Servers, t.Functions, t.System
@@ -134,7 +134,7 @@ func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, erro
 	}
 	opts := &agent.Options{
 		System: system, Tools: sources, Durable: agent.Durable{Store: d.store}, Model: agent.ModelSettings{Retries: -1, Prices: d.Prices}, // a live model tries again itself
-		Discover: agent.Discover{Above: -1}, // the tasks measure how a model chooses among all tools
+		Discover: agent.Discover{Above: -1}, // tasks measure how a model chooses among all tools
 		Limits:   run.Limits{Turns: t.Limits.Turns, Calls: t.Limits.Calls, Failures: t.Limits.Failures},
 	}
 	if of != nil {
@@ -167,7 +167,7 @@ func (d *driver) worker(ctx context.Context, of *suite.Agent) (*agent.SubAgent, 
 	return sub, nil
 }
 
-// sources opens servers and takes functions.
+// sources opens servers and functions.
 func (d *driver) sources(ctx context.Context, labels, functions []string) (all []adapter.Source, err error) {
 	var servers []adapter.Server
 	for _, label := range labels {
@@ -243,7 +243,7 @@ func (d *driver) close() (err error) {
 func hash(values ...any) string {
 	data, err := json.Marshal(values)
 	if err != nil {
-		panic(err) // texts
+		panic(err) // strings always marshal
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:6])

@@ -18,7 +18,7 @@ type conversion struct {
 	To    string  `json:"to" enum:"km,mile,kg,pound"`
 }
 
-// function is a native function that tasks can have.
+// function returns a function tool that tasks can use.
 func function(name string) (*adapter.FuncTool, error) {
 	pure := &adapter.FuncOptions{ReadOnly: true}
 	switch name {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// people has the people of the task answer: in this process, or later.
+// people sets up the people of the task to answer, in this process or later.
 func (d *driver) people(o *agent.Options) {
 	p := &d.Task.People
 	if !d.atHand {
@@ -51,7 +51,7 @@ func ruling(p *suite.People, tool string) *suite.Approval {
 	return nil
 }
 
-// answer is what the people of a task say to a question of a run.
+// answer returns what the people of a task reply to a question of a run.
 func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 	var forms []suite.Form
 	message := ""
@@ -91,7 +91,7 @@ func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 	return q.Decline(), nil
 }
 
-// sample answers a server that asks the host's model.
+// sample answers a server's sampling request.
 func (d *driver) sample(_ context.Context, q *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	asked, err := json.Marshal(q.Messages)
 	if err != nil {

@@ -21,17 +21,18 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// asWorker is the environment variable that has the file of a job, workerKey the one with the key of its model.
+// asWorker is the environment variable with the file of a job, workerKey the one with the key
+// of its model.
 const (
 	asWorker  = "MCPCHAIN_EVALS_JOB"
 	workerKey = "MCPCHAIN_EVALS_KEY"
 )
 
-// most is how many processes may work on a trial.
+// most bounds the processes that work on a trial.
 const most = 60
 
-// Main is the first call of a program that runs trials. In a child process that works on one it does
-// not return.
+// Main must be the first call of a program that runs trials. In a child process that works on
+// one it does not return.
 func Main() {
 	name := os.Getenv(asWorker)
 	if name == "" {
@@ -44,7 +45,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// work moves a run on in this process.
+// work advances a run in this process.
 func work(ctx context.Context, name string) error {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -73,10 +74,10 @@ func work(ctx context.Context, name string) error {
 	return told(&j, tools, errors.Join(models.Err(), err, d.close()))
 }
 
-// account is what a child process tells its parent.
+// account is what a child process reports to its parent.
 type account struct {
-	Tools string `json:"tools,omitempty"` // the hash of the tools that the model was offered
-	Cause string `json:"cause,omitempty"` // why the trial says nothing of the agent, if it does not
+	Tools string `json:"tools,omitempty"` // hash of the tools that the model was offered
+	Cause string `json:"cause,omitempty"` // why the trial is void, if it is
 	Text  string `json:"text,omitempty"`
 }
 
@@ -86,7 +87,7 @@ const (
 	killedName  = "killed"
 )
 
-// causes are why a trial is void, by the names that processes give them.
+// causes are why a trial is void, by the names that processes report.
 var causes = map[string]error{"infra": model.ErrInfra, "miss": tape.ErrMiss, "harness": errHarness}
 
 // told writes the account of a process.
@@ -104,7 +105,7 @@ func told(j *job, tools string, err error) error {
 	return errors.Join(err, wrong)
 }
 
-// caused is an error of another process.
+// caused is the error of another process.
 type caused struct {
 	text  string
 	cause error
@@ -113,7 +114,7 @@ type caused struct {
 func (c *caused) Error() string { return c.text }
 func (c *caused) Unwrap() error { return c.cause }
 
-// account reads what the last process told.
+// account reads what the last process reported.
 func (p *player) account() error {
 	data, err := os.ReadFile(filepath.Join(p.Dir, accountName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +136,8 @@ func (p *player) account() error {
 	return nil
 }
 
-// dying is a store that kills its process before a commit, or after it if the number is negative.
+// dying is a store that kills its process before a commit, or after it if the number is
+// negative.
 type dying struct {
 	record.Store
 	dir         string // of the trial
@@ -154,7 +156,7 @@ func (s *dying) Append(ctx context.Context, l record.Lease, h run.Head, records 
 	return err
 }
 
-// die kills this process as SIGKILL does, and leaves a note that it was meant.
+// die kills this process with SIGKILL, and leaves a note that it was intended.
 func die(dir string) {
 	if err := os.WriteFile(filepath.Join(dir, killedName), nil, 0o600); err != nil {
 		return
@@ -162,10 +164,11 @@ func die(dir string) {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()
 	}
-	select {} // until the signal has come
+	select {} // until the signal arrives
 }
 
-// processes lets one process after the other work on the run, and answers its questions in between.
+// processes runs processes one after the other to work on the run, and answers its questions in
+// between.
 func (p *player) processes(ctx context.Context) error {
 	kills := p.Task.Kills
 	for range most {
@@ -188,7 +191,7 @@ func (p *player) processes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !waits && len(kills) > 0 && p.Model.Mode == results.Scripted { // another model may end its run early
+		if !waits && len(kills) > 0 && p.Model.Mode == results.Scripted { // other models may end their run earlier
 			return harness("the run was over before %d of %d kills", len(kills), len(p.Task.Kills))
 		}
 		if !waits {
@@ -198,7 +201,8 @@ func (p *player) processes(ctx context.Context) error {
 	return harness("%d processes worked on the run, and it is not over", most)
 }
 
-// release ends the lease of a process that was killed, which would otherwise hold the run for a minute.
+// release releases the lease of a killed process, which would otherwise hold the run for a
+// minute.
 func (p *player) release(ctx context.Context) error {
 	key := run.Key{ID: runID}
 	log, err := p.store.Load(ctx, key)
@@ -261,7 +265,7 @@ func (p *player) process(ctx context.Context) (killed bool, err error) {
 	return false, errors.New(stderr.String())
 }
 
-// answers gives the answers of people to a run that waits.
+// answers replies to the questions of a waiting run.
 func (p *player) answers(ctx context.Context) (waits bool, err error) {
 	key := run.Key{ID: runID}
 	log, err := p.store.Load(ctx, key)

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// dial reaches a server for a run in this process.
+// dial connects to a server for a run in this process.
 func (p *player) dial(ctx context.Context, label string, s *server) (mcpclient.Transport, error) {
 	if s.InProcess == "" && p.Model.Servers {
 		return p.tape.Play(label), nil
@@ -66,7 +66,7 @@ func (p *player) command(s *server) (mcpclient.Transport, error) {
 	return c, nil
 }
 
-// fromFolder takes a word that begins with ./ or ../ as a path from the folder of the suite.
+// fromFolder resolves a word that begins with ./ or ../ relative to the folder of the suite.
 func (p *player) fromFolder(word string) string {
 	first, _, _ := strings.Cut(filepath.ToSlash(word), "/")
 	if p.folder == "" || len(first) == len(word) || first != "." && first != ".." {
@@ -75,7 +75,8 @@ func (p *player) fromFolder(word string) string {
 	return filepath.Join(p.folder, filepath.FromSlash(word))
 }
 
-// beside reports whether a word that is a path in the directory of the trial names a file beside the suite.
+// beside reports whether a word that is a path in the directory of the trial names a file
+// beside the suite.
 func (p *player) beside(word string) bool {
 	if p.folder == "" || !filepath.IsLocal(word) || p.fromFolder(word) != word {
 		return false

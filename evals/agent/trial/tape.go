@@ -11,10 +11,10 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 )
 
-// secretNames finds the names of variables whose values are secrets.
+// secretNames matches the names of variables with secrets.
 var secretNames = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
 
-// filter takes secrets out of what is kept of the trial.
+// filter returns the filter for what is kept of the trial.
 func (j *job) filter() *tape.Filter {
 	known := []string{j.Model.Endpoint.Key}
 	for _, s := range j.Servers {
@@ -42,11 +42,11 @@ func (j *job) models() (*model.Session, error) {
 	return s, err
 }
 
-// keepFiles records the files that the task has claims about, or brings back what was recorded. Servers
-// in process have their own.
+// keepFiles records the files about which the task has claims, or restores recorded ones.
+// In-process servers have their own.
 func (p *player) keepFiles() error {
 	if p.tape == nil || p.Model.Record == p.Model.Servers {
-		return nil // neither
+		return nil // neither recorded nor played
 	}
 	root, err := os.OpenRoot(p.Dir)
 	if err != nil {
@@ -77,14 +77,14 @@ func (p *player) keepFiles() error {
 	return nil
 }
 
-// inProcess reports whether a file is of a server in process.
+// inProcess reports whether a file belongs to an in-process server.
 func (p *player) inProcess(file string) bool {
 	label, _, _ := strings.Cut(strings.TrimSuffix(file, ".json"), "/")
 	s := p.Servers[label]
 	return s != nil && s.InProcess != ""
 }
 
-// scrub takes secrets out of a line.
+// scrub removes secrets from a line.
 func scrub(l *results.Line, f *tape.Filter) {
 	l.Reason = f.Text(l.Reason)
 	for i := range l.Scores {

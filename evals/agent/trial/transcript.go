@@ -7,13 +7,13 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// The bounds of a transcript.
+// Bounds of a transcript.
 const (
 	maxEntries = 500
 	maxText    = 8 << 10 // bytes of an entry
 )
 
-// transcript is what was said and done, within bounds.
+// transcript returns what was said and done, within bounds.
 func transcript(t *suite.Task, e *grade.Evidence) (all []results.Entry) {
 	add := func(entry results.Entry) {
 		if len(entry.Text) > maxText {

@@ -29,35 +29,35 @@ import (
 type Trial struct {
 	Suite *suite.Suite
 	Task  *suite.Task
-	N     int // from 0
+	N     int // starts at 0
 	Model model.Spec
 
-	// Dir is the directory in which the trial makes its own, and which keeps it if Keep is set.
-	// Default: that of the system.
+	// Dir is the directory in which the trial creates its own, which is kept if Keep is set.
+	// Default: the system's temporary directory.
 	Dir  string
 	Keep bool
 
 	// Program is the hash of this program, for the line.
 	Program string
 
-	// Patience is how long the trial may take at least, if its limits say less. Default 0.
+	// Patience is the least time that the trial may take, if its limits are shorter. Default 0.
 	Patience time.Duration
 
-	// Prices are what models cost. Default: unknown.
+	// Prices are the prices of models. Default: unknown.
 	Prices *price.Table
 }
 
-// harnessError is a fault of the program, and not of what it tests.
+// harnessError is a fault of the program, rather than of what it tests.
 type harnessError struct{ error }
 
 func (e *harnessError) Unwrap() []error { return []error{errHarness, e.error} }
 
-// errHarness matches a [harnessError], also one of another process.
+// errHarness matches a [harnessError], also of another process.
 var errHarness = errors.New("a fault of the program")
 
 func harness(format string, args ...any) error { return &harnessError{fmt.Errorf(format, args...)} }
 
-// Run runs the trial. What goes wrong is in the line; a trial that the context ends has none.
+// Run runs the trial. Failures are in the line; there is none if the context ends.
 func (t *Trial) Run(ctx context.Context) (l *results.Line) {
 	began := time.Now()
 	l = &results.Line{
@@ -92,7 +92,7 @@ func (t *Trial) patience() time.Duration {
 	return max(time.Duration(seconds)*time.Second, t.Patience)
 }
 
-// play runs the agent and returns what is left of it.
+// play runs the agent and returns the evidence.
 func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, error) {
 	dir, err := os.MkdirTemp(t.Dir, "trial")
 	if err != nil {
@@ -132,7 +132,7 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	return e, t.grade(l, e, err)
 }
 
-// grade scores the run while its files are there.
+// grade scores the run while its files exist.
 func (t *Trial) grade(l *results.Line, e *grade.Evidence, err error) error {
 	scores, wrong := grade.Grade(&t.Task.Expect, e)
 	l.Scores = scores
@@ -144,7 +144,7 @@ func (t *Trial) grade(l *results.Line, e *grade.Evidence, err error) error {
 
 type graderError struct{ error }
 
-// judge says what a trial came to.
+// judge sets the outcome of a trial.
 func (t *Trial) judge(l *results.Line, e *grade.Evidence, err error) {
 	if err != nil {
 		l.Reason = err.Error()
@@ -157,7 +157,7 @@ func (t *Trial) judge(l *results.Line, e *grade.Evidence, err error) {
 		l.Outcome, l.Cause = results.Void, "infra"
 	case ofGrader:
 		l.Outcome, l.Cause = results.Void, "grader"
-	case errors.Is(err, context.DeadlineExceeded) || err != nil && e.State.Status != run.StatusFailed: // time was up, or a process crashed
+	case errors.Is(err, context.DeadlineExceeded) || err != nil && e.State.Status != run.StatusFailed: // the time was up, or a process crashed
 		l.Outcome = results.Fail
 	default:
 		l.Outcome = results.Pass
@@ -183,7 +183,7 @@ type player struct {
 	job
 	world  *world.World
 	store  record.Store
-	tape   *tape.Tape // of a run in this process; nil without one
+	tape   *tape.Tape // of a run in this process, or nil
 	folder string     // of the suite
 	line   *results.Line
 	closes []func() error
@@ -197,7 +197,7 @@ func (p *player) close() {
 	}
 }
 
-// cassette finds the tape of the trial. A recording begins anew.
+// cassette opens the tape of the trial. A recording starts from the beginning.
 func (p *player) cassette() error {
 	if p.Model.Mode != results.Recorded && !p.Model.Record {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// accounts is what the server bank keeps: a balance by the owner.
+// accounts is the state of the server bank: balances by owner.
 type accounts struct {
 	place    *place
 	balances map[string]float64
 }
 
-// bank seeds accounts: the owners, and the balance of each.
+// bank seeds accounts: owners and balances.
 func bank(p *place, s *suite.Server) ([]tool, error) {
 	a := &accounts{p, map[string]float64{}}
 	for owner, raw := range s.Seed {

@@ -14,7 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// faulty runs the tools of a server, with the faults that the suite wants, and keeps the ledger.
+// faulty runs the tools of a server, with the faults that the suite specifies, and keeps the
+// ledger.
 type faulty struct {
 	w      *World
 	label  string
@@ -22,12 +23,12 @@ type faulty struct {
 	server *sdk.Server
 	keys   bool
 
-	mu    sync.Mutex // guards the fields below
+	mu    sync.Mutex // guards the following fields
 	calls map[string]int
 	known map[string]*keyedCall
 }
 
-// add offers a tool by a schema.
+// add offers a tool with a schema.
 func (f *faulty) add(t tool, schema string) {
 	f.server.AddTool(&sdk.Tool{
 		Name: t.name, Description: t.about, InputSchema: json.RawMessage(schema),
@@ -37,8 +38,8 @@ func (f *faulty) add(t tool, schema string) {
 	})
 }
 
-// call takes a call once for each key, if the server honours keys: a call that comes again while the
-// first one runs waits for its result.
+// call runs a call once per key, if the server honours keys: a repeated call waits for the
+// result of the first.
 func (f *faulty) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	key, _ := r.Params.GetMeta()[adapter.KeyMeta].(string)
 	if !f.keys || key == "" {
@@ -62,7 +63,7 @@ func (f *faulty) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk
 	return res, err
 }
 
-// keyedCall is what is known of the calls with one key.
+// keyedCall is what is known about the calls with one key.
 type keyedCall struct {
 	turn   chan struct{} // held by the call that runs, or reads the result
 	result *sdk.CallToolResult
@@ -120,7 +121,7 @@ func (f *faulty) run(ctx context.Context, t tool, r *sdk.CallToolRequest) (_ *sd
 	return res, true, nil
 }
 
-// fault is what befalls this call of a tool; the zero value is none.
+// fault returns the fault of this call of a tool; the zero value is none.
 func (f *faulty) fault(name string, first bool) suite.Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()

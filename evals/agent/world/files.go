@@ -11,10 +11,10 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// directory is the server files. [os.Root] keeps it within its directory.
+// directory is the server files. [os.Root] confines it to its directory.
 type directory struct{ root *os.Root }
 
-// files seeds a directory: the paths, and the text of each.
+// files seeds a directory: paths and texts.
 func files(p *place, s *suite.Server) ([]tool, error) {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, err

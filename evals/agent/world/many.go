@@ -6,14 +6,14 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// What the tools of the server many are about: each has a verb and a subject.
+// The tools of the server many have a verb and a subject each.
 var (
 	verbs    = []string{"find", "count", "rank", "compare", "describe", "price", "date", "locate", "classify", "translate"}
 	subjects = []string{"rivers", "lakes", "mountains", "islands", "bridges", "towers", "museums", "theatres", "stations", "harbours",
 		"coins", "stamps", "maps", "books", "songs", "films", "paintings", "statues", "recipes", "wines"}
 )
 
-// many makes look-ups that differ by their subject.
+// many returns look-ups that differ by subject.
 func many(_ *place, s *suite.Server) ([]tool, error) {
 	all := make([]tool, min(s.Tools, 1000))
 	for i := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// graph is what the server memory keeps.
+// graph is the state of the server memory.
 type graph struct {
 	place *place
 
@@ -62,7 +62,7 @@ func (g *graph) text(entities []*entity, relations []relation) (string, error) {
 	return string(data), err
 }
 
-// arguments reads the arguments of a call into a value.
+// arguments decodes the arguments of a call.
 func (c *call) arguments(v any) error {
 	data, err := json.Marshal(c.args)
 	if err != nil {

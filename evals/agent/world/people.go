@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// people asks people and models. Each answer that it takes is kept in its file.
+// people asks people and models. It stores each answer in its file.
 func people(p *place, _ *suite.Server) ([]tool, error) {
 	kept := []string{}
 	keep := func(text string) (*sdk.CallToolResult, bool, error) {
@@ -38,7 +38,7 @@ func people(p *place, _ *suite.Server) ([]tool, error) {
 	}, p.keep(kept)
 }
 
-// asks makes a tool of a question.
+// asks returns a tool that asks a question.
 func asks(name string, question sdk.InputRequest, keep func(string) (*sdk.CallToolResult, bool, error)) func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
 	return func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
 		answer, ok := r.Params.InputResponses[name]

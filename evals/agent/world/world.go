@@ -25,13 +25,13 @@ type Entry struct {
 	Failed    bool            `json:"failed,omitempty"`
 }
 
-// World is what a trial acts on. Its methods may be called concurrently.
+// World has the servers of a trial. Its methods may be called concurrently.
 type World struct {
 	dir  string
 	over chan struct{}
 	once sync.Once
 
-	mu       sync.Mutex // guards the fields below, and the files of the servers
+	mu       sync.Mutex // guards the following fields, and the files of the servers
 	ledger   []Entry
 	handlers map[string]http.Handler
 }
@@ -41,20 +41,20 @@ func New(dir string) *World {
 	return &World{dir: dir, over: make(chan struct{}), handlers: map[string]http.Handler{}}
 }
 
-// Close ends the calls that wait.
+// Close ends waiting calls.
 func (w *World) Close() error {
 	w.once.Do(func() { close(w.over) })
 	return nil
 }
 
-// Ledger is what has reached the servers so far.
+// Ledger returns the calls that have reached the servers so far.
 func (w *World) Ledger() []Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]Entry(nil), w.ledger...)
 }
 
-// Pipe starts a server of the world and returns the way to it. close ends the server.
+// Pipe starts a server of the world and returns a transport to it. close ends the server.
 func (w *World) Pipe(label string, s *suite.Server) (t mcpclient.Transport, close func() error, err error) {
 	server, err := w.server(label, s)
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *World) Pipe(label string, s *suite.Server) (t mcpclient.Transport, clos
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}, session.Close, nil
 }
 
-// Serve has ServeHTTP answer for a server of the world, at the path of its label.
+// Serve makes ServeHTTP serve a server of the world, at the path of its label.
 func (w *World) Serve(label string, s *suite.Server) error {
 	server, err := w.server(label, s)
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *World) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(out, r)
 }
 
-// server makes a server with what it has at the beginning.
+// server returns a server with its initial state.
 func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
 	build, ok := builders[s.InProcess]
 	if !ok {
@@ -112,19 +112,19 @@ func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
 	return server, nil
 }
 
-// builders make the servers by their names.
+// builders create the servers by name.
 var builders = map[string]func(*place, *suite.Server) ([]tool, error){
 	"files": files, "memory": memory, "people": people, "bank": bank, "many": many, "stub": stub,
 }
 
-// place is where a server keeps what it has.
+// place is where a server keeps its state.
 type place struct {
 	w     *World
 	dir   string
 	label string
 }
 
-// keep writes a value into the server's file.
+// keep writes a value to the server's file.
 func (p *place) keep(v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -139,26 +139,26 @@ type tool struct {
 	schema      string
 	writes      bool
 	run         func(*call) (string, error)
-	ask         func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) // in place of run; reports whether it is done
+	ask         func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) // instead of run; reports whether it is done
 }
 
 // call is a call of a tool.
 type call struct{ args map[string]any }
 
-// text is an argument of the call.
+// text returns a string argument of the call.
 func (c *call) text(name string) string {
 	s, _ := c.args[name].(string)
 	return s
 }
 
-// number is an argument of the call.
+// number returns a numeric argument of the call.
 func (c *call) number(name string) float64 {
 	n, _ := c.args[name].(float64)
 	return n
 }
 
-// object writes the schema of an object whose properties are strings, or numbers after a #. All are
-// required.
+// object returns the schema of an object whose properties are strings, or numbers after a #,
+// all required.
 func object(names ...string) string {
 	properties, required := map[string]any{}, []string{}
 	for _, n := range names {
@@ -169,6 +169,6 @@ func object(names ...string) string {
 		properties[n] = map[string]string{"type": kind}
 		required = append(required, n)
 	}
-	data, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}) // strings alone
+	data, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}) // strings always marshal
 	return string(data)
 }
