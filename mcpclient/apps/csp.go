@@ -78,7 +78,9 @@ func readCSP(ui map[string]json.RawMessage) (csp CSP, refused []string) {
 //
 // No keyword of a policy ('unsafe-eval'), no scheme alone (data:), no character that ends a
 // source or a directive, and no wildcard for all hosts passes.
-func CheckSource(source string) (_ string, ok bool) { return checkSource(source, connectSource) }
+func CheckSource(source string) (normalized string, ok bool) {
+	return checkSource(source, connectSource)
+}
 
 type sourceKind int
 

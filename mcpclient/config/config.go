@@ -86,8 +86,8 @@
 //	revision      the protocol revision to speak
 //	start         lazy: connect to the server at its first call
 //
-// A timeout is text such as "90s", or a number: above 3,600 of milliseconds,
-// below 1,000 of seconds, as Cline has them. A number between is refused.
+// A timeout is text such as "90s", or a number: above 3,600 it counts milliseconds,
+// below 1,000 seconds, as in Cline. From 1,000 to 3,600 it is refused.
 //
 // Keys about approvals, such as autoApprove and trust, have no effect. A server
 // that the lists mcp.allowed and mcp.excluded of Gemini CLI leave out is disabled.

@@ -53,7 +53,7 @@ type CreateMessageParams struct {
 	SystemPrompt     string            `json:"systemPrompt,omitempty"`
 	IncludeContext   string            `json:"includeContext,omitempty"` // "none", "thisServer", "allServers"
 	Temperature      *float64          `json:"temperature,omitempty"`
-	MaxTokens        int64             `json:"maxTokens"` // 0 of servers that leave it to the client
+	MaxTokens        int64             `json:"maxTokens"` // 0 if the server leaves it to the client
 	StopSequences    []string          `json:"stopSequences,omitempty"`
 	Metadata         json.RawMessage   `json:"metadata,omitempty"`
 	Tools            []*Tool           `json:"tools,omitempty"`

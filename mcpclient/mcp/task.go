@@ -36,7 +36,7 @@ type TaskState struct {
 	CreatedAt    string         // ISO 8601, as the server wrote it
 	UpdatedAt    string         // likewise
 	TTL          *time.Duration // since CreatedAt, after which the server may forget it; nil: never
-	PollInterval time.Duration  // how often to ask at most; zero when the server does not say
+	PollInterval time.Duration  // the shortest interval between polls; zero if the server does not say
 }
 
 // MarshalJSON writes the state as the extension io.modelcontextprotocol/tasks has it.

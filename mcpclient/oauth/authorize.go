@@ -33,12 +33,12 @@ type AuthorizationCode struct {
 	// Issuer is left empty.
 	Document *Credentials
 
-	// RegisterAs is the name of this program for dynamic registration. Default "mcpchain"; then a server with
-	// Clients registers nobody.
+	// RegisterAs is the name of this program for dynamic registration. Default: "mcpchain", and no
+	// registration if Clients is set.
 	RegisterAs string
 
-	// Ask is the last resort: it gets credentials from the person. The person has
-	// registered a client with this issuer and this redirect URI.
+	// Ask is the last resort: it asks the person for the credentials of a client that is registered
+	// with this issuer and this redirect URI.
 	Ask func(ctx context.Context, issuer, redirectURI string) (*Credentials, error)
 }
 
@@ -212,7 +212,7 @@ func newSignIn(s *site, client *Credentials, redirectURI string, scopes []string
 	}
 }
 
-// url is the authorization URL for the person.
+// url returns the authorization URL for the person.
 func (s *signIn) url() string {
 	config := oauth2.Config{
 		ClientID: s.client.ID, RedirectURL: s.redirectURI, Scopes: s.scopes,
@@ -227,8 +227,8 @@ func (s *signIn) url() string {
 	return config.AuthCodeURL(s.state, options...)
 }
 
-// code checks an answer and returns its code. It uses and shows nothing of an
-// answer unless it is surely the right server's.
+// code checks an answer and returns its code. It uses and quotes an answer only after state and
+// issuer have shown that it is the right server's.
 func (s *signIn) code(answer url.Values) (string, error) {
 	for name, values := range answer {
 		if len(values) > 1 {

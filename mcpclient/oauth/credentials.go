@@ -17,7 +17,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// The methods of a client's authentication at a token endpoint, by their names in metadata. The first is of clients without a secret.
+// How a client authenticates itself at a token endpoint, by the names in metadata. Clients without a
+// secret or key use methodNone.
 const (
 	methodNone          = "none"
 	methodBasic         = "client_secret_basic"
@@ -54,7 +55,7 @@ func (c Credentials) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "oauth.Credentials{%s at %s}", c.ID, shown(c.Issuer))
 }
 
-// LogValue is the text that Format writes.
+// LogValue returns the text that Format writes.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 
 // check returns an error for credentials that cannot work.
@@ -117,7 +118,7 @@ func shownAll(urls []string) []string {
 	return out
 }
 
-// method decides how to authenticate.
+// method returns how to authenticate, by its name in metadata.
 func (c *Credentials) method(m *issuerMetadata) (string, error) {
 	if c.Method != "" {
 		return c.Method, nil

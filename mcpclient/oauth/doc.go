@@ -1,5 +1,5 @@
-// Package oauth signs in to protected MCP servers: it is the authorization of
-// the Streamable HTTP transport.
+// Package oauth signs in to protected MCP servers. It implements the authorization of the
+// Streamable HTTP transport.
 //
 // A [Transport] is an [http.RoundTripper] for one server. It adds the token to
 // every request. If the server answers 401 or 403, it finds the authorization
@@ -41,7 +41,7 @@
 //
 // A server that an attacker controls can name any URL as its authorization
 // server. Every such URL must be https, and must not lead to a private, a
-// link-local or a loopback address, by any redirect or change of DNS; only a
+// link-local or a loopback address, not even by a redirect or a change of DNS; only a
 // server on loopback may name other servers there. The issuer of metadata, the
 // resource, the state and the issuer of an answer are compared exactly. A
 // failed check is [ErrUntrusted].
@@ -52,10 +52,10 @@
 // # Bounds
 //
 //	one request to an authorization server  30 s
-//	… and its answer                        256 KiB, after at most 3 redirects
+//	answer of an authorization server       256 KiB, after at most 3 redirects
 //	URL that a server names                 8 KiB
 //	wait for a person                       5 min
-//	requests for more scopes, for a request 3
+//	requests for more scopes per request    3
 //	attempts of one request                 10
 //	authorization servers of a server       16
 //	scopes                                  64, of 256 bytes each

@@ -32,7 +32,7 @@ type DPoP struct {
 	Require bool
 }
 
-// dpopState holds the key and the servers' nonces for the proofs.
+// dpopState holds what proofs need: the key, and the latest nonces of servers.
 type dpopState struct {
 	key        crypto.Signer
 	jwk        map[string]string // the public key
@@ -70,7 +70,7 @@ func newDPoP(o *DPoP) (*dpopState, error) {
 	return &dpopState{key: key, jwk: jwk, thumbprint: base64.RawURLEncoding.EncodeToString(sum[:]), nonces: map[string]string{}}, nil
 }
 
-// print is the thumbprint of the key, empty without one.
+// print returns the thumbprint of the key, empty without DPoP.
 func (d *dpopState) print() string {
 	if d == nil {
 		return ""
@@ -78,7 +78,7 @@ func (d *dpopState) print() string {
 	return d.thumbprint
 }
 
-// publicJWK has the members of a public key for RFC 7638.
+// publicJWK returns the members of a public key that RFC 7638 hashes.
 func publicJWK(key crypto.Signer) (map[string]string, error) {
 	b64 := base64.RawURLEncoding.EncodeToString
 	switch public := key.Public().(type) {
@@ -135,8 +135,7 @@ func (d *dpopState) nonce(u *url.URL) string {
 	return d.nonces[origin(u)]
 }
 
-// keepNonce remembers the latest nonce of a server, and reports whether it is
-// new.
+// keepNonce remembers the latest nonce of a server, and reports whether it is new.
 func (d *dpopState) keepNonce(target string, header http.Header) bool {
 	nonce := header.Get("Dpop-Nonce")
 	u, err := url.Parse(target)

@@ -7,14 +7,14 @@ import (
 )
 
 // Elsewhere returns a [Receiver] for programs in which no person waits, such as workers. A request
-// that needs a sign-in fails at once, with an [*mcp.SignInError] that has url, a page of the host.
+// that needs a sign-in fails at once with an [*mcp.SignInError] whose URL is url, a page of the host.
 //
-// There the person signs in with another Transport, which has the same Store and Profile: its
-// SignIn. Later requests of this one find the token in the store. If a server demands more
-// scopes, the page has to ask for them: SignOut, and Options.Scopes.
+// On that page the person signs in: it calls SignIn of another Transport with the same Store and
+// Profile. Later requests find the token in the store. If a server demands more scopes, the page
+// calls SignOut, and then SignIn of a Transport whose Options.Scopes include them.
 func Elsewhere(url string) Receiver { return elsewhere(url) }
 
-// elsewhere is the URL of the page.
+// elsewhere is the URL of the page to sign in on.
 type elsewhere string
 
 func (e elsewhere) Listen(context.Context, string) (Reception, error) {

@@ -17,29 +17,30 @@ var ErrUntrusted = errors.New("oauth: untrusted")
 // errClosed is the error of requests that need a token after [Transport.Close].
 var errClosed = errors.New("oauth: transport closed")
 
-// errSignedOut ends the flight of a [Transport.SignOut]. Nobody sees it: who waits for that flight begins another.
+// errSignedOut ends the flight of a [Transport.SignOut]. No caller sees it: those that wait for that
+// flight start another one.
 var errSignedOut = errors.New("oauth: signed out")
 
 // ErrNoAuthorization marks a server that demands authorization without naming
 // an authorization server.
 var ErrNoAuthorization = errors.New("oauth: the server names no authorization server")
 
-// ServerError is an error answer of an authorization server (RFC 6749, sections 4.1.2.1 and 5.2), or of the
-// MCP server: with the code "insufficient_scope" (RFC 6750) it demands scopes that
-// were requested before, so another request cannot help.
+// ServerError is an error answer of an authorization server (RFC 6749, sections 4.1.2.1 and 5.2). With
+// the code "insufficient_scope" (RFC 6750) it comes from the MCP server, which demands scopes that were
+// requested before: another request cannot help.
 type ServerError struct {
 	Issuer string // the server that answered
 	Code   string // such as "invalid_grant"; may be empty
 
 	doing       string   // "refresh the token", "register the client", …
 	status      int      // HTTP status; 0 for an answer through the browser
-	description string   // the server's words, at most 300 bytes, without our secrets
-	scopes      []string // that the MCP server demands; nil if unknown
+	description string   // the server's text, at most 300 bytes, without our secrets
+	scopes      []string // those that the MCP server demands; nil if unknown
 }
 
 const codeScope = "insufficient_scope"
 
-// Error has the operation, the server's answer and advice.
+// Error returns the operation, the server's answer and, for known codes, advice.
 func (e *ServerError) Error() string {
 	if e.Code == codeScope {
 		return e.beyond()
@@ -63,7 +64,7 @@ func (e *ServerError) Error() string {
 	return b.String()
 }
 
-// advices has the advice for an error code.
+// advices says what to do about an error code.
 var advices = map[string]string{
 	"access_denied":             "sign in again and allow the access",
 	"invalid_client":            "check the client id, its secret or key, and that it is registered with this server",
@@ -83,7 +84,7 @@ var advices = map[string]string{
 // gone reports whether the presented token or registration is no longer valid.
 func (e *ServerError) gone() bool { return e.Code == "invalid_grant" }
 
-// beyond is the text about scopes that are out of reach.
+// beyond returns the text about scopes that the account may not have.
 func (e *ServerError) beyond() string {
 	if len(e.scopes) == 0 {
 		return fmt.Sprintf("%s: the token is not enough, and the server does not say what is missing", e.Issuer)
@@ -92,17 +93,17 @@ func (e *ServerError) beyond() string {
 		"after a change there, sign out and in again", e.Issuer, strings.Join(e.scopes, " "))
 }
 
-// untrusted makes an ErrUntrusted with its reason.
+// untrusted returns an error that matches ErrUntrusted and gives the reason.
 func untrusted(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUntrusted, fmt.Errorf(format, args...))
 }
 
 const maxShown = 300
 
-// cut limits a server's text.
+// cut shortens a server's text for errors.
 func cut(s string) string { return excerpt.CutAt(s, maxShown) }
 
-// shown is a URL for errors and logs: without user info, query and fragment.
+// shown returns a URL for errors and logs: without user info, query and fragment.
 func shown(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	maxDocument  = 256 << 10 // one document or answer of an authorization server
+	maxDocument  = 256 << 10 // bytes of one document or answer of an authorization server
 	maxRedirects = 3
 )
 
-// fetcher makes requests to URLs from a server.
+// fetcher makes requests to URLs that servers name.
 type fetcher struct {
 	base    http.RoundTripper
 	guard   *guard
 	timeout time.Duration // of one request
 }
 
-// answer is a whole response.
+// answer is a response that has been read.
 type answer struct {
 	status int
 	header http.Header
@@ -101,16 +101,16 @@ func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u 
 	return &answer{status: resp.StatusCode, header: resp.Header, body: text}, nil
 }
 
-// decode reads an answer as a JSON object. The error shows nothing of the
-// answer, as it may hold secrets.
+// decode reads an answer as a JSON object. The error quotes nothing of the answer, which may hold
+// secrets.
 func (a *answer) decode(v any) error {
 	if !strings.HasPrefix(strings.TrimSpace(string(a.body[:min(len(a.body), 64)])), "{") || json.Unmarshal(a.body, v) != nil {
-		return errors.New("the answer is not the JSON object it should be")
+		return errors.New("the answer is not a JSON object of the expected form")
 	}
 	return nil
 }
 
-// serverError makes an error from an answer with a failure status.
+// serverError returns the error for an answer with a failure status.
 func (a *answer) serverError(doing, issuer string, secrets ...string) *ServerError {
 	var body struct {
 		Error       string `json:"error"`

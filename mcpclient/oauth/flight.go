@@ -20,13 +20,13 @@ type renewal struct {
 	quiet   bool     // nobody waits: never ask a person
 }
 
-// key is equal for renewals that may share one attempt and its failure.
+// key is equal for renewals that share the failure of an attempt.
 func (r *renewal) key() string {
 	return fmt.Sprint(r.acquire, r.stepUp, r.quiet, r.used != nil, strings.Join(r.demand.scopes, " "))
 }
 
-// renew returns another session than r.used: the current session, or the result
-// of the running attempt, or of a new one.
+// renew returns a session other than r.used: the current one, or the result of the running attempt
+// or of a new one.
 func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 	r.quiet = backoff.IsUnattended(ctx)
 	for {
@@ -53,8 +53,8 @@ func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 	}
 }
 
-// start begins a flight. Its context has the values of the first caller's
-// context, but not its cancellation.
+// start starts a flight. Its context has the values of the first caller's context, but not its
+// cancellation.
 func (t *Transport) start(ctx context.Context, r *renewal) *flight {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout+4*requestTimeout)
 	stop := context.AfterFunc(t.ctx, cancel)
@@ -86,8 +86,7 @@ func (t *Transport) ready(ctx context.Context) (*session, error) {
 	r := &renewal{demand: &demand{}, used: s, early: true}
 	switch {
 	case s.token.expired(now, s.token.last()):
-		next, err := t.renew(ctx, r)
-		return next, err
+		return t.renew(ctx, r)
 	case s.token.expired(now, s.token.early()):
 		t.renewMeanwhile(ctx, r)
 	}

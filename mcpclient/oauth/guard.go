@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// guard decides on URLs from a server.
+// guard decides which URLs that servers name may be requested.
 type guard struct {
 	loopback bool           // the MCP server is on loopback itself
 	allow    []netip.Prefix // allowed private networks
 }
 
-// special are networks outside the public internet without a predicate in
-// netip. Networks with embedded IPv4 addresses are refused as a whole.
+// special lists networks outside the public internet for which netip has no predicate. Networks
+// with embedded IPv4 addresses are refused entirely.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT, and metadata services of clouds
@@ -89,18 +89,18 @@ func (g *guard) checkAddr(ip netip.Addr) error {
 	return nil
 }
 
-// control checks the resolved address right before the connection is made: no
-// later answer of DNS can change it.
+// control checks the resolved address right before the connection is made, so that no later DNS
+// answer can change it.
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return untrusted("address %q", address)
+		return untrusted("address %q is not an IP address and port", address)
 	}
 	return g.checkAddr(ap.Addr())
 }
 
-// transport makes the requests to such URLs. It uses no proxy, since a proxy
-// would resolve the names.
+// transport returns the transport for these URLs. It uses no proxy, because a proxy would resolve
+// the names itself.
 func (g *guard) transport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: g.control}
 	return &http.Transport{
@@ -122,7 +122,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// origin is scheme, host and port of a URL in one form.
+// origin returns the scheme, host and port of a URL in lower case, the port also if it is the default.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -15,7 +15,7 @@ func (t *Transport) tokenKey(resource, issuer string) Key {
 	return Key{Profile: t.opts.Profile, Resource: resource, Issuer: issuer}
 }
 
-// stored returns the key of the server's token in the store, or nil.
+// stored returns the stored link to the server's authorization server, or nil.
 func (t *Transport) stored(ctx context.Context) (*link, error) {
 	l := new(link)
 	ok, err := load(ctx, t.opts.Store, t.linkKey(), l)
@@ -32,7 +32,7 @@ func (t *Transport) restore(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	if _, err := t.flow.choose([]string{l.Issuer}, l.Issuer); err != nil {
-		return nil, nil // of another configuration
+		return nil, nil // another configuration stored it
 	}
 	tok := new(token)
 	ok, err := load(ctx, t.opts.Store, t.tokenKey(l.Resource, l.Issuer), tok)
@@ -85,8 +85,8 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	return &session{site: s, token: tok, fresh: true}, nil
 }
 
-// locate finds the authorization server. A renewal without a demand of the
-// server goes to the token's own authorization server.
+// locate finds the authorization server. An early renewal, which no server demanded, goes to the
+// one that issued the token.
 func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
 	if !r.early {
 		return t.discover(ctx, r.demand, r.used)
@@ -103,9 +103,9 @@ func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
 	return &s, nil
 }
 
-// reuse serves a renewal by another process's token, or by a refresh. Only one
-// process at a time refreshes a token: most servers accept a refresh token
-// once. Without success it returns the old token.
+// reuse serves a renewal with a token of another process, or with a refreshed one. Only one process
+// at a time refreshes a token, because most servers accept a refresh token once. Without a session
+// it returns the stored token as before, nil if there is none.
 func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *token, next *session, err error) {
 	key := t.tokenKey(s.resource, s.issuer())
 	err = t.opts.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
@@ -140,8 +140,7 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *tok
 	return before, next, err
 }
 
-// isNews reports whether a stored token differs from the refused one, and may
-// be valid.
+// isNews reports whether a stored token differs from the refused one and may be valid.
 func (t *Transport) isNews(r *renewal, tok *token) bool {
 	return t.fits(tok) && !tok.expired(time.Now(), tok.last()) &&
 		(r.used == nil || r.used.token.Access != tok.Access) && covers(tok.Granted, r.demand.scopes)

@@ -20,7 +20,8 @@ type Options struct {
 	// Store keeps tokens and registrations. Default: memory.
 	Store Store
 
-	// Profile separates the tokens of several people, or accounts, in one store.
+	// Profile separates the tokens of several people, or accounts, in one store. Default "": all
+	// transports with the same store share the tokens of a server.
 	Profile string
 
 	// Scopes are requested if the server's challenge names none. Default: all
@@ -51,7 +52,7 @@ type Options struct {
 const (
 	requestTimeout = 30 * time.Second // bounds one request to an authorization server
 	signInTimeout  = 5 * time.Minute  // bounds the wait for a person
-	maxStepUps     = 3                // bounds the times that one request asks for more scopes
+	maxStepUps     = 3                // bounds how often one request asks for more scopes
 )
 
 func (o *Options) withDefaults() *Options {
@@ -77,7 +78,7 @@ type Grant interface {
 	flow() (flow, error)
 }
 
-// flow is a grant at work. Its methods may be called concurrently.
+// flow gets tokens by one grant. Its methods may be called concurrently.
 type flow interface {
 	// interactive reports whether a person is needed.
 	interactive() bool
@@ -86,7 +87,7 @@ type flow interface {
 	// use, or empty.
 	choose(issuers []string, current string) (string, error)
 
-	// client identifies us for a site, nil if that is not known yet.
+	// client returns our identity at a site, nil if it is not known yet.
 	client(ctx context.Context, t *Transport, s *site) (*Credentials, error)
 
 	// acquire gets a token without an older one.
@@ -98,7 +99,7 @@ type flow interface {
 // a Grant without what it requires.
 func New(serverURL string, opts *Options) (*Transport, error) {
 	if opts == nil || opts.Grant == nil {
-		return nil, errors.New("Options.Grant is nil: say how a token is got")
+		return nil, errors.New("Options.Grant is nil: set how to get a token")
 	}
 	f, err := opts.Grant.flow()
 	if err != nil {
@@ -112,7 +113,7 @@ func New(serverURL string, opts *Options) (*Transport, error) {
 	return t, nil
 }
 
-// newTransport is New without a grant.
+// newTransport returns a transport that has no flow yet.
 func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	u, err := url.Parse(serverURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -148,7 +149,7 @@ func (t *Transport) newFetcher(g *guard) *fetcher {
 	return f
 }
 
-// ownTransport is the default for requests to the MCP server.
+// ownTransport returns the default transport for requests to the MCP server.
 func ownTransport() http.RoundTripper {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {

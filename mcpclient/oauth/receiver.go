@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Receiver gets the answer of a sign-in to this program.
+// Receiver brings the answer of a sign-in to this program.
 type Receiver interface {
 	// Listen prepares to receive one answer. previous is the redirect URI of the
 	// client's registration, or empty; using it again avoids a new registration.
@@ -77,7 +77,7 @@ func (l *Loopback) Listen(ctx context.Context, previous string) (Reception, erro
 	return r, nil
 }
 
-// listen prefers the port of the previous redirect URI.
+// listen tries the port of the previous redirect URI first.
 func (l *Loopback) listen(ctx context.Context, previous string) (net.Listener, error) {
 	var config net.ListenConfig
 	if u, err := url.Parse(previous); l.Port == 0 && err == nil && u.Hostname() == "127.0.0.1" && u.Port() != "" {
@@ -127,7 +127,7 @@ func (r *loopbackReception) Receive(ctx context.Context, authorizationURL string
 	}
 }
 
-// The pages show no data of the request.
+// The pages contain nothing of the request, so that none of it can run as a script.
 const (
 	pageStart = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign-in</title><body style="font-family:sans-serif;margin:4em auto;max-width:32em">`
 	pageDone  = pageStart + `<h1>Back to the application</h1><p>The answer has been handed over. You can close this window.</p>`
@@ -191,7 +191,7 @@ type Paste struct {
 	URI string
 }
 
-// Listen checks the settings.
+// Listen returns an error if Ask is nil. It opens nothing.
 func (p *Paste) Listen(context.Context, string) (Reception, error) {
 	r := &pasteReception{ask: p.Ask, uri: p.URI}
 	if r.uri == "" {

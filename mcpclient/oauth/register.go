@@ -37,7 +37,7 @@ func (r *registration) credentials(issuer string) *Credentials {
 	return &Credentials{Issuer: issuer, ID: r.ID, Secret: r.Secret, Method: r.Method}
 }
 
-// registrar registers a client with authorization servers, and keeps that.
+// registrar registers a client with authorization servers, and stores the registrations.
 type registrar struct {
 	opts  *Options
 	fetch *fetcher
@@ -109,7 +109,7 @@ func (g *registrar) request(ctx context.Context, s *site, name string, redirectU
 	return r, nil
 }
 
-// describe is the metadata of a client of that name.
+// describe returns the metadata of a client with this name.
 func (g *registrar) describe(name string, m *issuerMetadata, redirectURI string) *clientMetadata {
 	return &clientMetadata{
 		ClientName:              cmp.Or(name, "mcpchain"),
@@ -122,7 +122,7 @@ func (g *registrar) describe(name string, m *issuerMetadata, redirectURI string)
 	}
 }
 
-// methodToRegister is the authentication of a client without a key of its own.
+// methodToRegister returns the authentication method for a client without a key.
 func methodToRegister(m *issuerMetadata) string {
 	for _, method := range []string{methodNone, methodBasic, methodPost} {
 		if slices.Contains(m.TokenEndpointAuthMethodsSupported, method) {
@@ -132,8 +132,8 @@ func methodToRegister(m *issuerMetadata) string {
 	return methodNone
 }
 
-// applicationType is native for a program on a person's machine, web for a
-// program on a server (OpenID Connect registration; required since 2026-07-28).
+// applicationType returns "native" for a program on a person's machine and "web" for one on a server
+// (OpenID Connect registration; required since 2026-07-28).
 func applicationType(redirectURI string) string {
 	if u, err := url.Parse(redirectURI); err == nil && u.Scheme == "https" && !isLoopback(u.Hostname()) {
 		return "web"
@@ -141,12 +141,12 @@ func applicationType(redirectURI string) string {
 	return "native"
 }
 
-// forget drops a registration that the server has forgotten, so
-// that the next attempt registers again.
+// forget removes the registration from the store if err says that the server does not know it any
+// more, so that the next attempt registers again.
 func (g *registrar) forget(ctx context.Context, issuer string, err error) {
 	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Code == "invalid_client" {
 		if err := save(ctx, g.opts.Store, g.key(issuer), nil); err != nil {
-			g.log.Warn("a registration that is not valid any more stays in the store", "error", err)
+			g.log.Warn("could not remove an invalid registration from the store", "error", err)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func cleanScopes(list []string) []string {
 // notScopeChar is the complement of RFC 6749's scope-token.
 func notScopeChar(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
 
-// union is a, then the scopes that are only in b.
+// union returns the scopes of a, then those that are only in b.
 func union(a, b []string) []string {
 	out := slices.Clone(a)
 	for _, s := range b {
@@ -69,8 +69,8 @@ func scopesFor(d *demand, s *site, before *token, configured []string) ([]string
 	return slices.Clone(want), nil
 }
 
-// withOffline adds the scope for a refresh token if the server has it. Without
-// another scope it is left out, as it would replace the server's default.
+// withOffline adds the scope for a refresh token if the server supports it. It does not add it to an
+// empty list, where it would replace the server's default.
 func withOffline(scopes []string, m *issuerMetadata) []string {
 	if len(scopes) == 0 || !slices.Contains(m.ScopesSupported, offlineAccess) {
 		return scopes

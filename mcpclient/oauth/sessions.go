@@ -21,7 +21,7 @@ type session struct {
 // caller. A cancelled call may be repeated meanwhile.
 const linger = 30 * time.Second
 
-// flight is an attempt that all callers without a token share.
+// flight is an attempt to get a token, which all callers without one share.
 type flight struct {
 	key    string
 	cancel context.CancelFunc
@@ -31,14 +31,14 @@ type flight struct {
 	err     error
 
 	waiters   int         // guarded by the mu of sessions
-	lonely    *time.Timer // ends the flight; guarded likewise
-	signedOut bool        // it ends because of a SignOut; guarded likewise
+	lonely    *time.Timer // ends a flight without waiters; guarded likewise
+	signedOut bool        // a SignOut ends it; guarded likewise
 }
 
-// sessions has the session of a transport, and the flight that brings the next one.
+// sessions holds the current session of a transport, and the flight that gets the next one.
 type sessions struct {
 	server  string
-	running sync.WaitGroup // flights; none begins once closed is set
+	running sync.WaitGroup // counts flights; none starts once closed is set
 
 	mu      sync.Mutex
 	closed  bool
@@ -47,14 +47,15 @@ type sessions struct {
 	flight  *flight  // nil without an attempt
 }
 
-// now is the current session.
+// now returns the current session, nil without a token.
 func (s *sessions) now() *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
 }
 
-// join finds a session for a renewal, or a flight to wait for, which start begins if there is none.
+// join returns either a session that serves the renewal, or a flight to wait for. It calls start if
+// there is no flight.
 func (s *sessions) join(r *renewal, start func() *flight) (*flight, *session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +82,7 @@ func differs(s, used *session) bool {
 	return used == nil || s != used && s.token.Access != used.token.Access
 }
 
-// leave ends the wait of a caller. A flight without one is cancelled after a while.
+// leave says that a caller waits no more. A flight without callers is cancelled after linger.
 func (s *sessions) leave(f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +91,7 @@ func (s *sessions) leave(f *flight) {
 	}
 }
 
-// land ends a flight.
+// land ends a flight with its result.
 func (s *sessions) land(f *flight, next *session, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +108,8 @@ func (s *sessions) land(f *flight, next *session, err error) {
 	close(f.done)
 }
 
-// clear forgets the session once the running flight has ended, and keeps new ones from beginning until release: callers
-// that want a token wait for a flight that brings none, and then begin one of their own.
+// clear cancels the running flight, waits for its end and forgets the session. Until release no
+// flight starts: callers that want a token wait, and then start one of their own.
 func (s *sessions) clear(ctx context.Context) (release func(), err error) {
 	for {
 		s.mu.Lock()
@@ -130,7 +131,7 @@ func (s *sessions) clear(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// pause begins an early renewal, unless it is too early or another one runs. Until it succeeds the next one waits for a while.
+// pause starts an early renewal, unless one runs or the last one was less than renewalPause ago.
 func (s *sessions) pause(r *renewal, start func() *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +152,8 @@ func (s *sessions) isLoaded() bool {
 	return s.loaded
 }
 
-// load takes the session that was read from the store, nil for none, unless there is one already, or clear has
-// forgotten it meanwhile.
+// load sets the session that was read from the store, nil for none, unless there is one already or
+// clear has forgotten it meanwhile.
 func (s *sessions) load(stored *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +163,7 @@ func (s *sessions) load(stored *session) {
 	s.loaded = true
 }
 
-// close lets no flight begin any more.
+// close keeps flights from starting.
 func (s *sessions) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

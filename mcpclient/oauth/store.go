@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// Key names an entry of a [Store]. The entry decides on the fields: a token has
-// Resource and Issuer, a client registration only the Issuer, and the link from
-// a server to its authorization server only the Resource. So a token or
-// registration is never found for another issuer.
+// Key names an entry of a [Store]. A token has Resource and Issuer, a client registration only
+// Issuer, and the link from a server to its authorization server only Resource. So no token or
+// registration is found for another issuer.
 type Key struct {
 	Profile  string // see Options.Profile
 	Resource string
@@ -88,10 +87,10 @@ type token struct {
 	Refresh    string    `json:"refresh_token,omitempty"`
 	Expiry     time.Time `json:"expiry,omitzero"` // zero if unknown
 	Issued     time.Time `json:"issued,omitzero"`
-	Granted    []string  `json:"granted,omitempty"`    // the granted scopes, as far as known
+	Granted    []string  `json:"granted,omitempty"`    // scopes, as far as known
 	Requested  []string  `json:"requested,omitempty"`  // all scopes requested so far
-	ClientID   string    `json:"client_id,omitempty"`  // the client of the token
-	Thumbprint string    `json:"thumbprint,omitempty"` // of the token's DPoP key
+	ClientID   string    `json:"client_id,omitempty"`  // the client it was issued to
+	Thumbprint string    `json:"thumbprint,omitempty"` // of the DPoP key; empty for a bearer token
 }
 
 // Format writes the type, the granted scopes and the expiry, whatever the verb.
@@ -99,10 +98,10 @@ func (t token) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "oauth.Token{%s, scopes %q, expiry %s}", t.Type, t.Granted, t.Expiry.Format(time.RFC3339))
 }
 
-// LogValue is the text that Format writes.
+// LogValue returns the text that Format writes.
 func (t token) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(t)) }
 
-// expired reports whether a token is at its end.
+// expired reports whether a token ends within margin.
 func (t *token) expired(now time.Time, margin time.Duration) bool {
 	return !t.Expiry.IsZero() && !now.Add(margin).Before(t.Expiry)
 }

@@ -25,8 +25,8 @@ type tokenRequest struct {
 	form   url.Values   // without the client's authentication
 	secret []string     // the keys of form whose values are secret
 
-	// configured is set if the endpoint comes from the configuration, and not from
-	// a server: it may be anywhere, and gets no DPoP proof.
+	// configured is set if the configuration names the endpoint, not a server. Then it may be
+	// anywhere, and gets no DPoP proof.
 	configured bool
 }
 
@@ -40,10 +40,10 @@ type tokenAnswer struct {
 	Scope           *string         `json:"scope"`
 }
 
-const maxToken = 64 << 10
+const maxToken = 64 << 10 // bytes
 
-// requestToken asks a token endpoint. If the server wants a nonce in the proof,
-// it asks once more.
+// requestToken makes a request to a token endpoint. If the server wants a nonce in the DPoP proof,
+// it makes the request once more.
 func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAnswer, error) {
 	a, secrets, err := t.postToken(ctx, r)
 	if err != nil {
@@ -112,7 +112,7 @@ func secretsIn(form url.Values, header http.Header, r *tokenRequest) []string {
 	return secrets
 }
 
-// token makes a token from an answer.
+// token checks an answer and returns its token.
 func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []string) (*token, error) {
 	now := time.Now()
 	tok := &token{
@@ -150,12 +150,12 @@ func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []
 	return tok, nil
 }
 
-// sendable reports whether a token fits a header.
+// sendable reports whether a token can be sent in a header.
 func sendable(token string) bool {
 	return token != "" && len(token) <= maxToken && strings.IndexFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
 }
 
-// lifetime reads expires_in; zero means unknown.
+// lifetime decodes expires_in; zero means unknown.
 func lifetime(raw json.RawMessage) (time.Duration, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return 0, nil

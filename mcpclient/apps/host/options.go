@@ -84,12 +84,17 @@ type Grants struct {
 	Permissions apps.Permissions `json:"permissions"`
 }
 
-// Limits bound what a view can do. Zero means the default, see the package documentation.
+// Limits bound what a view can do. Zero or a negative number means the default.
 type Limits struct {
-	Incoming, Outgoing                  int // bytes of one message from the view, and to it
-	Requests                            int // concurrent requests of the view
-	Rate                                int // requests of the view per minute; for notifications ten times as many
-	Initialize, Request, Send, Teardown time.Duration
+	Incoming int // bytes of one message from the view; default 4 MiB
+	Outgoing int // bytes of one message to the view; default 16 MiB
+	Requests int // concurrent requests of the view; default 16
+	Rate     int // requests of the view per minute, and a tenth of the notifications; default 600
+
+	Initialize time.Duration // until the view has begun; default 1 min
+	Request    time.Duration // one request of the view; default 10 min
+	Send       time.Duration // one message to the view; default 30 s
+	Teardown   time.Duration // the view's answer to the end of the session; default 5 s
 }
 
 func (l Limits) withDefaults() Limits {
