@@ -128,14 +128,15 @@ const betweenPasses = 20 * time.Millisecond
 
 func (r *recovery) loop(ctx context.Context) error {
 	wake := r.opts.Wake
+	away := false // the last list failed
 	for {
 		started, err := r.pass(ctx)
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case err != nil:
-			r.opts.Logger.Warn("the runs that are due cannot be listed", "error", err)
-		case r.opts.UntilIdle && started == 0:
+		}
+		r.logOutage(away, err)
+		away = err != nil
+		if r.opts.UntilIdle && started == 0 && err == nil {
 			r.runs.Wait()
 			if n, err := r.pass(ctx); n == 0 {
 				return err
@@ -160,6 +161,16 @@ func (r *recovery) loop(ctx context.Context) error {
 				wake = nil
 			}
 		}
+	}
+}
+
+// logOutage logs the first list that fails, and the first one that succeeds again.
+func (r *recovery) logOutage(before bool, err error) {
+	switch {
+	case err != nil && !before:
+		r.opts.Logger.Warn("the runs that are due cannot be listed", "error", err)
+	case err == nil && before:
+		r.opts.Logger.Info("the runs that are due can be listed again")
 	}
 }
 

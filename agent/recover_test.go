@@ -502,3 +502,34 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 		t.Errorf("the damage was logged %d times:\n%s", n, log.String())
 	}
 }
+
+// An outage of the store is logged once, and its end, too.
+func TestRecoverLogsAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &unlisted{Store: record.NewMemory(), left: 3}
+		a, _ := process(t, store, play(), agent.Options{})
+		var log bytes.Buffer
+		opts := &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		if err := agent.Recover(t.Context(), store, []*agent.Agent{a}, opts); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`cannot be listed" error="store away"`, "can be listed again"} {
+			if n := strings.Count(log.String(), want); n != 1 {
+				t.Errorf("got %d lines with %s, want 1:\n%s", n, want, &log)
+			}
+		}
+	})
+}
+
+// unlisted is a store whose first lists fail.
+type unlisted struct {
+	record.Store
+	left int
+}
+
+func (u *unlisted) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
+	if u.left--; u.left < 0 {
+		return u.Store.List(ctx, q)
+	}
+	return func(yield func(run.Head, error) bool) { yield(run.Head{}, errors.New("store away")) }
+}
