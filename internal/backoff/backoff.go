@@ -1,4 +1,4 @@
-// Package backoff tries again, with waits in between.
+// Package backoff repeats what failed, with waits in between.
 package backoff
 
 import (
@@ -100,7 +100,7 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 // maxAsked bounds the wait that a server asks for.
 const maxAsked = 24 * time.Hour
 
-// count reads a number of units.
+// count parses a number of units, bounded by maxAsked.
 func count(s string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || !(n >= 0) {

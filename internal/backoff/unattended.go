@@ -4,7 +4,7 @@ import "context"
 
 type unattendedKey struct{}
 
-// Unattended marks a context: what is tried again with it asks no person, for example to sign in.
+// Unattended marks a context for attempts that must not ask a person, for example to sign in.
 func Unattended(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unattendedKey{}, true)
 }

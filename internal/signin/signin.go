@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// Tokens is the folder of tokens. Default "": mcpchain/tokens in the user's configuration, or
-// memory if there is none.
+// Tokens returns the store of tokens in folder. If folder is "", it is mcpchain/tokens in the user's
+// configuration, or memory if there is no such folder.
 func Tokens(folder string) (oauth.Store, error) {
 	if folder != "" {
 		return oauth.FileStore(folder)
@@ -34,9 +34,9 @@ type Options struct {
 	Profile  string // of the person, if the store is for several; see [oauth.Options]
 }
 
-// Authorize gives a server of a file an HTTP client that signs in, by what the file says. The
-// caller closes the transport. It is nil if there is nothing to sign in to: the server is
-// started by a command, or its headers have a token.
+// Authorize gives a server of a file an HTTP client that signs in as the file says. The caller
+// closes the transport. It is nil if there is nothing to sign in to: a command starts the server, or
+// its headers have a token.
 func Authorize(s *config.Server, o *Options) (*oauth.Transport, error) {
 	url, use := remote(s)
 	if url == "" {
@@ -75,7 +75,7 @@ func options(s *config.Server, o *Options) *oauth.Options {
 	return &oauth.Options{Grant: code, Store: o.Store, Profile: o.Profile, Scopes: file.Scopes}
 }
 
-// Port is the port of the redirect URI that the file demands, 0 for any.
+// Port returns the port of the redirect URI that the file demands, 0 for any.
 func Port(s *config.Server) int {
 	if s.OAuth == nil {
 		return 0

@@ -15,14 +15,14 @@ const maxTimeout = 24 * time.Hour
 
 // OAuth is what a file says about the sign-in to a server.
 type OAuth struct {
-	ClientID     string   // of a client that is registered already; "" registers one
-	ClientSecret string   // "" for a public client
-	Scopes       []string // to ask for; nil: the server's
+	ClientID     string   // of a client that is registered already; "": register one
+	ClientSecret string   // "": a public client
+	Scopes       []string // to request; nil: those that the server names
 	CallbackPort int      // the port of the redirect URI on this machine; 0: any
 }
 
-// timeout reads the longest silence of a call. Programs disagree on the unit:
-// most have milliseconds, Cline has seconds from 30 to 3,600.
+// timeout returns the longest silence of a call, 0 if the file sets none. Programs disagree on the
+// unit of a number: most use milliseconds, Cline uses seconds from 30 to 3,600.
 func (s *settings) timeout() (time.Duration, error) {
 	m, ok := s.node["timeout"]
 	if !ok || m.value.kind == kindNull {

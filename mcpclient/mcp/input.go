@@ -10,10 +10,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// InputRequired is a call that waits for input: the server's questions, and all
-// data to continue. Nothing of it is kept elsewhere, so it may be stored as
-// JSON and continued days later, by another client and in another process, with
-// mcpclient.Continue, or mcpclient.Task.Answer if a task asks.
+// InputRequired is a call that waits for input: the server's questions, and all that is needed to
+// continue. It may be stored as JSON and continued days later, by another client and in another
+// process, with mcpclient.Continue, or mcpclient.Task.Answer if a task asks.
 //
 // It is the error of a call made mcpclient.WithManualInput; find it with [errors.As].
 type InputRequired struct {

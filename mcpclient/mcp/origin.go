@@ -7,15 +7,14 @@ import (
 
 // Origin tells a handler where a server's request comes from.
 type Origin struct {
-	// Session is the session that the server asks, a *mcpclient.Client where that is one of
-	// this package: a handler may call it. Requests of one session have equal values.
+	// Session is the session in which the server asks: a *mcpclient.Client, which a handler may
+	// call, or a session of the host. Requests of one session have equal values.
 	Session any
 	Server  Server
 
-	// Call is the client's call in which the server asks, nil when that cannot
-	// be known: on a shared connection of the legacy era with several calls
-	// under way, or none. A list, a ping and the like, which give a server nothing
-	// to ask about, do not count beside a call that does.
+	// Call is the client's call during which the server asks. It is nil if that is unknown: on a
+	// connection of the legacy era with no call, or several calls, under way. Lists, pings and
+	// other requests without questions do not count.
 	Call *CallInfo
 
 	ID   json.RawMessage // of the server's request; nil in the modern era
@@ -25,9 +24,8 @@ type Origin struct {
 
 // CallInfo describes a call that is under way.
 type CallInfo struct {
-	// ID is the call's own, unique within the Client and never 0. Whatever
-	// belongs to the call has it: its input rounds, and all requests about the
-	// task that a call became, or that mcpclient.Client.Task took up.
+	// ID is unique within the Client and never 0. The input rounds of a call have its ID, as do
+	// the requests about a task that the call became or that mcpclient.Client.Task resumed.
 	ID int64
 
 	Method string // "tools/call", also where the call has become a task
@@ -36,19 +34,18 @@ type CallInfo struct {
 
 type originKey struct{}
 
-// WithOrigin returns a context for a handler, whose request has this origin: for hosts
-// that have sessions of their own. Origin.Session has to be comparable.
+// WithOrigin returns a context for a handler whose request has this origin. Hosts with sessions of
+// their own use it. Origin.Session must be comparable.
 func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
 // OriginFrom returns the origin of the request that a handler is answering.
 //
-// The handler's context has the values of the call's context too. Where the
-// server's request may belong to several calls, a value is there when all of
-// their contexts agree on it. It ends with the call when the request came in the
-// response to that: in the modern era and over HTTP. A request that only seems to
-// belong to a call, because no other is under way, ends when that is given up.
+// The handler's context also has the values of the call's context; if the server's request may
+// belong to several calls, those values on which all their contexts agree. In the modern era and
+// over HTTP, where the request came in the response to the call, the context ends with the call.
+// Otherwise it ends when the only call under way is given up.
 func OriginFrom(ctx context.Context) (Origin, bool) {
 	o, ok := ctx.Value(originKey{}).(Origin)
 	return o, ok

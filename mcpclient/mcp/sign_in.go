@@ -6,9 +6,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// SignInError is the error of a request that its server did not take, because a person has to
-// sign in first, and none is asked meanwhile. The request may be made again after the sign-in. Package
-// oauth has it of a receiver Elsewhere; any HTTP client of a host may return it, possibly wrapped.
+// SignInError is the error of a request that the server refused because a person has to sign in
+// first, in a program that does not ask the person. The request may be made again after the sign-in.
+// oauth.Elsewhere returns it; the HTTP client of a host may too, possibly wrapped.
 type SignInError struct {
 	URL string // a page of the host, where the person signs in
 }

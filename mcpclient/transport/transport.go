@@ -1,11 +1,12 @@
-// Package transport is what a client needs to exchange messages with a server. Programs use the
-// transports of package mcpclient; this package has their errors and tokens, and the interfaces of a transport
-// that a host brings.
+// Package transport defines how a client exchanges messages with a server. Programs use the
+// transports of package mcpclient; this package has their errors and tokens, and the interfaces of
+// a transport that a host brings.
 //
-// A [Transport] is a recipe, and its Dial makes a [Conn]: whole messages as bytes,
-// any number of senders, one reader, and a Close that unblocks both.
+// A [Transport] describes how to connect, and its Dial makes a [Conn]: messages as bytes, any number
+// of senders, one reader, and a Close that unblocks both.
 //
-// A transport of a host needs these two interfaces only. It may have more methods, and the client then does more:
+// A transport of a host needs only these two interfaces. If it has more of these methods, the client
+// uses them:
 //
 //	of a Transport
 //	ConnectTimeout() time.Duration   bounds connecting if the caller sets no bound; otherwise 10 min
@@ -19,24 +20,25 @@
 //	Redact(text string) string       replaces secrets in a text for an error or a log
 //	OnSkip(func(line string))        sets what is called with each text that is not a message
 //
-//	of a Conn itself, called instead of Send: with the headers that the message has over HTTP
+//	of a Conn itself, instead of Send, with the headers that the message has over HTTP
 //	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
-//	… or with a number for the message, by which a connection that has ended tells of what it wrote nothing
+//
+//	of a Conn itself, instead of Send; after the end, Unwritten reports whether nothing of a message was written
 //	SendNumbered(ctx context.Context, message []byte) (number int64, err error)
 //	Unwritten(number int64) bool
 //
-// Two errors tell what became of a message: [*MessageError] says that one message
-// of the server could not be received, [*BrokenError] that it is not known if a request had an effect.
+// Two errors say what happened to a message: a [*MessageError] that one message of the server could
+// not be received, a [*BrokenError] that it is unknown whether a request had an effect. An
+// [*HTTPError] is a failure that an HTTP status reports.
 //
-// A token that changes comes from a [TokenSource]: [Bearer] is one that the program sets,
-// package oauth signs in, and a host may bring a source of its own. An [HTTPError] is a
-// failure that the HTTP status tells.
+// A token that changes comes from a [TokenSource]: [Bearer] is one that the program sets, package
+// oauth signs in, and a host may bring its own.
 package transport
 
 import "context"
 
-// Transport is a recipe for reaching one server. Dial may be called again
-// after the connection that it made has ended.
+// Transport describes how to reach one server. Dial may be called again after the connection that it
+// made has ended.
 type Transport interface {
 	// Dial opens a connection. The context bounds the opening only: the
 	// connection outlives it. The error wraps [ErrDialedOnce] if there can be
@@ -46,10 +48,9 @@ type Transport interface {
 
 // Conn carries whole JSON-RPC messages, without framing.
 type Conn interface {
-	// Send hands over one message. Any number of goroutines may call it. An
-	// error concerns this message only, unless Recv fails too. Send does not
-	// keep message after it returned. It returns when ctx ends: then
-	// the message was sent as a whole or not at all. The client's messages have no line breaks.
+	// Send sends one message, which has no line breaks. Any number of goroutines may call it. An
+	// error concerns this message only, unless Recv fails too. Send does not keep message after
+	// it returns. It returns when ctx ends; then the message was sent completely or not at all.
 	Send(ctx context.Context, message []byte) error
 
 	// Recv returns the next message, which then belongs to the caller. One

@@ -1,5 +1,5 @@
 // Package sandbox serves the page in which a view runs in a browser: the sandbox proxy of MCP
-// Apps, with a policy made of what the server declares.
+// Apps, with a Content Security Policy that is built from what the server declares.
 //
 //	box, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{"http://127.0.0.1:8080"}})
 //	go http.Serve(listener, box)
@@ -8,26 +8,25 @@
 // The host's page makes an iframe with the URL and the attributes of the [Frame]. When it gets
 // ui/notifications/sandbox-proxy-ready from the iframe, it posts
 // ui/notifications/sandbox-resource-ready with the document. All other messages pass through, in
-// either direction. The page must take messages only from the window of its iframe and from [Frame.Origin], and
-// its own policy should allow frames of the sandbox's origin alone (frame-src).
+// either direction. The page must take messages only from the window of its iframe and from
+// [Frame.Origin], and its own policy should allow frames of the sandbox's origin alone (frame-src).
 //
 // The guide is docs/apps.md of the repository.
 //
 // # Origins
 //
-// The sandbox has an origin of its own, and refuses to be the host's. With one origin for all
-// views, a view has none: its storage, its cookies and other views are out of its
-// reach.
+// The sandbox needs another origin than the host; [New] refuses the host's. If all views have one
+// origin, browsers give a view none: it reaches no storage, no cookies and no other view.
 //
-// With an origin that begins with a wildcard ("http://*.localhost:8081"), the views of a user and a server
-// have an origin, so that they can keep data. View and proxy then share it: a view can script its proxy,
-// and speak in its name. The policy of the proxy's page and the sandbox of its frame hold all the same.
-// Pages below one domain can set cookies for each other and for the domain: take a domain with nothing
-// else on it, best one on the public suffix list. New refuses one below the host's. Names below localhost share
-// nothing.
+// If the origin begins with a wildcard ("http://*.localhost:8081"), the views of each [Place], a
+// user and a server, have an origin of their own, so that they can keep data. View and proxy then
+// share it: a view can script its proxy, and send messages in its name. The policy of the proxy's
+// page and the sandbox of its frame still apply. Pages below one domain can set cookies for each
+// other and for the domain, so use a domain with nothing else on it, preferably one on the public
+// suffix list. New refuses a domain below the host's. Names below localhost share nothing.
 //
-// A source that a server declares is left out if it is an origin of the host or of the sandbox, or if
-// it is private (see [apps.Private]) and Options.Local is false.
+// A source that a server declares is left out if it is an origin of the host or of the sandbox, or
+// if it is private (see [apps.Private]) and Options.Local is false.
 //
 // # Bounds
 //
