@@ -63,8 +63,8 @@ type Sampling struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Add adds the usage of another run, or of another part of this one. Counts do not overflow:
-// they stay at the maximum.
+// Add adds the usage of another run, or of another part of this one. A sum that would overflow
+// is the larger of the two values.
 func (s *Spent) Add(o Spent) {
 	s.Turns = sum(s.Turns, o.Turns)
 	s.Calls = sum(s.Calls, o.Calls)
@@ -101,7 +101,8 @@ func minus(costs, part map[string]int64) map[string]int64 {
 	if len(part) == 0 {
 		return costs
 	}
-	rest := maps.Clone(costs)
+	rest := make(map[string]int64, len(costs)+len(part))
+	maps.Copy(rest, costs)
 	for currency, micro := range part {
 		rest[currency] -= micro
 	}

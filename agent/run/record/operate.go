@@ -12,54 +12,33 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// deleteBatch is how many runs are listed before they are deleted.
-const deleteBatch = 100
-
 // DeleteEnded deletes the runs of a query that have ended, for example those whose last change
-// is long ago ([Query].Before), and returns how many. It works in batches and can be
-// interrupted and repeated. Query.Limit bounds the number of runs. Runs that cannot be read
-// stay.
+// is long ago ([Query].Before), and returns how many. It can be interrupted and repeated.
+// Query.Limit bounds the number of deleted runs. Runs that cannot be read stay.
 func DeleteEnded(ctx context.Context, store Store, q Query) (n int, err error) {
 	if q.Status != "" && !q.Status.Ended() {
-		return 0, fmt.Errorf("delete runs: those that are %s are not over", q.Status)
+		return 0, fmt.Errorf("delete runs: status %q is not that of an ended run", q.Status)
 	}
 	statuses := []run.Status{q.Status}
 	if q.Status == "" {
 		statuses = []run.Status{run.StatusFinished, run.StatusFailed, run.StatusCancelled}
 	}
 	limit := q.Limit
-	for _, q.Status = range statuses {
-		for {
-			q.Limit = deleteBatch
-			if limit > 0 {
-				q.Limit = min(q.Limit, limit-n)
+	q.Limit = 0 // a store may count runs that cannot be read
+	for _, status := range statuses {
+		q.Status = status
+		for head, err := range Readable(store.List(ctx, q), nil) {
+			if limit > 0 && n == limit {
+				return n, nil
 			}
-			deleted, err := deleteSome(ctx, store, q)
-			n += deleted
-			if err != nil || limit > 0 && n == limit {
-				return n, err
+			if err == nil {
+				err = store.Delete(ctx, head.Key)
 			}
-			if deleted == 0 {
-				break
+			if err != nil {
+				return n, fmt.Errorf("delete runs: %w", err)
 			}
+			n++
 		}
-	}
-	return n, nil
-}
-
-func deleteSome(ctx context.Context, store Store, q Query) (n int, err error) {
-	var keys []run.Key
-	for head, err := range Readable(store.List(ctx, q), nil) {
-		if err != nil {
-			return 0, fmt.Errorf("delete runs: %w", err)
-		}
-		keys = append(keys, head.Key)
-	}
-	for _, key := range keys {
-		if err := store.Delete(ctx, key); err != nil {
-			return n, fmt.Errorf("delete runs: %w", err)
-		}
-		n++
 	}
 	return n, nil
 }
@@ -82,12 +61,14 @@ func Verify(ctx context.Context, store Store, q Query) iter.Seq2[run.Key, error]
 				yield(run.Key{}, fmt.Errorf("verify runs: %w", err))
 				return
 			}
-			if err := verify(ctx, store, head.Key); ctx.Err() != nil || err != nil && !yield(head.Key, err) {
+			err = verify(ctx, store, head.Key)
+			if ended := ctx.Err(); ended != nil {
+				yield(run.Key{}, fmt.Errorf("verify runs: %w", ended))
 				return
 			}
-		}
-		if err := ctx.Err(); err != nil {
-			yield(run.Key{}, fmt.Errorf("verify runs: %w", err))
+			if err != nil && !yield(head.Key, err) {
+				return
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// TestDeleteEnded deletes old runs that have ended, in batches, and no others.
+// TestDeleteEnded deletes old runs that have ended, and no others.
 func TestDeleteEnded(t *testing.T) {
 	store := record.NewMemory()
 	for i := range 250 {
@@ -45,7 +46,7 @@ func TestDeleteEnded(t *testing.T) {
 			t.Errorf("%+v: deleted %d and left %d, %v, want %d and %d", step.query, n, count(), err, step.deleted, step.left)
 		}
 	}
-	if _, err := record.DeleteEnded(t.Context(), store, record.Query{Status: run.StatusWaiting}); err == nil || !strings.Contains(err.Error(), "not over") {
+	if _, err := record.DeleteEnded(t.Context(), store, record.Query{Status: run.StatusWaiting}); err == nil || !strings.Contains(err.Error(), "not that of an ended run") {
 		t.Errorf("runs that wait: got %v", err)
 	}
 }
@@ -141,5 +142,48 @@ func TestImportRefuses(t *testing.T) {
 	}
 	if err := record.Export(t.Context(), store, run.Key{ID: "nobody"}, &out); !errors.Is(err, record.ErrNotFound) {
 		t.Errorf("a run that is not there: got %v", err)
+	}
+}
+
+// ending is a store whose lists begin with a damaged run, which counts for their limit, and whose loads end a context.
+type ending struct {
+	record.Store
+	end func()
+}
+
+func (s ending) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
+	return func(yield func(run.Head, error) bool) {
+		key := run.Key{ID: "damaged"}
+		if !yield(run.Head{Key: key}, &record.DamagedError{Key: key, Err: record.ErrCorrupt}) || q.Limit == 1 {
+			return
+		}
+		q.Limit = max(0, q.Limit-1)
+		s.Store.List(ctx, q)(yield)
+	}
+}
+
+func (s ending) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+	s.end()
+	return s.Store.Load(ctx, key)
+}
+
+// A damaged run does not keep another one from being deleted, and a Verify that was interrupted says so.
+func TestOperateOnDamagedRuns(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	store := ending{record.NewMemory(), cancel}
+	for _, id := range []string{"one", "two"} {
+		keep(t, store.Store, run.Key{ID: id}, "a", &ledger.Ended{Status: run.StatusFinished})
+	}
+	if n, err := record.DeleteEnded(t.Context(), store, record.Query{Limit: 1}); n != 1 || err != nil {
+		t.Errorf("got %d deleted, %v, want 1", n, err)
+	}
+	var last error
+	for key, err := range record.Verify(ctx, store, record.Query{}) {
+		if last = err; key.ID != "damaged" && key.ID != "" {
+			t.Errorf("got %v, %v", key, err)
+		}
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", last)
 	}
 }
