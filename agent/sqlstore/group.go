@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 )
@@ -77,20 +78,29 @@ func (g *group) lead(ctx context.Context, w *waiting, lead bool) error {
 	batch := slices.Clone(g.queue[:n])
 	g.queue = slices.Delete(g.queue, 0, n)
 	g.mu.Unlock()
-
+	for _, other := range batch {
+		other.err = errPanicked
+	}
+	defer g.passOn(batch, w)
 	g.commit(context.WithoutCancel(ctx), batch)
+	return w.err
+}
 
+// errPanicked is the error of changes whose commit has panicked, for example in the driver.
+var errPanicked = errors.New("the commit panicked")
+
+// passOn tells the callers of a batch that it is done, and the next one to commit.
+func (g *group) passOn(batch []*waiting, own *waiting) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, other := range batch {
-		if other != w {
+		if other != own {
 			other.turn <- false
 		}
 	}
 	if g.active = len(g.queue) > 0; g.active {
 		g.queue[0].turn <- true
 	}
-	return w.err
 }
 
 // commit makes changes in one transaction. If one of them fails, each gets a transaction of its

@@ -90,3 +90,47 @@ func TestGroupOfEndedContexts(t *testing.T) {
 		}
 	})
 }
+
+// A commit that panics fails its changes, and the next one is made.
+func TestGroupAfterPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &group{}
+		release := make(chan struct{})
+		calls := 0
+		g.commit = func(_ context.Context, batch []*waiting) {
+			if calls++; calls == 2 {
+				panic("of the driver")
+			}
+			<-release
+			for _, w := range batch {
+				w.err = nil
+			}
+		}
+		errs := make(chan error, 3)
+		for i := range 3 { // the first commits alone, and the others share the commit that panics
+			go func() {
+				defer func() {
+					if recover() != nil {
+						errs <- errPanicked
+					}
+				}()
+				errs <- g.do(t.Context(), false, nothing)
+			}()
+			if i == 0 {
+				synctest.Wait()
+			}
+		}
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		failed := 0
+		for range 3 {
+			if errors.Is(<-errs, errPanicked) {
+				failed++
+			}
+		}
+		if err := g.do(t.Context(), false, nothing); failed < 2 || err != nil || g.active {
+			t.Errorf("got %d failures, then %v, active %v", failed, err, g.active)
+		}
+	})
+}
