@@ -169,7 +169,11 @@ func (t *turn) supervised(j *job, e *engine, err error) error {
 	case err != nil && t.rec.writer.failed() != nil:
 		return err
 	case err != nil || e.rec.state.Status == run.StatusFailed:
-		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, e.rec.state.Error)})
+		reason := e.rec.state.Error
+		if reason == "" {
+			reason = err.Error()
+		}
+		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.about.Name, reason)})
 		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.about.Name)
 		return t.sender.outcome(j, j.errorResult(text, err), 0)
 	case e.rec.state.Status == run.StatusWaiting:
