@@ -135,7 +135,7 @@ func TestModelCommand(t *testing.T) {
 	url, asked := severalModels(t, `{"data":[{"id":"small"},{"id":"apex"},{"id":"large"},{"id":"bad\u001b[2J"}]}`)
 	o := converse(t, "hello\n/model large\nhello\n/model\n/model medium\nhello\n", "-base-url", url, "-model", "small")
 	o.check(t, "I am small.\nI am large.\nlarge at "+url+"\n  apex\n  small\nI am large.\n", 1,
-		"model: large, from the next question on\n", "error: the endpoint has no model medium; /model lists its models\n")
+		"model: large, from the next question on\n", "error: the endpoint has no model \"medium\"; /model lists its models\n")
 	if got := fmt.Sprint(asked()); got != "[small large large]" {
 		t.Errorf("asked for %s", got)
 	}

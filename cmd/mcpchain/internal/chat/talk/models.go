@@ -37,7 +37,7 @@ func (m *Model) models(ctx context.Context) (names []string, err error) {
 		return nil, err
 	}
 	for _, model := range list.Models {
-		if id := model.ID; id != "" && hosttext.Line(id, 200) == id && len(names) < maxModels {
+		if id := model.ID; id != "" && hosttext.Line(id, 200) == id {
 			names = append(names, id)
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Session) chooseModel(ctx context.Context, name string) error {
 		return nil
 	}
 	if strings.ContainsAny(name, " \t") || hosttext.Line(name, 200) != name {
-		return fmt.Errorf("no model has the name %s", hosttext.Line(name, 200))
+		return fmt.Errorf("invalid model name %q", hosttext.Line(name, 200))
 	}
 	next, err := s.findModel(ctx, name)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Session) findModel(ctx context.Context, name string) (models.Model, err
 	}
 	names, err := s.Model.models(ctx)
 	if err == nil && len(names) > 0 && !slices.Contains(names, name) {
-		return models.Model{}, fmt.Errorf("the endpoint has no model %s; /model lists its models", name)
+		return models.Model{}, fmt.Errorf("the endpoint has no model %q; /model lists its models", name)
 	}
 	e := s.Model.endpoint()
 	e.Name, e.Window = name, 0
@@ -114,7 +114,11 @@ func (s *Session) listModels(ctx context.Context) {
 		}
 	}
 	names, err := s.Model.models(ctx)
-	for _, other := range names {
+	for i, other := range names {
+		if i == maxModels {
+			s.Screen.List(screen.Faint, "  … and %d more", len(names)-maxModels)
+			break
+		}
 		if other != s.Model.Name() {
 			s.Screen.List(screen.Tool, "  %s", other)
 		}
