@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/redirect"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/redirect"
 )
 
 // Transport is an [http.RoundTripper] that authorizes the requests to one MCP server. Requests to

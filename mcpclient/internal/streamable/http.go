@@ -25,7 +25,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/internal/redact"
-	"github.com/mcpchain/mcpchain/internal/redirect"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/redirect"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
