@@ -63,11 +63,11 @@ func (d *desk) askOf(server string, call *Call) *run.Question {
 	return q
 }
 
-// atHandFunc returns Options.Person.Reply of the agent or of the nearest parent.
-func (d *desk) atHandFunc() func(context.Context, *run.Question) (run.Reply, error) {
-	for ; d != nil; d = d.above {
-		if d.agent.opts.Person.Reply != nil {
-			return d.agent.opts.Person.Reply
+// replyFunc returns Options.Person.Reply of the agent or of the nearest parent.
+func (d *desk) replyFunc() func(context.Context, *run.Question) (run.Reply, error) {
+	for at := d; at != nil; at = at.above {
+		if reply := at.agent.opts.Person.Reply; reply != nil {
+			return reply
 		}
 	}
 	return nil
@@ -78,7 +78,7 @@ func (d *desk) ask(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	var a run.Reply
 	err := guarded("answer callback", func() (err error) {
 		asked := *q
-		a, err = d.atHandFunc()(ctx, &asked)
+		a, err = d.replyFunc()(ctx, &asked)
 		return err
 	})
 	if err != nil || a.Action == "" {
@@ -119,13 +119,13 @@ func (d *desk) closeAsk(q *run.Question, a run.Reply) error {
 func (d *desk) warnOfUnused(answers []run.Reply) {
 	for _, q := range ledger.Open(d.rec.state) {
 		if !q.Survives && slices.ContainsFunc(answers, func(a run.Reply) bool { return a.Question == q.ID }) {
-			d.rec.show(&Warning{Text: fmt.Sprintf(unused, q.ID, cmp.Or(q.Tool, q.Server))})
+			d.rec.show(&Warning{Text: fmt.Sprintf(lateReply, q.ID, cmp.Or(q.Tool, q.Server))})
 		}
 	}
 }
 
-// unused warns that a reply reached no server.
-const unused = "the answer to the question %s about %s was not used: the call that asked ended with its process"
+// lateReply warns that a reply reached no server.
+const lateReply = "the answer to the question %s about %s was not used: the call that asked ended with its process"
 
 // answeredBelow records a reply to a question of a sub-agent, which then continues.
 func (d *desk) answeredBelow(a run.Reply) error {
@@ -174,14 +174,14 @@ func (d *desk) suspend() error {
 			wake = q.Expires
 		}
 	}
-	if d.above == nil && d.rec.writer.journal == nil && d.atHandFunc() == nil {
-		d.rec.show(&Warning{Text: notKept})
+	if d.above == nil && d.rec.writer.journal == nil && d.replyFunc() == nil {
+		d.rec.show(&Warning{Text: waitsInMemory})
 	}
 	return d.rec.record([]Event{&Suspended{Questions: asks, Wake: wake}}, &ledger.Suspended{Wake: wake})
 }
 
-// notKept warns that only the caller can continue a waiting run.
-const notKept = "the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; " +
+// waitsInMemory warns that only the caller can continue a waiting run.
+const waitsInMemory = "the run waits for answers, and nothing keeps it: Options.Person.Reply and Options.Durable.Store are nil; " +
 	"set one of them, or continue Result.State by Agent.ResumeState"
 
 // wake adds replies and expiries of questions to a waiting run. The run continues if there are

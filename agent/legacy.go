@@ -53,7 +53,7 @@ func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitRes
 		return p.park(ask)
 	}
 	answer, err := p.whileCalled(ctx, ask)
-	if err == nil && answer == nil && p.rec.writer.journal == nil && p.desk.atHandFunc() == nil {
+	if err == nil && answer == nil && p.rec.writer.journal == nil && p.desk.replyFunc() == nil {
 		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
 	if err != nil || answer == nil {
@@ -71,7 +71,7 @@ func (p *person) whileCalled(ctx context.Context, q *run.Question) (*run.Reply, 
 	if p.rec.writer.journal != nil && p.agent.opts.Person.Legacy.Hold >= 0 {
 		return p.holdQuestion(ctx, q)
 	}
-	return p.atHand(ctx, q)
+	return p.askNow(ctx, q)
 }
 
 // notAsked warns that a question reached nobody.
@@ -138,7 +138,7 @@ func (p *person) openInCall(q *run.Question, at ...ledger.CallAt) (ok bool, err 
 func (p *person) awaitAnswer(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	waiting, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
-	if answer, err := p.atHand(waiting, q); answer != nil || p.scope.failed() != nil {
+	if answer, err := p.askNow(waiting, q); answer != nil || p.scope.failed() != nil {
 		return answer, err
 	}
 	tick := time.NewTicker(pollEvery)

@@ -32,7 +32,7 @@ type person struct {
 // once, and of several for one sign-in only the first. It ends the wait for replies to settled
 // questions. Questions that do not survive are asked by handlers.
 func (p *person) questions() (launch []errand) {
-	if p.desk.atHandFunc() == nil {
+	if p.desk.replyFunc() == nil {
 		return nil
 	}
 	var asks []*run.Question
@@ -102,10 +102,10 @@ func notAnswered(q *run.Question, err error) error {
 	return fmt.Errorf("answer the question about %s: %w", cmp.Or(q.Tool, q.Server), err)
 }
 
-// atHand asks a question that a server waits for. It returns nil if there is no reply. An error
+// askNow asks a question that a server waits for. It returns nil if there is no reply. An error
 // fails the run, unless the question is settled.
-func (p *person) atHand(ctx context.Context, q *run.Question) (*run.Reply, error) {
-	if p.desk.atHandFunc() == nil {
+func (p *person) askNow(ctx context.Context, q *run.Question) (*run.Reply, error) {
+	if p.desk.replyFunc() == nil {
 		return nil, nil
 	}
 	answer, err := p.desk.ask(ctx, q)

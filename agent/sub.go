@@ -17,8 +17,8 @@ import (
 // SubAgent is an agent as a tool of another agent, see [Sub].
 type SubAgent struct {
 	*adapter.FuncTool
-	agent *recipe
-	take  bool
+	agent   *recipe
+	handoff bool // it takes over the run
 }
 
 // subServer takes the place of a server's label for sub-agents.
@@ -47,7 +47,7 @@ func Handoff(a *Agent, name, description string) (*SubAgent, error) {
 	return newSub(a, name, description, true)
 }
 
-func newSub(a *Agent, name, description string, take bool) (*SubAgent, error) {
+func newSub(a *Agent, name, description string, handoff bool) (*SubAgent, error) {
 	if a == nil {
 		return nil, fmt.Errorf("sub-agent %q: the agent is nil", name)
 	}
@@ -55,17 +55,17 @@ func newSub(a *Agent, name, description string, take bool) (*SubAgent, error) {
 		return nil, errors.New("sub-agent: the name is empty")
 	}
 	def := &mcp.Tool{Name: name, Description: description, InputSchema: json.RawMessage(subSchema)}
-	if take {
+	if handoff {
 		def.InputSchema = json.RawMessage(handoffSchema)
 	}
 	alone := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return nil, errors.New("a sub-agent runs in the run of an agent alone")
+		return nil, errors.New("a sub-agent can be called only by an agent")
 	}
 	tool, err := adapter.NewFuncTool(def, alone, &adapter.FuncOptions{Server: subServer, Trusted: true})
 	if err != nil {
 		return nil, fmt.Errorf("sub-agent: %w", err)
 	}
-	return &SubAgent{FuncTool: tool, agent: a.recipe, take: take}, nil
+	return &SubAgent{FuncTool: tool, agent: a.recipe, handoff: handoff}, nil
 }
 
 // under returns the sub-agent as it works for another agent, whose approval, hooks, prices and
@@ -114,7 +114,7 @@ func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
 	if err := e.shape(nil); err != nil {
 		return nil, err
 	}
-	return func() error { return t.supervise(c, e) }, nil
+	return func() error { return t.runChild(c, e) }, nil
 }
 
 // child returns the engine of the sub-agent that works on a call.
@@ -133,10 +133,14 @@ func (e *engine) begin(c *ledger.Call, sub *SubAgent) error {
 	}
 	var messages []run.Message
 	var schema json.RawMessage
-	if sub.take {
-		e.parent.rec.read(func(s *ledger.State) { messages, schema = slices.Clone(s.History[:len(s.History)-1]), s.Schema })
+	if sub.handoff {
+		e.parent.rec.read(func(s *ledger.State) {
+			before := len(s.History) - 1 // without the message with the call itself
+			messages = slices.Clone(s.History[:before])
+			schema = s.Schema
+		})
 	}
-	if !sub.take || args.Task != "" {
+	if !sub.handoff || args.Task != "" {
 		messages = append(messages, run.Text(run.RoleUser, args.Task))
 	}
 	e.rec.state = new(ledger.State) // replaced once the parent's state has it
@@ -149,18 +153,18 @@ func (e *engine) begin(c *ledger.Call, sub *SubAgent) error {
 	return err
 }
 
-// supervise drives the run of a sub-agent.
-func (t *turn) supervise(c *ledger.Call, e *engine) error {
+// runChild drives the run of a sub-agent and records its outcome.
+func (t *turn) runChild(c *ledger.Call, e *engine) error {
 	defer e.visits.end()
 	j := t.tools.job(c)
 	return t.sender.execute(e.ctx, j, func(ctx context.Context) error {
 		e.ctx = ctx
-		return t.supervised(j, e, e.observe(func() error { return e.drive(e) }))
+		return t.recordOutcome(j, e, e.observe(func() error { return e.drive(e) }))
 	})
 }
 
-// supervised records the outcome of a sub-agent's run.
-func (t *turn) supervised(j *job, e *engine, err error) error {
+// recordOutcome records the outcome of a sub-agent's run as the result of its call.
+func (t *turn) recordOutcome(j *job, e *engine, err error) error {
 	switch {
 	case t.rec.ended() != nil:
 		return t.rec.ended()
@@ -193,7 +197,7 @@ func (e *engine) root() *engine {
 // takenOver returns the answer of an agent that has taken over the run, if there is one.
 func (e *engine) takenOver() (answer string, ok bool) {
 	for _, c := range e.rec.state.Calls {
-		if sub := e.agent.sub(c); sub != nil && sub.take && c.At == ledger.CallDone && !c.Result.IsError {
+		if sub := e.agent.sub(c); sub != nil && sub.handoff && c.At == ledger.CallDone && !c.Result.IsError {
 			return c.Result.Text, true
 		}
 	}

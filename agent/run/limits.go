@@ -54,7 +54,7 @@ type Spent struct {
 	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
-// Sampling is the usage of completions for servers. It is part of the tokens and costs of
+// Sampling is the usage of completions requested by servers. It is part of the tokens and costs of
 // [Spent].
 type Sampling struct {
 	Requests int   `json:"requests,omitzero"`

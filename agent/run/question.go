@@ -31,13 +31,13 @@ type Question struct {
 	Tool   string       `json:"tool,omitzero"`  // as the model knows it
 	Path   []string     `json:"path,omitempty"` // names of the sub-agents that ask, outermost first
 
-	Key        string                   `json:"key,omitzero"`         // the server's key of the request; a hash of the question for a parked call
+	Key        string                   `json:"key,omitzero"`         // the server's key for the request or, for a parked call, a hash of the question
 	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // of an approval or a doubt: as they are sent
 	Definition *mcp.Tool                `json:"definition,omitempty"` // of the tool, as models see it
 	Elicit     *mcp.ElicitParams        `json:"elicit,omitempty"`     // of a form or a URL: the server's request
 	URL        string                   `json:"url,omitzero"`         // of a sign-in: where the person signs in
 	Sampling   *mcp.CreateMessageParams `json:"sampling,omitempty"`   // of a sampling request: as it goes to the model
-	Model      string                   `json:"model,omitzero"`       // that completes them, "" if the handler does not say
+	Model      string                   `json:"model,omitzero"`       // the model that would complete the sampling request; "" if unknown
 
 	// Tries and Sent belong to a doubt: how often the call was sent, continuations of rounds
 	// included, and when it was last sent.
@@ -53,38 +53,41 @@ type Question struct {
 	Parked bool `json:"parked,omitzero"`
 
 	Created time.Time `json:"created,omitzero"`
-	Expires time.Time `json:"expires,omitzero"` // zero: it does not
+	Expires time.Time `json:"expires,omitzero"` // zero: never
 
-	Unknown jsontext.Value `json:",embed"`
+	Unknown jsontext.Value `json:",embed"` // members of a later version
 }
 
 // Action is what a [Reply] decides.
 type Action string
 
-// Each kind of question takes some of the actions: an approval and a sampling request
-// ActionAllow and ActionDeny; a form, a URL and a sign-in ActionAccept, ActionDecline and
-// ActionCancel; a doubt ActionRan, ActionNotRun and ActionKnown.
+// The actions for each kind of question.
 const (
-	ActionAllow   Action = "allow"
-	ActionDeny    Action = "deny"
+	// For an approval or a sampling request.
+	ActionAllow Action = "allow"
+	ActionDeny  Action = "deny"
+
+	// For a form, a URL or a sign-in.
 	ActionAccept  Action = "accept"
-	ActionDecline Action = "decline"
-	ActionCancel  Action = "cancel"
-	ActionRan     Action = "ran"     // the call ran; the model is told
-	ActionNotRun  Action = "not_run" // the call did not run; it is sent again
-	ActionKnown   Action = "known"   // the call ran, and Reason has its result
+	ActionDecline Action = "decline" // an explicit no
+	ActionCancel  Action = "cancel"  // dismissed without a decision
+
+	// For a doubt.
+	ActionRan    Action = "ran"     // the call ran; the model is told
+	ActionNotRun Action = "not_run" // the call did not run; it is sent again
+	ActionKnown  Action = "known"   // the call ran, and Reason has its result
 )
 
 // Reply is the reply to a [Question]. Only the first reply to a question counts.
 type Reply struct {
-	Question  string          `json:"ask"`
+	Question  string          `json:"ask"` // its ID
 	Action    Action          `json:"action"`
 	Reason    string          `json:"reason,omitzero"`    // for the model; with ActionKnown the result of the call
 	Arguments json.RawMessage `json:"arguments,omitzero"` // replace those of an approved call, or Question.Sampling
 	Content   json.RawMessage `json:"content,omitzero"`   // of an accepted form
 	Scope     string          `json:"scope,omitzero"`     // of an approval: "", ScopeArguments, ScopeTool or ScopeServer
-	By        string          `json:"by,omitzero"`        // who answers
-	At        time.Time       `json:"at,omitzero"`
+	By        string          `json:"by,omitzero"`        // who replied
+	At        time.Time       `json:"at,omitzero"`        // when
 
-	Unknown jsontext.Value `json:",embed"`
+	Unknown jsontext.Value `json:",embed"` // members of a later version
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 )
 
-// startPatience bounds the wait of a person for slow servers at the start. A script waits for all servers.
+// startPatience bounds how long a person waits for slow servers at the start. A script waits for all.
 const startPatience = 2 * time.Second
 
-// store returns the store of a person's conversations, and sets the folders of servers. A script uses kept decisions, but
-// no store. The caller has to call closer.
+// store opens the store for conversations, and sets the folders of servers. The store is nil if the
+// session is not interactive. The caller must call closer.
 func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Servers) (store record.Store, closer func() error, err error) {
 	servers.Decisions, servers.Lists = place("approvals"), place("tools")
 	if ui.Attended() && !o.oneShot {
@@ -32,7 +32,7 @@ func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Ser
 	return nil, func() error { return nil }, nil
 }
 
-// openStore opens the conversations at a path. If it is "", they are kept in memory.
+// openStore opens the conversation store at path, or an in-memory store if path is empty.
 func openStore(ctx context.Context, path string) (store record.Store, closer func() error, err error) {
 	if path == "" {
 		return record.NewMemory(), func() error { return nil }, nil
@@ -43,7 +43,7 @@ func openStore(ctx context.Context, path string) (store record.Store, closer fun
 	return store, closer, nil
 }
 
-// mediaFolder returns the folder for pictures and sounds of servers, nil for a script.
+// mediaFolder returns the folder for images and audio of servers, or nil for a script.
 func mediaFolder(ui screen.Screen) *media.Folder {
 	if dir := place("media"); dir != "" && ui.Attended() {
 		return media.NewFolder(dir)
@@ -51,7 +51,7 @@ func mediaFolder(ui screen.Screen) *media.Folder {
 	return nil
 }
 
-// folder returns the folder in which the program was started, "" if that is not known.
+// folder returns the folder in which the program was started, or "" if it is unknown.
 func folder() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -60,5 +60,5 @@ func folder() string {
 	return dir
 }
 
-// place returns the path of a file in the configuration folder, "" if there is none.
+// place returns the path of a file in the configuration folder, or "" if there is no such folder.
 func place(name string) string { return cli.Place("chatbot", name) }

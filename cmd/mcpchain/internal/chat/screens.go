@@ -15,43 +15,43 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
 )
 
-// ui is a screen that the program closes at its end.
-type ui interface {
+// closableScreen is a screen that the program closes at its end.
+type closableScreen interface {
 	screen.Screen
 	io.Closer
 }
 
-// open returns the screen that fits: a terminal with an editor for a conversation, otherwise lines, and objects with
-// -json.
-func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) ui {
-	in, out, side := isTerminal(os.Stdin), isTerminal(os.Stdout), isTerminal(os.Stderr)
-	if in && out && side && !o.oneShot && !o.json && !dumb() {
+// open returns the screen for the session: an interactive terminal for a conversation if all
+// standard streams are terminals, JSON output with -json, and plain lines otherwise.
+func (o *options) open(ctx context.Context, interrupts *talk.Interrupts) closableScreen {
+	inTTY, outTTY, errTTY := isTerminal(os.Stdin), isTerminal(os.Stdout), isTerminal(os.Stderr)
+	if inTTY && outTTY && errTTY && !o.oneShot && !o.json && !dumb() {
 		return terminal.Open(ctx, terminal.Options{In: os.Stdin, Out: os.Stdout, Interrupt: interrupts.Interrupt, History: place("history")})
 	}
-	stdout := os.Stdout
+	text, wrap := os.Stdout, outTTY
 	if o.json {
-		stdout, out = os.Stderr, side
+		text, wrap = os.Stderr, errTTY
 	}
 	var input io.Reader = os.Stdin
-	if o.oneShot && !in {
+	if o.oneShot && !inTTY {
 		input = strings.NewReader("") // standard input is part of the question
 	}
-	options := lines.Options{}
-	if in && side {
+	var opts lines.Options
+	if inTTY && errTTY {
 		hide := func() (func(), error) { return lines.Hide(os.Stdin) }
-		options = lines.Options{Person: true, Wrap: out, Dumb: dumb(), Hide: hide, Width: columns}
+		opts = lines.Options{Person: true, Wrap: wrap, Dumb: dumb(), Hide: hide, Width: columns}
 	}
-	console := lines.New(stdout, os.Stderr, lines.NewInput(ctx, input, options.Person), options)
+	console := lines.New(text, os.Stderr, lines.NewInput(ctx, input, opts.Person), opts)
 	if o.json {
 		return script.New(os.Stdout, console)
 	}
 	return console
 }
 
-// dumb reports whether the terminal takes no escape sequences.
+// dumb reports whether the terminal accepts no escape sequences.
 func dumb() bool { return os.Getenv("TERM") == "dumb" }
 
-// columns returns the width of the terminal, 0 if there is none.
+// columns returns the width of the terminal, or 0 if there is none.
 func columns() int {
 	width, _, err := term.GetSize(int(os.Stderr.Fd()))
 	if err != nil {
