@@ -124,8 +124,7 @@ type Config struct {
 	Servers []Server // in the order of the file, each name once
 }
 
-// Err joins the Err of all servers, in their order. It is nil if all of them
-// can be used.
+// Err joins the errors of all servers, in order. It is nil if all of them can be used.
 func (c *Config) Err() error {
 	errs := make([]error, len(c.Servers))
 	for i, s := range c.Servers {
@@ -138,56 +137,52 @@ func (c *Config) Err() error {
 type Server struct {
 	Name string
 
-	// Transport is a *mcpclient.Command or a *mcpclient.HTTP.
-	// The host may add fields that a file cannot have, such as a Stderr or a
-	// Client that signs in. It is nil for a disabled server. If the server has an
-	// Err, Dial returns it.
+	// Transport is a *mcpclient.Command or a *mcpclient.HTTP. The host may set fields that a
+	// file cannot have, such as a Stderr or a Client that signs in. It is nil for a disabled
+	// server. For a server with an Err, Dial returns that.
 	Transport transport.Transport
 
-	// Revision is the protocol revision to speak with the server, for
-	// mcpclient.Options or adapter.Server. "" means the newest that both sides
-	// speak.
+	// Revision is the protocol revision to use, for mcpclient.Options or adapter.Server. ""
+	// means the newest that both sides speak.
 	Revision string
 
-	// Start is "lazy" for a server that is connected to by its first call, for Start of
-	// adapter.Server; "" otherwise.
+	// Start is "lazy" for a server that is connected by its first call, for Start of
+	// adapter.Server; otherwise "".
 	Start string
 
-	// Timeout is the longest silence of a call, for IdleTimeout of adapter.Server.
-	// 0: the file says nothing.
+	// Timeout is the longest silence of a call, for IdleTimeout of adapter.Server. 0 if the
+	// file does not set it.
 	Timeout time.Duration
 
-	// Allow and Deny choose tools, for the fields of adapter.Server with these names.
+	// Allow and Deny select tools, for the fields of adapter.Server with these names.
 	Allow, Deny []string
 
-	// OAuth says how to sign in to a server that is called by URL. Nil: the file
-	// says nothing.
+	// OAuth says how to sign in to a server over HTTP. Nil if the file does not say.
 	OAuth *OAuth
 
-	// EnvFile is the file with variables of the server's process, "" if there is none.
+	// EnvFile is the file with environment variables of the server's process, or "".
 	EnvFile string
 
-	// Disabled is set for servers that must not be used. Only their keys are
-	// checked.
+	// Disabled is true for servers that must not be used. Only their keys are checked.
 	Disabled bool
 
-	// Err is the reason against using the server: its entry has a
-	// mistake, is in the file twice, or needs an unsupported feature, such as a
-	// prompt for an input. It does not concern other servers.
+	// Err says why the server cannot be used: its entry is invalid, is in the file twice, or
+	// needs an unsupported feature, such as a prompt for an input. It does not affect other
+	// servers.
 	Err error
 
-	place place // where its entry begins, see At
+	place place // of the entry, see At
 }
 
-// fault is a mistake in a file, and its place.
+// fault is a mistake in a file, with its place.
 type fault struct {
 	file   string
-	line   int    // from 1
+	line   int    // starts at 1
 	key    string // place in the document, such as mcpServers.files.args[0]; empty for the document itself
 	reason string
 }
 
-// Error gives file, line, key and reason on one line.
+// Error has file, line, key and reason on one line.
 func (e *fault) Error() string {
 	if e.key == "" {
 		return fmt.Sprintf("%s:%d: %s", e.file, e.line, e.reason)
@@ -195,29 +190,28 @@ func (e *fault) Error() string {
 	return fmt.Sprintf("%s:%d: %s: %s", e.file, e.line, e.key, e.reason)
 }
 
-// Loader reads files. The zero value
-// is Load.
+// Loader loads files. The zero value is ready.
 type Loader struct {
-	// Input asks a person for a value that a server names as ${input:ID}, once
-	// per file. Default: such a server cannot be used.
+	// Input asks a person for a value that a server refers to as ${input:ID}, once per file.
+	// Default: such a server cannot be used.
 	Input func(ctx context.Context, in *Input) (string, error)
 
-	// Filters says that the program uses the Allow and Deny of servers, and SignIn
-	// that it uses their OAuth. Default: a server with such settings cannot be
-	// used, as it would be used without them.
+	// Filters says that the program uses Allow and Deny of servers, and SignIn that it uses
+	// their OAuth. Default: a server with such settings cannot be used, because it would be
+	// used without them.
 	Filters, SignIn bool
 
-	// Only names the servers to read. A missing one is an error. Default: all.
+	// Only names the servers to load. A missing one is an error. Default: all.
 	Only []string
 
-	// EnvFile reads the environment file of a server. Default: a file of at most 1 MiB.
+	// EnvFile reads the environment file of a server. Default: a file of at most 1 MiB is read.
 	EnvFile func(path string) ([]byte, error)
 }
 
-// Load reads the file at path, and its environment files, with the variables of
-// this process. Load looks for a program whose name has spaces, because it may
-// be a command with arguments. The error has the file and the line if the file was read
-// and is not a list of servers; a mistake in one server is in its Err. The context is for Input.
+// Load loads the file at path and its environment files, with the variables of this process. It
+// looks for a program whose name contains spaces, because that may be a command with arguments.
+// If the file was read but is not a list of servers the error has the file and the line; a
+// mistake in one server is in its Err. ctx is for Input.
 func (l *Loader) Load(ctx context.Context, path string) (*Config, error) {
 	data, err := readBounded(path)
 	if err != nil {
@@ -226,7 +220,8 @@ func (l *Loader) Load(ctx context.Context, path string) (*Config, error) {
 	return l.LoadData(ctx, path, data)
 }
 
-// LoadData is Load for a file that the host has read: what a person has allowed is what is used.
+// LoadData is Load for a file that the host has read, so that what a person has allowed is what
+// is used.
 func (l *Loader) LoadData(ctx context.Context, path string, data []byte) (*Config, error) {
 	d := &decoder{file: path, lookup: os.LookupEnv, readFile: l.EnvFile, missing: isMissing}
 	if d.readFile == nil {
@@ -235,9 +230,9 @@ func (l *Loader) LoadData(ctx context.Context, path string, data []byte) (*Confi
 	return l.decode(ctx, d, data)
 }
 
-// Parse is Load for a text: name is the file's name in errors, lookup gives the
-// variables, like [os.LookupEnv]; nil means no variables. It reads no file, so
-// a server with an envFile cannot be used. The context is for Input.
+// Parse is Load for text: name is the file's name in errors, lookup returns variables like
+// [os.LookupEnv]; nil means no variables. It reads no file, so a server with an envFile cannot
+// be used. ctx is for Input.
 func (l *Loader) Parse(ctx context.Context, name string, data []byte, lookup func(string) (string, bool)) (*Config, error) {
 	if lookup == nil {
 		lookup = func(string) (string, bool) { return "", false }
@@ -245,14 +240,14 @@ func (l *Loader) Parse(ctx context.Context, name string, data []byte, lookup fun
 	return l.decode(ctx, &decoder{file: name, lookup: lookup}, data)
 }
 
-// Preview is Parse for a person who decides whether to use a file: variables and inputs stay
-// as they are written, and no other file is read. Its servers are not for use.
+// Preview is Parse for a person who decides whether to use a file: variables and inputs stay as
+// they are written, and no other file is read. Its servers must not be used.
 func Preview(name string, data []byte) (*Config, error) {
 	l := &Loader{Filters: true, SignIn: true}
 	return l.decode(context.Background(), &decoder{file: name, preview: true}, data)
 }
 
-// codex finds the servers of Codex's config.toml.
+// codex matches the servers of Codex's config.toml.
 var codex = regexp.MustCompile(`(?m)^[ \t]*\[mcp_servers[.\]]`)
 
 func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, error) {
@@ -268,11 +263,11 @@ func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) (*Config, 
 	return d.config(root)
 }
 
-// codexReason answers a file in TOML.
+// codexReason is the error for a file in TOML.
 const codexReason = `this is TOML, as Codex has it; did you mean a JSON file? [mcp_servers.NAME] is {"mcpServers": {"NAME": {…}}} there`
 
-// readBounded reads a file of at most maxFile bytes. It refuses a pipe or a device, which may
-// keep a reader waiting forever, unless the path says that it is one: a shell's <(…) is in /dev.
+// readBounded reads a file of at most maxFile bytes. It refuses a pipe or device, which may
+// block, unless the path shows that it is one: a shell's <(…) is in /dev.
 func readBounded(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() && !strings.HasPrefix(path, "/dev/") {
 		return nil, fmt.Errorf("%s: not a regular file", path)
@@ -292,7 +287,7 @@ func readBounded(path string) ([]byte, error) {
 	return data, nil
 }
 
-// isMissing reports whether no program of this name can be started in dir.
+// isMissing reports whether no program with this name can be started in dir.
 func isMissing(path, dir string) bool {
 	if dir != "" && filepath.Base(path) != path && !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
@@ -301,7 +296,7 @@ func isMissing(path, dir string) bool {
 	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
 }
 
-// quoteKey shows a key of the document in an error.
+// quoteKey quotes a key of the document for an error.
 func quoteKey(key string) string {
 	if len(key) > 100 {
 		key = strings.ToValidUTF8(key[:100], "") + "…"

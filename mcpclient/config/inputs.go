@@ -10,21 +10,21 @@ import (
 // maxInputs bounds the inputs of a file, and the choices of one.
 const maxInputs = 100
 
-// Input is a value that a person has to give, as the inputs of VS Code's files
-// describe it. Its texts are the file's.
+// Input is a value that a person has to provide, as described in VS Code's files. The file's
+// author controls its texts.
 type Input struct {
 	ID          string
 	Description string
 	Default     string   // to offer as the answer
 	Password    bool     // the answer must not be shown
-	Choices     []string // for pickString: the answer is one of them; nil: any text
+	Choices     []string // of pickString: the possible answers; nil: any text
 
 	values []string // of the choices, in the file
 }
 
-// inputs are the inputs of a file and their answers.
+// inputs are the inputs of a file with their answers.
 type inputs struct {
-	ask     func(*Input) (string, error) // nil: nothing is asked for
+	ask     func(*Input) (string, error) // nil: none can be asked for
 	known   map[string]*Input
 	answers map[string]string
 	errs    map[string]error
@@ -58,7 +58,7 @@ func (i *inputs) answer(id string) (string, error) {
 	return text, nil
 }
 
-// value is what an answer stands for.
+// value returns the value that an answer stands for.
 func (in *Input) value(answer string) (string, error) {
 	if in.Choices == nil {
 		return answer, nil
@@ -77,8 +77,8 @@ func (in *Input) choice(label, value string) {
 	in.Choices, in.values = append(in.Choices, label), append(in.values, value)
 }
 
-// readInputs reads the inputs of a document, at its root or beside mcp.servers.
-// An input that cannot be read is unknown.
+// readInputs decodes the inputs of a document, at its root or beside mcp.servers. An invalid
+// input is treated as unknown.
 func (d *decoder) readInputs(ctx context.Context, root *node, ask func(context.Context, *Input) (string, error)) {
 	d.inputs = &inputs{known: map[string]*Input{}, answers: map[string]string{}, errs: map[string]error{}}
 	if ask == nil {
@@ -144,7 +144,7 @@ func (n *node) member(key string) (value *node) {
 	return value
 }
 
-// textOf returns a string of an object; "" if it is missing or no string.
+// textOf returns a string member of an object, or "" if it is missing or not a string.
 func (n *node) textOf(key string) string {
 	if v := n.member(key); v != nil && v.kind == kindString {
 		return v.text

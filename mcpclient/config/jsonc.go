@@ -10,7 +10,7 @@ import (
 // maxDepth bounds the nesting of lists and objects.
 const maxDepth = 64
 
-// kind is the type of a JSON value, in the words of an error.
+// kind is the type of a JSON value, for errors.
 type kind string
 
 const (
@@ -22,13 +22,13 @@ const (
 	kindNull   kind = "null"
 )
 
-// node is a JSON value with its line. encoding/json has no lines and keeps the
-// last of two equal keys, so this package reads documents itself. It keeps both
-// members; the decoder refuses them if the key has a meaning.
+// node is a JSON value with its line. encoding/json has no lines and drops duplicate keys, so
+// this package parses documents itself. It keeps duplicate members; the decoder refuses them if
+// the key has a meaning.
 type node struct {
 	kind    kind
 	line    int
-	text    string // of a string, decoded; of a number or a bool, unchanged
+	text    string // of a string, decoded; of a number or bool, unchanged
 	members []member
 	items   []*node
 }
@@ -36,7 +36,7 @@ type node struct {
 type member struct {
 	key   string
 	line  int
-	first int // line of the same key earlier in the object; 0 for none
+	first int // line of the same key earlier in the object, or 0
 	value *node
 }
 
@@ -54,8 +54,7 @@ type parser struct {
 	depth int
 }
 
-// parseDocument reads JSON with comments and trailing commas. Its error is a
-// *syntaxError.
+// parseDocument parses JSON with comments and trailing commas. Its error is a *syntaxError.
 func parseDocument(data []byte) (*node, error) {
 	if len(data) > maxFile {
 		return nil, &syntaxError{1, fmt.Sprintf("larger than %d bytes", maxFile)}
@@ -206,7 +205,7 @@ func (p *parser) list() (*node, error) {
 	}
 }
 
-// separator takes the comma after a member of n, or leaves n's end.
+// separator consumes the comma after a member of n, and does not consume n's end.
 func (p *parser) separator(end byte, n *node) error {
 	c, err := p.next()
 	switch {
@@ -221,8 +220,8 @@ func (p *parser) separator(end byte, n *node) error {
 	return p.unexpected(c, "a comma or "+string(end), n)
 }
 
-// unexpected reports c where want should be. Only punctuation is shown: other
-// text may be part of a secret.
+// unexpected returns the error for c where want was expected. It shows only punctuation,
+// because other text may be part of a secret.
 func (p *parser) unexpected(c byte, want string, inside *node) *syntaxError {
 	switch {
 	case p.pos == len(p.data):
@@ -233,7 +232,7 @@ func (p *parser) unexpected(c byte, want string, inside *node) *syntaxError {
 	return p.errorf("want %s", want)
 }
 
-// str reads a string at pos.
+// str parses a string at pos.
 func (p *parser) str() (string, error) {
 	rest := p.data[p.pos:]
 	end := 1
@@ -257,7 +256,7 @@ func (p *parser) str() (string, error) {
 	return s, nil
 }
 
-// word reads a number, true, false or null.
+// word parses a number, true, false or null.
 func (p *parser) word() (*node, error) {
 	end := p.pos
 	for end < len(p.data) && bytes.IndexByte([]byte(" \t\r\n,:{}[]\"/"), p.data[end]) < 0 {

@@ -9,19 +9,19 @@ import (
 	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
-// knownKeys are the keys of a server with a meaning here.
+// knownKeys are the keys of a server that this package uses.
 var knownKeys = []string{
 	"args", "command", "cwd", "disabled", "env", "envFile", "excludeTools", "headers", "includeTools", "oauth", "revision",
 	"start", "timeout", "type", "url",
 }
 
-// aliases are the names that other programs have for known keys.
+// aliases are other programs' names for known keys.
 var aliases = map[string]string{
 	"allowedTools":   "includeTools", // Kit
 	"auth":           "oauth",        // Cursor
 	"disabledTools":  "excludeTools", // Windsurf, Roo Code
 	"disabled_tools": "excludeTools", // Codex
-	"enabled":        "disabled",     // opencode, Zed; with the opposite value
+	"enabled":        "disabled",     // opencode, Zed; inverted
 	"enabledTools":   "includeTools",
 	"enabled_tools":  "includeTools", // Codex
 	"environment":    "env",          // opencode, Kit
@@ -33,22 +33,22 @@ var aliases = map[string]string{
 	"transport":      "type",         // FastMCP
 }
 
-// types are the values of "type", with other programs' names. A local server is
-// started, the others are called.
+// types are the values of "type", including other programs' names: a local server is started, a
+// remote one is called.
 var types = map[string]string{
 	"stdio": "stdio", "local": "stdio",
 	"http": "http", "streamable-http": "http", "streamableHttp": "http", "streamable_http": "http", "remote": "http",
 	"sse": "sse",
 }
 
-// foreignKeys belong to other programs that share these files. They do not
-// change the connection to a server, and grant nothing here.
+// foreignKeys are keys of other programs that share these files. They do not change the
+// connection to a server, and grant nothing here.
 var foreignKeys = []string{
 	"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "name", "sandbox", "source", "trust", "version",
 }
 
-// unsupportedKeys change the connection to a server, or its permissions, in a
-// way that this package does not support.
+// unsupportedKeys change the connection to a server, or its permissions, in a way that this
+// package does not support.
 var unsupportedKeys = map[string]string{
 	"bearer_token_env_var": `write "headers": {"Authorization": "Bearer ${VARIABLE}"}`,
 	"env_http_headers":     `use "headers" with a variable, as in ${VARIABLE}`,
@@ -58,8 +58,7 @@ var unsupportedKeys = map[string]string{
 	"tool_timeout_sec":     `write "timeout" in milliseconds, or as text such as "90s"`,
 }
 
-// checkKeys checks all members, and returns the first mistake. It keeps the
-// known keys.
+// checkKeys checks all members, keeps the known ones, and returns the first mistake.
 func (s *settings) checkKeys(members []member) (err error) {
 	for _, m := range members {
 		name := m.key
@@ -101,7 +100,7 @@ func (s *settings) keep(name string, m member) error {
 	return nil
 }
 
-// at is the place of a known key, by the name that the file uses.
+// at returns the place of a known key, with the name in the file.
 func (s *settings) at(name string) string {
 	if m, ok := s.node[name]; ok {
 		return s.key + "." + m.key
@@ -109,17 +108,16 @@ func (s *settings) at(name string) string {
 	return s.key + "." + name
 }
 
-// section is one object of servers in a document.
+// section is an object of servers in a document.
 type section struct {
 	key string
 	m   member
 }
 
-// sections finds the objects of servers: mcpServers, servers of VS Code,
-// context_servers of Zed, mcp_servers of Codex, and mcp of opencode, Kit and
-// the settings of VS Code, which has its servers inside or in an object
-// servers. Other programs have keys beside the servers, so only a likely
-// mistyped key is refused.
+// sections returns the objects of servers: mcpServers, servers of VS Code, context_servers of
+// Zed, mcp_servers of Codex, and mcp of opencode, Kit and the settings of VS Code, which
+// contains the servers or an object servers. Other programs have keys beside the servers, so
+// only a probable typing mistake is refused.
 func (d *decoder) sections(root *node) (all []section, err error) {
 	names := []string{"mcpServers", "servers", "context_servers", "mcp_servers", "mcp.servers"}
 	for _, m := range root.members {
@@ -146,7 +144,7 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 	return all, nil
 }
 
-// nested finds the servers inside of mcp. Gemini CLI has other settings there.
+// nested returns the servers within mcp. Gemini CLI has other settings there.
 func nested(mcp member) []section {
 	direct := member{key: mcp.key, line: mcp.line, value: &node{kind: kindObject, line: mcp.value.line}}
 	for _, m := range mcp.value.members {
@@ -163,7 +161,7 @@ func nested(mcp member) []section {
 	return []section{{"mcp", direct}}
 }
 
-// readChosen reads which servers Gemini CLI uses: the lists mcp.allowed and mcp.excluded.
+// readChosen decodes the lists of servers that Gemini CLI uses: mcp.allowed and mcp.excluded.
 func (d *decoder) readChosen(root *node) (err error) {
 	mcp := root.member("mcp")
 	if mcp == nil || mcp.kind != kindObject {
@@ -186,7 +184,7 @@ func (d *decoder) readChosen(root *node) (err error) {
 	return nil
 }
 
-// leavesOut reports whether the lists of the file leave out a server.
+// leavesOut reports whether the lists of the file exclude a server.
 func (d *decoder) leavesOut(name string) bool {
 	return d.allowed != nil && !slices.Contains(d.allowed, name) || slices.Contains(d.excluded, name)
 }

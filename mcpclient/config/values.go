@@ -7,7 +7,7 @@ import (
 
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
 
-// keyName shows a key as a part of a path.
+// keyName returns a key as part of a path.
 func keyName(key string) string {
 	if plainKey.MatchString(key) {
 		return key
@@ -15,7 +15,7 @@ func keyName(key string) string {
 	return quoteKey(key)
 }
 
-// want reports a value of the wrong kind, without showing it.
+// want returns the error for a value of the wrong kind, without showing it.
 func (d *decoder) want(n *node, key string, k kind) error {
 	if n.kind == k {
 		return nil
@@ -23,7 +23,7 @@ func (d *decoder) want(n *node, key string, k kind) error {
 	return d.errorf(n.line, key, "want %s, got %s", k, n.kind)
 }
 
-// duplicate finds the first repeated key of an object, in n or below it.
+// duplicate returns an error for the first duplicate key of an object, in n or below it.
 func (d *decoder) duplicate(n *node, key string) error {
 	for _, m := range n.members {
 		path := key + "." + keyName(m.key)
@@ -53,7 +53,7 @@ func (n *node) isOff() bool {
 	return n.kind == kindNull
 }
 
-// refuse reports the first set key that this kind of server does not take.
+// refuse returns an error for the first key that this kind of server does not have.
 func (s *settings) refuse(kind string, keys ...string) error {
 	for _, k := range keys {
 		if m, ok := s.node[k]; ok {
@@ -63,7 +63,7 @@ func (s *settings) refuse(kind string, keys ...string) error {
 	return nil
 }
 
-// disabled reads "disabled", or "enabled" with the opposite value.
+// disabled decodes "disabled", or "enabled" inverted.
 func (s *settings) disabled() (bool, error) {
 	m, ok := s.node["disabled"]
 	if !ok {
@@ -75,7 +75,7 @@ func (s *settings) disabled() (bool, error) {
 	return m.value.text == "true" != (m.key == "enabled"), nil
 }
 
-// string reads a string and its variables; a missing key is empty.
+// string decodes a string and expands its variables; a missing key is empty.
 func (s *settings) string(key string) (string, error) {
 	m, ok := s.node[key]
 	if !ok {
@@ -107,7 +107,7 @@ func (s *settings) list(key string) ([]string, error) {
 	return s.items(m.value, s.at(key))
 }
 
-// items reads a list of strings.
+// items decodes a list of strings.
 func (s *settings) items(list *node, key string) (out []string, err error) {
 	for i, item := range list.items {
 		text, err := s.text(item, fmt.Sprintf("%s[%d]", key, i))
@@ -119,15 +119,14 @@ func (s *settings) items(list *node, key string) (out []string, err error) {
 	return out, nil
 }
 
-// pair is one member of an object of strings.
+// pair is a member of an object of strings.
 type pair struct {
 	name, value string
 	line        int
 	key         string
 }
 
-// pairs reads an object of strings. Numbers count as strings, as they do in
-// VS Code.
+// pairs decodes an object of strings. Numbers count as strings, as in VS Code.
 func (s *settings) pairs(key string) ([]pair, error) {
 	m, ok := s.node[key]
 	if !ok {
@@ -150,10 +149,10 @@ func (s *settings) pairs(key string) ([]pair, error) {
 	return out, nil
 }
 
-// text reads a string and expands its variables.
+// text decodes a string and expands its variables.
 func (s *settings) text(n *node, key string) (string, error) { return s.expanded(n, key, false) }
 
-// expanded is text. With filled, an empty variable is as wrong as an unset one.
+// expanded is text. With filled, an empty variable is an error like an unset one.
 func (s *settings) expanded(n *node, key string, filled bool) (string, error) {
 	if err := s.d.want(n, key, kindString); err != nil {
 		return "", err

@@ -14,15 +14,15 @@ var (
 	inputName    = regexp.MustCompile(`^input:[A-Za-z0-9_.-]{1,100}$`)
 )
 
-// inputError means that a person has to type a value, as in VS Code.
+// inputError means that a person has to enter a value, as in VS Code.
 type inputError struct{ name string }
 
 func (e *inputError) Error() string {
 	return fmt.Sprintf("inputs are not asked for; use an environment variable instead of ${input:%s}", e.name)
 }
 
-// expand replaces the variables in s. Its errors name variables and show
-// nothing else of s. With filled, a variable must not be empty.
+// expand replaces the variables in s. Its errors name variables and show nothing else of s.
+// With filled, variables must not be empty.
 func (d *decoder) expand(s string, filled bool) (string, error) {
 	var b strings.Builder
 	for {
@@ -89,7 +89,7 @@ func (d *decoder) variable(inside string, filled bool) (string, error) {
 	return value, nil
 }
 
-// workspace is the project of the file.
+// workspace returns the project folder of the file.
 func (d *decoder) workspace() string {
 	dir := filepath.Dir(d.file)
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -101,8 +101,8 @@ func (d *decoder) workspace() string {
 	return dir
 }
 
-// environment reads the variables of a server's process: from its environment
-// file, then from the file itself; the latter win.
+// environment returns the variables of a server's process: from its environment file and from
+// the file itself, which takes precedence.
 func (s *settings) environment() ([]string, error) {
 	env, err := s.envFile()
 	if err != nil {
@@ -121,9 +121,8 @@ func (s *settings) environment() ([]string, error) {
 	return env, nil
 }
 
-// envFile reads lines of the form NAME=value. It skips empty lines and lines
-// that begin with #, drops a leading "export" and quotes around the value, and
-// expands nothing.
+// envFile parses lines of the form NAME=value. It skips empty lines and lines that begin with
+// #, removes a leading "export" and quotes around the value, and expands nothing.
 func (s *settings) envFile() ([]string, error) {
 	path, err := s.string("envFile")
 	if err != nil || path == "" || s.d.preview {

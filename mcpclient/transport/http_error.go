@@ -10,16 +10,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// HTTPError is an answer over HTTP whose status is the failure: one that carried
-// no JSON-RPC message, or one about authorization (401, 403), load (408, 429)
-// or the server's state (5xx). If such a response has a JSON-RPC error, too, the error is
-// an *mcp.RPCError as well.
+// HTTPError is an HTTP response that failed by its status: one without a JSON-RPC message, or
+// one about authorization (401, 403), load (408, 429) or the server's state (5xx). If such a
+// response also has a JSON-RPC error, the error is an *mcp.RPCError, too.
 type HTTPError struct {
 	Method     string // of the HTTP request
 	URL        string // without user info and query
 	Status     int
 	Body       string        // the first KiB
-	RetryAfter time.Duration // as the server named it, at most 24 h; zero when it named none
+	RetryAfter time.Duration // as sent by the server, at most 24 h; 0 if not sent
 }
 
 // Error has the request, the status and the beginning of the body.

@@ -9,59 +9,57 @@ import (
 	"github.com/mcpchain/mcpchain/internal/redact"
 )
 
-// TokenSource gives the requests of an HTTP transport their tokens. Its method may be
-// called by several goroutines at the same time.
+// TokenSource provides tokens for the requests of an HTTP transport. Its method may be called
+// concurrently.
 type TokenSource interface {
-	// Token returns the token of one HTTP request. It is asked before each request, and
-	// before a client answers from its cache, which has results of one owner; refused is nil
-	// then. When the server answers 401 or 403 it is asked once more, with the refusal: the
-	// request is repeated, unless the token is the same. A refusal may come late, when the
-	// token has changed already. Token may block while a person signs in; other requests go
-	// on. ctx has the values of the request's context. An error is the error of the request.
+	// Token returns the token of one HTTP request. It is called before each request, and before
+	// a client answers from its cache, which has results of one owner; refused is nil then.
+	// When the server answers 401 or 403 it is called once more with the refusal: the request
+	// is repeated unless the token is the same. A refusal may come late, after the token has
+	// changed. Token may block while a person signs in, without holding up other requests. ctx
+	// has the values of the request's context. An error is the error of the request.
 	Token(ctx context.Context, refused *Refusal) (Token, error)
 }
 
-// Token is a bearer token, and for whom it was issued.
+// Token is a bearer token with its owner.
 type Token struct {
-	// Value goes into Authorization, behind "Bearer ". Empty: the request has the
+	// Value is sent in Authorization, after "Bearer ". If it is empty, the request has the
 	// Authorization of mcpclient.HTTP.Header, if any.
 	Value string
 
-	// Owner tells apart the users of a source that has tokens for several. A legacy
-	// session belongs to the user who began it: a request with a token of another
-	// owner begins a new session, and the old one ends after its last call.
+	// Owner distinguishes the users of a source that has tokens for several. A legacy session
+	// belongs to the user who began it: a request with a token of another owner begins a new
+	// session, and the old one ends after its last call.
 	Owner string
 }
 
-// Refusal is the answer of a server that does not accept a token.
+// Refusal is a server's refusal of a token.
 type Refusal struct {
 	Token  string      // the refused one, "" for none
 	Status int         // 401 or 403
-	Header http.Header // of the response, such as WWW-Authenticate; not to be changed
+	Header http.Header // of the response, such as WWW-Authenticate; not to be modified
 }
 
-// Bearer is a [TokenSource] whose token the program sets. Its methods may be called
+// Bearer is a [TokenSource] with a token set by the program. Its methods may be called
 // concurrently. The zero value has no token.
 type Bearer struct {
-	// Refused, when set, is called when the server has refused the token that is in
-	// use, once at a time: requests with the same token wait for it. It may change the
-	// token, by Renew or Set, before it returns; then the requests are repeated. An
-	// error is the error of the request.
+	// Refused, if set, is called when the server has refused the current token. Requests with
+	// the same token wait for it. It may change the token, with Renew or Set, before it
+	// returns; then the requests are repeated. An error is the error of the request.
 	Refused func(ctx context.Context, r *Refusal) error
 
 	mu       sync.Mutex
 	token    string
 	users    int           // so far
-	refusing chan struct{} // closed when the call of Refused returns; nil for none
+	refusing chan struct{} // closed when the call of Refused returns, or nil
 }
 
-// Set changes the token to one of another user; "" means none. The next request over a
-// legacy session begins a new one. A string that cannot be a token is refused, and
-// the token stays as it is.
+// Set sets the token of another user; "" means none. The next request over a legacy session
+// begins a new one. A string that cannot be a token is refused, and the token stays unchanged.
 func (b *Bearer) Set(token string) error { return b.change(token, 1) }
 
-// Renew changes the token to another one of the same user: sessions continue with it. A
-// string that cannot be a token is refused, and the token stays as it is.
+// Renew sets another token of the same user: sessions continue with it. A string that cannot be
+// a token is refused, and the token stays unchanged.
 func (b *Bearer) Renew(token string) error { return b.change(token, 0) }
 
 func (b *Bearer) change(token string, users int) error {
@@ -89,8 +87,8 @@ func (b *Bearer) Token(ctx context.Context, refused *Refusal) (Token, error) {
 	return Token{Value: b.token, Owner: strconv.Itoa(b.users)}, nil
 }
 
-// refuse calls Refused, unless the token has changed since the request, or does so while
-// refuse waits for an earlier call.
+// refuse calls Refused, unless the token has changed since the request, or changes while refuse
+// waits for an earlier call.
 func (b *Bearer) refuse(ctx context.Context, r *Refusal) error {
 	for {
 		b.mu.Lock()

@@ -37,29 +37,28 @@ package transport
 
 import "context"
 
-// Transport describes how to reach one server. Dial may be called again after the connection that it
-// made has ended.
+// Transport describes how to connect to one server. Dial may be called again after the
+// connection that it returned has ended.
 type Transport interface {
-	// Dial opens a connection. The context bounds the opening only: the
-	// connection outlives it. The error wraps [ErrDialedOnce] if there can be
-	// no other connection.
+	// Dial opens a connection. ctx bounds only the opening: the connection outlives it. The
+	// error wraps [ErrDialedOnce] if there can be no other connection.
 	Dial(ctx context.Context) (Conn, error)
 }
 
-// Conn carries whole JSON-RPC messages, without framing.
+// Conn carries JSON-RPC messages, without framing.
 type Conn interface {
 	// Send sends one message, which has no line breaks. Any number of goroutines may call it. An
 	// error concerns this message only, unless Recv fails too. Send does not keep message after
 	// it returns. It returns when ctx ends; then the message was sent completely or not at all.
 	Send(ctx context.Context, message []byte) error
 
-	// Recv returns the next message, which then belongs to the caller. One
-	// goroutine calls it. A [*MessageError] concerns one message and the
-	// connection continues; any other error is its end, and io.EOF a regular one.
+	// Recv returns the next message, which then belongs to the caller. Only one goroutine calls
+	// it. A [*MessageError] concerns one message, and the connection continues; any other error
+	// is its end, io.EOF the regular one.
 	Recv() ([]byte, error)
 
-	// Close ends the connection and makes Send and Recv return. It may be
-	// called more than once, from any goroutine, and returns when all that
-	// belongs to the connection has ended.
+	// Close ends the connection and makes Send and Recv return. It may be called more than
+	// once, from any goroutine, and returns when everything that belongs to the connection has
+	// ended.
 	Close() error
 }

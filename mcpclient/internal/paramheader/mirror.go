@@ -11,18 +11,16 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// maxSafeInteger is the largest that every JSON implementation holds.
+// maxSafeInteger is the largest integer that every JSON implementation can represent.
 const maxSafeInteger = 1<<53 - 1
 
-// Mirror calls set for each header of a call with these arguments, which are valid JSON
-// without spaces around it. "If the value is null
-// or absent, clients MUST omit the header."
+// Mirror calls set for each header of a call with these arguments, which are valid JSON without
+// surrounding white space. "If the value is null or absent, clients MUST omit the header."
 func Mirror(params []Param, arguments []byte, set func(header, value string)) error {
 	return mirror(params, arguments, 0, set)
 }
 
-// mirror is [Mirror] for the parameters that are in object, which is depth steps down
-// their paths.
+// mirror is [Mirror] for the parameters within object, which is depth steps down their paths.
 func mirror(params []Param, object []byte, depth int, set func(header, value string)) error {
 	if len(object) == 0 || object[0] != '{' {
 		return nil
@@ -52,7 +50,7 @@ func mirror(params []Param, object []byte, depth int, set func(header, value str
 	return errors.Join(err, failed)
 }
 
-// textOf is the text of an argument; ok is false if it has none.
+// textOf returns the text of an argument. ok is false if it has none.
 func textOf(value []byte) (text string, ok bool, err error) {
 	switch value[0] {
 	case 'n', '{', '[':
@@ -66,13 +64,13 @@ func textOf(value []byte) (text string, ok bool, err error) {
 		return text, true, nil
 	}
 	n, err := strconv.ParseInt(string(value), 10, 64)
-	if err != nil { // 4e1 and 4.0 are integers too
+	if err != nil { // 4e1 and 4.0 are integers, too
 		f, err := strconv.ParseFloat(string(value), 64)
 		switch {
 		case err != nil || f > maxSafeInteger || f < -maxSafeInteger:
 			return "", false, unsafeInteger(value)
 		case f != float64(int64(f)):
-			return string(value), true, nil // not of the declared type: the server's to refuse
+			return string(value), true, nil // not of the declared type: left to the server
 		}
 		n = int64(f)
 	}

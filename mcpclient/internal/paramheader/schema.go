@@ -11,25 +11,25 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// Param is a parameter of a tool that its calls repeat in a header.
+// Param is a parameter of a tool whose value calls repeat in a header.
 type Param struct {
-	header string   // in full
-	path   []string // of the parameter, from the arguments down
+	header string   // full name
+	path   []string // of the parameter, within the arguments
 }
 
 const (
-	maxSchemaDepth = 64 // schemas within schemas
+	maxSchemaDepth = 64 // nested schemas
 	maxParams      = 64 // of one tool
 	maxName        = 128
 	annotation     = "x-mcp-header"
 	prefix         = "Mcp-Param-"
 )
 
-// Of finds the annotations x-mcp-header in an input schema, which is valid JSON. It
-// returns an error if the tool must be rejected for one of them.
+// Of returns the x-mcp-header annotations of an input schema, which is valid JSON. It is an
+// error if the tool must be rejected because of one.
 func Of(schema json.RawMessage) ([]Param, error) {
 	if !bytes.Contains(schema, []byte("mcp-header")) && !bytes.Contains(schema, []byte(`\u`)) {
-		return nil, nil // as in most schemas
+		return nil, nil // the usual case
 	}
 	w := schemaWalk{taken: map[string]bool{}}
 	if err := w.schema(bytes.TrimSpace(schema), "inputSchema", []string{}, 0); err != nil {
@@ -38,18 +38,18 @@ func Of(schema json.RawMessage) ([]Param, error) {
 	return w.found, nil
 }
 
-// schemaWalk goes through a schema and all that are in it.
+// schemaWalk visits a schema and all schemas in it.
 type schemaWalk struct {
 	found []Param
 	taken map[string]bool // names of headers in lower case
 }
 
-// schema looks at one schema, which stands at the place where, for people. path
-// leads to the parameter that it describes; it is nil for a schema that is not
-// reached from the root "via a chain of properties keys" alone.
+// schema visits one schema. where is its place, for people. path leads to the parameter that it
+// describes; it is nil for a schema that is not reached from the root "via a chain of
+// properties keys" alone.
 func (w *schemaWalk) schema(raw []byte, where string, path []string, depth int) error {
 	if len(raw) == 0 || raw[0] != '{' {
-		return nil // true, false, or no schema
+		return nil // true, false, or not a schema
 	}
 	if depth > maxSchemaDepth {
 		return fmt.Errorf("%s: schemas nested deeper than %d", excerpt.Cut(where), maxSchemaDepth)
@@ -88,7 +88,7 @@ func (w *schemaWalk) schema(raw []byte, where string, path []string, depth int) 
 	return w.add(name, kind, where, path)
 }
 
-// schemas looks at the members of an object that are schemas.
+// schemas visits the members of an object, which are schemas.
 func (w *schemaWalk) schemas(raw []byte, where string, path []string, depth int) (err error) {
 	if raw[0] != '{' {
 		return nil
@@ -109,8 +109,7 @@ func (w *schemaWalk) schemas(raw []byte, where string, path []string, depth int)
 	return err
 }
 
-// schemaOrList looks at a schema, or at each of a list, that is not reached by
-// properties alone.
+// schemaOrList visits a schema, or each in a list, that is not reached by properties alone.
 func (w *schemaWalk) schemaOrList(raw []byte, where string, depth int) error {
 	if raw[0] != '[' {
 		return w.schema(raw, where, nil, depth+1)
@@ -127,8 +126,8 @@ func (w *schemaWalk) schemaOrList(raw []byte, where string, depth int) error {
 	return nil
 }
 
-// add takes an annotation, if it is valid (2026-07-28 streamable-http, "Custom
-// Headers from Tool Parameters").
+// add adds an annotation, if it is valid (2026-07-28 streamable-http, "Custom Headers from Tool
+// Parameters").
 func (w *schemaWalk) add(raw, kind []byte, where string, path []string) error {
 	where = excerpt.Cut(where)
 	var name string

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Value encodes text for a header of these, or for Mcp-Name: plain ASCII unchanged, other
+// Value encodes text for one of these headers, or for Mcp-Name: plain ASCII unchanged, other
 // text in Base64 between markers (2026-07-28 streamable-http, "Value Encoding").
 func Value(v string) string {
 	const open, end = "=?base64?", "?="

@@ -1,4 +1,4 @@
-// Package renewal replaces what was lost, once for all who wait for it.
+// Package renewal replaces a lost session or connection, once for all who wait for it.
 package renewal
 
 import (
@@ -10,39 +10,38 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 )
 
-// Group replaces a lost session or connection: one at a
-// time, for all who wait for it.
+// Group replaces lost sessions or connections, one at a time, for everyone who waits.
 type Group struct {
 	life *lifecycle.Lifecycle
 	dead func() bool
 
-	current atomic.Pointer[renewal] // under way, or nil; changed with mu held
+	current atomic.Pointer[renewal] // in progress, or nil; modified with mu held
 
 	mu    sync.Mutex
 	begun time.Time // when the last one ended
 }
 
-// New returns a group. It runs on goroutines of the lifecycle. dead reports whether the
-// connection in use has ended.
+// New returns a group, which uses goroutines of the lifecycle. dead reports whether the current
+// connection has ended.
 func New(life *lifecycle.Lifecycle, dead func() bool) *Group { return &Group{life: life, dead: dead} }
 
 // renewal is the beginning of one session or connection.
 type renewal struct {
 	done chan struct{}
-	err  error // once done is closed
+	err  error // set when done is closed
 }
 
-// renewing marks the context of what a renewal does. Code of the host that runs in it,
-// such as a middleware, may call the client: that call cannot wait for the renewal.
+// renewing marks the context of a renewal. Code of the host in it, such as middleware, may call
+// the client: that call cannot wait for the renewal.
 type renewing struct{ g *Group }
 
-// Within reports whether ctx is that of a renewal.
+// Within reports whether ctx belongs to a renewal.
 func (g *Group) Within(ctx context.Context) bool { return ctx.Value(renewing{g}) != nil }
 
 // UnderWay reports whether there is a renewal.
 func (g *Group) UnderWay() bool { return g.current.Load() != nil }
 
-// Settle waits while there is a renewal, whatever comes of it.
+// Settle waits while there is a renewal, regardless of its outcome.
 func (g *Group) Settle(ctx context.Context) error {
 	now := g.current.Load()
 	if now == nil || g.Within(ctx) {
@@ -57,13 +56,13 @@ func (g *Group) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Renew runs begin if that is needed, or waits for the renewal that is under way, and
-// returns what came of it.
+// Renew runs begin if that is needed, or waits for the current renewal, and returns the
+// outcome.
 func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(context.Context) error) error {
 	g.mu.Lock()
 	now := g.current.Load()
 	if now == nil {
-		if !needed() { // done by another call
+		if !needed() { // another call has done it
 			g.mu.Unlock()
 			return nil
 		}
@@ -83,15 +82,15 @@ func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(contex
 	}
 }
 
-// Start runs begin unless a renewal is under way. It reports whether there is one.
+// Start runs begin unless there is a renewal. It returns false if the lifecycle is closed.
 func (g *Group) Start(begin func(context.Context) error) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.UnderWay() || g.startLocked(begin) != nil
 }
 
-// startLocked runs begin until it made what lasts as long as that takes. It returns nil
-// if the lifecycle is closed.
+// startLocked runs begin on a goroutine, as the current renewal. It returns nil if the lifecycle
+// is closed.
 func (g *Group) startLocked(begin func(context.Context) error) *renewal {
 	now := &renewal{done: make(chan struct{})}
 	g.current.Store(now)

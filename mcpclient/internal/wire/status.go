@@ -2,7 +2,7 @@ package wire
 
 import "net/http"
 
-// Transient reports an HTTP status that is about the server's state and not about the request:
+// Transient reports whether an HTTP status is about the server's state rather than the request:
 // 408, 429 and 5xx.
 func Transient(status int) bool {
 	return status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests

@@ -9,35 +9,34 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Options say how messages are written. The zero value writes for [OpenAI], without media of results.
+// Options say how messages are converted. The zero value is for [OpenAI], without media of
+// results.
 type Options struct {
-	// Rules are the provider's. Default: [OpenAI].
+	// Rules are those of the provider. Default: [OpenAI].
 	Rules Rules
 
-	// Media accepts media of results by their MIME type. A tool message cannot have them,
-	// so a human message after the results does, if the rules have it there. Default nil:
-	// none.
+	// Media reports whether media of results are sent, by MIME type. As tool messages cannot
+	// contain them, they follow the results in a human message, if the rules allow that.
+	// Default nil: none.
 	Media func(mimeType string) bool
 
-	// AppendOnly promises that the caller only appends to a history. To replace a message, to
-	// branch or to shorten it, copy it first, as [slices.Clone] does. Encode then skips the
-	// messages that it has written. Default false: Encode compares all messages.
+	// AppendOnly promises that the caller only appends to a history; to replace a message, to
+	// branch or to shorten, it uses a copy, as of [slices.Clone]. Encode then skips the
+	// messages that it has converted. Default false: Encode compares all messages.
 	AppendOnly bool
 }
 
-// ToLLMS writes messages for a provider. The result shares the data of media with the
-// messages.
+// ToLLMS converts messages for a provider. The result shares the data of media with them.
 func ToLLMS(messages []run.Message, o Options) []llms.MessageContent {
 	return NewEncoder(o).Encode("", messages)
 }
 
-// Encoder writes a history that grows. It writes a message
-// once, however often the history is encoded. Use one encoder for each run; it is not for
-// concurrent use.
+// Encoder converts a growing history. It converts each message once, however often the history
+// is encoded. Use one encoder per run; it is not safe for concurrent use.
 type Encoder struct {
 	rules  Rules
 	media  func(string) bool
-	grows  bool // see Options.AppendOnly
+	grows  bool // Options.AppendOnly
 	system string
 	first  *run.Message // of the history that was encoded
 	seen   []seen
@@ -45,18 +44,18 @@ type Encoder struct {
 	free   []llms.ContentPart
 }
 
-// seen is a message that is written.
+// seen is a message that was converted.
 type seen struct {
 	role  run.Role
 	parts []run.Part
-	end   int // of what is written for it and all before
+	end   int // length of the output up to and including it
 }
 
 func (s *seen) is(m *run.Message) bool {
 	return s.role == m.Role && len(s.parts) == len(m.Parts) && (len(s.parts) == 0 || &s.parts[0] == &m.Parts[0])
 }
 
-// NewEncoder makes an encoder.
+// NewEncoder returns an encoder.
 func NewEncoder(o Options) *Encoder {
 	media := o.Media
 	if media == nil {
@@ -65,12 +64,11 @@ func NewEncoder(o Options) *Encoder {
 	return &Encoder{rules: o.Rules, media: media, grows: o.AppendOnly}
 }
 
-// Encode writes the messages. A system prompt comes first, in one message with the
-// system messages at the beginning of the history: some providers take one only. What
-// this encoder has written for the same messages, by the identity of their parts, it
-// takes again. So do not change parts; make new ones.
+// Encode converts the messages. The system prompt comes first, in one message with the system
+// messages at the beginning of the history, because some providers accept only one. It reuses
+// earlier results for messages with identical parts, so do not modify parts, but replace them.
 //
-// The caller may append to the result and must not change its elements.
+// The caller may append to the result, but must not modify its elements.
 func (e *Encoder) Encode(system string, messages []run.Message) []llms.MessageContent {
 	if system != e.system {
 		e.system = system
@@ -116,9 +114,9 @@ func (e *Encoder) parts(n int) (parts []llms.ContentPart) {
 	return parts
 }
 
-// same returns how many of the messages are written and stay as they are. The results of
-// a turn belong together, also if they come one by one, and so do a system prompt and the
-// system messages after it.
+// same returns how many of the messages were converted and are unchanged. The results of a turn
+// belong together, even if they come one by one, and so do a system prompt and the system
+// messages after it.
 func (e *Encoder) same(messages []run.Message) int {
 	n := 0
 	if k := len(e.seen); e.grows && 0 < k && k <= len(messages) && e.first == &messages[0] && e.seen[k-1].is(&messages[k-1]) {
@@ -143,7 +141,7 @@ func (e *Encoder) same(messages []run.Message) int {
 
 func notSystem(m run.Message) bool { return m.Role != run.RoleSystem }
 
-// keep forgets all but the first n messages. What was returned stays as it is.
+// keep forgets all but the first n messages. Earlier results stay valid.
 func (e *Encoder) keep(n int) {
 	if n == len(e.seen) && n > 0 {
 		return
@@ -156,14 +154,14 @@ func (e *Encoder) keep(n int) {
 	e.seen, e.out = e.seen[:n], e.out[:end:end]
 }
 
-// mark notes messages as written.
+// mark records converted messages.
 func (e *Encoder) mark(messages []run.Message) {
 	for i := range messages {
 		e.seen = append(e.seen, seen{messages[i].Role, messages[i].Parts, len(e.out)})
 	}
 }
 
-// begin writes the system prompt with the system messages that follow, and returns their
+// begin converts the system prompt with the system messages that follow, and returns their
 // number.
 func (e *Encoder) begin(messages []run.Message) int {
 	texts := []string{e.system}
@@ -186,11 +184,11 @@ func appendTexts(texts []string, parts []run.Part) []string {
 	return texts
 }
 
-// interrupted stands between results and a human message, if the run ended before the model
-// read the results and the provider takes no human message after them.
+// interrupted separates results from a human message, if the run ended before the model read
+// the results and the provider allows no human message after them.
 const interrupted = "(The conversation was interrupted here.)"
 
-// message writes a message that has no results.
+// message converts a message without results.
 func (e *Encoder) message(m *run.Message) {
 	role := llmsRole(m.Role)
 	if n := len(e.out); role == llms.ChatMessageTypeHuman && e.rules.ResultsLast && n > 0 && e.out[n-1].Role == llms.ChatMessageTypeTool {
@@ -203,7 +201,7 @@ func (e *Encoder) message(m *run.Message) {
 		return
 	}
 	parts := e.parts(len(m.Parts))
-	var functions []llms.FunctionCall // of the calls from here on
+	var functions []llms.FunctionCall // of the remaining calls
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Type != run.PartCall {
@@ -219,19 +217,19 @@ func (e *Encoder) message(m *run.Message) {
 	}
 	if m.Role == run.RoleAssistant && e.rules.SingleParts {
 		e.single(role, parts)
-	} else if len(parts) > 0 { // the providers index the first part
+	} else if len(parts) > 0 { // providers index the first part
 		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts})
 	}
 }
 
-// single writes a message for each part.
+// single adds a message for each part.
 func (e *Encoder) single(role llms.ChatMessageType, parts []llms.ContentPart) {
 	for i := range parts {
 		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts[i : i+1 : i+1]})
 	}
 }
 
-// turn writes the results of a turn, and after them the media that the model takes.
+// turn converts the results of a turn, followed by the media that the model accepts.
 func (e *Encoder) turn(messages []run.Message) {
 	var media []llms.ContentPart
 	n := 0

@@ -8,9 +8,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// FromLLMS reads messages. Tool messages in a row become one, which has the results of
-// the turn, and AI messages in a row as well: some providers take one part in each. The
-// result shares the data of media with the messages. A content of a type that is not
+// FromLLMS converts messages from langchaingo. Consecutive tool messages become one, with the
+// results of the turn, and so do consecutive AI messages, because some providers need one part
+// in each. The result shares the data of media with the messages. Content of types that are not
 // langchaingo's own is left out.
 func FromLLMS(messages []llms.MessageContent) []run.Message {
 	out := make([]run.Message, 0, len(messages))

@@ -18,7 +18,7 @@ const (
 	detailKey    = "detail"
 )
 
-// part writes a part of a message of that role, nil if it has no form.
+// part converts a part of a message of that role, nil if it has no equivalent.
 func (r Rules) part(p *run.Part, role run.Role) llms.ContentPart {
 	out := r.bare(p)
 	if len(p.Provider) == 0 || out == nil || !r.CacheMarks || role != run.RoleUser {
@@ -47,17 +47,17 @@ func (r Rules) bare(p *run.Part) llms.ContentPart {
 	return nil
 }
 
-// call writes a call of the model.
+// call converts a call of the model.
 func (Rules) call(p *run.Part, function *llms.FunctionCall) llms.ToolCall {
 	function.Name, function.Arguments = plainName(p.Name), object(p.Arguments)
 	return llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: function}
 }
 
-// maxName is the length of the longest name of a function that all providers take.
+// maxName is the longest function name that all providers accept.
 const maxName = 64
 
-// plainName replaces what no name of a function has. Models invent names that their own
-// providers refuse, such as multi_tool_use.parallel; the result tells the model that there
+// plainName replaces characters that function names cannot have. Models invent names that their
+// own providers refuse, such as multi_tool_use.parallel; the result tells the model that there
 // is no such tool.
 func plainName(name string) string {
 	if name == "" {
@@ -78,9 +78,8 @@ func plainName(name string) string {
 	return name[:min(len(name), maxName)]
 }
 
-// object replaces arguments that are not a JSON object. Providers and chat templates
-// decode them and refuse the whole history otherwise; the result tells the model what was
-// wrong.
+// object replaces arguments that are not a JSON object. Providers and chat templates decode
+// them, and would refuse the whole history; the result tells the model what was wrong.
 func object(arguments string) string {
 	if trimmed := strings.TrimLeft(arguments, " \t\r\n"); trimmed != "" && trimmed[0] == '{' && json.Valid([]byte(trimmed)) {
 		return arguments
@@ -88,8 +87,8 @@ func object(arguments string) string {
 	return "{}"
 }
 
-// media writes an image, a sound or a file. langchaingo has addresses of images only:
-// what else has an address is a note.
+// media converts an image, audio or a file. langchaingo has URLs only for images; other URLs
+// become a note.
 func media(p *run.Part) llms.ContentPart {
 	if p.Data == nil && p.URL != "" {
 		if p.Type != run.PartImage {
@@ -104,7 +103,7 @@ func media(p *run.Part) llms.ContentPart {
 	return llms.BinaryContent{MIMEType: p.MIMEType, Data: p.Data}
 }
 
-// appendMedia adds the media of a result that the model takes, with a title.
+// appendMedia adds the media of a result that the model accepts, with a title.
 func (e *Encoder) appendMedia(out []llms.ContentPart, result *run.Part) []llms.ContentPart {
 	titled := false
 	for i := range result.Media {
@@ -142,7 +141,7 @@ func writeMark(c *llms.CacheControl) json.RawMessage {
 	return quote(cacheMark{c.Type, c.Duration})
 }
 
-// quote is the JSON of a value that always has one.
+// quote returns the JSON of a value that always marshals.
 func quote(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// FromResponse reads a model's reply as one message of the assistant. langchaingo's
-// Anthropic provider gives a choice for every block of a message, so the choices are
-// parts of one reply; ask for one candidate. The calls have the ids that the provider gave:
-// with Google's models none.
+// FromResponse converts a model's reply to one message of the assistant. langchaingo's
+// Anthropic provider returns a choice for every block of a message, so the choices are parts of
+// one reply: ask for one candidate. Calls have the provider's ids; Google's models send none.
 func FromResponse(response *llms.ContentResponse) run.Message {
 	m := run.Message{Role: run.RoleAssistant}
 	for _, c := range choices(response) {
@@ -32,7 +31,7 @@ func FromResponse(response *llms.ContentResponse) run.Message {
 	return m
 }
 
-// Finish is the provider's word for why a reply ended.
+// Finish returns the provider's reason for the end of a reply.
 func Finish(response *llms.ContentResponse) string {
 	finish := ""
 	for _, c := range choices(response) {
@@ -43,7 +42,7 @@ func Finish(response *llms.ContentResponse) string {
 	return finish
 }
 
-// ID is the provider's id of a reply, empty if it names none.
+// ID returns the provider's id of a reply, or "".
 func ID(response *llms.ContentResponse) string {
 	for _, c := range choices(response) {
 		for _, key := range []string{"ID", "id"} {
@@ -55,7 +54,7 @@ func ID(response *llms.ContentResponse) string {
 	return ""
 }
 
-// choices ranges over the choices of a response that there are.
+// choices returns the choices of a response that are not nil.
 func choices(response *llms.ContentResponse) []*llms.ContentChoice {
 	if response == nil {
 		return nil
@@ -66,8 +65,8 @@ func choices(response *llms.ContentResponse) []*llms.ContentChoice {
 	return slices.DeleteFunc(slices.Clone(response.Choices), func(c *llms.ContentChoice) bool { return c == nil })
 }
 
-// reasoning reads the model's thoughts. Thoughts that are marked in the text itself stay
-// there alone.
+// reasoning returns the model's reasoning. Reasoning that is marked in the text itself stays
+// there.
 func reasoning(c *llms.ContentChoice) (run.Part, bool) {
 	p := run.Part{Type: run.PartReasoning, Text: c.ReasoningContent}
 	if p.Text == "" && !strings.Contains(c.Content, "<thinking>") {
@@ -80,8 +79,7 @@ func reasoning(c *llms.ContentChoice) (run.Part, bool) {
 	return p, p.Text != "" || len(p.Provider) > 0
 }
 
-// appendCalls adds the calls of a choice. An only call may be in the older field
-// FuncCall.
+// appendCalls adds the calls of a choice. A single call may be in the older field FuncCall.
 func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 	calls := c.ToolCalls
 	if len(calls) == 0 && c.FuncCall != nil {
@@ -118,7 +116,7 @@ func withProvider(p run.Part, name string, value json.RawMessage) run.Part {
 	return p
 }
 
-// Warning is what a model says of how it was asked.
+// Warning returns the model's note about how it was asked.
 func Warning(response *llms.ContentResponse) string {
 	for _, c := range choices(response) {
 		if text, ok := c.GenerationInfo["Warning"].(string); ok && text != "" {

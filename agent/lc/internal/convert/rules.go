@@ -6,41 +6,40 @@ import (
 	"github.com/tmc/langchaingo/llms"
 )
 
-// Rules are what the forms of messages that providers of langchaingo need differ in.
+// Rules describe the forms of messages that a provider of langchaingo requires.
 type Rules struct {
 	SingleParts   bool // an AI message has one part
 	NoBlankText   bool // blank text is refused
-	CacheMarks    bool // a human message may have marks for a cache
+	CacheMarks    bool // a human message may have cache markers
 	MergedResults bool // the results of a turn are one message
 	SchemaMaps    bool // the parameters of a tool are a map[string]any
-	ResultsLast   bool // no human message may follow tool messages, hence there are no images of results
+	ResultsLast   bool // no human message may follow tool messages, so results have no images
 	NoToolsAtEnd  bool // tools are left out when the model has to answer without them
 }
 
 // The rules of providers.
 var (
-	// OpenAI takes messages as they are.
+	// OpenAI accepts messages as they are.
 	OpenAI = Rules{}
 
-	// Anthropic takes AI messages of one part, no blank text, and marks for its cache.
-	// Its models are told in words when they have to answer without tools: the provider
-	// ignores the tool choice, and the API wants the tools as long as the history has
-	// calls.
+	// Anthropic accepts AI messages of one part, no blank text, and cache markers. Its models
+	// are told in words when they have to answer without tools: the provider ignores the tool
+	// choice, and the API requires the tools as long as the history has calls.
 	Anthropic = Rules{SingleParts: true, NoBlankText: true, CacheMarks: true}
 
-	// Bedrock is Anthropic without marks for a cache, which the provider refuses.
+	// Bedrock is Anthropic without cache markers, which the provider refuses.
 	Bedrock = Rules{SingleParts: true, NoBlankText: true}
 
-	// Google takes the results of one turn in one message, and tools with their schemas
-	// as maps.
+	// Google accepts the results of one turn in one message, and schemas of tools as maps.
 	Google = Rules{MergedResults: true, SchemaMaps: true}
 
-	// Mistral takes no human message after tool messages, and
-	// no tools when the model has to answer without them.
+	// Mistral accepts no human message after tool messages, and no tools when the model has to
+	// answer without them.
 	Mistral = Rules{ResultsLast: true, NoToolsAtEnd: true}
 )
 
-// Tools returns the tools in the form that the provider needs. It does not change them.
+// Tools returns the tools in the form that the provider requires. It does not modify its
+// argument.
 func (r Rules) Tools(tools []llms.Tool) []llms.Tool {
 	if !r.SchemaMaps {
 		return tools

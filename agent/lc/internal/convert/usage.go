@@ -9,9 +9,9 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Usage reads the tokens of a reply, in the provider's own names and types of numbers. A
-// count that it does not report is 0. Input has all tokens of the input and Output all of
-// the output: Cached and CacheWrite are parts of Input, Reasoning is a part of Output.
+// Usage returns the tokens of a reply from the provider's own names and number types. A count
+// that is not reported is 0. Input and Output are totals: Cached and CacheWrite are parts of
+// Input, Reasoning is a part of Output.
 func Usage(response *llms.ContentResponse) run.Spent {
 	for _, c := range choices(response) {
 		if s := spent(c.GenerationInfo); s.Total > 0 {
@@ -25,7 +25,7 @@ func spent(info map[string]any) run.Spent {
 	if info == nil {
 		return run.Spent{}
 	}
-	// langchaingo's Mistral provider has a struct there.
+	// langchaingo's Mistral provider has a struct here.
 	if nested, ok := info["usage"]; ok {
 		if data, err := json.Marshal(nested); err == nil {
 			var fields map[string]any
@@ -46,15 +46,15 @@ func spent(info map[string]any) run.Spent {
 		s.Input += s.Cached + s.CacheWrite
 	}
 	if rest := s.Total - s.Input - s.Output; rest > 0 && s.Input > 0 {
-		s.Output += rest // Gemini counts thoughts in the total alone
+		s.Output += rest // Gemini counts reasoning only in the total
 		s.Reasoning += rest
 	}
 	s.Total = max(s.Total, s.Input+s.Output)
 	return s
 }
 
-// apart reports whether the provider counts cached tokens beside the input and not in it,
-// as Anthropic does.
+// apart reports whether the provider counts cached tokens in addition to the input, as
+// Anthropic does.
 func apart(info map[string]any) bool {
 	for _, key := range []string{"CacheCreationInputTokens", "cache_creation_input_tokens"} {
 		if _, ok := info[key]; ok {
@@ -66,7 +66,7 @@ func apart(info map[string]any) bool {
 
 const maxCount = 1 << 40 // so that sums do not overflow
 
-// count returns the first of the keys that has a positive number.
+// count returns the first positive number among the keys.
 func count(info map[string]any, keys ...string) int64 {
 	for _, key := range keys {
 		v := reflect.ValueOf(info[key])
