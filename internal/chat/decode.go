@@ -24,7 +24,8 @@ const (
 // and does not fail the reply.
 type decoder struct {
 	jsonrpc.Decoder
-	ctx context.Context
+	ctx    context.Context
+	reread int // bytes that were read twice, because they are kept
 }
 
 func decode(ctx context.Context, data []byte) *decoder {
@@ -64,7 +65,7 @@ type toolCallWire struct {
 func (d *decoder) reply() (w replyWire, err error) {
 	if d.opens('n') {
 		d.Raw()
-		return w, d.end()
+		return w, d.End()
 	}
 	for key := range d.Members {
 		switch string(key) {
@@ -80,15 +81,7 @@ func (d *decoder) reply() (w replyWire, err error) {
 			w.choice = d.choices()
 		}
 	}
-	return w, d.end()
-}
-
-// end returns the error of the decoding. Text after the value is an error.
-func (d *decoder) end() error {
-	if d.Err() == nil && d.Kind() != 0 {
-		d.Fail(fmt.Errorf("more text at byte %d, after the value", d.Offset()))
-	}
-	return d.Err()
+	return w, d.End()
 }
 
 // checkContext fails the decoding if its context has ended.
@@ -247,20 +240,26 @@ func (d *decoder) word() string {
 }
 
 // loose reads a string or the text of a number.
-func (d *decoder) loose() string { return looseOf(d.Raw()) }
+func (d *decoder) loose() string { return looseOf(d.keep(d.Raw())) }
+
+// keep counts a value that is decoded once more. FuzzCost bounds the sum.
+func (d *decoder) keep(raw []byte) []byte {
+	d.reread += len(raw)
+	return raw
+}
 
 // text reads a string, or the text in a list of strings and parts. Parts of other types, such as thinking, are
 // left out. The text may begin or end within a character: see [wellFormed].
 func (d *decoder) text() string {
 	if !d.opens('[') {
-		text, _ := stringOf(d.Raw())
+		text, _ := stringOf(d.keep(d.Raw()))
 		return text
 	}
 	var b strings.Builder
 	for range d.Elements {
 		if d.opens('{') {
 			b.WriteString(d.part())
-		} else if text, ok := stringOf(d.Raw()); ok {
+		} else if text, ok := stringOf(d.keep(d.Raw())); ok {
 			b.WriteString(text)
 		}
 	}
@@ -275,7 +274,7 @@ func (d *decoder) part() (text string) {
 		case "type":
 			typ = d.word()
 		case "text":
-			text, _ = stringOf(d.Raw())
+			text, _ = stringOf(d.keep(d.Raw()))
 		}
 	}
 	if typ != "text" && typ != "" {
@@ -287,7 +286,7 @@ func (d *decoder) part() (text string) {
 // json reads JSON inside a string, as the API defines arguments, or bare JSON. The text may begin or end within a
 // character.
 func (d *decoder) json() string {
-	raw := d.Raw()
+	raw := d.keep(d.Raw())
 	if text, ok := stringOf(raw); ok || len(raw) == 0 || string(raw) == "null" {
 		return text
 	}

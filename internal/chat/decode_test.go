@@ -85,7 +85,7 @@ func TestDecodingEnds(t *testing.T) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
 	d := decode(ctx, []byte(response("completed", textItem, "")))
-	if d.response(); !errors.Is(d.end(), context.Canceled) {
+	if d.response(); !errors.Is(d.End(), context.Canceled) {
 		t.Errorf("got %v for a response, want the end of the context", d.Err())
 	}
 }
@@ -111,11 +111,15 @@ func FuzzCost(f *testing.F) {
 		f.Add([]byte(body[:min(len(body), 2000)]))
 	}
 	f.Add([]byte(`{"choices":[{"message":{"content":[{"text":"a"}],"tool_calls":[{"id":"1","function":{"name":"f","arguments":{"a":[1]}}}]}}],"usage":{"total_tokens":3}}`))
+	f.Add([]byte("{}\x00"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := decode(t.Context(), body)
 		cost := allocated(func() { _, _ = d.reply() })
 		if most := uint64(64*len(body) + 64<<10); cost > most {
 			t.Errorf("%d bytes cost %d bytes of memory, want at most %d", len(body), cost, most)
+		}
+		if d.reread > 2*len(body) {
+			t.Errorf("%d of %d bytes were read again, want each once or twice", d.reread, len(body))
 		}
 		if bytes.Contains(body, []byte("\x00")) && d.Err() == nil {
 			t.Error("a control character was taken")

@@ -47,14 +47,14 @@ func parseErrorBody(contentType string, body []byte) errorBody {
 func (d *decoder) failure() (w errorWire, err error) {
 	if !d.opens('[') {
 		w = d.failureObject()
-		return w, d.end()
+		return w, d.End()
 	}
 	for i := range d.Elements {
 		if i == 0 && d.opens('{') {
 			w = d.failureObject()
 		}
 	}
-	return w, d.end()
+	return w, d.End()
 }
 
 func (d *decoder) failureObject() (w errorWire) {

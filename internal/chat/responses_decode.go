@@ -122,7 +122,7 @@ func (d *decoder) item() (w itemWire) {
 	w.text, w.refusal, w.summary = said.text.String(), said.refusal.String(), said.summary.String()
 	if w.kind == "reasoning" && d.Err() == nil {
 		if raw := bytes.TrimSpace(d.Since(start)); len(raw) <= maxThought {
-			w.raw = bytes.Clone(raw)
+			w.raw = bytes.Clone(d.keep(raw))
 		}
 	}
 	return w
@@ -143,7 +143,7 @@ func (d *decoder) contents(said *itemTexts) {
 			case "type":
 				kind = d.word()
 			case "text", "refusal":
-				text, _ = stringOf(d.Raw())
+				text, _ = stringOf(d.keep(d.Raw()))
 			}
 		}
 		switch kind {
@@ -179,7 +179,7 @@ func paragraph(text *strings.Builder, more string) {
 func (x *exchange) wholeResponse(d *draft, deltas *Deltas) (*answer, error) {
 	dec := decode(x.context(), x.body)
 	w := dec.response()
-	if err := dec.end(); err != nil {
+	if err := dec.End(); err != nil {
 		what := plainText(x.header.Get("Content-Type"), x.body)
 		if json.Valid(x.body) {
 			what = err.Error()

@@ -71,7 +71,7 @@ func (s *responseStream) event(e sse.Event) error {
 		case "output_index":
 			place = int(countOf(d.Raw()))
 		case "delta":
-			piece, _ = stringOf(d.Raw())
+			piece, _ = stringOf(d.keep(d.Raw()))
 		case "item":
 			if d.opens('{') {
 				item = d.item()
@@ -80,7 +80,7 @@ func (s *responseStream) event(e sse.Event) error {
 			response = d.response()
 		}
 	}
-	if err := d.end(); err != nil {
+	if err := d.End(); err != nil {
 		return s.x.wrong(CodeMalformed, "an event of the stream is not one of the Responses API: "+err.Error())
 	}
 	switch kind {

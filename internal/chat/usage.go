@@ -83,7 +83,7 @@ func (d *decoder) usage() (w usageWire, err error) {
 			w.beside += w.cached
 		}
 	}
-	return w, d.end()
+	return w, d.End()
 }
 
 // believed removes the counts that are too low for a request and a reply of so many bytes: a token has at most

@@ -54,6 +54,14 @@ func (d *Decoder) Kind() byte {
 	return d.s.peek()
 }
 
+// End fails the decoding if more text than white space is left, and returns [Decoder.Err].
+func (d *Decoder) End() error {
+	if d.s.space(); d.s.pos < len(d.s.data) {
+		d.Fail(fmt.Errorf("more text at byte %d, after the value", d.s.pos))
+	}
+	return d.err
+}
+
 // Offset is the decoder's position in its text.
 func (d *Decoder) Offset() int { return d.s.pos }
 
