@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"math"
-	"regexp"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
@@ -39,26 +38,22 @@ func ratio(c *rig.Cell) []float64 { return c.Ratios(oursName, baseline) }
 // the modern era 0.4 of encoded _meta. A connection of net/http, which is not counted, has
 // buffers of 8 KiB.
 var targets = []rig.Target{
-	bound(`^(pipe|stdio)/small/`, "cpu ratio", ratio, 1.3, rig.Ratio),
-	bound(`^(pipe|stdio)/small/`, "allocations", ours(rig.Allocs), 18, rig.Count),
-	bound(`^(json|sse)/small/`, "cpu ratio", ratio, 1.2, rig.Ratio),
-	bound(`^(pipe|stdio)/(64|512)/`, "cpu ratio", ratio, 1.4, rig.Ratio),
-	bound(`^(json|sse)(-default)?/(64|512)/`, "cpu ratio", ratio, 1.3, rig.Ratio),
-	bound(`-default/`, "new connections a call", ours(connections), 0.005, rig.Ratio),
-	bound(`/(1mib|10mib)/`, "cpu ratio", ratio, 0.6, rig.Ratio),
+	rig.Bound(`^(pipe|stdio)/small/`, "cpu ratio", ratio, 1.3, rig.Ratio),
+	rig.Bound(`^(pipe|stdio)/small/`, "allocations", ours(rig.Allocs), 18, rig.Count),
+	rig.Bound(`^(json|sse)/small/`, "cpu ratio", ratio, 1.2, rig.Ratio),
+	rig.Bound(`^(pipe|stdio)/(64|512)/`, "cpu ratio", ratio, 1.4, rig.Ratio),
+	rig.Bound(`^(json|sse)(-default)?/(64|512)/`, "cpu ratio", ratio, 1.3, rig.Ratio),
+	rig.Bound(`-default/`, "new connections a call", ours(connections), 0.005, rig.Ratio),
+	rig.Bound(`/(1mib|10mib)/`, "cpu ratio", ratio, 0.6, rig.Ratio),
 	// Two, and the room in a buffer that grows by a quarter: see doc.go.
-	bound(`/alive/`, "copies alive, 2 and 0.3 of room", ours(copies), 2.3, rig.Ratio),
-	bound(`/tools/`, "cpu ratio", ratio, 0.6, rig.Ratio),
-	bound(`/tools/`, "allocations", ours(rig.Allocs), 12000, rig.Count),
-	bound(`/kept/`, "kept after listing, raw JSON", ours(kept), rawList, rig.Size),
-	bound(`^(pipe|stdio)/connect/`, "cpu ratio", ratio, 1.3, rig.Ratio),
-	bound(`^(json|sse)/connect/`, "cpu ratio", ratio, 1.5, rig.Ratio),
-	bound(`^pipe/idle/`, "idle session", ours(sessionBytes), 16<<10, rig.Size),
-	bound(`^(json|sse)/idle/`, "idle session", ours(sessionBytes), 5<<10, rig.Size),
-}
-
-func bound(cells, what string, of func(*rig.Cell) []float64, limit float64, show func(float64) string) rig.Target {
-	return rig.Target{Cells: regexp.MustCompile(cells), What: what, Of: of, Limit: limit, Show: show}
+	rig.Bound(`/alive/`, "copies alive, 2 and 0.3 of room", ours(copies), 2.3, rig.Ratio),
+	rig.Bound(`/tools/`, "cpu ratio", ratio, 0.6, rig.Ratio),
+	rig.Bound(`/tools/`, "allocations", ours(rig.Allocs), 12000, rig.Count),
+	rig.Bound(`/kept/`, "kept after listing, raw JSON", ours(kept), rawList, rig.Size),
+	rig.Bound(`^(pipe|stdio)/connect/`, "cpu ratio", ratio, 1.3, rig.Ratio),
+	rig.Bound(`^(json|sse)/connect/`, "cpu ratio", ratio, 1.5, rig.Ratio),
+	rig.Bound(`^pipe/idle/`, "idle session", ours(sessionBytes), 16<<10, rig.Size),
+	rig.Bound(`^(json|sse)/idle/`, "idle session", ours(sessionBytes), 5<<10, rig.Size),
 }
 
 // rawList is the size of the raw JSON of all tools: a test compares it with the responder's.

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"regexp"
-
-	"github.com/mcpchain/mcpchain/evals/bench/rig"
-)
+import "github.com/mcpchain/mcpchain/evals/bench/rig"
 
 // mostOfMany is the target for many native calls in a turn, as a share of the best peer's CPU time. Functions that end
 // within microseconds have one goroutine, as moving calls and their data between two processors takes 15 µs for eight, and
@@ -20,17 +16,13 @@ const mostOfMany = 0.8
 const withMCP = 0.7
 
 var targets = []rig.Target{
-	bound(`^native/1$`, "CPU ÷ the best peer's", beside, 0.5, rig.Ratio),
-	bound(`^native/(8|64)$`, "CPU ÷ the best peer's", beside, mostOfMany, rig.Ratio),
-	bound(`^static/`, "CPU ÷ the best peer's", beside, withMCP, rig.Ratio),
-	bound(`^go-sdk/`, "CPU ÷ (0.7 peer + 0.3 server)", besideServer, 1, rig.Ratio),
-	bound(`^(native|static|go-sdk)/`, "CPU with a store ÷ without", stored, 1.5, rig.Ratio),
-	bound(`^history/1000$`, "share of a model call", share, 30e3, rig.Duration),
-	bound(`^history/10000$`, "share of a model call", share, 200e3, rig.Duration),
-}
-
-func bound(cells, what string, of func(*rig.Cell) []float64, limit float64, show func(float64) string) rig.Target {
-	return rig.Target{Cells: regexp.MustCompile(cells), What: what, Of: of, Limit: limit, Show: show}
+	rig.Bound(`^native/1$`, "CPU ÷ the best peer's", beside, 0.5, rig.Ratio),
+	rig.Bound(`^native/(8|64)$`, "CPU ÷ the best peer's", beside, mostOfMany, rig.Ratio),
+	rig.Bound(`^static/`, "CPU ÷ the best peer's", beside, withMCP, rig.Ratio),
+	rig.Bound(`^go-sdk/`, "CPU ÷ (0.7 peer + 0.3 server)", besideServer, 1, rig.Ratio),
+	rig.Bound(`^(native|static|go-sdk)/`, "CPU with a store ÷ without", stored, 1.5, rig.Ratio),
+	rig.Bound(`^history/1000$`, "share of a model call", share, 30e3, rig.Duration),
+	rig.Bound(`^history/10000$`, "share of a model call", share, 200e3, rig.Duration),
 }
 
 // bestPeer returns the CPU time of the peer that takes the least, nil if there is none.
@@ -44,7 +36,7 @@ func bestPeer(c *rig.Cell) (best []float64) {
 }
 
 // beside is our CPU time as a share of the best peer's.
-func beside(c *rig.Cell) []float64 { return rig.ByRound(c.Of(oursName, rig.CPU), bestPeer(c), over) }
+func beside(c *rig.Cell) []float64 { return rig.ByRound(c.Of(oursName, rig.CPU), bestPeer(c), rig.Over) }
 
 // besideServer is our CPU time as a share of what it would be at the target, if the server's own work is in both
 // figures. A ratio of what is left without that work would be mostly noise.
@@ -52,10 +44,8 @@ func besideServer(c *rig.Cell) []float64 {
 	limit := rig.ByRound(bestPeer(c), c.Of(serverName, rig.CPU), func(peer, server float64) float64 {
 		return withMCP*peer + (1-withMCP)*server
 	})
-	return rig.ByRound(c.Of(oursName, rig.CPU), limit, over)
+	return rig.ByRound(c.Of(oursName, rig.CPU), limit, rig.Over)
 }
-
-func over(a, b float64) float64 { return a / b }
 
 // stored is our CPU time with a store as a share of that without.
 func stored(c *rig.Cell) []float64 { return c.Ratios(storedName, oursName) }

@@ -60,7 +60,7 @@ func (c *Cell) Of(subject string, f Figure) (values []float64) {
 
 // Ratios divides the CPU time of a subject by that of another one, round by round.
 func (c *Cell) Ratios(subject, by string) []float64 {
-	return ByRound(c.Of(subject, CPU), c.Of(by, CPU), func(a, b float64) float64 { return a / b })
+	return ByRound(c.Of(subject, CPU), c.Of(by, CPU), Over)
 }
 
 // printCell prints the figures of all subjects in one cell.

@@ -37,6 +37,9 @@ func Uncertainty(values []float64) float64 {
 	return 1.25 / 0.67 * Spread(values) / math.Sqrt(float64(len(values)))
 }
 
+// Over returns a as a share of b, for [ByRound].
+func Over(a, b float64) float64 { return a / b }
+
 // ByRound combines the two values of each round. A round with one value only is left out.
 func ByRound(a, b []float64, f func(a, b float64) float64) []float64 {
 	out := make([]float64, min(len(a), len(b)))

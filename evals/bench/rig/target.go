@@ -17,6 +17,11 @@ type Target struct {
 	Show  func(float64) string
 }
 
+// Bound returns the target of the cells whose names match the regular expression cells.
+func Bound(cells, what string, of func(*Cell) []float64, limit float64, show func(float64) string) Target {
+	return Target{Cells: regexp.MustCompile(cells), What: what, Of: of, Limit: limit, Show: show}
+}
+
 // values are what the target bounds in a cell, empty if it does not apply there.
 func (t *Target) values(c *Cell) []float64 {
 	if !t.Cells.MatchString(c.Name) {
