@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -142,7 +143,7 @@ func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Resul
 	r.Raw, r.IsError = res, res.IsError
 	text, media := render(res, p.maxMedia)
 	if edited != nil {
-		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", cut(string(edited), 2000), text)
+		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", excerpt.Limit(string(edited), 2000), text)
 	}
 	r.Media = media
 	r.write(text, c.fit(text, r.Tool))
@@ -161,9 +162,9 @@ func (r *Result) write(full, text string) {
 func (c *calls) breach(r *Result, err error, bad *mcpclient.OutputError, edited []byte) *Result {
 	p := r.Tool.policy
 	p.log.Warn("a result does not fit the output schema of its tool",
-		"server", p.label, "tool", cut(r.Tool.def.Name, 200), "error", cut(bad.Err.Error(), 1<<10))
+		"server", p.label, "tool", excerpt.Limit(r.Tool.def.Name, 200), "error", excerpt.Limit(bad.Err.Error(), 1<<10))
 	c.answer(r, bad.Result, edited)
-	about := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n", cut(bad.Err.Error(), 1<<10))
+	about := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. It may be wrong:\n", excerpt.Limit(bad.Err.Error(), 1<<10))
 	r.write(about+cmp.Or(r.Full, r.Text), shorten(about+r.Text, p.MaxResult))
 	r.IsError, r.Err = true, err
 	return r

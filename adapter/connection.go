@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -212,7 +213,7 @@ func (s *server) makeTool(def *mcp.Tool) (*Tool, error) {
 
 // skip records that a tool is left out.
 func (l *listing) skip(s *server, name string, err error) {
-	s.opts.Logger.Warn("left out a tool", "server", s.label, "tool", cut(name, 200), "error", err)
+	s.opts.Logger.Warn("left out a tool", "server", s.label, "tool", excerpt.Limit(name, 200), "error", err)
 	l.skipped = append(l.skipped, SkippedTool{Name: name, Err: err})
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -59,7 +60,7 @@ func placeOf(s *Server) string {
 		if err != nil {
 			dir = t.Dir
 		}
-		return cut(t.Path+" in "+dir, maxPlace)
+		return excerpt.Limit(t.Path+" in "+dir, maxPlace)
 	case *mcpclient.HTTP:
 		address = t.URL
 	}
@@ -67,7 +68,7 @@ func placeOf(s *Server) string {
 	if err != nil {
 		return ""
 	}
-	return cut((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), maxPlace)
+	return excerpt.Limit((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), maxPlace)
 }
 
 func withoutUser(raw string) string {

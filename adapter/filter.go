@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/guard"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -55,7 +56,7 @@ func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
 	if r.Filter == nil {
 		return true, nil
 	}
-	err = guarded(s.opts.Logger, fmt.Sprintf("filter at tool %q", cut(def.Name, 200)), func() error {
+	err = guarded(s.opts.Logger, fmt.Sprintf("filter at tool %q", excerpt.Limit(def.Name, 200)), func() error {
 		keep = r.Filter(def)
 		return nil
 	})

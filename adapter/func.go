@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
@@ -132,7 +133,7 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	}
 	tool, err := newTool(newPolicy(common, o.server()), nil, o.withHints(def), new(schema.Cache))
 	if err != nil {
-		return nil, fmt.Errorf("function %q: %w", cut(def.Name, 200), err)
+		return nil, fmt.Errorf("function %q: %w", excerpt.Limit(def.Name, 200), err)
 	}
 	tool.calls = c
 	tool.local = run

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -82,7 +83,7 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 		return e, nil
 	})
 	if err != nil {
-		c.opts.Logger.Warn("a tool asks in a way of an older revision, in which its server cannot be reached", "server", s.label, "tool", cut(tool.def.Name, 200), "error", err)
+		c.opts.Logger.Warn("a tool asks in a way of an older revision, in which its server cannot be reached", "server", s.label, "tool", excerpt.Limit(tool.def.Name, 200), "error", err)
 		return false
 	}
 	return tool.policy.older.Load()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -21,9 +22,9 @@ type driftError struct {
 
 func (e *driftError) Error() string {
 	if e.pinned == "" {
-		return fmt.Sprintf("tool %q is not pinned: review it and add the fingerprint %s", cut(e.tool, 200), e.fingerprint)
+		return fmt.Sprintf("tool %q is not pinned: review it and add the fingerprint %s", excerpt.Limit(e.tool, 200), e.fingerprint)
 	}
-	return fmt.Sprintf("tool %q has changed since it was pinned: review it and pin the fingerprint %s", cut(e.tool, 200), e.fingerprint)
+	return fmt.Sprintf("tool %q has changed since it was pinned: review it and pin the fingerprint %s", excerpt.Limit(e.tool, 200), e.fingerprint)
 }
 
 // Fingerprint returns a hash of everything that a model or an approval relies on: the tool's

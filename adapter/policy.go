@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
@@ -106,7 +107,7 @@ func (p *Policy) check() error {
 	switch p.Start {
 	case "", StartRequired, StartAvailable, StartLazy:
 	default:
-		return fmt.Errorf("Policy.Start is %q: want %q, %q or %q", cut(string(p.Start), 200), StartRequired, StartAvailable, StartLazy)
+		return fmt.Errorf("Policy.Start is %q: want %q, %q or %q", excerpt.Limit(string(p.Start), 200), StartRequired, StartAvailable, StartLazy)
 	}
 	if p.Trust < 0 || p.Trust > TrustFull { // 0 is the toolset's
 		return fmt.Errorf("Policy.Trust is %d: want TrustNone, TrustHints or TrustFull", p.Trust)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -90,7 +91,7 @@ func (r *rendering) add(c mcp.Content) {
 	case *mcp.EmbeddedResource:
 		r.resource(&c.Resource)
 	case *mcp.UnknownContent:
-		r.parts = append(r.parts, fmt.Sprintf("[content of type %q: %s]", cut(c.Type, 100), c.Raw))
+		r.parts = append(r.parts, fmt.Sprintf("[content of type %q: %s]", excerpt.Limit(c.Type, 100), c.Raw))
 	default:
 		r.raw(c)
 	}
@@ -117,7 +118,7 @@ func (r *rendering) attach(kind, mimeType string, data []byte) {
 	if mimeType == "" {
 		mimeType = http.DetectContentType(data)
 	}
-	about := fmt.Sprintf("%s: %s, %s", kind, cut(mimeType, 100), size(int64(len(data))))
+	about := fmt.Sprintf("%s: %s, %s", kind, excerpt.Limit(mimeType, 100), size(int64(len(data))))
 	if !r.take(mimeType, data) {
 		about += ", left out because it is too large"
 	}
@@ -136,9 +137,9 @@ func (r *rendering) take(mimeType string, data []byte) bool {
 
 // resource renders the contents of a resource.
 func (r *rendering) resource(c *mcp.ResourceContents) {
-	head := "resource " + cut(c.URI, 1000)
+	head := "resource " + excerpt.Limit(c.URI, 1000)
 	if c.MIMEType != "" {
-		head += " (" + cut(c.MIMEType, 100) + ")"
+		head += " (" + excerpt.Limit(c.MIMEType, 100) + ")"
 	}
 	if c.Blob == nil {
 		r.parts = append(r.parts, "["+head+"]", c.Text)
@@ -157,18 +158,18 @@ func (r *rendering) resource(c *mcp.ResourceContents) {
 // linkText describes a linked resource.
 func linkText(l *mcp.Resource) string {
 	var b strings.Builder
-	b.WriteString("[resource link: " + cut(l.URI, 1000))
+	b.WriteString("[resource link: " + excerpt.Limit(l.URI, 1000))
 	if name := cmp.Or(l.Title, l.Name); name != "" && name != l.URI {
-		b.WriteString(", " + cut(name, 200))
+		b.WriteString(", " + excerpt.Limit(name, 200))
 	}
 	if l.MIMEType != "" {
-		b.WriteString(", " + cut(l.MIMEType, 100))
+		b.WriteString(", " + excerpt.Limit(l.MIMEType, 100))
 	}
 	if l.Size != nil {
 		b.WriteString(", " + size(*l.Size))
 	}
 	if l.Description != "" {
-		b.WriteString(": " + cut(l.Description, 1000))
+		b.WriteString(": " + excerpt.Limit(l.Description, 1000))
 	}
 	return b.String() + "]"
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -109,7 +110,7 @@ func (e *unknownToolError) Is(target error) bool {
 }
 
 func (e *unknownToolError) Error() string {
-	return fmt.Sprintf("there is no tool named %q", cut(e.name, 200))
+	return fmt.Sprintf("there is no tool named %q", excerpt.Limit(e.name, 200))
 }
 
 // Refuse returns the result of a call that did not run because of err, an error of
@@ -133,7 +134,7 @@ func (c *Catalog) unknown(call llms.ToolCall) *Result {
 	if len(names) == 0 {
 		text += "There are no tools."
 	} else {
-		text += "The tools are: " + cut(strings.Join(names, ", "), 2000)
+		text += "The tools are: " + excerpt.Limit(strings.Join(names, ", "), 2000)
 	}
 	return &Result{Call: call, Text: shorten(text, max(c.maxResult, minResult)), IsError: true, Err: err}
 }
@@ -177,11 +178,11 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 	case errors.As(err, &round):
 		return "the call cannot be continued: " + round.why + ". Nothing was done.", true
 	case errors.As(err, &intercepted):
-		return "the call was stopped: " + cut(intercepted.err.Error(), 1<<10), false
+		return "the call was stopped: " + excerpt.Limit(intercepted.err.Error(), 1<<10), false
 	case errors.Is(err, mcp.ErrRejected):
 		return "the user refused what the tool asked for", false
 	case errors.As(err, &rpc):
-		return fmt.Sprintf("the server answered with an error: %s (code %d)", cut(rpc.Message, 1<<10), rpc.Code), false
+		return fmt.Sprintf("the server answered with an error: %s (code %d)", excerpt.Limit(rpc.Message, 1<<10), rpc.Code), false
 	case errors.Is(err, errActedFirst):
 		return errActedFirst.Error(), false
 	case errors.Is(err, mcpclient.ErrTaskCancelled):

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -92,7 +93,7 @@ func checkServer(s *Server) error {
 	case s.KeyInMeta != "" && s.KeyInArgument != "":
 		return fmt.Errorf("server %q: set either KeyInMeta or KeyInArgument, not both", s.Name)
 	case s.Revision != "" && !slices.Contains(mcpclient.Revisions(), s.Revision):
-		return fmt.Errorf("server %q: Revision %q: want one of %s", s.Name, cut(s.Revision, 200), strings.Join(mcpclient.Revisions(), ", "))
+		return fmt.Errorf("server %q: Revision %q: want one of %s", s.Name, excerpt.Limit(s.Revision, 200), strings.Join(mcpclient.Revisions(), ", "))
 	}
 	if err := s.Policy.check(); err != nil {
 		return fmt.Errorf("server %q: %w", s.Name, err)

@@ -7,6 +7,3 @@ const minResult = 256
 
 // shorten cuts text to limit bytes, see [excerpt.Shorten].
 func shorten(text string, limit int) string { return excerpt.Shorten(text, limit, nil) }
-
-// cut limits text to n bytes, including the mark of the cut.
-func cut(text string, n int) string { return excerpt.Limit(text, n) }

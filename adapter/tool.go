@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/kept"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
@@ -59,11 +60,11 @@ func newTool(p *policy, client *mcpclient.Client, def *mcp.Tool, schemas *schema
 		return nil, err
 	}
 	if ignored := input.Ignored(); len(ignored) > 0 {
-		p.log.Debug("patterns that are left to the server", "server", p.label, "tool", cut(def.Name, 200), "at", ignored)
+		p.log.Debug("patterns that are left to the server", "server", p.label, "tool", excerpt.Limit(def.Name, 200), "at", ignored)
 	}
 	about, err := apps.OfTool(def)
 	if err != nil {
-		p.log.Warn("what a tool says of views cannot be read", "server", p.label, "tool", cut(def.Name, 200), "error", err)
+		p.log.Warn("what a tool says of views cannot be read", "server", p.label, "tool", excerpt.Limit(def.Name, 200), "error", err)
 	}
 	tool := &Tool{policy: p, client: client, def: def, input: input, keyArgument: keyArgument, task: mayBeTask(client, def), views: about, fingerprint: Fingerprint(def)}
 	if keyArgument != "" {
@@ -92,7 +93,7 @@ func (t *Tool) prepareChecks(shown json.RawMessage) error {
 	}
 	v := cmp.Or(t.client.Validator(), mcpclient.Validator(&t.policy.compiler))
 	if _, err := v.Compile(t.def.OutputSchema); err != nil {
-		t.policy.log.Warn("results of a tool are not checked", "server", t.policy.label, "tool", cut(t.def.Name, 200), "error", err)
+		t.policy.log.Warn("results of a tool are not checked", "server", t.policy.label, "tool", excerpt.Limit(t.def.Name, 200), "error", err)
 		return nil
 	}
 	t.outputs = v

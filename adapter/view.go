@@ -9,6 +9,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -151,19 +152,19 @@ func (a *viewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 	}
 	s, _ := a.present()
 	if s == nil {
-		return nil, fmt.Errorf("read resource %q: there is no server %q", cut(uri, 200), a.server)
+		return nil, fmt.Errorf("read resource %q: there is no server %q", excerpt.Limit(uri, 200), a.server)
 	}
 	ctx = context.WithValue(ctx, viewKey{}, a.uri)
 	if approve := a.toolset.opts.ApproveRead; approve != nil {
 		err := guarded(s.policy.log, "Options.ApproveRead", func() error { return approve(ctx, a.server, uri) })
 		if err != nil {
-			return nil, fmt.Errorf("read resource %q: %w: %w", cut(uri, 200), apps.ErrDenied, err)
+			return nil, fmt.Errorf("read resource %q: %w: %w", excerpt.Limit(uri, 200), apps.ErrDenied, err)
 		}
 	}
 	opts = append(callLimits(s.policy.IdleTimeout, s.policy.CallTimeout), opts...)
 	if s.policy.perUser > 0 {
 		if s, err := a.toolset.lender.userConn(ctx, s.policy); err != nil {
-			return nil, fmt.Errorf("read resource %q: %w", cut(uri, 200), err)
+			return nil, fmt.Errorf("read resource %q: %w", excerpt.Limit(uri, 200), err)
 		} else {
 			defer s.release(callerOf(ctx))
 			return s.client.ReadResource(ctx, uri, opts...)

@@ -36,7 +36,9 @@ func bestPeer(c *rig.Cell) (best []float64) {
 }
 
 // beside is our CPU time as a share of the best peer's.
-func beside(c *rig.Cell) []float64 { return rig.ByRound(c.Of(oursName, rig.CPU), bestPeer(c), rig.Over) }
+func beside(c *rig.Cell) []float64 {
+	return rig.ByRound(c.Of(oursName, rig.CPU), bestPeer(c), rig.Over)
+}
 
 // besideServer is our CPU time as a share of what it would be at the target, if the server's own work is in both
 // figures. A ratio of what is left without that work would be mostly noise.
