@@ -18,7 +18,8 @@ import (
 
 // attacks are what a hostile view tries, in the order in which one view can try them all. Each is the body of a function of
 // evil, a URL of another origin, and of host, the origin of the host's page. It returns what it has got, or "refused". What it
-// reaches counts, too, whatever it returns.
+// reaches counts, too, whatever it returns. The last two leave the document, even if they are refused: such a frame may lose
+// what it has just said, so they begin when the host has answered all the others.
 var attacks = []struct{ name, script string }{
 	{"cookie", `return document.cookie || "refused"`},
 	{"storage", `return localStorage.getItem("secret") || "refused"`},
@@ -49,8 +50,8 @@ var attacks = []struct{ name, script string }{
 	{"words of the proxy", `for (let i = 0; i < 10; i++) notify("ui/notifications/sandbox-proxy-ready", {}); return "refused"`},
 	{"foreign frame, to the proxy", foreign("parent.parent")},
 	{"foreign frame, to the host", foreign("top")},
-	{"form", `const f = document.createElement("form"); f.action = evil; f.method = "post"; document.body.append(f); f.submit(); return "refused"`},
 	{"flood", `for (let i = 0; i < 10000; i++) say({ id: "flood" + i, method: "tools/call", params: { name: "many" } }); return "refused"`},
+	{"form", `await ask("ping"); const f = document.createElement("form"); f.action = evil; f.method = "post"; document.body.append(f); f.submit(); return "refused"`},
 	{"navigation", `location = evil; return "refused"`},
 }
 
@@ -66,7 +67,8 @@ func foreign(to string) string {
 
 // hostile is the script of a view that has begun, and tries some of the attacks.
 func hostile(evil string, from, to int) string {
-	script := `const host = [...location.ancestorOrigins].at(-1);
+	script := `window.hostile = true;
+		const host = [...location.ancestorOrigins].at(-1);
 		const attempt = async (name, evil, f) => { let out; try { out = await f(evil); } catch (e) { out = "refused"; } report(name, out === undefined ? "nothing" : out); };
 	`
 	for _, a := range attacks[from:to] {
@@ -126,15 +128,19 @@ func TestHostileView(t *testing.T) {
 					t.Errorf("%s: got %s, want it refused", one[0], one[1])
 				}
 				tried[one[0]] = true
-				if one[0] == "flood" { // a frame that navigates may lose what it says then
+				if one[0] == "flood" { // the last that stays
 					break
 				}
 			}
 			for _, a := range attacks {
-				if a.name != "navigation" && !tried[a.name] {
+				if !tried[a.name] && a.name != "form" && a.name != "navigation" {
 					t.Errorf("%s was not tried", a.name)
 				}
 			}
+			s.await("the view to leave", func() bool {
+				_, stays := inFrames[bool](s, "window.hostile ? { is: true } : undefined")
+				return !stays
+			})
 			if !wild { // a frame of another site reports a navigation to no console that is heard
 				s.await("the browser to refuse the navigation", func() bool { return strings.Contains(strings.Join(s.errors(), "\n"), "frame-src") })
 			}
