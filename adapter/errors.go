@@ -7,7 +7,7 @@ import "errors"
 // [Catalog.Refuse] phrases it for the model.
 var (
 	// ErrUnknownTool means that no tool has the name that the model used.
-	ErrUnknownTool = errors.New("there is no such tool")
+	ErrUnknownTool = errors.New("unknown tool")
 
 	// ErrArguments means that the arguments do not fit. Unwrap returns the violation, without the
 	// name of the tool.
@@ -21,5 +21,5 @@ var (
 	ErrDenied = errors.New("the call was denied")
 
 	// ErrUndecided means that Options.Approve failed, or returned arguments that do not fit.
-	ErrUndecided = errors.New("there is no decision about the call")
+	ErrUndecided = errors.New("no decision about the call")
 )

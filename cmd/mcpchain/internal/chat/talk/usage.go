@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/cost"
 )
 
-// usage is the command /usage. With a store it includes the completions for servers.
+// usage is the command /usage. With a store the counts are those of the stored run.
 func (s *Session) usage(ctx context.Context, _ string) error {
 	turn, sum := s.turnSpent, s.totalSpent
 	if s.Store != nil {
