@@ -94,11 +94,7 @@ func isAlone(flag string) bool {
 
 // unknown says that there is no such command.
 func unknown(name string, errs io.Writer) int {
-	near := ""
-	if best := spelling.Nearest(name, names()); best != "" {
-		near = fmt.Sprintf(". Is it %q?", best)
-	}
-	fmt.Fprintf(errs, "mcpchain: there is no command %q; mcpchain help lists them%s\n", hosttext.Line(name, 80), near)
+	fmt.Fprintf(errs, "mcpchain: there is no command %q%s; mcpchain help lists them\n", hosttext.Line(name, 80), spelling.Hint(name, names()))
 	return cli.StatusUsage
 }
 

@@ -1,7 +1,10 @@
 // Package spelling finds what a mistyped word may mean.
 package spelling
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Distance counts the bytes to insert, remove or replace to make a into b. It counts up to
 // limit only.
@@ -37,4 +40,14 @@ func Nearest(word string, known []string) string {
 		}
 	}
 	return best
+}
+
+// Hint returns the question whether the nearest known word is meant, for the end of an error, or
+// "" if none is near.
+func Hint(word string, known []string) string {
+	near := Nearest(word, known)
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", near)
 }

@@ -1,6 +1,9 @@
 package browsertest_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -144,5 +147,39 @@ func TestSampling(t *testing.T) {
 	ada.see(".reply .prose", "Summary: Version 1.5 is out.")
 	ada.ask("Summarize: Something else.")
 	ada.click(".card button", "Refuse")
+	ada.see(".note", "You refused the request of demo to the model.")
+}
+
+// TestHeldSampling reviews what a server up to revision 2025-11-25 asks the model while its call
+// waits: after a reload, and from a second window.
+func TestHeldSampling(t *testing.T) {
+	t.Parallel()
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	config := fmt.Sprintf(`{"mcpServers": {"demo": {"command": %q, "args": ["demo"], "revision": "2025-11-25"}}}`, binary)
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "-config", path)
+	ada := visit(t, p, "Ada")
+	ada.ask(`call summarize {"text": "Version 1.5 is out. It is fast."}`)
+	ada.click(".card.approval button", "Allow")
+	ada.see(".card.sampling", "Version 1.5 is out. It is fast.")
+	ada.reload()
+	ada.see(".card.sampling", "Version 1.5 is out. It is fast.")
+	other := open(t, p, ada)
+	other.click("#list a", "call summarize")
+	other.see(".card.sampling", "Version 1.5 is out. It is fast.")
+	other.click(".card.sampling button", "Allow")
+	for _, w := range []*person{ada, other} {
+		w.gone(".card")
+		w.see(".reply .prose", "Summary: Version 1.5 is out.")
+	}
+	ada.ask(`call summarize {"text": "Something else."}`)
+	ada.click(".card.approval button", "Allow")
+	ada.click(".card.sampling button", "Refuse")
 	ada.see(".note", "You refused the request of demo to the model.")
 }

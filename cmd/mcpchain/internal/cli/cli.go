@@ -38,7 +38,7 @@ type Section struct{ Title, Text string }
 // group is a group of flags in the help.
 type group struct {
 	title string
-	names []string // sorted
+	names []string // of the flags, sorted and with their hyphens
 }
 
 // New returns a command without flags.
@@ -60,9 +60,9 @@ func (c *Command) Group(title string, declare func(*flag.FlagSet)) {
 	c.groups = append(c.groups, group{title, added})
 }
 
-// names returns the sorted names of all flags.
+// names returns the names of all flags, sorted and with their hyphens.
 func (c *Command) names() (names []string) {
-	c.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	c.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
 	return names
 }
 
@@ -121,10 +121,7 @@ var (
 func (c *Command) explain(err error) string {
 	text := err.Error()
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
-		if near := spelling.Nearest(m[1], c.names()); near != "" {
-			text += fmt.Sprintf("; did you mean %q?", "-"+near)
-		}
-		return text
+		return text + spelling.Hint("-"+m[1], c.names())
 	}
 	if m := badValue.FindStringSubmatch(text); m != nil {
 		return strings.TrimSuffix(text, "parse error") + wanted(c.Lookup(m[1]))
@@ -188,9 +185,7 @@ func (c *Command) Complete(words []string) (found []string) {
 	last := words[len(words)-1]
 	switch {
 	case strings.HasPrefix(last, "-"):
-		for _, name := range c.names() {
-			found = append(found, "-"+name)
-		}
+		found = c.names()
 	case len(words) == 1:
 		found = c.Words
 	}

@@ -23,7 +23,7 @@ func (c *Command) Help(out io.Writer) {
 	for _, g := range c.groups {
 		fmt.Fprintf(out, "\n%s:\n", g.title)
 		for _, name := range g.names {
-			fmt.Fprint(out, describe(c.Lookup(name)))
+			fmt.Fprint(out, describe(c.Lookup(strings.TrimPrefix(name, "-"))))
 		}
 	}
 	for _, s := range c.Sections {

@@ -51,7 +51,7 @@ func Main(args []string) int {
 	case len(words) == 1 && words[0] == "model":
 		err = serveModel()
 	default:
-		err = c.Wrong("unexpected argument %q", words[0])
+		err = c.Wrong("unexpected argument %q", words[len(words)-1])
 	}
 	return cli.Status(err, os.Stderr)
 }

@@ -38,7 +38,7 @@ func (s *service) routes() http.Handler {
 	mux.Handle("GET /runs/{run}", s.as(s.show))
 	mux.Handle("GET /runs/{run}/events", s.as(s.events))
 	mux.Handle("POST /runs/{run}/answers", s.as(s.answer))
-	mux.Handle("DELETE /runs/{run}", s.as(s.stop))
+	mux.Handle("DELETE /runs/{run}", s.as(s.remove))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.proxies.Sent(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
@@ -217,20 +217,37 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error
 	return nil
 }
 
-// stop cancels a run. One that has ended stays as it is, or is deleted if the query says so.
+// remove stops a run, or with ?forget=true deletes one that has ended.
+func (s *service) remove(w http.ResponseWriter, r *http.Request, c caller) error {
+	switch r.URL.Query().Get("forget") {
+	case "", "false":
+		return s.stop(w, r, c)
+	case "true":
+		return s.forget(w, r, c)
+	}
+	return refusal{http.StatusBadRequest, "forget: want true or false"}
+}
+
+// stop cancels a run. One that has ended stays as it is.
 func (s *service) stop(w http.ResponseWriter, r *http.Request, c caller) error {
+	key := c.key(r)
+	if _, err := s.head(r.Context(), key); err != nil {
+		return err
+	}
+	if err := s.engine.stop(r.Context(), key); err != nil {
+		return err
+	}
+	s.feed.Expect(key)
+	w.WriteHeader(http.StatusAccepted) // Temporal ends it a moment later
+	return nil
+}
+
+// forget deletes a run that has ended.
+func (s *service) forget(w http.ResponseWriter, r *http.Request, c caller) error {
 	key := c.key(r)
 	head, err := s.head(r.Context(), key)
 	if err != nil {
 		return err
-	}
-	if r.URL.Query().Get("forget") != "true" {
-		if err := s.engine.stop(r.Context(), key); err != nil {
-			return err
-		}
-		s.feed.Expect(key)
-		w.WriteHeader(http.StatusAccepted) // Temporal ends it a moment later
-		return nil
 	}
 	if !head.Status.Ended() {
 		return refusal{http.StatusConflict, "the run is not over; stop it first"}

@@ -202,6 +202,9 @@ func TestStoredRuns(t *testing.T) {
 	if got := code("DELETE", "/runs/"+asking+"?forget=true", ""); got != http.StatusConflict {
 		t.Errorf("forget a run that waits: got %d, want 409", got)
 	}
+	if got := code("DELETE", "/runs/"+asking+"?forget=yes", ""); got != http.StatusBadRequest {
+		t.Errorf("forget=yes: got %d, want 400", got)
+	}
 	if got := code("DELETE", "/runs/"+over+"?forget=true", ""); got != http.StatusNoContent {
 		t.Errorf("forget a run: got %d, want 204", got)
 	}

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -25,13 +24,42 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// operating is the command line of `mcpchain runs`.
-type operating struct {
-	store   string
-	query   record.Query
-	older   time.Duration
-	command string
-	args    []string
+// operator is the command line of `mcpchain runs`, with what its commands work on.
+type operator struct {
+	place string // where runs are kept
+	query record.Query
+	older time.Duration
+
+	operation operation
+	args      []string
+	key       run.Key // of the run that the first argument names
+
+	store record.Store
+	in    io.Reader
+	out   io.Writer
+}
+
+// operation is a command of `mcpchain runs`.
+type operation struct {
+	name      string
+	arguments int // the first one names a run
+	run       func(*operator, context.Context) error
+}
+
+// operations lists the commands.
+func operations() []operation {
+	return []operation{
+		{"answer", 2, (*operator).answer},
+		{"cancel", 1, (*operator).cancel},
+		{"delete", 0, (*operator).delete},
+		{"export", 1, (*operator).export},
+		{"import", 0, (*operator).restore},
+		{"list", 0, (*operator).list},
+		{"prune", 0, (*operator).prune},
+		{"revive", 1, (*operator).revive},
+		{"show", 1, (*operator).show},
+		{"verify", 0, (*operator).verify},
+	}
 }
 
 const aboutRuns = `
@@ -53,11 +81,6 @@ const runsExamples = `
 mcpchain runs list -status waiting -older 24h
 mcpchain runs answer ada/run_… '{"ask":"…","action":"deny"}' -store runs.db`
 
-// operations maps the commands of `mcpchain runs` to their numbers of arguments.
-func operations() map[string]int {
-	return map[string]int{"list": 0, "show": 1, "answer": 2, "cancel": 1, "revive": 1, "delete": 0, "prune": 0, "verify": 0, "export": 1, "import": 0}
-}
-
 // RunsCommand returns the command line of `mcpchain runs`.
 func RunsCommand() *cli.Command {
 	c, _ := declareRuns()
@@ -66,10 +89,13 @@ func RunsCommand() *cli.Command {
 }
 
 // declareRuns returns the flags, and the variables that they set.
-func declareRuns() (*cli.Command, *operating) {
-	o := new(operating)
+func declareRuns() (*cli.Command, *operator) {
+	o := new(operator)
 	c := cli.New("runs", "list, show, answer, cancel and check the runs of a service")
-	c.Synopsis, c.About, c.Words = []string{"runs COMMAND [flags]"}, aboutRuns, slices.Sorted(maps.Keys(operations()))
+	c.Synopsis, c.About = []string{"runs COMMAND [flags]"}, aboutRuns
+	for _, operation := range operations() {
+		c.Words = append(c.Words, operation.name)
+	}
 	c.Group("Which runs", func(f *flag.FlagSet) {
 		f.StringVar(&o.query.Tenant, "user", "", "runs of this `user` alone; default all")
 		f.Func("status", "runs with this `status`: running, waiting, done, failed or cancelled; default any", func(s string) error {
@@ -80,9 +106,9 @@ func declareRuns() (*cli.Command, *operating) {
 			return nil
 		})
 		f.DurationVar(&o.older, "older", 0, "runs whose last change was this `time` ago, or longer")
-		f.IntVar(&o.query.Limit, "limit", 0, "a `number` of runs at most; default all")
+		f.IntVar(&o.query.Limit, "limit", 0, "a `number` of runs at most; 0: all")
 	})
-	c.Store(&o.store, "runs", cli.StoreAny, "service.db")
+	c.Store(&o.place, "runs", cli.StoreAny, "service.db")
 	c.Sections = []cli.Section{
 		cli.Files("service.db\n    runs, unless -store names another place"),
 		{Title: "Environment", Text: "PGPASSWORD, PGPASSFILE\n    password of a Postgres database"},
@@ -92,7 +118,7 @@ func declareRuns() (*cli.Command, *operating) {
 }
 
 // parseRuns parses the command line after `mcpchain runs`.
-func parseRuns(args []string, out io.Writer) (*operating, error) {
+func parseRuns(args []string, out io.Writer) (*operator, error) {
 	c, o := declareRuns()
 	if len(args) == 0 || args[0] == "help" {
 		args = []string{"-help"}
@@ -104,24 +130,40 @@ func parseRuns(args []string, out io.Writer) (*operating, error) {
 	if len(words) == 0 {
 		return nil, c.Wrong("want a command, such as list")
 	}
-	o.command, o.args = words[0], words[1:]
+	name := words[0]
+	at := slices.IndexFunc(operations(), func(candidate operation) bool { return candidate.name == name })
+	if at < 0 {
+		return nil, c.Wrong("there is no command %q", name)
+	}
+	o.operation, o.args = operations()[at], words[1:]
+	o.place = cmp.Or(o.place, cli.Place("service.db"))
 	o.query.AllTenants = o.query.Tenant == ""
 	if o.older > 0 {
 		o.query.Before = time.Now().Add(-o.older)
 	}
-	o.store = cmp.Or(o.store, cli.Place("service.db"))
-	want, ok := operations()[o.command]
-	switch {
-	case !ok:
-		return nil, c.Wrong("there is no command %q", o.command)
-	case len(o.args) != want:
-		return nil, c.Wrong("%s takes %d arguments, and got %d", o.command, want, len(o.args))
+	removes := name == "delete" || name == "prune"
+	switch status := o.query.Status; {
+	case len(o.args) != o.operation.arguments:
+		return nil, c.Wrong("%s takes %d arguments, and got %d", name, o.operation.arguments, len(o.args))
 	case o.older < 0:
 		return nil, c.Wrong("-older has to be above 0")
-	case (o.command == "delete" || o.command == "prune") && o.older <= 0:
-		return nil, c.Wrong("%s needs -older, such as -older 720h", o.command)
-	case o.command != "import" && isMissing(o.store):
-		return nil, c.Wrong("-store: there is no %s", o.store)
+	case o.query.Limit < 0:
+		return nil, c.Wrong("-limit has to be above 0")
+	case removes && o.older == 0:
+		return nil, c.Wrong("%s needs -older, such as -older 720h", name)
+	case name == "delete" && status != "" && !status.Ended():
+		return nil, c.Wrong("delete is for runs that are over, not for those that are %s", status)
+	case name != "import" && isMissing(o.place):
+		return nil, c.Wrong("-store: there is no %s", o.place)
+	}
+	if len(o.args) > 0 {
+		var found bool
+		if o.key.Tenant, o.key.ID, found = strings.Cut(o.args[0], "/"); !found {
+			return nil, c.Wrong("%q does not name a run: want USER/RUN", o.args[0])
+		}
+	}
+	if name == "answer" && !json.Valid([]byte(o.args[1])) {
+		return nil, c.Wrong(`the answer is not JSON: want {"ask":"ID","action":"allow"}`)
 	}
 	return o, nil
 }
@@ -138,92 +180,43 @@ func isMissing(place string) bool {
 // statusFound is the exit status of verify if something is wrong.
 const statusFound = 3
 
-// operate implements `mcpchain runs`. Its status is 0, 1 after an error, 2 for a wrong command
-// line, and 3 if verify has found something.
-func operate(args []string, in io.Reader, out io.Writer) (status int) {
+// errFound means that verify has found something wrong.
+var errFound = errors.New("something is wrong")
+
+// operate implements `mcpchain runs`, and returns its exit status.
+func operate(args []string, in io.Reader, out io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	o, err := parseRuns(args, out)
-	found := false
 	if err == nil {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		found, err = o.do(ctx, in, out)
+		o.in, o.out = in, out
+		err = o.operate(ctx)
 	}
-	if err == nil && found {
+	if errors.Is(err, errFound) { // the findings are on standard output
 		return statusFound
 	}
 	return cli.Status(err, os.Stderr)
 }
 
-// do runs the command. found reports whether verify has found something.
-func (o *operating) do(ctx context.Context, in io.Reader, out io.Writer) (found bool, err error) {
-	store, closeStore, err := database.OpenStore(ctx, o.store)
+// operate opens the store and runs the command.
+func (o *operator) operate(ctx context.Context) error {
+	store, closeStore, err := database.OpenStore(ctx, o.place)
 	if err != nil {
-		return false, err
+		return err
 	}
-	defer func() { _ = closeStore() }()
-	if o.command == "list" {
-		return false, list(ctx, store, o.query, out)
-	}
-	if o.command == "verify" {
-		for key, err := range record.Verify(ctx, store, o.query) {
-			if key.ID == "" {
-				return found, err
-			}
-			found = true
-			fmt.Fprintf(out, "%s: %s\n", nameOf(key), hosttext.Line(err.Error(), 500))
-		}
-		return found, nil
-	}
-	var key run.Key
-	if len(o.args) > 0 {
-		var ok bool
-		if key.Tenant, key.ID, ok = strings.Cut(o.args[0], "/"); !ok {
-			return false, fmt.Errorf("%q does not name a run: want USER/RUN", o.args[0])
-		}
-	}
-	switch o.command {
-	case "show":
-		return false, show(ctx, store, key, out)
-	case "answer":
-		var a run.Reply
-		if err := json.Unmarshal([]byte(o.args[1]), &a); err != nil {
-			return false, fmt.Errorf("the answer: %w", err)
-		}
-		a.By = "operator"
-		return false, record.Submit(ctx, store, key, a)
-	case "cancel":
-		ctx, cancel := context.WithTimeout(ctx, stopWait)
-		defer cancel()
-		return false, record.CancelRun(ctx, store, key)
-	case "revive":
-		return false, record.Revive(ctx, store, key)
-	case "export":
-		return false, record.Export(ctx, store, key, out)
-	case "import":
-		key, err = record.Import(ctx, store, in)
-		if err == nil {
-			fmt.Fprintln(out, nameOf(key))
-		}
-		return false, err
-	}
-	if o.command == "prune" {
-		n, err := record.Prune(ctx, store, o.query)
-		fmt.Fprintf(out, "%d runs pruned\n", n)
-		return false, err
-	}
-	n, err := record.DeleteEnded(ctx, store, o.query)
-	fmt.Fprintf(out, "%d runs deleted\n", n)
-	return false, err
+	o.store = store
+	err = o.operation.run(o, ctx)
+	return errors.Join(err, closeStore())
 }
 
 // nameOf returns a key as the command line accepts it.
 func nameOf(key run.Key) string { return hosttext.Line(key.Tenant+"/"+key.ID, 200) }
 
 // list writes a line for each run.
-func list(ctx context.Context, store record.Store, q record.Query, out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+func (o *operator) list(ctx context.Context) error {
+	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tSTATUS\tQUESTIONS\tTAKEOVERS\tHELD\tLAST CHANGE")
-	for head, err := range store.List(ctx, q) {
+	for head, err := range o.store.List(ctx, o.query) {
 		if damaged, ok := errors.AsType[*record.DamagedError](err); ok {
 			fmt.Fprintf(w, "%s\tdamaged: %s\n", nameOf(damaged.Key), hosttext.Line(damaged.Err.Error(), 200))
 			continue
@@ -235,14 +228,16 @@ func list(ctx context.Context, store record.Store, q record.Query, out io.Writer
 		if head.HeldAt(time.Now()) {
 			held = "yes"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", nameOf(head.Key), head.Status, len(head.Questions)-head.Replies, head.Takeovers, held, head.Updated.UTC().Format(time.RFC3339))
+		questions := len(head.Questions) - head.Replies
+		changed := head.Updated.UTC().Format(time.RFC3339)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", nameOf(head.Key), head.Status, questions, head.Takeovers, held, changed)
 	}
 	return w.Flush()
 }
 
-// show writes the state of a run.
-func show(ctx context.Context, store record.Store, key run.Key, out io.Writer) error {
-	log, err := record.LoadCurrent(ctx, store, key)
+// show writes the state of a run as JSON.
+func (o *operator) show(ctx context.Context) error {
+	log, err := record.LoadCurrent(ctx, o.store, o.key)
 	if err != nil {
 		return err
 	}
@@ -250,7 +245,69 @@ func show(ctx context.Context, store record.Store, key run.Key, out io.Writer) e
 	if err != nil {
 		return err
 	}
-	e := json.NewEncoder(out)
+	e := json.NewEncoder(o.out)
 	e.SetIndent("", "  ")
 	return e.Encode(state)
+}
+
+// answer keeps an answer to an open question.
+func (o *operator) answer(ctx context.Context) error {
+	var reply run.Reply
+	if err := json.Unmarshal([]byte(o.args[1]), &reply); err != nil {
+		return fmt.Errorf("the answer: %w", err)
+	}
+	reply.By = "operator"
+	return record.Submit(ctx, o.store, o.key, reply)
+}
+
+// cancel ends a run, and waits for its end.
+func (o *operator) cancel(ctx context.Context) error {
+	ctx, done := context.WithTimeout(ctx, stopWait)
+	defer done()
+	return record.CancelRun(ctx, o.store, o.key)
+}
+
+func (o *operator) revive(ctx context.Context) error { return record.Revive(ctx, o.store, o.key) }
+
+func (o *operator) export(ctx context.Context) error {
+	return record.Export(ctx, o.store, o.key, o.out)
+}
+
+// restore keeps an exported run.
+func (o *operator) restore(ctx context.Context) error {
+	key, err := record.Import(ctx, o.store, o.in)
+	if err == nil {
+		fmt.Fprintln(o.out, nameOf(key))
+	}
+	return err
+}
+
+// verify writes what is wrong with runs. Its error is [errFound] if something is.
+func (o *operator) verify(ctx context.Context) error {
+	var found error
+	for key, err := range record.Verify(ctx, o.store, o.query) {
+		if key.ID == "" {
+			return err
+		}
+		found = errFound
+		fmt.Fprintf(o.out, "%s: %s\n", nameOf(key), hosttext.Line(err.Error(), 500))
+	}
+	return found
+}
+
+func (o *operator) delete(ctx context.Context) error {
+	return o.remove(ctx, record.DeleteEnded, "deleted")
+}
+
+func (o *operator) prune(ctx context.Context) error { return o.remove(ctx, record.Prune, "pruned") }
+
+// remove writes how many runs a function has changed, also if it fails.
+func (o *operator) remove(ctx context.Context, f func(context.Context, record.Store, record.Query) (int, error), what string) error {
+	n, err := f(ctx, o.store, o.query)
+	runs := "runs"
+	if n == 1 {
+		runs = "run"
+	}
+	fmt.Fprintf(o.out, "%d %s %s\n", n, runs, what)
+	return err
 }

@@ -50,7 +50,7 @@ func TestOperations(t *testing.T) {
 	keepRun(t, store, "parked", &ledger.Ended{Status: run.StatusFailed, Stop: record.StopParked, Error: "10 processes"})
 	says := map[string]string{
 		"list": "ada/one ", "show": `"id": "one"`, "answer": "", "cancel": "", "revive": "", "verify": "",
-		"delete": "1 runs deleted", "prune": "0 runs pruned", "import": "ada/one", "export": "mcpchain_run",
+		"delete": "1 run deleted", "prune": "0 runs pruned", "import": "ada/one", "export": "mcpchain_run",
 	}
 	files := regexp.MustCompile(` [<>] (\S+)$`)
 	done := map[string]bool{}
@@ -111,7 +111,8 @@ func TestRunsCommandLine(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "typo.db")
 	for line, want := range map[string]int{
 		"": 0, "help": 0, "-help": 0, "lists": 2, "show": 2, "show a/b c/d": 2, "list -x": 2, "delete": 2,
-		"show one -store FILE": 1, "show a/b -store FILE": 1, "verify -store FILE": 0, "list -store mysql://x": 1,
+		"show one -store FILE": 2, "show a/b -store FILE": 1, "answer a/b yes -store FILE": 2, "list -limit -1 -store FILE": 2,
+		"delete -older 1ns -status waiting -store FILE": 2, "delete -older 1ns -status done -store FILE": 0, "verify -store FILE": 0, "list -store mysql://x": 1,
 		"list -store MISSING": 2, "verify -store MISSING": 2, "show a/b -store MISSING": 2, "list -store MISSING/": 2,
 		"list -status nope -store FILE": 2, "list -status done -store FILE": 0, "list -status= -store FILE": 0,
 		"list -older -5h -store FILE": 2,

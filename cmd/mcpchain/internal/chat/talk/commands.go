@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
 // command is a command that the person gives by a line with a slash.
@@ -93,12 +94,14 @@ func (s *Session) command(ctx context.Context, text string) error {
 func (s *Session) run(ctx context.Context, text string) error {
 	word := strings.Fields(text)[0]
 	argument := strings.TrimSpace(strings.TrimPrefix(text, word))
+	var names []string
 	for _, c := range commands() {
 		if c.name() == word {
 			return c.run(s, ctx, argument)
 		}
+		names = append(names, c.name())
 	}
-	return fmt.Errorf("no command %s; /help lists them", hosttext.Line(word, 40))
+	return fmt.Errorf("no command %s%s; /help lists them", hosttext.Line(word, 40), spelling.Hint(word, names))
 }
 
 func (s *Session) help(context.Context, string) error {
@@ -111,7 +114,7 @@ func (s *Session) help(context.Context, string) error {
 
 func (s *Session) clear(context.Context, string) error {
 	s.branch(nil)
-	s.Screen.Note(screen.Faint, "the conversation is forgotten")
+	s.Screen.Note(screen.Faint, "another conversation begins")
 	return nil
 }
 
