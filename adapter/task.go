@@ -27,6 +27,9 @@ func mayBeTask(client *mcpclient.Client, def *mcp.Tool) bool {
 	return len(def.Execution) > 0 && json.Unmarshal(def.Execution, &execution) == nil && execution.TaskSupport == "required"
 }
 
+// IsTask reports whether calls of the tool become tasks.
+func (t *Tool) IsTask() bool { return t.task }
+
 // ask calls the tool at the server.
 func (t *Tool) ask(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (*mcp.CallToolResult, error) {
 	if t.task {

@@ -104,7 +104,10 @@ func (in *receiver) respond(m jsonrpc.Message, from source) bool {
 	case from.call != nil && (!ok || id != from.call.ID):
 		in.warnings.tolerated("response with the id of another request", "id", in.texts.quote(m.ID), "want", from.call.ID)
 		return false
-	case !ok || !in.calls.Resolve(id, m.Response()):
+	case !ok || !in.calls.Started(id):
+		in.warnings.tolerated("response to a request that was never sent", "id", in.texts.quote(m.ID))
+		return false
+	case !in.calls.Resolve(id, m.Response()):
 		in.log.Debug("response without a waiting request", "id", in.texts.quote(m.ID))
 		return false
 	case quoted:

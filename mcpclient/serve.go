@@ -116,8 +116,11 @@ func (d *dispatcher) answer(ctx context.Context, m jsonrpc.Message, r *serverReq
 	if silent || d.life.IsClosed() {
 		return
 	}
+	refused, _ := errors.AsType[*refusal](err)
 	switch {
 	case err == nil:
+	case refused != nil && refused.Code == mcp.CodeInvalidParams:
+		d.warnings.tolerated("refused a malformed request of the server", "method", d.texts.cut(m.Method), "reason", d.texts.scrub(refused.Message))
 	case wireError(err).Code == mcp.CodeInternalError: // the server learns only the code
 		d.warnings.failed(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubbed(err))
 	default:

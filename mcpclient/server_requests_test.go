@@ -520,6 +520,8 @@ func TestBreachesInLog(t *testing.T) {
 		"noise in a batch":     {legacy(), `[1]`},
 		"an error without id":  {legacy(), `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}`},
 		"a long id":            {legacy(), `{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 2000) + `","method":"ping"}`},
+		"an id never sent":     {legacy(), `{"jsonrpc":"2.0","id":99,"result":{}}`},
+		"an id of another":     {modern(), `{"jsonrpc":"2.0","id":"x","result":{}}`},
 		"a request":            {modern(), `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
 		"without subscription": {modern(), `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`},
 	} {
@@ -539,6 +541,18 @@ func TestBreachesInLog(t *testing.T) {
 		wantBoundedLog(t, opts, func(_ *testing.T, _ *mcpclient.Client, p *peer) {
 			for i := range 1000 {
 				p.send(`{"jsonrpc":"2.0","id":%d,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`, i)
+				p.next()
+			}
+		})
+	})
+	t.Run("a malformed form", func(t *testing.T) {
+		opts := legacy()
+		opts.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return nil, errors.New("asked")
+		})
+		wantBoundedLog(t, opts, func(_ *testing.T, _ *mcpclient.Client, p *peer) {
+			for i := range 1000 {
+				p.send(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"array"}}}`, i)
 				p.next()
 			}
 		})

@@ -72,6 +72,13 @@ func (t *Calls) Find(id int64) (*Call, bool) {
 	return c, ok
 }
 
+// Started reports whether a call got this id, also if it does not wait any more.
+func (t *Calls) Started(id int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return 0 < id && id <= t.last
+}
+
 // Pending returns all waiting calls, in no order. The caller must not change
 // the list: it is shared as long as the same calls wait.
 func (t *Calls) Pending() []*Call {

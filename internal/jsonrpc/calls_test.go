@@ -36,6 +36,11 @@ func TestCallsResolve(t *testing.T) {
 	if calls.Resolve(b.ID, Response{}) || calls.Resolve(99, Response{}) {
 		t.Error("resolved a call that does not wait")
 	}
+	for id, want := range map[int64]bool{0: false, a.ID: true, b.ID: true, 99: false} {
+		if got := calls.Started(id); got != want {
+			t.Errorf("id %d: got started %v, want %v", id, got, want)
+		}
+	}
 	if m, err := b.Wait(t.Context(), ignore); err != nil || string(m.Result) != `"of b"` {
 		t.Errorf("got %+v, %v", m, err)
 	}

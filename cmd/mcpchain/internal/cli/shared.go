@@ -45,17 +45,10 @@ type Timeouts struct{ Connect, Idle, Call time.Duration }
 
 // Timeouts declares -connect-timeout, -idle-timeout and -call-timeout.
 func (c *Command) Timeouts(t *Timeouts) {
-	c.Connect(&t.Connect)
 	c.Group(GroupServers, func(set *flag.FlagSet) {
+		set.DurationVar(&t.Connect, "connect-timeout", 30*time.Second, "`time` for each server to get ready, and to list what it offers; default 30s")
 		set.DurationVar(&t.Idle, "idle-timeout", 5*time.Minute, "`time` without an answer or progress that ends a call of a server; default 5m")
 		set.DurationVar(&t.Call, "call-timeout", time.Hour, "`time` that ends a call of a server in any case; default 1h")
-	})
-}
-
-// Connect declares -connect-timeout.
-func (c *Command) Connect(t *time.Duration) {
-	c.Group(GroupServers, func(set *flag.FlagSet) {
-		set.DurationVar(t, "connect-timeout", 30*time.Second, "`time` for each server to get ready, and to list what it offers; default 30s")
 	})
 }
 

@@ -1,12 +1,12 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -18,65 +18,114 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// act makes one request to a server, and shows the answer.
+// act makes one request to a server, shows the answer, and returns the exit status.
 func (p *program) act(ctx context.Context, r *report, tools *adapter.Toolset, asked *questions, o *options) int {
-	s, err := r.theServer(tools)
+	server, err := r.theServer(tools)
 	if err != nil {
 		return p.fail(statusMissing, err)
 	}
-	about := r.byName[s.Name]
-	var idle []mcpclient.CallOption
-	if silence := about.entry.Timeout; silence > 0 {
-		idle = append(idle, mcpclient.WithIdleTimeout(silence))
+	about := r.byName[server.Name]
+	limits := []mcpclient.CallOption{
+		mcpclient.WithIdleTimeout(cmp.Or(about.entry.Timeout, o.timeouts.Idle)),
+		mcpclient.WithTimeout(o.timeouts.Call),
 	}
 	before := asked.declined()
-	status := statusFine
-	var answer any
-	var text string
-	var failure error
-	switch {
-	case o.call != "":
-		var result *mcp.CallToolResult
-		if result, err = callTool(ctx, s, o, idle); err == nil {
-			answer, text = result, contents(result.Content...)
-			if len(result.Content) == 0 && result.StructuredContent != nil {
-				text = hosttext.EscapeJSON(string(result.StructuredContent))
-			}
-			if result.IsError {
-				status, failure = statusFailed, failed(result)
-			}
-		}
-	case o.read != "":
-		var result *mcp.ReadResourceResult
-		if result, err = s.Client.ReadResource(ctx, o.read, idle...); err == nil {
-			answer, text = result, resource(result)
-		}
-	default:
-		var result *mcp.GetPromptResult
-		if result, err = s.Client.GetPrompt(ctx, o.prompt, o.blanks, idle...); err == nil {
-			answer, text = result, messages(result)
-		}
-	}
+	got, err := request(ctx, server, o, limits)
 	if err == nil {
-		err = show(p.out, answer, text, o.json)
+		err = got.show(p.out, o.json)
 	}
+	status := statusFine
 	_, refused := errors.AsType[*mcp.RPCError](err)
-	declined := asked.declined() > before
 	switch {
-	case err == nil && status == statusFailed:
-		err = failure
+	case err == nil && got.failure != nil:
+		status, err = statusFailed, got.failure
 	case refused:
 		status, err = statusFailed, fmt.Errorf("the server refused: %w", err)
 	case err != nil:
 		status, err = statusMissing, about.explain(err)
 	}
-	if declined {
+	if asked.declined() > before {
 		status = statusAsked
 	}
 	if err != nil {
 		return p.fail(status, err)
 	}
 	return status
+}
+
+// answer is what a server answered.
+type answer struct {
+	result  any    // as JSON
+	text    string // for people
+	failure error  // of a tool that ran and failed
+}
+
+// request makes the request that the command line asks for.
+func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []mcpclient.CallOption) (*answer, error) {
+	switch {
+	case o.call != "":
+		return callTool(ctx, s, o, limits)
+	case o.read != "":
+		r, err := s.Client.ReadResource(ctx, o.read, limits...)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{result: r, text: resource(r)}, nil
+	}
+	r, err := s.Client.GetPrompt(ctx, o.prompt, o.blanks, limits...)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{result: r, text: messages(r)}, nil
+}
+
+// show writes the answer as JSON or text.
+func (a *answer) show(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return encode(w, a.result)
+	}
+	_, err := fmt.Fprintln(w, hosttext.Prose(strings.TrimRight(a.text, "\n")))
+	return err
+}
+
+// callTool calls a tool by the server's name for it, as a task if the tool has to be one.
+func callTool(ctx context.Context, s adapter.ServerStatus, o *options, limits []mcpclient.CallOption) (*answer, error) {
+	tool, err := toolOf(s, o.call)
+	if err != nil {
+		return nil, err
+	}
+	if tool.IsTask() {
+		limits = append(limits, mcpclient.WithTask(tool.Definition()))
+	}
+	r, err := s.Client.CallTool(ctx, o.call, o.arguments, limits...)
+	if err != nil {
+		return nil, err
+	}
+	got := &answer{result: r, text: contents(r.Content...)}
+	if len(r.Content) == 0 && r.StructuredContent != nil {
+		got.text = hosttext.EscapeJSON(string(r.StructuredContent))
+	}
+	if r.IsError {
+		got.failure = failed(r)
+	}
+	return got, nil
+}
+
+// toolOf returns the tool to which a server gives the name.
+func toolOf(s adapter.ServerStatus, name string) (*adapter.Tool, error) {
+	var names []string
+	for _, t := range s.Tools {
+		if t.Definition().Name == name {
+			return t, nil
+		}
+		names = append(names, t.Definition().Name)
+	}
+	for _, t := range s.Skipped {
+		if t.Name == name {
+			return nil, fmt.Errorf("tool %q cannot be used: %w", name, t.Err)
+		}
+	}
+	return nil, fmt.Errorf("there is no tool %q to use%s; there are %s", name, spelling.Hint(name, names), quoted(names))
 }
 
 // failed returns the error of a tool that ran and failed, with the flag that helps if the tool
@@ -126,26 +175,6 @@ func (r *report) theServer(tools *adapter.Toolset) (s adapter.ServerStatus, err 
 	return s, nil
 }
 
-func callTool(ctx context.Context, s adapter.ServerStatus, o *options, idle []mcpclient.CallOption) (*mcp.CallToolResult, error) {
-	var names []string
-	for _, t := range s.Tools {
-		names = append(names, t.Definition().Name)
-	}
-	if slices.Contains(names, o.call) {
-		return s.Client.CallTool(ctx, o.call, o.arguments, idle...)
-	}
-	for _, t := range s.Skipped {
-		if t.Name == o.call {
-			return nil, fmt.Errorf("tool %q cannot be used: %w", o.call, t.Err)
-		}
-	}
-	hint := ""
-	if near := spelling.Nearest(o.call, names); near != "" {
-		hint = fmt.Sprintf("did you mean %q? ", near)
-	}
-	return nil, fmt.Errorf("there is no tool %q to use; %sthere are %s", o.call, hint, quoted(names))
-}
-
 // quoted lists names of servers and tools.
 func quoted(names []string) string {
 	list := make([]string, len(names))
@@ -153,15 +182,6 @@ func quoted(names []string) string {
 		list[i] = fmt.Sprintf("%q", n)
 	}
 	return line(strings.Join(list, ", "))
-}
-
-// show writes the answer as JSON or text.
-func show(w io.Writer, answer any, text string, asJSON bool) error {
-	if asJSON {
-		return encode(w, answer)
-	}
-	_, err := fmt.Fprintln(w, hosttext.Prose(strings.TrimRight(text, "\n")))
-	return err
 }
 
 // contents shows text, and the kind and size of everything else.
@@ -218,6 +238,6 @@ func connect(ctx context.Context, servers []adapter.Server, asked *questions, o 
 		return nil, err
 	}
 	return adapter.Open(ctx, servers, &adapter.Options{
-		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeout}, Client: client,
+		Policy: adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: o.timeouts.Connect}, Client: client,
 	})
 }

@@ -27,7 +27,7 @@ func TestAct(t *testing.T) {
 		"the only server": {servers(demo), []string{"-call", "add", "FILE", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
 		"failing tool":    {both, []string{"-server", "odd", "-call", "shout"}, statusFailed, shown, "the tool ran and failed"},
 		"tool that asks":  {servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`), []string{"-call", "picky"}, statusFailed, refusedForm, `connect with 2025-11-25, by -revision or "revision" in the file`},
-		"unknown tool":    {both, []string{"-server", "demo", "-call", "ad"}, statusMissing, "", `there is no tool "ad" to use; did you mean "add"? there are "add", `},
+		"unknown tool":    {both, []string{"-server", "demo", "-call", "ad"}, statusMissing, "", `there is no tool "ad" to use (did you mean "add"?); there are "add", `},
 		"unusable tool":   {both, []string{"-server", "odd", "-call", "foreign"}, statusMissing, "", `tool "foreign" cannot be used: `},
 		"excluded tool":   {strings.Replace(servers(demo), `"env"`, `"excludeTools":["add"],"env"`, 1), []string{"-call", "add"}, statusMissing, "", `there is no tool "add" to use`},
 		"resource":        {both, []string{"-server", "odd", "-read", "odd://text"}, statusFine, "odd://text:\n" + shown + "odd://\\x1b[2J:\n[x/\\x1b[2J, 3 bytes; -json has them]\n", ""},
@@ -37,6 +37,7 @@ func TestAct(t *testing.T) {
 		"two servers":     {both, []string{"-call", "add"}, statusUsage, "", `-server: name one of "demo", "odd"`},
 		"two, one broken": {servers(odd, typo), []string{"-read", "odd://text"}, statusUsage, "", `-server: name one of "odd", "typo"`},
 		"one enabled":     {servers(demo, `"off":{"command":"x","disabled":true}`), []string{"FILE", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
+		"task":            {servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"tasks"}}`), []string{"-call", "research"}, statusFine, "found\n", ""},
 		"no server":       {servers(), []string{"-call", "add"}, statusMissing, "", "no server of the file is enabled"},
 		"wrong server":    {servers(typo), []string{"-call", "add"}, statusMissing, "", "unknown key"},
 		"missing server":  {servers(gone), []string{"-call", "add"}, statusMissing, "", `server "gone"`},
@@ -70,9 +71,38 @@ func TestTimeoutOfTheFile(t *testing.T) {
 	file := servers(`"w":{"command":"SELF","timeout":"50ms","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`)
 	for _, flags := range [][]string{{"-call", "wedge"}, {"-read", "wedge://x"}, {"-prompt", "wedge"}} {
 		status, out, stderr := inspectFile(t, file, flags...)
-		const want = "mcpchain: neither an answer nor progress within 50ms; the server's \"timeout\" in the file gives it longer\n"
+		const want = "mcpchain: neither an answer nor progress within 50ms; \"timeout\" of the server in the file, or -idle-timeout, gives it longer\n"
 		if status != statusMissing || out != "" || stderr != want {
 			t.Errorf("%v: got %d, %s%s\nwant %s", flags, status, out, stderr, want)
+		}
+	}
+}
+
+// TestTimeouts has flags bound a call.
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	file := servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`)
+	for flag, want := range map[string]string{
+		"-idle-timeout": "mcpchain: neither an answer nor progress within 50ms; \"timeout\" of the server in the file, or -idle-timeout, gives it longer\n",
+		"-call-timeout": "mcpchain: no answer within 50ms (-call-timeout)\n",
+	} {
+		if status, _, stderr := inspectFile(t, file, "-call", "wedge", flag, "50ms"); status != statusMissing || stderr != want {
+			t.Errorf("%s: got %d, %s\nwant %s", flag, status, stderr, want)
+		}
+	}
+}
+
+// TestBreaches shows what a server does wrong in a call.
+func TestBreaches(t *testing.T) {
+	t.Parallel()
+	file := servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"breaches"}}`)
+	status, out, stderr := inspectFile(t, file, "-call", "any")
+	if status != statusFine || out != "done\n" {
+		t.Errorf("got %d, %q, want the answer", status, out)
+	}
+	for _, want := range []string{"response to a request that was never sent", "99", "refused a malformed request of the server", "method=elicitation/create", "requested schema"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("got %s\nwant it with %s", stderr, want)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
@@ -24,7 +23,7 @@ type options struct {
 	profile      string
 	profiles     []profile.Profile
 	model        *models.Flags
-	timeout      time.Duration
+	timeouts     cli.Timeouts
 	budget       int64 // most tokens of all tools in a request; 0: no limit
 	revisions    revisions.Flag
 
@@ -70,7 +69,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	o.model = c.Model(getenv)
 	c.Lookup("model").Usage = "`name` of a model, or of one in -models: show the definitions of tools as it is sent them; default: none"
 	c.Config(&o.file, "the word behind inspect, or mcp.json in your configuration folder")
-	c.Connect(&o.timeout)
+	c.Timeouts(&o.timeouts)
 	c.Group(cli.GroupServers, func(flags *flag.FlagSet) { flags.Var(o.revisions, "revision", revisions.Usage) })
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
 		flags.StringVar(&o.tokens, "tokens", "", "`folder` of what sign-ins bring; default tokens in your configuration folder")
@@ -127,7 +126,7 @@ func parse(args []string, getenv func(string) string, out io.Writer) (*options, 
 	if err := o.chooseProfiles(); err != nil {
 		return nil, c.Wrong("%v", err)
 	}
-	return o, c.Positive("connect-timeout")
+	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout")
 }
 
 // readArguments parses the words after the file.

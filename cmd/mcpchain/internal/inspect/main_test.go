@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -60,6 +61,10 @@ func TestMain(m *testing.M) {
 		if err := wedge().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			os.Exit(1)
 		}
+	case "breaches":
+		breaches(os.Stdin, os.Stdout)
+	case "tasks":
+		tasks(os.Stdin, os.Stdout)
 	case "odd":
 		if err := oddServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			os.Exit(1)
@@ -92,6 +97,57 @@ func oddServer() *sdk.Server {
 	add("foreign", `{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`)
 	add("union.of two", `{"type":"object","properties":{"a":{"type":["string","null"],"description":"\u009b31m\u3164"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`)
 	return s
+}
+
+// play is a server of revision 2025-11-25 over standard input and output. answer writes what follows a request.
+func play(in io.Reader, out io.Writer, tool string, answer func(method string, id json.RawMessage)) {
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.Unmarshal(lines.Bytes(), &m)
+		switch {
+		case m.ID == nil:
+		case m.Method == "initialize":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"w","version":"1"}}}`+"\n", m.ID)
+		case m.Method == "server/discover":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
+		case m.Method == "tools/list":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`+"\n", m.ID, tool)
+		default:
+			answer(m.Method, m.ID)
+		}
+	}
+}
+
+// breaches answers a request that it never got, and asks by a form with a wrong schema.
+func breaches(in io.Reader, out io.Writer) {
+	var call json.RawMessage
+	play(in, out, `{"name":"any","inputSchema":{"type":"object"}}`, func(method string, id json.RawMessage) {
+		if method == "tools/call" {
+			call = id
+			fmt.Fprintln(out, `{"jsonrpc":"2.0","id":99,"result":{}}`)
+			fmt.Fprintln(out, `{"jsonrpc":"2.0","id":"form","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"array"}}}`)
+			return
+		}
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`+"\n", call) // it got the refusal
+	})
+}
+
+// tasks has a tool that has to be called as a task.
+func tasks(in io.Reader, out io.Writer) {
+	const state = `"taskId":"t","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":1000,"pollInterval":1`
+	play(in, out, `{"name":"research","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}`, func(method string, id json.RawMessage) {
+		result := `{"content":[{"type":"text","text":"found"}]}` // of tasks/result
+		switch method {
+		case "tools/call":
+			result = `{"task":{` + state + `,"status":"working"}}`
+		case "tasks/get":
+			result = `{` + state + `,"status":"completed"}`
+		}
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
+	})
 }
 
 // wedge is a server that gives no answer, and one that insists on a form.

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -104,7 +103,7 @@ func (q *questions) sample(ctx context.Context, p *mcp.CreateMessageParams) (*mc
 		said += " " + contents(m.Content...)
 	}
 	q.decline(ctx, "for an answer of your model", said, noAnswer)
-	return nil, errors.New("inspect has no model")
+	return nil, fmt.Errorf("inspect has no model: %w", mcp.ErrRejected)
 }
 
 // decline shows a question that is declined.

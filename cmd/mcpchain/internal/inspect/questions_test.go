@@ -28,7 +28,7 @@ func TestQuestions(t *testing.T) {
 			asks + `declined: -answer: no field "dat"; did you mean "date"?; -answer: no field "other"; the fields are date, time, people, seating, children, note` + "\n"},
 		"model": {[]string{"FILE", "-call", "summarize", `{"text":"a\u001b[2J"}`}, statusAsked, "",
 			`mcpchain: the server "demo" asks for an answer of your model: Summarize the text of the user in one short sentence. a\x1b[2J` + "\n  " + noAnswer +
-				"\nmcpchain: call tool \"summarize\": sampling/createMessage of the server: inspect has no model\n"},
+				"\nmcpchain: call tool \"summarize\": sampling/createMessage of the server: inspect has no model: mcp: rejected by the user\n"},
 		"for nothing":   {day, statusUsage, "", "mcpchain: -answer goes with -call, -read or -prompt; mcpchain inspect -help lists the flags\n"},
 		"not an answer": {[]string{"-call", "add", "-answer", "x"}, statusUsage, "", `mcpchain: invalid value "x" for flag -answer: want key=value; mcpchain inspect -help`},
 	} {

@@ -95,7 +95,7 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 	r = &report{Servers: []*serverReport{}, byName: map[string]*serverReport{}}
 	for i := range file.Servers {
 		s := &file.Servers[i]
-		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport), entry: s, timeout: o.timeout}
+		about := &serverReport{Name: s.Name, Disabled: s.Disabled, Transport: describe(s.Transport), entry: s, timeout: o.timeouts.Connect}
 		r.Servers = append(r.Servers, about)
 		r.byName[s.Name] = about
 		if s.Err != nil { // even of a disabled one
@@ -117,7 +117,7 @@ func plan(file *config.Config, o *options) (r *report, servers []adapter.Server,
 func (r *report) inspect(ctx context.Context, tools *adapter.Toolset, o *options) error {
 	byTool := map[string]*toolReport{}
 	for _, s := range tools.Servers() {
-		listing, done := context.WithTimeout(ctx, o.timeout)
+		listing, done := context.WithTimeout(ctx, o.timeouts.Connect)
 		r.byName[s.Name].fill(listing, s, byTool)
 		done()
 	}

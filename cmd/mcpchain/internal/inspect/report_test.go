@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -47,7 +48,7 @@ func TestListThatDoesNotCome(t *testing.T) {
 		r := &report{Servers: []*serverReport{about}, byName: map[string]*serverReport{"slow": about}}
 		servers := []adapter.Server{{Name: "slow", Transport: transport, Revision: mcp.Revision20251125}}
 		start := time.Now()
-		o := &options{timeout: 7 * time.Second}
+		o := &options{timeouts: cli.Timeouts{Connect: 7 * time.Second}}
 		tools, err := connect(t.Context(), servers, &questions{w: io.Discard}, o)
 		if err != nil {
 			t.Fatal(err)

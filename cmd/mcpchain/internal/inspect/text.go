@@ -155,11 +155,11 @@ func (s *serverReport) writeOffers(p *printer) {
 	for _, prompt := range s.Prompts {
 		p.line("  prompt %s", described(line(prompt.Name), prompt.Description))
 		for _, a := range prompt.Arguments {
-			optional := " (optional)"
+			name := line(a.Name)
 			if a.Required {
-				optional = ""
+				name += " (required)"
 			}
-			p.line("    %s", described(line(a.Name)+optional, a.Description))
+			p.line("    %s", described(name, a.Description))
 		}
 	}
 	for _, uri := range s.Resources {

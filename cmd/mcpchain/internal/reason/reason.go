@@ -57,7 +57,9 @@ func (s Server) explain(err error) string {
 	case isProcess:
 		return process.Status
 	case isLate && late.Idle:
-		return fmt.Sprintf("neither an answer nor progress within %v; the server's \"timeout\" in the file gives it longer", late.Limit)
+		return fmt.Sprintf("neither an answer nor progress within %v; \"timeout\" of the server in the file, or -idle-timeout, gives it longer", late.Limit)
+	case isLate:
+		return fmt.Sprintf("no answer within %v (-call-timeout)", late.Limit)
 	case errors.Is(err, context.DeadlineExceeded):
 		return s.silent(err)
 	case isStatus:
