@@ -1,12 +1,12 @@
-// Package mcp holds the words of the Model Context Protocol: what tools, prompts,
-// resources and tasks are, the content of results, what a server asks by sampling
-// and elicitation, what a server says of itself, revisions and error codes. Package
-// forms reads the forms of elicitations. Its types read and write the wire's JSON within bounds. There
-// is no input or output here, no goroutine and no client: package mcpclient has
-// those, and a host with sessions of its own can do without it.
+// Package mcp defines the types of the Model Context Protocol: tools, prompts, resources,
+// tasks, the content of results, the requests of a server for sampling and elicitation, its
+// description of itself, revisions and error codes. The types decode and encode the JSON of the
+// wire within bounds. There is no I/O here, no goroutine and no client: package mcpclient has
+// those, but a host with sessions of another library can use these types without it. Package
+// forms reads the forms of elicitations.
 //
-// Decoders keep what they do not know: an [UnknownContent] has the raw JSON, and
-// schemas, structured content and _meta stay bytes from the wire to the model.
+// Decoders keep what they do not know: an [UnknownContent] has the raw JSON, and schemas,
+// structured content and _meta stay raw bytes from the wire to the model.
 //
 // # Bounds
 //

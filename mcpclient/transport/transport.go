@@ -1,18 +1,17 @@
 // Package transport defines how a client exchanges messages with a server. Programs use the
-// transports of package mcpclient; this package has their errors and tokens, and the interfaces of
-// a transport that a host brings.
+// transports of package mcpclient; this package has their errors and tokens, and the interfaces
+// that a transport of your own implements.
 //
-// A [Transport] describes how to connect, and its Dial makes a [Conn]: messages as bytes, any number
-// of senders, one reader, and a Close that unblocks both.
+// A [Transport] describes how to connect, and its Dial returns a [Conn]: messages as bytes, any
+// number of senders, one reader, and a Close that unblocks both.
 //
-// A transport of a host needs only these two interfaces. If it has more of these methods, the client
-// uses them:
+// A transport needs only these two interfaces. The client also uses these methods if there are any:
 //
-//	of a Transport
+//	of the Transport
 //	ConnectTimeout() time.Duration   bounds connecting if the caller sets no bound; otherwise 10 min
 //	Identity() string                a text of its own for each server, for a mcpclient.EraCache
 //
-//	of a Conn, or of one that a method Unwrap() Conn returns
+//	of the Conn, or of the Conn that its method Unwrap() Conn returns
 //	Kill()                           makes Close return soon, without waiting for the server
 //	Err() error                      why messages cannot be sent any more, nil while they can
 //	Explain(err error) error         adds to err what is known of a server that does not answer
@@ -20,19 +19,19 @@
 //	Redact(text string) string       replaces secrets in a text for an error or a log
 //	OnSkip(func(line string))        sets what is called with each text that is not a message
 //
-//	of a Conn itself, instead of Send, with the headers that the message has over HTTP
+//	of the Conn itself; replaces Send, and gets the headers that the message has over HTTP
 //	SendWithHeader(ctx context.Context, message []byte, header http.Header) error
 //
-//	of a Conn itself, instead of Send; after the end, Unwritten reports whether nothing of a message was written
+//	of the Conn itself; replaces Send. After the end, Unwritten reports whether nothing of a message was written
 //	SendNumbered(ctx context.Context, message []byte) (number int64, err error)
 //	Unwritten(number int64) bool
 //
-// Two errors say what happened to a message: a [*MessageError] that one message of the server could
-// not be received, a [*BrokenError] that it is unknown whether a request had an effect. An
+// Two errors say what happened to a message: a [*MessageError] says that one message of the server
+// could not be received, and a [*BrokenError] that it is unknown whether a request had an effect. An
 // [*HTTPError] is a failure that an HTTP status reports.
 //
 // A token that changes comes from a [TokenSource]: [Bearer] is one that the program sets, package
-// oauth signs in, and a host may bring its own.
+// oauth has one that signs in, and a host may implement its own.
 package transport
 
 import "context"

@@ -1,4 +1,4 @@
-// Package host keeps the session with a view: the host's side of MCP Apps, revision
+// Package host implements the host's side of a session with a view of MCP Apps, revision
 // 2026-01-26, over any connection that carries messages.
 //
 //	s, err := host.Open(ctx, conn, toolset.ViewAccess("weather", view.URI), &host.Options{
@@ -10,13 +10,12 @@
 //	…
 //	err := s.Close(ctx, "the conversation is closed")
 //
-// A session is with one view, and reaches one server. What the host has for the view before
-// the view is ready is kept, and comes in the order of the specification: input, then
-// result. The host's functions get only what is well-formed and within the bounds.
+// A session has one view and one server. Messages for the view are kept until the view is ready,
+// and are then sent in the order of the specification: input, then result. The host's functions
+// only get well-formed data within the bounds.
 //
-// What a view asks for without a function in [Options] is refused, and not
-// declared. A view may know that its document was written for another host: each request is
-// checked as one of an attacker.
+// Requests of a view for which [Options] has no function are refused, and the feature is not
+// declared. Each request is checked as if it came from an attacker.
 //
 // The guide is docs/apps.md of the repository.
 //
@@ -26,7 +25,7 @@
 //	notification of the view           64 KiB
 //	id and progress token              1 KiB
 //	message to the view                16 MiB   Limits.Outgoing
-//	what waits for the view            256 messages, and twice Limits.Outgoing
+//	messages that wait for the view    256, and twice Limits.Outgoing
 //	requests of the view at once       16       Limits.Requests
 //	requests of the view in a minute   600      Limits.Rate
 //	notifications in a minute          6,000    ten times Limits.Rate
@@ -38,13 +37,13 @@
 //	wait for the answer to a teardown  5 s      Limits.Teardown
 //	URL to open                        8 KiB
 //	files of one download              16, with names of 128 bytes
-//	width and height that a view tells 100,000 pixels
-//	what the view is told of an error  64 KiB
+//	width and height of a view         100,000 pixels
+//	text of an error for the view       64 KiB
 //
 // # Concurrency
 //
-// A Session may be used by any number of goroutines. Functions of the host for requests run
-// concurrently; functions for notifications and OnModelContext one at a time, in the order of the
-// messages. A function may call the session, and wait for the view. A slow one delays later ones: of the
-// size, the last counts, and of what the view logs at most 256 messages wait.
+// A Session may be used by any number of goroutines. The host's functions for requests run
+// concurrently; functions for notifications and OnModelContext run one at a time, in the order of the
+// messages. A function may call the session, and wait for the view. A slow function delays later
+// ones: only the latest size waits, and at most 256 log messages.
 package host
