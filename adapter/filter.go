@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/guard"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -76,8 +76,8 @@ func (s *server) unmatchedBy(listed []string) (out []string) {
 
 // guarded calls a function of the host. A panic becomes an error, and its stack is logged.
 func guarded(log *slog.Logger, what string, fn func() error) error {
-	err := guard.Run(what, fn)
-	if p, ok := err.(*guard.PanicError); ok {
+	err := bound.Run(what, fn)
+	if p, ok := err.(*bound.PanicError); ok {
 		log.Error(p.Error(), "stack", string(p.Stack))
 	}
 	return err

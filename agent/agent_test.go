@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/guard"
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 func TestAnswerWithoutTools(t *testing.T) {
@@ -301,7 +301,7 @@ func TestModelErrors(t *testing.T) {
 // The error of a panic has the stack for a log, and not in its text.
 func TestPanicHasItsStack(t *testing.T) {
 	_, err := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { panic("broken model") }), nil).Run(t.Context(), human("go"))
-	p, ok := errors.AsType[*guard.PanicError](err)
+	p, ok := errors.AsType[*bound.PanicError](err)
 	if !ok || p.Value != "broken model" || !strings.Contains(string(p.Stack), "TestPanicHasItsStack") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want a panic with its stack beside the text", err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // backups open a store, and return how to open a backup of it as it is then.
@@ -55,7 +55,7 @@ var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
 		}
 	},
 	"Postgres": func(t *testing.T) (record.Store, func() record.Store) {
-		server, err := proctest.StartPostgres()
+		server, err := testenv.StartPostgres()
 		if err != nil {
 			if os.Getenv("CI") == "" {
 				t.Skip(err)

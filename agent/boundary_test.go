@@ -20,8 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/internal/proctest"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // A run whose process is killed before or after any of its writes ends as an undisturbed one
@@ -49,7 +48,7 @@ func TestEveryBoundary(t *testing.T) {
 	}
 	diff(t, "questions of the undisturbed run", len(want.questions), 10)
 	diff(t, "effects of the undisturbed run", slices.Sorted(maps.Values(want.effects)), slices.Repeat([]int{1}, 17))
-	step := soak.Step(11)
+	step := testenv.Step(11)
 	boundaries := make([]bool, 2*maxWrites)
 	var doubts, doubted atomic.Int64
 	sixAtATime((len(boundaries)+6)/step, func(i int) {
@@ -116,7 +115,7 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 		t.Fatalf("the undisturbed run ends at %q with %q, after %+v", last.Stop, last.Output, last.Spent)
 	}
 	const most = 80
-	step := soak.Step(7)
+	step := testenv.Step(7)
 	var killed, lost atomic.Int64
 	sixAtATime(most/step, func(i int) {
 		i *= step
@@ -217,7 +216,7 @@ func (l *life) spawn(ctx context.Context) (killed bool, err error) {
 		return false, err
 	}
 	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), proctest.Role("life"), lifeVariable+"="+string(data))
+	cmd.Env = append(os.Environ(), testenv.Role("life"), lifeVariable+"="+string(data))
 	out, err := cmd.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && !exit.Exited() {
 		return true, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // errands are tasks in the words of a person, and the tools that do them.
@@ -38,7 +38,7 @@ var errands = []struct{ asked, tool, about string }{
 // the search has told, and the errand counts if its tool has run.
 func hunt(t *testing.T, by agent.Discovery, query func(string) string, pick func(told []string) string) (passed, tried int) {
 	t.Helper()
-	for at := 0; at < len(errands); at += soak.Step(1) {
+	for at := 0; at < len(errands); at += testenv.Step(1) {
 		e := errands[at]
 		tried++
 		var calls []string

@@ -21,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // task is a tool that a run has to find.
@@ -392,7 +392,7 @@ func searching(seen *[]prompt) agent.Model {
 func TestDiscoveryAtEveryBoundary(t *testing.T) {
 	tools := adapter.Merge(append(manyTools(new([]string)), exporting(1000))...)
 	for name, open := range everyStore {
-		step := soak.Step(3)
+		step := testenv.Step(3)
 		if name == "memory" {
 			step = 1
 		}

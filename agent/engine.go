@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/internal/guard"
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 // engine is one run in one process: its agent, context, records and events.
@@ -50,7 +50,7 @@ func (e *engine) ended() error {
 }
 
 // guarded calls f. A panic becomes an error.
-func guarded(what string, f func() error) error { return guard.Run(what, f) }
+func guarded(what string, f func() error) error { return bound.Run(what, f) }
 
 // noteLost reports once that the connection to a server has ended.
 func (e *engine) noteLost(j *job, result *adapter.Result) {

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // itemsOf is JSON in one line, of about 100 bytes for each item. The item x-answer has "the answer" in its third field.
@@ -83,7 +83,7 @@ func TestKeptResult(t *testing.T) {
 	for name, open := range everyStore {
 		items := 100_000
 		if name == "SQLite" || name == "sealed" {
-			items = soak.Pick(10_000, items)
+			items = testenv.Pick(10_000, items)
 		}
 		t.Run(name, func(t *testing.T) {
 			store, m := open(t), newFinder()

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // reader is an agent with a sub-agent. Both read files, and a person is asked about each one.
@@ -66,7 +66,7 @@ func (r *reader) compact(_ context.Context, h []run.Message, b compact.Budget) (
 // of its steps is of another process.
 func TestLimitsInOtherProcesses(t *testing.T) {
 	ends := map[string]bool{}
-	step := soak.Pick[int64](3000, 1000)
+	step := testenv.Pick[int64](3000, 1000)
 	for limit := step; limit <= 120_000; limit += step {
 		limits := run.Limits{Tokens: limit}
 		one, others := &reader{limits: limits}, &reader{limits: limits}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -99,7 +99,7 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply,
 	if opened, err := p.openInCall(q, ledger.CallSent, ledger.CallTasked, ledger.CallInRound); err != nil || !opened {
 		return nil, err
 	}
-	defer idle.From(ctx).Hold()()
+	defer bound.From(ctx).Hold()()
 	answer, err := p.awaitAnswer(ctx, q)
 	switch {
 	case p.rec.ended() != nil:

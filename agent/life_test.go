@@ -24,13 +24,13 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestMain(m *testing.M) {
-	proctest.Main(m, map[string]func() int{"life": func() int {
+	testenv.Main(m, map[string]func() int{"life": func() int {
 		l := new(life)
 		if err := json.Unmarshal([]byte(os.Getenv(lifeVariable)), l); err != nil {
 			fmt.Fprintln(os.Stderr, err)

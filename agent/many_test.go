@@ -25,8 +25,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
-	"github.com/mcpchain/mcpchain/internal/proctest"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // keptStores are the stores that outlive a process.
@@ -54,7 +53,7 @@ func inSQLite(t testing.TB) record.Store {
 }
 
 // postgres is the server of the tests, once one has asked for it. It ends with the process.
-var postgres = sync.OnceValues(proctest.StartPostgres)
+var postgres = sync.OnceValues(testenv.StartPostgres)
 
 var schemas atomic.Int64
 
@@ -62,7 +61,7 @@ func inPostgres(t testing.TB) record.Store {
 	t.Helper()
 	server, err := postgres()
 	switch {
-	case errors.Is(err, proctest.ErrNoPostgres) && os.Getenv("CI") == "":
+	case errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "":
 		t.Skip(err)
 	case err != nil:
 		t.Fatal(err)
@@ -182,7 +181,7 @@ func allow(t testing.TB, a *agent.Agent, id, ask string) {
 
 // A run that waits for a person is in the store alone: it has no goroutine and no memory.
 func TestManySuspendedRuns(t *testing.T) {
-	suspended := soak.Pick(1000, 10_000)
+	suspended := testenv.Pick(1000, 10_000)
 	// A store may start and end goroutines of its own, and keeps some memory for all runs together.
 	most, few := min(uint64(2<<20), uint64(suspended)*800), suspended/100
 	for _, s := range []struct {

@@ -14,12 +14,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // passing are two servers: one has a file of 1 or 5 MB, the other takes one.
 func passing(t *testing.T, taken *[]string) adapter.Source {
-	file := strings.Repeat("0123456789abcdef", soak.Pick(1, 5)<<16)
+	file := strings.Repeat("0123456789abcdef", testenv.Pick(1, 5)<<16)
 	source := &agenttest.Server{Tools: []agenttest.Tool{{Name: "read_file", ReadOnly: true,
 		Run: func(context.Context, *agenttest.Call) (string, error) {
 			return "first line\n" + file + "\nlast line", nil

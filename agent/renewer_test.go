@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // renewing counts renewals, and can fail.
@@ -121,7 +121,7 @@ func TestLeaseThatIsLate(t *testing.T) {
 // TestBusyDatabase has many runs work at a database with ten connections, while other work keeps the processors busy: no
 // lease is lost.
 func TestBusyDatabase(t *testing.T) {
-	runs, turns, takes := soak.Pick(100, 1000), soak.Pick(2, 5), soak.Pick(500*time.Millisecond, 2*time.Second)
+	runs, turns, takes := testenv.Pick(100, 1000), testenv.Pick(2, 5), testenv.Pick(500*time.Millisecond, 2*time.Second)
 	store := inPostgres(t)
 	store.(analyzed).db.SetMaxOpenConns(10)
 	slow := adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {

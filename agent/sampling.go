@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/guard"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -148,7 +148,7 @@ func (s *sender) notAllowed(c *ledger.Call, a run.Reply) error {
 
 // forServer returns the error that a server gets, without the details of a panic.
 func forServer(err error) error {
-	if _, ok := errors.AsType[*guard.PanicError](err); ok {
+	if _, ok := errors.AsType[*bound.PanicError](err); ok {
 		return &mcp.RPCError{Code: mcp.CodeInternalError, Message: "the handler panicked"}
 	}
 	return err

@@ -18,13 +18,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // TestMain makes this program the server process of its own tests.
-func TestMain(m *testing.M) { proctest.Main(m, serverRoles) }
+func TestMain(m *testing.M) { testenv.Main(m, serverRoles) }
 
 var serverRoles = map[string]func() int{
 	"tools": serveTools,
@@ -35,7 +35,7 @@ var serverRoles = map[string]func() int{
 	"mulish": func() int { // ends only when killed, and reports its process id
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, os.Getpid())
-		return proctest.Stay()
+		return testenv.Stay()
 	},
 	"frail": func() int { // a legacy server that exits on a tool call
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -88,7 +88,7 @@ func serveTools() int {
 			p, _ := os.FindProcess(os.Getpid())
 			_ = p.Kill()
 		case "stop reading":
-			return proctest.Stay()
+			return testenv.Stay()
 		case "write to stderr":
 			fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
 		}
@@ -102,7 +102,7 @@ func serveTools() int {
 func connectTools(t *testing.T) *Client {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	command := &Command{Path: os.Args[0], Env: []string{proctest.Role("tools")}, StopTimeout: 200 * time.Millisecond}
+	command := &Command{Path: os.Args[0], Env: []string{testenv.Role("tools")}, StopTimeout: 200 * time.Millisecond}
 	c, err := Connect(ctx, command, &Options{Protocol: Protocol{Revision: mcp.Revision20251125}})
 	cancel()
 	if err != nil {
@@ -111,10 +111,10 @@ func connectTools(t *testing.T) *Client {
 	t.Cleanup(func() {
 		began := time.Now()
 		_ = c.Close()
-		if took := time.Since(began); took > proctest.Patience {
+		if took := time.Since(began); took > testenv.Patience {
 			t.Errorf("Close took %v", took)
 		}
-		proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
+		testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 		buf := make([]byte, 1<<20)
 		if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "mcpclient.(*Client)") || strings.Contains(stacks, "mcpclient.(*link)") {
 			t.Errorf("goroutines are left:\n%s", stacks)
@@ -150,7 +150,7 @@ func TestProcessDiesInCall(t *testing.T) {
 			}
 			calls.Wait()
 			<-c.Done()
-			if took := time.Since(began); took > proctest.Patience {
+			if took := time.Since(began); took > testenv.Patience {
 				t.Errorf("the calls took %v", took)
 			}
 			check(c.Err())
@@ -171,7 +171,7 @@ func TestProcessStopsReading(t *testing.T) {
 		if _, err := c.CallTool(ctx, "hang", args); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("call %d: got %v, want the deadline", i, err)
 		}
-		if took := time.Since(began); took > proctest.Patience {
+		if took := time.Since(began); took > testenv.Patience {
 			t.Errorf("call %d took %v with a deadline of 200ms", i, took)
 		}
 		cancel()
@@ -204,7 +204,7 @@ func TestConnectToStubbornProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	command := &Command{
-		Path: os.Args[0], Env: []string{proctest.Role("mulish")}, StopTimeout: 200 * time.Millisecond,
+		Path: os.Args[0], Env: []string{testenv.Role("mulish")}, StopTimeout: 200 * time.Millisecond,
 		Stderr: writerFunc(func(b []byte) (int, error) {
 			pid <- string(b)
 			cancel()
@@ -218,33 +218,33 @@ func TestConnectToStubbornProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
-	if proctest.Runs(n) {
+	testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
+	if testenv.Runs(n) {
 		t.Errorf("process %d survived", n)
 	}
 }
 
 // Connect does not wait for a program that echoes its input, such as cat.
 func TestConnectToEchoingProcess(t *testing.T) {
-	command := &Command{Path: os.Args[0], Env: []string{proctest.Role("echo")}}
+	command := &Command{Path: os.Args[0], Env: []string{testenv.Role("echo")}}
 	c, err := Connect(t.Context(), command, &Options{Timeouts: Timeouts{Probe: time.Hour}})
 	if err == nil || !strings.Contains(err.Error(), "echoes its input") {
 		t.Fatalf("got %v, %v, want an error that it echoes", c, err)
 	}
-	proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
+	testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 }
 
 // When a process dies, the error of its calls says so, and the client continues with another
 // one.
 func TestCommandRestarts(t *testing.T) {
-	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{proctest.Role("frail")}}, &Options{
+	c, err := Connect(t.Context(), &Command{Path: os.Args[0], Env: []string{testenv.Role("frail")}}, &Options{
 		Protocol: Protocol{Revision: mcp.Revision20251125},
 		Restart:  &Restart{First: time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
+	defer testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 	defer c.Close()
 	for range 2 {
 		before := c.Server().Instructions
@@ -276,7 +276,7 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 		_, _ = io.Copy(io.Discard, said)
 	}()
 	const step = time.Hour
-	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{proctest.Role("mulish")}, StopTimeout: step, Stderr: stderr}, nil)
+	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{testenv.Role("mulish")}, StopTimeout: step, Stderr: stderr}, nil)
 	server := <-pid
 	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), fmt.Sprintf("the server wrote to stderr:\n%d", server)) {
 		t.Errorf("got %v, want %v and what the server said", err, context.Canceled)
@@ -284,8 +284,8 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 	if server == 0 {
 		t.Fatal("the server did not say who it is")
 	}
-	proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
-	if proctest.Runs(server) {
+	testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
+	if testenv.Runs(server) {
 		t.Errorf("process %d is left behind", server)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
@@ -223,7 +223,7 @@ func (v *urlElicitations) visit(ctx context.Context, r *request, p *mcp.ElicitPa
 
 // awaitVisits waits until the server reports that all visits are complete, or the wait is over.
 func (v *urlElicitations) awaitVisits(ctx context.Context, waits []<-chan struct{}) error {
-	defer idle.From(ctx).Hold()()
+	defer bound.From(ctx).Hold()()
 	late := time.NewTimer(v.wait)
 	defer late.Stop()
 	for _, done := range waits {

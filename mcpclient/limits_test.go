@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -277,7 +277,7 @@ func TestPauseIdleTimeout(t *testing.T) {
 	opts.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 			if r.Name == "asks" {
-				resume := idle.From(ctx).Hold()
+				resume := bound.From(ctx).Hold()
 				time.Sleep(30 * time.Minute)
 				resume()
 			}

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -114,7 +114,7 @@ func (n *negotiator) again(ctx context.Context) error {
 // updated switches to the modern era if a legacy server proves to be modern. The server's
 // requests are still answered meanwhile.
 func (n *negotiator) updated(ctx context.Context) error {
-	probe, bounds := within(ctx, idle.Limits{Idle: n.probeTimeout})
+	probe, bounds := within(ctx, bound.Limits{Idle: n.probeTimeout})
 	defer bounds.Stop()
 	e := n.modern(modernRevisions[0])
 	server, err := n.discover(probe, e)
@@ -170,7 +170,7 @@ var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 
 // probe sends server/discover. If the server names other revisions it tries one of them, once.
 func (n *negotiator) probe(ctx context.Context) error {
-	probe, bounds := within(ctx, idle.Limits{Idle: n.probeTimeout}) // time in which the server makes the client wait is not silence
+	probe, bounds := within(ctx, bound.Limits{Idle: n.probeTimeout}) // time in which the server makes the client wait is not silence
 	defer bounds.Stop()
 	err := n.adopt(probe, n.current())
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {

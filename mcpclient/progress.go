@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -43,7 +43,7 @@ func (in *receiver) progressed(params json.RawMessage) {
 	} else {
 		return
 	}
-	idle.From(ctx).Heard()
+	bound.From(ctx).Heard()
 	call.Note(bytes.Clone(params)) // without the rest of the message
 }
 

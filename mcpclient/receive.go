@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -143,7 +143,7 @@ func rpcError(raw json.RawMessage, scrub func(string) string) error {
 	}
 	e.Message = scrub(e.Message)
 	if e.Code != mcp.CodeURLElicitationNeeded {
-		e.Data = redact.JSON(e.Data, scrub)
+		e.Data = jsonrpc.MapTexts(e.Data, scrub)
 	}
 	return e
 }

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
@@ -73,7 +73,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 		}
 		return response{}, ended(ctx)
 	}
-	idle.From(ctx).Heard()
+	bound.From(ctx).Heard()
 	if answer.Error != nil {
 		if flight.sent != nil {
 			r.refusal = flight.sent.Refusal

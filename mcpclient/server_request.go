@@ -3,7 +3,7 @@ package mcpclient
 import (
 	"context"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -95,7 +95,7 @@ func (d *dispatcher) hold(call *jsonrpc.Call) (resume func()) {
 	}
 	var all []func()
 	for _, call := range calls {
-		c := idle.From(call.Value.(*inFlight).ctx)
+		c := bound.From(call.Value.(*inFlight).ctx)
 		c.Heard()
 		all = append(all, c.Hold())
 	}

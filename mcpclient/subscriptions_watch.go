@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/idle"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -16,7 +16,7 @@ import (
 
 // watchFor asks a legacy server to watch the resources. Lists are watched without a request.
 func (l *subscriptions) watchFor(ctx context.Context, s *Subscription, o *callOptions) error {
-	ctx, bounds := within(ctx, idle.Limits{Whole: o.whole.Duration})
+	ctx, bounds := within(ctx, bound.Limits{Whole: o.whole.Duration})
 	defer bounds.Stop()
 	s.leave = func() { l.unwatch(s) }
 	if err := l.watch(ctx, s.asked.Resources, o, l.sessions); err != nil {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -97,7 +97,7 @@ type waiting struct {
 }
 
 // waitingFor prepares a wait that has these limits as a whole.
-func waitingFor(ctx context.Context, o callOptions, l idle.Limits, opts []CallOption) (_ context.Context, w *waiting, bounds *idle.Context) {
+func waitingFor(ctx context.Context, o callOptions, l bound.Limits, opts []CallOption) (_ context.Context, w *waiting, bounds *bound.Context) {
 	w = &waiting{progress: o.progress}
 	ctx, bounds = within(ctx, l)
 	w.opts = append(slices.Clip(opts), func(each *callOptions) {

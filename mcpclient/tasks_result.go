@@ -10,7 +10,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -37,7 +37,7 @@ func (w *waiting) fetchResult(ctx context.Context) (json.RawMessage, error) {
 // fetch asks for the result. It comes at the end of the task; until then the server may be
 // silent.
 func (w *waiting) fetch(ctx context.Context) (json.RawMessage, error) {
-	defer idle.From(ctx).Hold()()
+	defer bound.From(ctx).Hold()()
 	var raw json.RawMessage
 	opts := append(slices.Clip(w.opts), func(o *callOptions) { o.lasts = true })
 	err := w.call(ctx, w.by, w.request("tasks/result"), &raw, opts)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 // Timeouts bound how long one server can make the client wait: see [Options]. Zero means the
@@ -106,13 +106,13 @@ func (t *Timeouts) forCall() callOptions {
 }
 
 // limits returns the limits that were set.
-func (o *callOptions) limits() idle.Limits {
-	return idle.Limits{Idle: o.idle.Duration, Whole: o.whole.Duration}
+func (o *callOptions) limits() bound.Limits {
+	return bound.Limits{Idle: o.idle.Duration, Whole: o.whole.Duration}
 }
 
 // limitsOrDefault returns the limits of a call. If only one is set, the default of the other
 // does not apply earlier.
-func (o *callOptions) limitsOrDefault() idle.Limits {
+func (o *callOptions) limitsOrDefault() bound.Limits {
 	l := o.limits()
 	switch {
 	case o.whole.set:
@@ -126,11 +126,11 @@ func (o *callOptions) limitsOrDefault() idle.Limits {
 
 // within bounds ctx by the limits. bounds is nil if there are none; otherwise its Stop must be
 // called.
-func within(ctx context.Context, l idle.Limits) (_ context.Context, bounds *idle.Context) {
+func within(ctx context.Context, l bound.Limits) (_ context.Context, bounds *bound.Context) {
 	if l.None() {
 		return ctx, nil
 	}
-	bounds = idle.Within(ctx, l)
+	bounds = bound.Within(ctx, l)
 	return bounds, bounds
 }
 
@@ -156,7 +156,7 @@ func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 // ended returns the error of a call whose context ended.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if limit, ok := errors.AsType[*idle.Expired](cause); ok {
+	if limit, ok := errors.AsType[*bound.Expired](cause); ok {
 		return &TimeoutError{Idle: limit.Idle, Limit: limit.Limit}
 	}
 	if errors.Is(cause, err) {

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // serve serves a handler, and returns a model that asks it.
@@ -97,7 +97,7 @@ func TestRequests(t *testing.T) {
 				for _, tools := range [][]model.Tool{nil, {weather, {Name: "now"}}} {
 					for _, choice := range []model.Choice{model.ChoiceAuto, model.ChoiceNone, model.ChoiceRequired, model.ChoiceTool} {
 						for _, full := range []bool{false, true} {
-							if n++; n%soak.Step(5) != 0 {
+							if n++; n%testenv.Step(5) != 0 {
 								continue
 							}
 							r := &model.Request{Messages: history, Effort: effort, Tools: tools, Choice: choice, ChosenTool: "weather"}
@@ -117,7 +117,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s: %s", name, invalid[0])
 		}
 	}
-	t.Logf("%d requests", n/soak.Step(5))
+	t.Logf("%d requests", n/testenv.Step(5))
 }
 
 // TestThoughtsGoBack holds that thoughts come with the reply, and go back byte for byte with results of all kinds.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 func call(id string) run.Part {
@@ -119,7 +119,7 @@ func isSummary(m run.Message) bool { return m.Parts[0].Type == run.PartSummary }
 // the promises of the package.
 func TestInvariants(t *testing.T) {
 	var made tally
-	seeds := soak.Pick[uint64](500, 10_000)
+	seeds := testenv.Pick[uint64](500, 10_000)
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
 		s := &session{r: r}

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // step is a call of a store. If it syncs, a power cut after it loses nothing.
@@ -133,7 +133,7 @@ func TestPowerCut(t *testing.T) {
 				want[k] = append(want[k], content(t, s, k))
 			}
 		}
-		for cut := 1; cut <= whole.changes; cut += soak.Step(5) {
+		for cut := 1; cut <= whole.changes; cut += testenv.Step(5) {
 			for fate := range fates {
 				d := newDisk()
 				d.cut = cut

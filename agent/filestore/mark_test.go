@@ -17,7 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/internal/soak"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // listed returns the ids that a query selects, in order.
@@ -108,7 +108,7 @@ func TestMarksOfAProcessThatEnds(t *testing.T) {
 func TestMarksAfterAPowerCut(t *testing.T) {
 	whole, dir := newDisk(), t.TempDir()
 	play(whole.on(t, dir, filestore.SyncEveryEffect), filestore.SyncEveryEffect)
-	for cut := 1; cut <= whole.changes; cut += soak.Step(3) {
+	for cut := 1; cut <= whole.changes; cut += testenv.Step(3) {
 		for fate := range fates {
 			d := newDisk()
 			d.cut = cut

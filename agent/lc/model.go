@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/model"
-	"github.com/mcpchain/mcpchain/internal/guard"
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 // ModelOptions configure [Model]. Nil and the zero value are valid.
@@ -165,7 +165,7 @@ func (w *wrapped) stream(ctx context.Context, messages []llms.MessageContent, r 
 		defer close(done)
 		defer close(over)
 		err = errors.New("it ended the goroutine of its call")
-		err = guard.Run("model", func() (err error) {
+		err = bound.Run("model", func() (err error) {
 			response, err = w.model.GenerateContent(ctx, messages, w.callOptions(r, send)...)
 			return err
 		})

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/guard"
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
@@ -242,7 +242,7 @@ func TestStreamsFromAnyGoroutine(t *testing.T) {
 func TestStreamingModelPanics(t *testing.T) {
 	m := modelFunc(func(context.Context, *llms.CallOptions) (*llms.ContentResponse, error) { panic("boom") })
 	_, err := wrapping(t, m, &lc.ModelOptions{Stream: true}, nil).Run(t.Context(), agent.Text("go"))
-	if _, isOne := errors.AsType[*guard.PanicError](err); !isOne {
+	if _, isOne := errors.AsType[*bound.PanicError](err); !isOne {
 		t.Errorf("got %v, want the panic", err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ var server postgres
 
 type postgres struct {
 	once    sync.Once
-	running *proctest.Postgres
+	running *testenv.Postgres
 	none    error // why there is no server
 
 	schemas atomic.Int64
@@ -47,10 +47,10 @@ type postgres struct {
 // dsn starts the server, and returns a DSN with a new schema for each call.
 func (p *postgres) dsn(t testing.TB) string {
 	t.Helper()
-	p.once.Do(func() { p.running, p.none = proctest.StartPostgres() })
+	p.once.Do(func() { p.running, p.none = testenv.StartPostgres() })
 	switch {
 	case p.none == nil:
-	case errors.Is(p.none, proctest.ErrNoPostgres) && os.Getenv("CI") == "":
+	case errors.Is(p.none, testenv.ErrNoPostgres) && os.Getenv("CI") == "":
 		t.Skip(p.none)
 	default:
 		t.Fatal(p.none)

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // asRunner is the directory of a process that runs trials until it is killed.
@@ -121,7 +121,7 @@ func checkLedger(t *testing.T, name string, kills int) {
 		case "called":
 			calls++
 		case "began":
-			for deadline := time.Now().Add(2 * time.Minute); proctest.Runs(pid); time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(2 * time.Minute); testenv.Runs(pid); time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("the server %d is left", pid)
 				}

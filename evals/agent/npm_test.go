@@ -10,14 +10,14 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/internal/models"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // aimock starts an OpenAI-compatible server by other authors, which answers by testdata/answers.json, and
 // returns its base URL.
 func aimock(t *testing.T) string {
 	t.Helper()
-	set := proctest.InstallNPM(t, os.DirFS("../sampling/testdata/npm"))
+	set := testenv.InstallNPM(t, os.DirFS("../sampling/testdata/npm"))
 	return set.Listen(t, regexp.MustCompile(`listening on (http://\S+)`), set.Module("@copilotkit/aimock/dist/cli.js"),
 		"--port", "0", "--fixtures", "testdata/answers.json", "--strict", "--validate-on-load", "--log-level", "info") + "/v1"
 }

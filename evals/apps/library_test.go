@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -25,7 +25,7 @@ import (
 // The official host library and this module's host run the same views, with the same calls. What differs in
 // the messages that they send stands in the table of docs/apps.md, with the reason.
 func TestOfficialHost(t *testing.T) {
-	servers := proctest.InstallNPM(t, os.DirFS("testdata/servers"))
+	servers := testenv.InstallNPM(t, os.DirFS("testdata/servers"))
 	all := map[string]bool{}
 	for _, tt := range []struct {
 		name, tool string
@@ -114,7 +114,7 @@ type call struct {
 	known map[string]*mcp.CallToolResult
 }
 
-func newCall(t *testing.T, servers *proctest.NPM, server, tool string) *call {
+func newCall(t *testing.T, servers *testenv.NPM, server, tool string) *call {
 	t.Helper()
 	opts, err := apps.Declare(nil)
 	if err != nil {
@@ -209,7 +209,7 @@ func (c *call) inSession(t *testing.T, use func(*shown)) map[string]any {
 }
 
 // inLibrary are the messages that the official library sends.
-func (c *call) inLibrary(t *testing.T, servers *proctest.NPM, use func(*shown)) map[string]any {
+func (c *call) inLibrary(t *testing.T, servers *testenv.NPM, use func(*shown)) map[string]any {
 	t.Helper()
 	page := listen(t)
 	s := newShown(t, page)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -23,7 +23,7 @@ import (
 // begins, gets the call and its result, draws values of the result, tells its size, and is torn down. With the variable
 // SCREENSHOTS, a folder, the test keeps a picture of each.
 func TestServers(t *testing.T) {
-	servers := proctest.InstallNPM(t, os.DirFS("testdata/servers"))
+	servers := testenv.InstallNPM(t, os.DirFS("testdata/servers"))
 	for _, tt := range []struct {
 		name, tool string
 		calls      string // what the view itself calls, "" for nothing

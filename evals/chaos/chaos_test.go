@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // TestMain lets the test binary be a worker.
@@ -27,7 +27,7 @@ func TestChaos(t *testing.T) {
 			var out strings.Builder
 			o := options{runs: 6, kills: 15, store: store, slow: 15 * time.Millisecond}
 			v, err := o.play(t.Context(), &out)
-			if errors.Is(err, proctest.ErrNoPostgres) && os.Getenv("CI") == "" {
+			if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
 				t.Skip(err)
 			}
 			if err != nil {
@@ -50,7 +50,7 @@ func TestFault(t *testing.T) {
 			var out strings.Builder
 			o := options{runs: 9, store: store, slow: faultSlow, fault: true}
 			v, err := o.play(t.Context(), &out)
-			if errors.Is(err, proctest.ErrNoPostgres) && os.Getenv("CI") == "" {
+			if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
 				t.Skip(err)
 			}
 			if err != nil {

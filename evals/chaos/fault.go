@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // How long a store fails.
@@ -60,7 +60,7 @@ func fillOnce(ctx context.Context, store record.Store, n int, fill func(bool) er
 }
 
 // restart restarts a server when n runs have begun.
-func restart(ctx context.Context, server *proctest.Postgres, store record.Store, n int) error {
+func restart(ctx context.Context, server *testenv.Postgres, store record.Store, n int) error {
 	if err := begun(ctx, store, n); err != nil {
 		return err
 	}

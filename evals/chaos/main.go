@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 func main() {
@@ -77,9 +77,9 @@ const faultSlow = time.Second
 
 // play drives the runs, and compares their calls with the effects.
 func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, err error) {
-	var database *proctest.Postgres
+	var database *testenv.Postgres
 	if o.store == "postgres" && o.dsn == "" {
-		if database, err = proctest.StartPostgres(); err != nil {
+		if database, err = testenv.StartPostgres(); err != nil {
 			return nil, err
 		}
 		defer database.Stop()

@@ -14,15 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // suite is the installed suite.
-type suite struct{ *proctest.NPM }
+type suite struct{ *testenv.NPM }
 
 func install(t *testing.T) suite {
 	t.Helper()
-	return suite{proctest.InstallNPM(t, os.DirFS("testdata/npm"))}
+	return suite{testenv.InstallNPM(t, os.DirFS("testdata/npm"))}
 }
 
 func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {

@@ -4,15 +4,15 @@ import (
 	"os"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // npmPeers is the set of servers that need many packages.
-func npmPeers(t *testing.T) *proctest.NPM {
+func npmPeers(t *testing.T) *testenv.NPM {
 	t.Helper()
-	return proctest.InstallNPM(t, os.DirFS("testdata/peers"))
+	return testenv.InstallNPM(t, os.DirFS("testdata/peers"))
 }
 
 // TestFastMCP has a server on fastmcp as its peer. It speaks 2025-11-25 over

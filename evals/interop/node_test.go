@@ -5,14 +5,14 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 var listening = regexp.MustCompile(`^listening on (\d+)$`)
 
 // nodeAt starts a program that serves HTTP, waits until it listens, and returns
 // its URL without a path. testdata/listen.mjs gives it a free port.
-func nodeAt(t *testing.T, set *proctest.NPM, program string, args ...string) string {
+func nodeAt(t *testing.T, set *testenv.NPM, program string, args ...string) string {
 	t.Helper()
 	listen, err := filepath.Abs(filepath.FromSlash("testdata/listen.mjs"))
 	if err != nil {

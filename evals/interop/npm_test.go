@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -23,9 +23,9 @@ import (
 // everythingProgram is the reference server.
 const everythingProgram = "@modelcontextprotocol/server-everything/dist/index.js"
 
-func npmServers(t *testing.T) *proctest.NPM {
+func npmServers(t *testing.T) *testenv.NPM {
 	t.Helper()
-	return proctest.InstallNPM(t, os.DirFS("testdata/npm"))
+	return testenv.InstallNPM(t, os.DirFS("testdata/npm"))
 }
 
 // TestServerEverything has the reference server of the protocol as its peer. It
@@ -78,7 +78,7 @@ func TestServerEverythingForgetsSession(t *testing.T) {
 }
 
 // everythingAt starts the server and returns its URL.
-func everythingAt(t *testing.T, set *proctest.NPM, transport, path string) string {
+func everythingAt(t *testing.T, set *testenv.NPM, transport, path string) string {
 	t.Helper()
 	return nodeAt(t, set, set.Module(everythingProgram), transport) + path
 }

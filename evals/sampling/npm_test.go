@@ -5,12 +5,12 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-func install(t *testing.T) *proctest.NPM {
+func install(t *testing.T) *testenv.NPM {
 	t.Helper()
-	return proctest.InstallNPM(t, os.DirFS("testdata/npm"))
+	return testenv.InstallNPM(t, os.DirFS("testdata/npm"))
 }
 
 // aimock starts an OpenAI-compatible server by other authors, and returns its

@@ -25,14 +25,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // play begins the runs, kills workers, and compares calls with their effects. clean is true if
 // nothing was lost, doubled or silent, and fast if the pauses were short.
 func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, err error) {
 	if o.postgres {
-		database, err := proctest.StartPostgres()
+		database, err := testenv.StartPostgres()
 		if err != nil {
 			return false, false, err
 		}

@@ -7,18 +7,18 @@ import (
 	"io/fs"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 //go:embed npm
 var files embed.FS
 
 // install installs the authorization server.
-func install(t testing.TB) *proctest.NPM {
+func install(t testing.TB) *testenv.NPM {
 	t.Helper()
 	set, err := fs.Sub(files, "npm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return proctest.InstallNPM(t, set)
+	return testenv.InstallNPM(t, set)
 }

@@ -52,8 +52,8 @@ func checkProof(t *testing.T, proof, method, target, token string) jwt.MapClaims
 	return claims
 }
 
-// bound makes the world bind tokens to keys, and demand nonces if it has some.
-func bound(w *world, asNonce, rsNonce string) {
+// boundTo makes the world bind tokens to keys, and demand nonces if it has some.
+func boundTo(w *world, asNonce, rsNonce string) {
 	w.scheme = "DPoP"
 	w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
 		claims := checkProof(w.t, req.Header.Get("Dpop"), "POST", issuerOne+"/token", "")
@@ -89,7 +89,7 @@ func bound(w *world, asNonce, rsNonce string) {
 
 func TestDPoP(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		bound(w, "", "")
+		boundTo(w, "", "")
 		opts := w.options()
 		opts.DPoP = &DPoP{Require: true}
 		auth := w.transport(opts)
@@ -105,7 +105,7 @@ func TestDPoP(t *testing.T) {
 
 func TestDPoPNonces(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		bound(w, "nonce-of-as", "nonce-of-rs")
+		boundTo(w, "nonce-of-as", "nonce-of-rs")
 		opts := w.options()
 		opts.DPoP = &DPoP{}
 		auth := w.transport(opts)
@@ -123,7 +123,7 @@ func TestDPoPNonces(t *testing.T) {
 // TestDPoPNonceNeverRight: the request ends with an error.
 func TestDPoPNonceNeverRight(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		bound(w, "", "")
+		boundTo(w, "", "")
 		n := 0
 		opts := w.options()
 		opts.DPoP = &DPoP{}
@@ -164,7 +164,7 @@ func TestDPoPIsNotSilentlyDropped(t *testing.T) {
 // TestDPoPKeyOfStoredTokens: a token of another key is not used.
 func TestDPoPKeyOfStoredTokens(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		bound(w, "", "")
+		boundTo(w, "", "")
 		opts := w.options()
 		opts.Store, opts.DPoP = MemoryStore(), &DPoP{Key: newKey(t)}
 		w.mustCall(w.transport(opts))

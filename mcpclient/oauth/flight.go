@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 // renewal is the purpose of an attempt to get a token.
@@ -34,7 +34,7 @@ func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 		if f == nil {
 			return s, err
 		}
-		resume := idle.From(ctx).Hold() // a person may sign in
+		resume := bound.From(ctx).Hold() // a person may sign in
 		select {
 		case <-f.done:
 		case <-ctx.Done():

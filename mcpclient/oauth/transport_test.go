@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 func TestSignInOnDemand(t *testing.T) {
@@ -75,7 +75,7 @@ func TestSignInIsNoSilence(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		opts := w.options()
 		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, before: func(context.Context) error { time.Sleep(time.Minute); return nil }}}
-		ctx := idle.Within(t.Context(), idle.Limits{Idle: time.Second})
+		ctx := bound.Within(t.Context(), bound.Limits{Idle: time.Second})
 		defer ctx.Stop()
 		if err := call(ctx, w.transport(opts)); err != nil {
 			t.Errorf("got %v of a call in which a person signs in", err)

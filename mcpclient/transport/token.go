@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 )
 
 // TokenSource provides tokens for the requests of an HTTP transport. Its method may be called

@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // axe is the source of axe-core, which finds what keeps people from using a page.
@@ -20,7 +20,7 @@ var axe struct {
 func loadAxe(t *testing.T) string {
 	t.Helper()
 	axe.Do(func() {
-		data, err := os.ReadFile(proctest.InstallNPM(t, os.DirFS("testdata/npm")).Module("axe-core/axe.min.js"))
+		data, err := os.ReadFile(testenv.InstallNPM(t, os.DirFS("testdata/npm")).Module("axe-core/axe.min.js"))
 		if err != nil {
 			t.Fatal(err) // the tests after this one fail below
 		}

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demoservers"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // terminal is the chatbot on a terminal, with a person at it.
@@ -219,7 +219,7 @@ func TestViewOfChatbot(t *testing.T) {
 // TestRealViewOfChatbot shows a view of the official repository, which is made with the official library.
 func TestRealViewOfChatbot(t *testing.T) {
 	t.Parallel()
-	servers := proctest.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "apps", "testdata", "servers")))
+	servers := testenv.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "apps", "testdata", "servers")))
 	m := startChatbot(t, map[string]any{"clock": map[string]any{
 		"command": servers.Node(), "args": []string{filepath.Join(servers.Module("@modelcontextprotocol/server-basic-vanillajs"), "dist", "index.js"), "--stdio"},
 	}})

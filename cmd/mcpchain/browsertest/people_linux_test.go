@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // TestPeopleAtOneServer has two users with two windows each, whose forms of one server over standard input and output are open at
 // the same time: each answer reaches its own call. When the server's processes are killed, the log says so, and the next call works.
 func TestPeopleAtOneServer(t *testing.T) {
 	t.Parallel()
-	set := proctest.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "interop", "testdata", "npm")))
+	set := testenv.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "evals", "interop", "testdata", "npm")))
 	script := set.Module("@modelcontextprotocol/server-everything/dist/index.js")
 	p := start(t, "-config", write(t, "mcp.json", fmt.Sprintf(`{"mcpServers": {"everything": {"command": %q, "args": [%q, "stdio"]}}}`, set.Node(), script)))
 	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")
@@ -35,7 +35,7 @@ func TestPeopleAtOneServer(t *testing.T) {
 	for i, w := range all {
 		w.see(".reply .prose", fmt.Sprint("Name ", i))
 	}
-	if n := proctest.KillChildren(t, script); n == 0 {
+	if n := testenv.KillChildren(t, script); n == 0 {
 		t.Fatal("the server has no process")
 	}
 	p.logs(t, "a server is lost, and is reached again")

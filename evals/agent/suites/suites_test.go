@@ -11,7 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/trial"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func TestScripted(t *testing.T) {
 
 // The reference servers of npm do the same kind of tasks.
 func TestNPM(t *testing.T) {
-	set := proctest.InstallNPM(t, os.DirFS("../../interop/testdata/npm"))
+	set := testenv.InstallNPM(t, os.DirFS("../../interop/testdata/npm"))
 	s, err := suite.Load(os.DirFS("testdata"), "npm.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,10 @@ package tape
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"regexp"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // Mark replaces secrets.
@@ -76,4 +75,4 @@ func isBasic(s string) bool {
 }
 
 // JSON returns JSON without secrets in strings and names of members.
-func (f *Filter) JSON(data []byte) []byte { return redact.JSON(json.RawMessage(data), f.Text) }
+func (f *Filter) JSON(data []byte) []byte { return jsonrpc.MapTexts(data, f.Text) }

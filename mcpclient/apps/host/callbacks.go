@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/mcpchain/mcpchain/internal/guard"
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 // maxCallbacks bounds the waiting calls of the host's functions, except those for requests.
@@ -92,8 +92,8 @@ func (c *callbacks) run(ctx context.Context) {
 
 // guarded calls code of the host. A panic is logged with its stack.
 func guarded(logger *slog.Logger, method string, f func() error) error {
-	err := guard.Run(method, f)
-	if p, ok := errors.AsType[*guard.PanicError](err); ok {
+	err := bound.Run(method, f)
+	if p, ok := errors.AsType[*bound.PanicError](err); ok {
 		logger.Error(p.Error(), "stack", string(p.Stack))
 	}
 	return err

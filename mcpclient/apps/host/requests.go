@@ -9,8 +9,8 @@ import (
 	"math"
 	"sync"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/guard"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -182,7 +182,7 @@ func (r *requests) encodeError(err error) json.RawMessage {
 // failure converts an error for the view.
 func failure(err error) *mcp.RPCError {
 	answered, isAnswer := errors.AsType[*mcp.RPCError](err)
-	_, panicked := errors.AsType[*guard.PanicError](err)
+	_, panicked := errors.AsType[*bound.PanicError](err)
 	switch {
 	case panicked:
 		return refuse(mcp.CodeInternalError, "the host could not do this")

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 // Sleep waits for d, and fails if ctx ends or the state changes first. The time does not count
@@ -13,7 +13,7 @@ func (l *Lifecycle) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return l.Ended(ctx)
 	}
-	defer idle.From(ctx).Hold()()
+	defer bound.From(ctx).Hold()()
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

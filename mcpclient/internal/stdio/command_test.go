@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // TestMain makes this program the server process of its own tests.
-func TestMain(m *testing.M) { proctest.Main(m, serverRoles) }
+func TestMain(m *testing.M) { testenv.Main(m, serverRoles) }
 
 var serverRoles = map[string]func() int{
 	"echo": func() int {
@@ -45,25 +45,25 @@ var serverRoles = map[string]func() int{
 	},
 	"deaf": func() int { // never reads
 		fmt.Println("{}")
-		return proctest.Stay()
+		return testenv.Stay()
 	},
 	"hides": func() int { // closes its input and continues
 		_ = os.Stdin.Close()
 		fmt.Println("{}")
-		return proctest.Stay()
+		return testenv.Stay()
 	},
 	"silent": func() int { // closes its output and continues
 		_ = os.Stdout.Close()
-		return proctest.Stay()
+		return testenv.Stay()
 	},
 	"stubborn": func() int {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("{}")
-		return proctest.Stay()
+		return testenv.Stay()
 	},
 	"holder": func() int {
 		signal.Ignore(syscall.SIGTERM)
-		return proctest.Stay()
+		return testenv.Stay()
 	},
 	"abandons": func() int { // exits, and leaves a child that keeps the pipes
 		pid, err := spawnHolder()
@@ -82,7 +82,7 @@ var serverRoles = map[string]func() int{
 			return 1
 		}
 		fmt.Printf("[%d]\n", pid)
-		return proctest.Stay()
+		return testenv.Stay()
 	},
 	"noisy": func() int { // on stderr, then echoes
 		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 63)+"\n", 1<<14))
@@ -104,7 +104,7 @@ var serverRoles = map[string]func() int{
 
 func spawnHolder() (int, error) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), proctest.Role("holder"))
+	cmd.Env = append(os.Environ(), testenv.Role("holder"))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func spawnHolder() (int, error) {
 // goroutine of the connection is left.
 func dialCommand(t *testing.T, role string, change ...func(*Command)) transport.Conn {
 	t.Helper()
-	c := &Command{Path: os.Args[0], Env: []string{proctest.Role(role)}, StopTimeout: 200 * time.Millisecond}
+	c := &Command{Path: os.Args[0], Env: []string{testenv.Role(role)}, StopTimeout: 200 * time.Millisecond}
 	for _, f := range change {
 		f(c)
 	}
@@ -131,10 +131,10 @@ func dialCommand(t *testing.T, role string, change ...func(*Command)) transport.
 		if err := conn.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if took := time.Since(began); took > proctest.Patience {
+		if took := time.Since(began); took > testenv.Patience {
 			t.Errorf("Close took %v", took)
 		}
-		proctest.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
+		testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 	})
 	return conn
 }
@@ -158,7 +158,7 @@ func recvEnd(t *testing.T, conn transport.Conn, status string) *transport.Proces
 	t.Helper()
 	began := time.Now()
 	_, err := conn.Recv()
-	if took := time.Since(began); took > proctest.Patience {
+	if took := time.Since(began); took > testenv.Patience {
 		t.Errorf("the end of the process was reported after %v", took)
 	}
 	e, ok := errors.AsType[*transport.ProcessError](err)
@@ -186,7 +186,7 @@ func TestCommand(t *testing.T) {
 }
 
 func TestCommandRedial(t *testing.T) {
-	c := &Command{Path: os.Args[0], Env: []string{proctest.Role("echo")}}
+	c := &Command{Path: os.Args[0], Env: []string{testenv.Role("echo")}}
 	for range 2 {
 		conn, err := c.Dial(t.Context())
 		if err != nil {
@@ -280,7 +280,7 @@ func TestCommandDeaf(t *testing.T) {
 	if err := conn.Send(ctx, big); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the deadline", err)
 	}
-	if took := time.Since(began); took > proctest.Patience {
+	if took := time.Since(began); took > testenv.Patience {
 		t.Errorf("Send took %v with a deadline of 200ms", took)
 	}
 }
@@ -314,7 +314,7 @@ func TestCommandDescendantHoldsPipes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if proctest.Runs(pid) {
+			if testenv.Runs(pid) {
 				t.Errorf("process %d survived", pid)
 			}
 		})

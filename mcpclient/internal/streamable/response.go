@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -90,7 +90,7 @@ func (c *conn) rpcError(raw json.RawMessage) (_ *mcp.RPCError, ok bool) {
 	}
 	e.Message = c.Redact(e.Message)
 	if e.Code != mcp.CodeURLElicitationNeeded {
-		e.Data = redact.JSON(e.Data, c.Redact)
+		e.Data = jsonrpc.MapTexts(e.Data, c.Redact)
 	}
 	return e, true
 }

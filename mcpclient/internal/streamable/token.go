@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
-	"github.com/mcpchain/mcpchain/internal/redact"
+	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // ask gets a token from the source.
 func (c *conn) ask(ctx context.Context, refused *transport.Refusal) (transport.Token, error) {
-	defer idle.From(ctx).Hold()() // a person may sign in
+	defer bound.From(ctx).Hold()() // a person may sign in
 	t, err := c.source.Token(ctx, refused)
 	if err = cmp.Or(err, redact.CheckToken(t.Value)); err != nil {
 		return transport.Token{}, fmt.Errorf("HTTP.Token: %w", err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/fakehost"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // TestServerOfTheGoSDK calls tools of the official Go SDK's example server that ask the model and the person. The server
@@ -64,7 +64,7 @@ func TestServerOfTheGoSDK(t *testing.T) {
 	m.enter("Send this to everything?", "y\n")
 	m.await("words")
 	m.await("Both have worked.")
-	if n := proctest.KillChildren(t, program); n == 0 {
+	if n := testenv.KillChildren(t, program); n == 0 {
 		t.Fatalf("%s does not run", program)
 	}
 	m.await("everything is back")

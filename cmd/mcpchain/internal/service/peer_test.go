@@ -19,11 +19,11 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
-	proctest.Main(m, map[string]func() int{"service": func() int {
+	testenv.Main(m, map[string]func() int{"service": func() int {
 		args := strings.Fields(os.Getenv("SERVICE_FLAGS"))
 		if len(args) > 0 && args[0] == "runs" {
 			return RunsCommand().Main(args[1:])

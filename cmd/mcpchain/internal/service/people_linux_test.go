@@ -3,7 +3,6 @@ package service
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -16,10 +15,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
-
-var whole = flag.Bool("soak", false, "try all users of TestPeopleAtOneServer")
 
 // peopleAtOneServer is a service whose users share the reference server of npm over standard input and output. Its model calls the
 // tool that asks for a name.
@@ -32,7 +29,7 @@ type peopleAtOneServer struct {
 
 func openPeople(t *testing.T, users, processes int) *peopleAtOneServer {
 	t.Helper()
-	set := proctest.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "..", "evals", "interop", "testdata", "npm")))
+	set := testenv.InstallNPM(t, os.DirFS(filepath.Join("..", "..", "..", "..", "evals", "interop", "testdata", "npm")))
 	host := &fakehost.OpenAI{Key: "key-1", Reply: func(r *fakehost.OpenAIRequest) []fakehost.Block {
 		body := string(r.Body)
 		if i := strings.Index(body, "- Name: "); i >= 0 {
@@ -125,7 +122,7 @@ func TestPeopleAtOneServer(t *testing.T) {
 		group.Go(func() { p.answers(i%2, o.id, o.form, fmt.Sprint("Ada ", i)) })
 	}
 	group.Wait()
-	if n := proctest.KillChildren(t, p.script); n == 0 {
+	if n := testenv.KillChildren(t, p.script); n == 0 {
 		t.Fatal("the server has no process")
 	}
 	p.logged("a server is lost, and is reached again")
@@ -137,7 +134,7 @@ func TestPeopleAtOneServer(t *testing.T) {
 // TestManyPeopleAtOneServer has more users than processes: each waits for a turn, is told so, and gets it.
 func TestManyPeopleAtOneServer(t *testing.T) {
 	users, processes := 9, 3
-	if *whole {
+	if testenv.Soak() {
 		users, processes = 50, 10
 	}
 	p := openPeople(t, users, processes)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // process is the service as a process of its own.
@@ -32,7 +32,7 @@ var listens = regexp.MustCompile(`url=(\S+)`)
 func launch(t *testing.T, file string, lease time.Duration, flags ...string) (*process, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), proctest.Role("service"), fmt.Sprintf("SERVICE_FLAGS=-listen 127.0.0.1:0 -lease %v -store %s ", lease, file)+strings.Join(append(byTemporal(file), flags...), " "))
+	cmd.Env = append(os.Environ(), testenv.Role("service"), fmt.Sprintf("SERVICE_FLAGS=-listen 127.0.0.1:0 -lease %v -store %s ", lease, file)+strings.Join(append(byTemporal(file), flags...), " "))
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // postgres is a Postgres server until the test ends.
 func postgres(t testing.TB) (dsn string) {
 	t.Helper()
-	server, err := proctest.StartPostgres()
-	if errors.Is(err, proctest.ErrNoPostgres) && os.Getenv("CI") == "" {
+	server, err := testenv.StartPostgres()
+	if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // TestMain makes this program the child process of its own tests.
-func TestMain(m *testing.M) { proctest.Main(m, roles) }
+func TestMain(m *testing.M) { testenv.Main(m, roles) }
 
 var roles = map[string]func() int{
 	"echo": func() int {
@@ -36,12 +36,12 @@ var roles = map[string]func() int{
 	},
 	"deaf": func() int { // ignores its stdin, ends at SIGTERM
 		fmt.Println("ready")
-		return proctest.Stay()
+		return testenv.Stay()
 	},
 	"stubborn": func() int {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
-		return proctest.Stay()
+		return testenv.Stay()
 	},
 	"chatty": func() int { // writes all that before it reads its stdin
 		fmt.Println("ready")
@@ -76,7 +76,7 @@ var roles = map[string]func() int{
 	},
 	"abandon": func() int { // leaves a child that keeps the pipes, and exits
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), proctest.Role("stubborn"))
+		cmd.Env = append(os.Environ(), testenv.Role("stubborn"))
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -88,14 +88,14 @@ var roles = map[string]func() int{
 	"parent": func() int { // its child keeps the pipes, and both are stubborn
 		signal.Ignore(syscall.SIGTERM)
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), proctest.Role("stubborn"))
+		cmd.Env = append(os.Environ(), testenv.Role("stubborn"))
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		fmt.Println(cmd.Process.Pid)
-		return proctest.Stay()
+		return testenv.Stay()
 	},
 }
 
@@ -111,7 +111,7 @@ func burst() int {
 // left.
 func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 	t.Helper()
-	s := Spec{Path: os.Args[0], Env: append(os.Environ(), proctest.Role(role)), StopTimeout: 5 * time.Second}
+	s := Spec{Path: os.Args[0], Env: append(os.Environ(), testenv.Role(role)), StopTimeout: 5 * time.Second}
 	for _, f := range change {
 		f(&s)
 	}
@@ -160,7 +160,7 @@ func TestStopByClosingInput(t *testing.T) {
 	if got := p.Status(); got != "" {
 		t.Errorf("status while running: got %q, want none", got)
 	}
-	within(t, proctest.Patience, "Stop", func() {
+	within(t, testenv.Patience, "Stop", func() {
 		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
@@ -225,7 +225,7 @@ func TestKill(t *testing.T) {
 			p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
 			readLine(t, p.Stdout())
 			kill(p)
-			within(t, proctest.Patience, "Stop", func() {
+			within(t, testenv.Patience, "Stop", func() {
 				if err := p.Stop(); err != nil {
 					t.Error(err)
 				}
@@ -241,7 +241,7 @@ func TestKillWithoutStop(t *testing.T) {
 	p := start(t, "stubborn", func(s *Spec) { s.StopTimeout = time.Hour })
 	readLine(t, p.Stdout())
 	p.Kill()
-	within(t, proctest.Patience, "the end of the process", func() { <-p.Done() })
+	within(t, testenv.Patience, "the end of the process", func() { <-p.Done() })
 }
 
 func TestStopConcurrently(t *testing.T) {
@@ -280,19 +280,19 @@ func TestDescendantHoldsPipes(t *testing.T) {
 	t.Run("head exits", func(t *testing.T) {
 		p := start(t, "abandon", func(s *Spec) { s.StopTimeout = 300 * time.Millisecond })
 		var out []byte
-		within(t, proctest.Patience, "the end of the output", func() { out, _ = io.ReadAll(p.Stdout()) })
+		within(t, testenv.Patience, "the end of the output", func() { out, _ = io.ReadAll(p.Stdout()) })
 		<-p.Done()
 		if got, want := p.Status(), "exit status 7"; got != want {
 			t.Errorf("got status %q, want %q", got, want)
 		}
-		within(t, proctest.Patience, "Stop", func() { _ = p.Stop() })
+		within(t, testenv.Patience, "Stop", func() { _ = p.Stop() })
 		first, _, _ := strings.Cut(string(out), "\n")
 		expectDead(t, first)
 	})
 	t.Run("head stays", func(t *testing.T) {
 		p := start(t, "parent", func(s *Spec) { s.StopTimeout = 100 * time.Millisecond })
 		pid := readLine(t, p.Stdout())
-		within(t, proctest.Patience, "Stop", func() { _ = p.Stop() })
+		within(t, testenv.Patience, "Stop", func() { _ = p.Stop() })
 		expectDead(t, pid)
 	})
 }
@@ -304,7 +304,7 @@ func expectDead(t *testing.T, number string) {
 	if err != nil {
 		t.Fatalf("got %q, want the number of a process", number)
 	}
-	if proctest.Runs(pid) {
+	if testenv.Runs(pid) {
 		t.Errorf("descendant %d runs", pid)
 	}
 }
@@ -408,8 +408,8 @@ func TestStderrWriterStuck(t *testing.T) {
 		s.StopTimeout = 100 * time.Millisecond
 		s.Stderr = writerFunc(func(b []byte) (int, error) { <-release; return len(b), nil })
 	})
-	within(t, proctest.Patience, "the end of the process", func() { <-p.exited })
-	within(t, proctest.Patience, "Stop", func() {
+	within(t, testenv.Patience, "the end of the process", func() { <-p.exited })
+	within(t, testenv.Patience, "Stop", func() {
 		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}

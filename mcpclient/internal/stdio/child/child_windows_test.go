@@ -5,13 +5,13 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // A job knows when its last member has ended.
 func TestJobEnds(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), proctest.Role("echo"))
+	cmd.Env = append(os.Environ(), testenv.Role("echo"))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // A descendant outside the group that holds the standard error open delays
@@ -36,7 +36,7 @@ func TestDescendantHoldsStderr(t *testing.T) {
 		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
-		if !proctest.Runs(pid) {
+		if !testenv.Runs(pid) {
 			t.Error("the descendant has ended before Stop returned")
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // Reading ends even if a descendant of the process continues to write.
@@ -27,7 +27,7 @@ func TestOutputAfterlife(t *testing.T) {
 	}()
 	o := &output{file: r}
 	o.expire()
-	within(t, proctest.Patience, "reading", func() { _, _ = io.Copy(io.Discard, o) })
+	within(t, testenv.Patience, "reading", func() { _, _ = io.Copy(io.Discard, o) })
 	if got, most := o.late.Load(), int64(maxLate+64<<10); got > most {
 		t.Errorf("read %d bytes when its time was over, want at most %d", got, most)
 	}

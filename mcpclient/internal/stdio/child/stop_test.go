@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // Stop waits for killed processes, and reports a process that does not end.
@@ -83,7 +83,7 @@ func TestStopLeavesStuckPipes(t *testing.T) {
 			}
 		})
 	}
-	within(t, proctest.Patience, "Stop", all.Wait)
+	within(t, testenv.Patience, "Stop", all.Wait)
 	if real.Status() == "" {
 		t.Error("the process has not ended")
 	}
@@ -102,11 +102,11 @@ func TestStopWhileWriting(t *testing.T) {
 				}
 			}
 		}()
-		within(t, proctest.Patience, "Stop", func() {
+		within(t, testenv.Patience, "Stop", func() {
 			if err := p.Stop(); err != nil {
 				t.Error(err)
 			}
 		})
-		within(t, proctest.Patience, "Write", func() { <-wrote })
+		within(t, testenv.Patience, "Write", func() { <-wrote })
 	}
 }

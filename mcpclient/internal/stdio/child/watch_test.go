@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/proctest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // goroutines returns the stacks of goroutines that run for processes.
@@ -26,9 +26,9 @@ func goroutines() (stacks []string) {
 // eventually waits for a condition to become true.
 func eventually(t *testing.T, claim string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(proctest.Patience); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testenv.Patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not so after %v; goroutines:\n%s", claim, proctest.Patience, strings.Join(goroutines(), "\n\n"))
+			t.Fatalf("%s: not so after %v; goroutines:\n%s", claim, testenv.Patience, strings.Join(goroutines(), "\n\n"))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestStderrClosedEarly(t *testing.T) {
 // even without Spec.Stderr.
 func TestStderrUnwanted(t *testing.T) {
 	p := start(t, "stderr")
-	within(t, proctest.Patience, "the end of the process", func() { <-p.Done() })
+	within(t, testenv.Patience, "the end of the process", func() { <-p.Done() })
 	if got, want := p.StderrExcerpt(), fmt.Sprintf("line %058d", 1<<14-1); !strings.HasSuffix(got, want) {
 		t.Errorf("stderr ends with %q, want %q", got[max(0, len(got)-len(want)):], want)
 	}

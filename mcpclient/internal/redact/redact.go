@@ -2,10 +2,8 @@
 package redact
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -128,50 +126,4 @@ func requestSecrets(u *url.URL, header http.Header) []string {
 	}
 	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < Min })
 	return longestFirst(secrets)
-}
-
-// JSON redacts the names, strings and numbers of a JSON value, however they are
-// escaped.
-func JSON(raw json.RawMessage, redact func(string) string) json.RawMessage {
-	var out []byte // nil while nothing had to go
-	kept := 0      // raw[:kept] is in out
-	for i := 0; i < len(raw); {
-		end := i + scalar(raw[i:])
-		var text any
-		if end-i >= Min && json.Unmarshal(raw[i:end], &text) == nil {
-			s, ok := text.(string)
-			if !ok {
-				s = string(raw[i:end])
-			}
-			if clean := redact(s); clean != s {
-				out = jsonrpc.AppendString(append(out, raw[kept:i]...), clean)
-				kept = end
-			}
-		}
-		i = end
-	}
-	if out == nil {
-		return raw
-	}
-	return append(out, raw[kept:]...)
-}
-
-// scalar returns the length of the string, number or literal at the start of valid JSON,
-// 1 for anything else.
-func scalar(raw []byte) int {
-	if raw[0] != '"' {
-		if n := bytes.IndexAny(raw, "{}[]:,\" \t\r\n"); n >= 0 {
-			return max(n, 1)
-		}
-		return len(raw)
-	}
-	for i := 1; i < len(raw); i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(raw)
 }

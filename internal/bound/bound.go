@@ -1,5 +1,5 @@
-// Package idle bounds the silence and the total time of a call.
-package idle
+// Package bound keeps calls of other code within bounds: of silence, of time, and without panics.
+package bound
 
 import (
 	"context"

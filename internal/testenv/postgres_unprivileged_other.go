@@ -1,6 +1,6 @@
 //go:build !unix
 
-package proctest
+package testenv
 
 import "os/exec"
 

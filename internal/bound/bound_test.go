@@ -1,4 +1,4 @@
-package idle_test
+package bound_test
 
 import (
 	"context"
@@ -8,37 +8,37 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/idle"
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 func TestLimits(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, tt := range map[string]struct {
-		limits idle.Limits
+		limits bound.Limits
 		parent time.Duration // 0 for no deadline
-		during func(c *idle.Context)
+		during func(c *bound.Context)
 		want   time.Duration
 		cause  error // nil for the parent's cause
 	}{
-		"silence":           {limits: idle.Limits{Idle: 3 * time.Second}, want: 3 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}},
-		"silence of a call": {limits: idle.Limits{Idle: 3 * time.Second, Whole: time.Hour}, want: 3 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}},
-		"whole":             {limits: idle.Limits{Whole: 5 * time.Second}, want: 5 * time.Second, cause: &idle.Expired{Limit: 5 * time.Second}},
-		"never":             {limits: idle.Limits{Idle: math.MaxInt64, Whole: math.MaxInt64}, parent: day, want: day},
-		"none":              {limits: idle.Limits{Idle: -1}, parent: day, want: day},
-		"parent":            {limits: idle.Limits{Idle: time.Hour, Whole: time.Hour}, parent: time.Second, want: time.Second},
-		"heard": {limits: idle.Limits{Idle: 3 * time.Second}, want: 11 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
+		"silence":           {limits: bound.Limits{Idle: 3 * time.Second}, want: 3 * time.Second, cause: &bound.Expired{Idle: true, Limit: 3 * time.Second}},
+		"silence of a call": {limits: bound.Limits{Idle: 3 * time.Second, Whole: time.Hour}, want: 3 * time.Second, cause: &bound.Expired{Idle: true, Limit: 3 * time.Second}},
+		"whole":             {limits: bound.Limits{Whole: 5 * time.Second}, want: 5 * time.Second, cause: &bound.Expired{Limit: 5 * time.Second}},
+		"never":             {limits: bound.Limits{Idle: math.MaxInt64, Whole: math.MaxInt64}, parent: day, want: day},
+		"none":              {limits: bound.Limits{Idle: -1}, parent: day, want: day},
+		"parent":            {limits: bound.Limits{Idle: time.Hour, Whole: time.Hour}, parent: time.Second, want: time.Second},
+		"heard": {limits: bound.Limits{Idle: 3 * time.Second}, want: 11 * time.Second, cause: &bound.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *bound.Context) {
 			for range 4 {
 				time.Sleep(2 * time.Second)
 				c.Heard()
 			}
 		}},
-		"heard forever": {limits: idle.Limits{Idle: 3 * time.Second, Whole: 9 * time.Second}, want: 9 * time.Second, cause: &idle.Expired{Limit: 9 * time.Second}, during: func(c *idle.Context) {
+		"heard forever": {limits: bound.Limits{Idle: 3 * time.Second, Whole: 9 * time.Second}, want: 9 * time.Second, cause: &bound.Expired{Limit: 9 * time.Second}, during: func(c *bound.Context) {
 			for range 4 {
 				time.Sleep(2 * time.Second)
 				c.Heard()
 			}
 		}},
-		"held": {limits: idle.Limits{Idle: 3 * time.Second}, want: day + 3*time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
+		"held": {limits: bound.Limits{Idle: 3 * time.Second}, want: day + 3*time.Second, cause: &bound.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *bound.Context) {
 			first, second := c.Hold(), c.Hold()
 			time.Sleep(day / 2)
 			first()
@@ -46,14 +46,14 @@ func TestLimits(t *testing.T) {
 			time.Sleep(day / 2)
 			second()
 		}},
-		"held in between": {limits: idle.Limits{Idle: 3 * time.Second}, want: day + 3*time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
+		"held in between": {limits: bound.Limits{Idle: 3 * time.Second}, want: day + 3*time.Second, cause: &bound.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *bound.Context) {
 			time.Sleep(2 * time.Second)
 			release := c.Hold()
 			time.Sleep(day)
 			release()
 		}},
-		"held forever": {limits: idle.Limits{Idle: 3 * time.Second, Whole: time.Hour}, want: time.Hour, cause: &idle.Expired{Limit: time.Hour}, during: func(c *idle.Context) { c.Hold() }},
-		"held at the end": {limits: idle.Limits{Idle: 3 * time.Second}, want: 8 * time.Second, cause: &idle.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *idle.Context) {
+		"held forever": {limits: bound.Limits{Idle: 3 * time.Second, Whole: time.Hour}, want: time.Hour, cause: &bound.Expired{Limit: time.Hour}, during: func(c *bound.Context) { c.Hold() }},
+		"held at the end": {limits: bound.Limits{Idle: 3 * time.Second}, want: 8 * time.Second, cause: &bound.Expired{Idle: true, Limit: 3 * time.Second}, during: func(c *bound.Context) {
 			release := c.Hold()
 			time.Sleep(2 * time.Second)
 			c.Heard()
@@ -70,7 +70,7 @@ func TestLimits(t *testing.T) {
 					defer cancel()
 				}
 				start := time.Now()
-				c := idle.Within(parent, tt.limits)
+				c := bound.Within(parent, tt.limits)
 				defer c.Stop()
 				if tt.during != nil {
 					tt.during(c)
@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := idle.Within(t.Context(), idle.Limits{Idle: time.Second, Whole: time.Minute})
+		c := bound.Within(t.Context(), bound.Limits{Idle: time.Second, Whole: time.Minute})
 		release := c.Hold()
 		c.Stop()
 		release()
@@ -111,14 +111,14 @@ func TestDeadline(t *testing.T) {
 		near, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for whole, want := range map[time.Duration]time.Duration{0: time.Second, time.Millisecond: time.Millisecond, time.Minute: time.Second} {
-			c := idle.Within(near, idle.Limits{Idle: time.Nanosecond, Whole: whole})
+			c := bound.Within(near, bound.Limits{Idle: time.Nanosecond, Whole: whole})
 			end, _ := c.Deadline()
 			if got := time.Until(end); got != want {
 				t.Errorf("%v: got the deadline in %v, want %v", whole, got, want)
 			}
 			c.Stop()
 		}
-		c := idle.Within(t.Context(), idle.Limits{Idle: time.Second})
+		c := bound.Within(t.Context(), bound.Limits{Idle: time.Second})
 		defer c.Stop()
 		if end, bounded := c.Deadline(); bounded {
 			t.Errorf("got the deadline %v, want none", end)
@@ -128,16 +128,16 @@ func TestDeadline(t *testing.T) {
 
 func TestFrom(t *testing.T) {
 	type key struct{}
-	outer := idle.Within(context.WithValue(t.Context(), key{}, 1), idle.Limits{})
+	outer := bound.Within(context.WithValue(t.Context(), key{}, 1), bound.Limits{})
 	defer outer.Stop()
-	inner := idle.Within(outer, idle.Limits{Idle: time.Hour})
+	inner := bound.Within(outer, bound.Limits{Idle: time.Hour})
 	defer inner.Stop()
 	ctx, cancel := context.WithCancel(inner)
 	defer cancel()
-	if got := idle.From(ctx); got != inner || ctx.Value(key{}) != 1 {
+	if got := bound.From(ctx); got != inner || ctx.Value(key{}) != 1 {
 		t.Errorf("got %p and %v, want the inner context and the value", got, ctx.Value(key{}))
 	}
-	none := idle.From(t.Context())
+	none := bound.From(t.Context())
 	none.Heard()
 	none.Hold()()
 	if none.Bounded() || outer.Bounded() || !inner.Bounded() {

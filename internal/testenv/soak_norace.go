@@ -1,5 +1,5 @@
 //go:build !race
 
-package soak
+package testenv
 
 const racing = false

@@ -1,5 +1,4 @@
-// Package guard runs code of the host and turns its panics into errors.
-package guard
+package bound
 
 import (
 	"fmt"

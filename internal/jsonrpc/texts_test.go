@@ -1,4 +1,4 @@
-package redact
+package jsonrpc
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 // However a server writes a secret, data is JSON without it, and what has none
 // stays as it came.
-func TestJSON(t *testing.T) {
+func TestMapTexts(t *testing.T) {
 	redact := func(s string) string {
 		for _, secret := range []string{"a/secret+key", "123456789"} {
 			s = strings.ReplaceAll(s, secret, "[secret]")
@@ -26,20 +26,20 @@ func TestJSON(t *testing.T) {
 		{`1`, `1`},
 		{``, ``},
 	} {
-		got := string(JSON(json.RawMessage(test.in), redact))
+		got := string(MapTexts(json.RawMessage(test.in), redact))
 		if got != test.want || len(got) > 0 && !json.Valid([]byte(got)) {
 			t.Errorf("%s: got %s, want %s", test.in, got, test.want)
 		}
 	}
 }
 
-func FuzzJSON(f *testing.F) {
+func FuzzMapTexts(f *testing.F) {
 	f.Add(`{"a":["secret",1,true,"\"\\"],"secret":{}}`)
 	f.Fuzz(func(t *testing.T, in string) {
 		if !json.Valid([]byte(in)) {
 			return
 		}
-		got := JSON(json.RawMessage(in), func(s string) string { return strings.ReplaceAll(s, "secret", "[-]") })
+		got := MapTexts(json.RawMessage(in), func(s string) string { return strings.ReplaceAll(s, "secret", "[-]") })
 		if !json.Valid(got) || strings.Contains(string(got), "secret") {
 			t.Errorf("%q: got %q", in, got)
 		}
