@@ -56,22 +56,28 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// enter counts a connection of an address, and reports whether it is allowed. The addresses of an IPv6 /64 network count
-// as one, because a machine can use all of them.
+// Network returns the addresses that count as one: an address of IPv4, or a /64 network of IPv6,
+// because a machine can use all of its addresses.
+func Network(address netip.Addr) netip.Prefix {
+	address = address.Unmap().WithZone("")
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64
+	}
+	network, _ := address.Prefix(bits) // fails only for too many bits
+	return network
+}
+
+// enter counts a connection of a network, and reports whether it is allowed.
 func (l *Listener) enter(a net.Addr) (from netip.Prefix, ok bool) {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
 		return from, true
 	}
-	ip := at.Addr().Unmap().WithZone("")
-	if l.trusted != nil && l.trusted(ip) {
+	if l.trusted != nil && l.trusted(at.Addr()) {
 		return from, true
 	}
-	bits := ip.BitLen()
-	if ip.Is6() {
-		bits = 64
-	}
-	from, _ = ip.Prefix(bits) // fails only for too many bits
+	from = Network(at.Addr())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.conns[from] >= l.perAddress {

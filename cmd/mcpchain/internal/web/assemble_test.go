@@ -167,6 +167,42 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
+// TestAddresses bounds the sign-ins of an address. A network of IPv6 counts as one, and only a proxy names another address.
+func TestAddresses(t *testing.T) {
+	h, _ := trial(t, "-rate", "1", "-trusted-proxy", "192.0.2.0/24", "-address-header", "X-From")
+	for name, tt := range map[string]struct {
+		from, header string // %d is the number of the request
+		want         int
+	}{
+		"one address":                {"198.51.100.1:%d", "", 30},
+		"an address of its own each": {"198.51.100.1%02d:1", "", 40},
+		"header of no proxy":         {"198.51.100.2:%d", "198.51.100.%d", 30},
+		"header of a proxy":          {"192.0.2.7:%d", "203.0.113.1, 198.51.100.2%02d", 40},
+		"header with a constant end": {"192.0.2.8:%d", "203.0.113.%d, 198.51.100.3", 30},
+		"network of IPv6":            {"[2001:db8:1::%d]:1", "", 30},
+		"network of IPv6 by a proxy": {"192.0.2.7:%d", "2001:db8:2::%d", 30},
+		"networks of IPv6":           {"[2001:db8:3:%d::1]:1", "", 40},
+		"IPv4 as IPv6":               {"[::ffff:198.51.100.1%02d]:1", "", 40},
+		"no address, by the proxy":   {"192.0.2.7:%d", "unknown", 30},
+	} {
+		accepted := 0
+		for i := range 40 {
+			w := request(h, "POST", "/sign-in", `{"name":"Ada"}`, func(r *http.Request) {
+				r.RemoteAddr = strings.ReplaceAll(strings.ReplaceAll(tt.from, "%02d", fmt.Sprintf("%02d", i)), "%d", fmt.Sprint(i))
+				if tt.header != "" {
+					r.Header.Set("X-From", strings.ReplaceAll(strings.ReplaceAll(tt.header, "%02d", fmt.Sprintf("%02d", i)), "%d", fmt.Sprint(i)))
+				}
+			})
+			if w.Code == http.StatusNoContent {
+				accepted++
+			}
+		}
+		if accepted != tt.want {
+			t.Errorf("%s: %d of 40 sign-ins are accepted, want %d", name, accepted, tt.want)
+		}
+	}
+}
+
 // TestHealth answers probes, which name any host, and says when the store is away.
 func TestHealth(t *testing.T) {
 	o, err := parseFlags([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, func(string) string { return "" }, io.Discard)

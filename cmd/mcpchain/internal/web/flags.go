@@ -138,6 +138,8 @@ func (o *options) complete(g *given) error {
 	switch {
 	case o.userFrom != "" && o.Proxies == nil:
 		return errors.New("-user-from needs -trusted-proxy: a header of anybody is no sign-in")
+	case o.addressHeader != "" && o.Proxies == nil:
+		return errors.New("-address-header needs -trusted-proxy: anybody can send the header")
 	case o.userFrom != "" && o.Users != "":
 		return errors.New("-user-from and -users are two sign-ins: give one")
 	case o.isDemo() && !g.demoSignIn && (o.origin != nil || !isLocal(o.Listen)):

@@ -201,7 +201,7 @@ func promptValues(ctx context.Context, server *adapter.ServerStatus, prompt, key
 
 // conversationNumbers completes the argument of /resume.
 func (s *Session) conversationNumbers(ctx context.Context, _ string) (c screen.Completion) {
-	heads, err := s.newestHeads(ctx, maxListed)
+	heads, err := s.numberedHeads(ctx)
 	if err != nil {
 		return c
 	}

@@ -3,6 +3,7 @@ package talk
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,7 +26,7 @@ const (
 	maxModelList = 4 << 20 // bytes
 )
 
-// models returns the names of the endpoint's models.
+// models returns the sorted names of the endpoint's models.
 func (m *Model) models(ctx context.Context) (names []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, modelsWait)
 	defer cancel()
@@ -74,11 +75,8 @@ func (s *Session) chooseModel(ctx context.Context, name string) error {
 		return err
 	}
 	before := s.Model.endpoint()
-	if err := s.Model.use(next); err != nil {
-		return err
-	}
-	if err := s.makeAgent(ctx); err != nil {
-		return cmp.Or(s.Model.use(before), s.makeAgent(ctx), err)
+	if err := s.useModel(ctx, next); err != nil {
+		return errors.Join(err, s.useModel(ctx, before))
 	}
 	at := ""
 	if next.BaseURL != before.BaseURL {
@@ -88,28 +86,41 @@ func (s *Session) chooseModel(ctx context.Context, name string) error {
 	return nil
 }
 
+// useModel makes the agent for another model.
+func (s *Session) useModel(ctx context.Context, m models.Model) error {
+	if err := s.Model.use(m); err != nil {
+		return err
+	}
+	return s.makeAgent(ctx)
+}
+
 // findModel finds a model by its name in the file of models, or else at the endpoint.
 func (s *Session) findModel(ctx context.Context, name string) (models.Model, error) {
 	if s.Models != nil {
-		if e, found, err := s.Models.Find(name, os.Getenv); found || err != nil {
-			return e, err
+		if m, found, err := s.Models.Find(name, os.Getenv); found || err != nil {
+			return m, err
 		}
 	}
+	// An endpoint that lists no models may have the model nevertheless.
 	names, err := s.Model.models(ctx)
 	if err == nil && len(names) > 0 && !slices.Contains(names, name) {
 		return models.Model{}, fmt.Errorf("the endpoint has no model %q; /model lists its models", name)
 	}
-	e := s.Model.endpoint()
-	e.Name, e.Window = name, 0
-	return e, nil
+	next := s.Model.endpoint()
+	next.Name, next.Window = name, 0
+	return next, nil
 }
 
+// listModels lists the models of the file and of the endpoint.
 func (s *Session) listModels(ctx context.Context) {
 	s.Screen.List(screen.Plain, "%s at %s", s.Model.Name(), cmp.Or(s.Model.url(), "this program"))
 	if s.Models != nil {
 		for _, name := range s.Models.Names() {
-			if e, found, err := s.Models.Find(name, os.Getenv); found && err == nil {
-				s.Screen.List(screen.Tool, "  %s (%s at %s)", name, e.Name, models.PublicURL(e.BaseURL))
+			m, found, err := s.Models.Find(name, os.Getenv)
+			if err != nil {
+				s.Screen.List(screen.Faint, "  %s cannot be used: %s", name, hosttext.Line(err.Error(), 200))
+			} else if found {
+				s.Screen.List(screen.Tool, "  %s (%s at %s)", name, m.Name, models.PublicURL(m.BaseURL))
 			}
 		}
 	}
@@ -132,7 +143,7 @@ func (s *Session) listModels(ctx context.Context) {
 func (s *Session) modelNames(ctx context.Context, _ string) (c screen.Completion) {
 	if s.Models != nil {
 		for _, name := range s.Models.Names() {
-			c.Items = addItem(c.Items, name, "of the file of models", false)
+			c.Items = addItem(c.Items, name, "in the file of models", false)
 		}
 	}
 	names, err := s.Model.models(ctx)

@@ -63,6 +63,7 @@ type Session struct {
 	turnCount         int
 	results           results
 	kept              []approval.Kept // the last list of /permissions
+	listed            []run.Head      // the last list of /conversations; nil: none yet
 
 	turnSpent  run.Spent        // in the last turn, without servers
 	totalSpent run.Spent        // in the conversation, without servers

@@ -119,6 +119,7 @@ func (s *Session) conversations(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
+	s.listed = heads
 	for i, head := range heads {
 		about := "(cannot be read)"
 		if state, err := s.load(ctx, head.Key); err == nil {
@@ -173,9 +174,17 @@ func (s *Session) newest(ctx context.Context) (run.Head, error) {
 	return *old, nil
 }
 
+// numberedHeads returns the conversations whose numbers the person knows: the last list, or else the newest ones.
+func (s *Session) numberedHeads(ctx context.Context) ([]run.Head, error) {
+	if s.listed != nil {
+		return s.listed, nil
+	}
+	return s.newestHeads(ctx, maxListed)
+}
+
 // conversationNumber returns a conversation by its number in the list.
 func (s *Session) conversationNumber(ctx context.Context, number string) (run.Head, error) {
-	heads, err := s.newestHeads(ctx, maxListed)
+	heads, err := s.numberedHeads(ctx)
 	if err != nil {
 		return run.Head{}, err
 	}

@@ -83,3 +83,30 @@ func TestNoConversationOfTheFolder(t *testing.T) {
 		t.Errorf("got %v, %v, want the one within the bound", head.Key, err)
 	}
 }
+
+// TestNumbersOfAList resumes by the list that the person has seen, though another conversation became the newest.
+func TestNumbersOfAList(t *testing.T) {
+	store := record.NewMemory()
+	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
+	keep(t, store, "first", "/a", begin)
+	s := &Session{Config: Config{Screen: typist.New(t), Store: store, Folder: "/a"}}
+	want := func(id string) {
+		t.Helper()
+		if head, err := s.conversationNumber(t.Context(), "1"); err != nil || head.Key.ID != id {
+			t.Errorf("number 1: got %v, %v, want %s", head.Key, err, id)
+		}
+		if items := s.conversationNumbers(t.Context(), "").Items; len(items) == 0 || !strings.Contains(items[0].About, "about "+id) {
+			t.Errorf("completion: got %+v, want %s first", items, id)
+		}
+	}
+	want("first") // without a list
+	if err := s.conversations(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, store, "second", "/a", begin.Add(time.Minute))
+	want("first")
+	if err := s.conversations(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	want("second")
+}

@@ -27,6 +27,9 @@ import (
 
 const lifetime = 7 * 24 * time.Hour
 
+// MaxSessions bounds the sessions of a user. One more ends the oldest.
+const MaxSessions = 100
+
 // Sessions is a sign-in by token or by name. It implements site.SignIn.
 type Sessions struct {
 	db     *sql.DB
@@ -102,17 +105,32 @@ func (d *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":"no user has that name or token"}`, http.StatusBadRequest)
 		return
 	}
-	secret, now := rand.Text(), time.Now()
-	_, err = d.db.ExecContext(r.Context(), `DELETE FROM web_sign_ins WHERE expires <= ?`, now.Unix())
-	if err == nil {
-		_, err = d.db.ExecContext(r.Context(), `INSERT INTO web_sign_ins VALUES (?, ?, ?, ?)`, hashOf(secret), in.Name, token, now.Add(lifetime).Unix())
-	}
-	if err != nil {
+	secret := rand.Text()
+	if err := d.keep(r.Context(), hashOf(secret), in.Name, token); err != nil {
 		http.Error(w, `{"error":"the session cannot be kept"}`, http.StatusInternalServerError)
 		return
 	}
 	http.SetCookie(w, d.cookie(secret, lifetime))
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// keep keeps a session, and deletes those that have expired or are too many.
+func (d *Sessions) keep(ctx context.Context, hash, name, token string) error {
+	now := time.Now()
+	for _, change := range []struct {
+		query string
+		args  []any
+	}{
+		{`DELETE FROM web_sign_ins WHERE expires <= ?`, []any{now.Unix()}},
+		{`INSERT INTO web_sign_ins VALUES (?, ?, ?, ?)`, []any{hash, name, token, now.Add(lifetime).Unix()}},
+		{`DELETE FROM web_sign_ins WHERE name = ? AND rowid NOT IN (SELECT rowid FROM web_sign_ins WHERE name = ? ORDER BY rowid DESC LIMIT ?)`,
+			[]any{name, name, MaxSessions}},
+	} {
+		if _, err := d.db.ExecContext(ctx, change.query, change.args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SignOut ends the session.

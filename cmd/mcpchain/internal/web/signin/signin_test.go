@@ -79,6 +79,33 @@ func TestSession(t *testing.T) {
 	check(d, "")
 }
 
+// TestSessionsOfAUser ends the oldest sessions of a user who has too many.
+func TestSessionsOfAUser(t *testing.T) {
+	d, db := opened(t, filepath.Join(t.TempDir(), "web.db"), "Ada", "Grace")
+	signIn := func(name string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, request(`{"name":"`+name+`"}`, nil))
+		return w
+	}
+	grace, first := signIn("Grace"), signIn("Ada")
+	var last *httptest.ResponseRecorder
+	for range signin.MaxSessions {
+		last = signIn("Ada")
+	}
+	for name, tt := range map[string]struct {
+		session *httptest.ResponseRecorder
+		want    bool
+	}{"the oldest": {first, false}, "the newest": {last, true}, "another user's": {grace, true}} {
+		if _, ok := d.Person(request("", tt.session)); ok != tt.want {
+			t.Errorf("%s: got signed in %v, want %v", name, ok, tt.want)
+		}
+	}
+	var kept int
+	if err := db.QueryRow(`SELECT count(*) FROM web_sign_ins WHERE name = 'Ada'`).Scan(&kept); err != nil || kept != signin.MaxSessions {
+		t.Errorf("the database has %d sessions, %v, want %d", kept, err, signin.MaxSessions)
+	}
+}
+
 func TestUnknownUser(t *testing.T) {
 	d, _ := opened(t, filepath.Join(t.TempDir(), "web.db"), "Ada")
 	for _, body := range []string{`{"name":"Eve"}`, `{"name":""}`, `{"name":"Ada"} {}`, `x`} {

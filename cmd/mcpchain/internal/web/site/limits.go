@@ -3,14 +3,15 @@ package site
 import (
 	"cmp"
 	"context"
-	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
@@ -119,19 +120,19 @@ func (s *streams) end(session string) {
 	}
 }
 
-// addressOf returns the address from which a request comes, as reported by the proxy if there
-// is one.
+// addressOf returns the address from which a request comes, or the network of an IPv6 address. A
+// trusted proxy names the address of the browser.
 func (s *Site) addressOf(r *http.Request) string {
-	if s.opts.AddressHeader != "" && (s.opts.Proxies == nil || s.opts.Proxies.Sent(r)) {
-		values := r.Header.Values(s.opts.AddressHeader)
-		if len(values) > 0 {
-			last := values[len(values)-1]
-			return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
-		}
+	address := r.RemoteAddr
+	if at, err := netip.ParseAddrPort(address); err == nil {
+		address = at.Addr().String()
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
+	if values := r.Header.Values(s.opts.AddressHeader); len(values) > 0 && s.opts.Proxies.Sent(r) {
+		last := values[len(values)-1]
+		address = strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 	}
-	return host
+	if parsed, err := netip.ParseAddr(address); err == nil {
+		return bounded.Network(parsed).String()
+	}
+	return address
 }

@@ -96,9 +96,9 @@ type Options struct {
 	Views       *viewing.Service
 	FrameOrigin string
 
-	// AddressHeader is the header, such as X-Forwarded-For, in which the proxy names the
-	// address of the browser as the last one. With Proxies the header of other senders is
-	// ignored. Default: no proxy.
+	// AddressHeader is the header, such as X-Forwarded-For, in which one of Proxies names the
+	// address of the browser as the last one. The header of other senders is ignored. Default:
+	// no proxy.
 	AddressHeader string
 	Proxies       bounded.Addresses
 
