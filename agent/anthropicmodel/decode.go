@@ -314,11 +314,12 @@ func (a *answer) Whole(body []byte) error {
 	return a.start(&r)
 }
 
-// parts returns the blocks as parts of a run. It leaves out a call that the bound of the reply has cut off.
+// parts returns the blocks as parts of a run. It leaves out a call that the bound of the reply has cut off, also before its
+// arguments.
 func (a *answer) parts() ([]run.Part, error) {
 	var out []run.Part
 	calls := 0
-	for _, b := range a.blocks {
+	for i, b := range a.blocks {
 		p := run.Part{Type: run.PartReasoning}
 		switch b.kind {
 		case "text":
@@ -334,10 +335,10 @@ func (a *answer) parts() ([]run.Part, error) {
 				return nil, fmt.Errorf("more than %d calls", maxCalls)
 			}
 			input := strings.TrimSpace(b.text.String())
-			if finish(a.stop) == model.FinishLength && input != "" && !json.Valid([]byte(input)) {
+			switch {
+			case finish(a.stop) == model.FinishLength && i == len(a.blocks)-1 && !json.Valid([]byte(input)):
 				continue
-			}
-			if input == "" {
+			case input == "":
 				input = "{}"
 			}
 			p = run.Part{Type: run.PartCall, ID: b.id, Name: b.name, Arguments: input}

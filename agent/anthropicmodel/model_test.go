@@ -292,15 +292,20 @@ func TestFailures(t *testing.T) {
 
 // TestEndsOfReplies has the reasons for which a reply ends.
 func TestEndsOfReplies(t *testing.T) {
-	cut := []fakehost.Block{{Type: "text", Text: "Well"}, {Type: "tool_use", ID: "toolu_1", Name: "weather", Arguments: `{"city":"Ro`}}
+	before := fakehost.Block{Type: "tool_use", ID: "toolu_1", Name: "weather"} // cut off before its arguments
+	within := fakehost.Block{Type: "tool_use", ID: "toolu_1", Name: "weather", Arguments: `{"city":"Ro`}
 	for stop, want := range map[string]struct {
 		finish string
 		parts  int
 	}{"max_tokens": {model.FinishLength, 1}, "model_context_window_exceeded": {model.FinishLength, 1}, "refusal": {model.FinishRefusal, 2}, "stop_sequence": {model.FinishStop, 2}, "later_word": {"later_word", 2}} {
-		h := &fakehost.Claude{Key: "key-1", Stop: stop, Reply: func(*fakehost.ClaudeRequest) []fakehost.Block { return cut }}
-		reply, _, _, err := ask(t, serve(t, h, "claude-opus-4-8", anthropicmodel.Options{}), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-		if err != nil || reply.Finish != want.finish || len(reply.Message.Parts) != want.parts {
-			t.Errorf("%s: got %+v, %v", stop, reply, err)
+		for _, call := range []fakehost.Block{before, within} {
+			h := &fakehost.Claude{Key: "key-1", Stop: stop, Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
+				return []fakehost.Block{{Type: "text", Text: "Well"}, call}
+			}}
+			reply, _, _, err := ask(t, serve(t, h, "claude-opus-4-8", anthropicmodel.Options{}), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
+			if err != nil || reply.Finish != want.finish || len(reply.Message.Parts) != want.parts {
+				t.Errorf("%s, call with the arguments %q: got %+v, %v", stop, call.Arguments, reply, err)
+			}
 		}
 	}
 }

@@ -90,14 +90,16 @@ func stream(ctx context.Context, t *trial) error {
 	return errors.Join(err, want("several pieces", pieces > 1, true))
 }
 
+// lengthWords is how many [tiny.EndWords], of two tokens each, length asks for.
+const lengthWords = 3
+
 // length wants the bound on a reply to be kept.
 func length(ctx context.Context, t *trial) error {
-	const tokens = 5
-	c, _, err := t.both(ctx, tiny.Forever, llms.WithMaxTokens(tokens))
+	c, _, err := t.both(ctx, tiny.Forever, llms.WithMaxTokens(2*lengthWords))
 	if err != nil {
 		return err
 	}
-	return errors.Join(want("finish", c.StopReason, "length"), want("text", c.Content, strings.Repeat(tiny.EndWords, tokens)))
+	return errors.Join(want("finish", c.StopReason, "length"), want("text", c.Content, strings.Repeat(tiny.EndWords, lengthWords)))
 }
 
 // cancelled gives up an endless reply, streamed and whole, and then asks for a short one.

@@ -11,8 +11,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/evals/llama/tiny"
+	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 // Kinds of servers.
@@ -90,7 +92,7 @@ func (s scripted) complete(w http.ResponseWriter, q *asked) {
 	case last.Role == "tool" && last.Content != tiny.Think:
 		text = tiny.Answer
 	case last.Content == tiny.Forever:
-		text, finish = strings.Repeat(tiny.EndWords, 5), "length"
+		text, finish = strings.Repeat(tiny.EndWords, lengthWords), "length"
 	case s.kind == llamacpp && (q.Format != nil):
 		text = filled
 	default:
@@ -144,9 +146,9 @@ func (s scripted) write(w http.ResponseWriter, stream bool, text, thought, finis
 // outcomes runs the checks whose names match, and returns the names and texts of those with this outcome.
 func outcomes(t *testing.T, played scripted, wanted string, outcome outcome) (names []string, texts string) {
 	t.Helper()
-	web := httptest.NewServer(played)
+	web := memhttp.New(played)
 	defer web.Close()
-	s, err := find(t.Context(), web.URL+"/v1/", "")
+	s, err := find(t.Context(), web.Transport(), web.URL()+"/v1/", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,13 +174,15 @@ func TestServers(t *testing.T) {
 		llamacpp: "responses",
 		ollama:   "calls/required structured reasoning reasoning/echo overflow responses",
 	} {
-		if failed, texts := outcomes(t, scripted{kind: kind}, wanted, failed); len(failed) > 0 {
-			t.Errorf("%s: %q failed: %s", kind, failed, texts)
-		}
-		skipped, texts := outcomes(t, scripted{kind: kind}, wanted, skipped)
-		if got := strings.Join(skipped, " "); got != want || strings.Count(texts, "not offered: ") != len(skipped) {
-			t.Errorf("%s: got %s (%s), want %s", kind, got, texts, want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			if failed, texts := outcomes(t, scripted{kind: kind}, wanted, failed); len(failed) > 0 {
+				t.Errorf("%s: %q failed: %s", kind, failed, texts)
+			}
+			skipped, texts := outcomes(t, scripted{kind: kind}, wanted, skipped)
+			if got := strings.Join(skipped, " "); got != want || strings.Count(texts, "not offered: ") != len(skipped) {
+				t.Errorf("%s: got %s (%s), want %s", kind, got, texts, want)
+			}
+		})
 	}
 }
 
@@ -192,10 +196,12 @@ func TestFaults(t *testing.T) {
 		"vague":     {"overflow", "want a limit of tokens"},
 		"arguments": {"calls/required", `missing required property "n"`},
 	} {
-		failed, texts := outcomes(t, scripted{llamacpp, fault}, `^(stream|calls.*|reasoning.*|overflow)$`, failed)
-		if got := strings.Join(failed, " "); got != want.names || !strings.Contains(texts, want.text) {
-			t.Errorf("%s: got %q: %s, want %s: %s", fault, got, texts, want.names, want.text)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			failed, texts := outcomes(t, scripted{llamacpp, fault}, `^(stream|calls.*|reasoning.*|overflow)$`, failed)
+			if got := strings.Join(failed, " "); got != want.names || !strings.Contains(texts, want.text) {
+				t.Errorf("%s: got %q: %s, want %s: %s", fault, got, texts, want.names, want.text)
+			}
+		})
 	}
 }
 
@@ -205,7 +211,7 @@ func TestNoServer(t *testing.T) {
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	for url, want := range map[string]string{"localhost:8080": "is not the URL of a server", other.URL: "has no model: HTTP 404"} {
-		if _, err := find(t.Context(), url, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := find(t.Context(), http.DefaultTransport.(*http.Transport), url, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", url, err, want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -57,7 +58,7 @@ func llama(ctx context.Context, args []string, out io.Writer) error {
 	if _, err := os.Stat(toolLists); err != nil {
 		return errors.New("run it in the root of the repository")
 	}
-	s, err := find(ctx, *url, *name)
+	s, err := find(ctx, http.DefaultTransport.(*http.Transport), *url, *name)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (s *server) run(ctx context.Context, c check) result {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	began := time.Now()
-	t := &trial{server: s, wire: newWire()}
+	t := &trial{server: s, wire: newWire(s.transport)}
 	defer t.wire.transport.CloseIdleConnections()
 	err := t.open("")
 	if err == nil {

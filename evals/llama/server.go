@@ -22,6 +22,7 @@ type server struct {
 	kind       string // as Options.Host of package openaimodel
 	version    string
 	has        map[fact]bool
+	transport  *http.Transport
 }
 
 // fact is what not every server offers.
@@ -38,13 +39,13 @@ const (
 // facts returns all facts.
 func facts() []fact { return []fact{grammar, formats, thoughts, refusals, responses} }
 
-// find asks a server what it is and what it offers.
-func find(ctx context.Context, address, model string) (*server, error) {
+// find asks a server, over a transport, what it is and what it offers.
+func find(ctx context.Context, transport *http.Transport, address, model string) (*server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%q is not the URL of a server, such as http://127.0.0.1:8080", excerpt.Cut(address))
 	}
-	s := &server{root: strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/v1"), model: model, kind: "compatible", has: map[fact]bool{}}
+	s := &server{root: strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/v1"), model: model, kind: "compatible", has: map[fact]bool{}, transport: transport}
 	s.base = s.root + "/v1"
 	status, list, err := s.ask(ctx, "/v1/models", nil)
 	if err != nil || at(list, "data", 0, "id") == "" {
@@ -112,7 +113,7 @@ func (s *server) ask(ctx context.Context, path string, body any) (status int, an
 		return 0, nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := (&http.Client{Transport: s.transport}).Do(r)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -18,15 +18,15 @@ type wire struct {
 	last  []byte
 }
 
-func newWire() *wire {
-	w := &wire{}
-	w.transport = &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+// newWire returns a wire with connections of its own, which are dialed as those of base.
+func newWire(base *http.Transport) *wire {
+	w := &wire{transport: base.Clone()}
+	w.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		w.mu.Lock()
 		w.dials++
 		w.mu.Unlock()
-		var d net.Dialer
-		return d.DialContext(ctx, network, address)
-	}}
+		return base.DialContext(ctx, network, address)
+	}
 	return w
 }
 

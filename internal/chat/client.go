@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
@@ -52,24 +50,20 @@ type Options struct {
 	Extra map[string]json.RawMessage
 }
 
+// chatCompletion names the API in errors.
+const chatCompletion = "chat completion"
+
 // Client asks one host. It may be used concurrently.
 type Client struct {
+	sender
 	config  openai.ClientConfig
 	query   string // query of the base URL
-	http    openai.HTTPDoer
 	profile Profile
 	memory  *Memory // for requests without a memory
 	extra   map[string]json.RawMessage
 	api     string
 
 	needBound sync.Map // names of the models that need max_tokens
-
-	retries     int
-	backoff     backoff.Policy
-	retrying    func(error, time.Duration)
-	timeout     time.Duration
-	idleTimeout time.Duration
-	maxReply    int64
 }
 
 // New returns a client. It does no I/O.
@@ -101,43 +95,10 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	base, _, _ := strings.Cut(cfg.BaseURL, "#")
 	base, query, _ := strings.Cut(base, "?") // go-openai would append the path to the query
 	cfg.BaseURL = base
-	c := &Client{
-		config: cfg, query: query, profile: profile, memory: NewMemory(), extra: maps.Clone(o.Extra), api: o.API,
-	}
-	c.setLimits(cfg.HTTPClient, &o)
-	return c, nil
-}
-
-// setLimits sets the HTTP client, the retries and the limits from the options, or to their defaults.
-func (c *Client) setLimits(next openai.HTTPDoer, o *Options) {
-	c.http = withinOrigin(next)
-	c.retries = max(0, orDefault(o.Retries, 2))
-	c.retrying = o.Retrying
-	c.backoff = backoff.Policy{Max: orDefault(max(0, o.MaxRetryWait), 30*time.Second)}
-	c.timeout = orDefault(max(0, o.Timeout), 10*time.Minute)
-	c.idleTimeout = orDefault(max(0, o.IdleTimeout), 2*time.Minute)
-	c.maxReply = min(orDefault(max(0, o.MaxReply), 32<<20), 1<<30)
-}
-
-// withinOrigin returns a client that follows redirects only within the origin, unless next has its own CheckRedirect.
-func withinOrigin(next openai.HTTPDoer) openai.HTTPDoer {
-	if next == nil {
-		next = http.DefaultClient
-	}
-	client, ok := next.(*http.Client)
-	if !ok || client.CheckRedirect != nil {
-		return next
-	}
-	own := *client
-	own.CheckRedirect = sameOrigin
-	return &own
-}
-
-func orDefault[T int | int64 | time.Duration](v, def T) T {
-	if v == 0 {
-		return def
-	}
-	return v
+	return &Client{
+		sender: newSender(cfg.HTTPClient, &o), config: cfg, query: query, profile: profile,
+		memory: NewMemory(), extra: maps.Clone(o.Extra), api: o.API,
+	}, nil
 }
 
 // checkVersion refuses versions of Azure's API without max_completion_tokens;
@@ -155,8 +116,8 @@ func checkVersion(cfg *openai.ClientConfig) error {
 func checkExtra(extra map[string]json.RawMessage) error {
 	for key, value := range extra {
 		switch key {
-		case "model", "messages", "tools", "tool_choice", "stream", "stream_options", "n",
-			"max_tokens", "max_completion_tokens", "stop":
+		case "model", "messages", "input", "instructions", "tools", "tool_choice", "stream", "stream_options", "n",
+			"max_tokens", "max_completion_tokens", "max_output_tokens", "stop":
 			return fmt.Errorf("extra field %q: it is set by the request", key)
 		}
 		if !json.Valid(value) {
@@ -185,11 +146,14 @@ func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Repl
 	if err != nil {
 		return nil, &Error{Code: CodeRequest, Message: excerpt.Cut(err.Error()), cause: err}
 	}
+	var discarded *Usage // of a reply without the required call
 	for mayRepeat := deltas == nil && !r.OneChance; ; mayRepeat = false {
 		reply, err := c.retry(ctx, d, deltas)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, c.findRefusedTool(ctx, r, err)
+		}
+		reply.Usage = reply.Usage.plus(discarded)
+		switch {
 		case !d.must, len(reply.ToolCalls) > 0, reply.Refusal != "", reply.Finish == FinishLength:
 			return reply, nil
 		case !mayRepeat:
@@ -197,12 +161,13 @@ func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Repl
 				Code: CodeNoToolCall, Message: "a tool call was required, the model answered without one", Usage: reply.Usage,
 			}
 		}
+		discarded = reply.Usage
 	}
 }
 
 // retry repeats an attempt after a temporary failure.
 func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, error) {
-	again, bounded := retrier{client: c}, false
+	again, bounded := retrier{sender: &c.sender, api: chatCompletion}, false
 	for {
 		reply, begun, err := c.attempt(ctx, d, deltas)
 		if err == nil {
@@ -227,15 +192,12 @@ func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, e
 
 // attempt asks once. begun says that the host has begun to stream the reply.
 func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *Reply, begun bool, err error) {
-	bounded, stop := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
-	defer stop()
-	bounded, cancel := context.WithCancelCause(bounded)
-	defer cancel(nil)
-
-	x := &exchange{next: c.http, query: c.query, amend: &d.amend, maxReply: c.maxReply}
-	answer, err := c.exchange(bounded, cancel, x, d, deltas)
+	x := c.begin(ctx, chatCompletion)
+	defer x.close()
+	x.query, x.amend = c.query, &d.amend
+	answer, err := c.exchange(x, d, deltas)
 	if err != nil {
-		return nil, x.stream != nil, c.explain(ctx, context.Cause(bounded), x, err)
+		return nil, x.stream != nil, x.explain(err)
 	}
 	reply, err = d.settle(x, answer)
 	if failure, ok := errors.AsType[*Error](err); ok {
@@ -245,24 +207,24 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 }
 
 // exchange sends the request and reads the answer.
-func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x *exchange, d *draft, deltas *Deltas) (*answer, error) {
+func (c *Client) exchange(x *exchange, d *draft, deltas *Deltas) (*answer, error) {
 	cfg := c.config
 	cfg.HTTPClient = x
 	client := openai.NewClientWithConfig(cfg)
 	var err error
 	switch {
 	case d.amend.body != nil && deltas == nil:
-		_, err = client.CreateResponse(ctx, openai.CreateResponseRequest{})
+		_, err = client.CreateResponse(x.ctx, openai.CreateResponseRequest{})
 	case d.amend.body != nil:
-		_, err = client.CreateResponseStream(ctx, openai.CreateResponseRequest{})
+		_, err = client.CreateResponseStream(x.ctx, openai.CreateResponseRequest{})
 	case deltas == nil:
-		_, err = client.CreateChatCompletion(ctx, d.request)
+		_, err = client.CreateChatCompletion(x.ctx, d.request)
 	default:
 		request := d.request
 		if c.profile.StreamUsage {
 			request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 		}
-		_, err = client.CreateChatCompletionStream(ctx, request)
+		_, err = client.CreateChatCompletionStream(x.ctx, request)
 	}
 	if err != nil {
 		return nil, err
@@ -274,29 +236,5 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, x
 	if x.stream == nil { // some hosts do not stream
 		return whole(d, deltas)
 	}
-	defer x.close()
-	idle := time.AfterFunc(c.idleTimeout, func() { cancel(errIdle) })
-	defer idle.Stop()
-	return assemble(&watchedReader{x.stream, idle, c.idleTimeout}, d, deltas)
-}
-
-// explain returns the error of a failed attempt: that of the caller's callback or context, of a timeout, of the
-// exchange, or of go-openai. cause is why the context of the attempt ended.
-func (c *Client) explain(ctx context.Context, cause error, x *exchange, err error) error {
-	if own, ok := errors.AsType[errCallback](err); ok {
-		return own.error
-	}
-	if ctxErr := ctx.Err(); ctxErr != nil {
-		return fmt.Errorf("chat completion: %w", ctxErr)
-	}
-	switch {
-	case errors.Is(cause, errTimeout):
-		return x.wrong(CodeTimeout, fmt.Sprintf("no complete answer within %v", c.timeout))
-	case errors.Is(cause, errIdle):
-		return x.wrong(CodeIdle, fmt.Sprintf("the stream was silent for %v", c.idleTimeout))
-	}
-	if failure, ok := errors.AsType[*Error](err); ok {
-		return failure
-	}
-	return x.broken(CodeRequest, err)
+	return assemble(x.watched(), d, deltas)
 }

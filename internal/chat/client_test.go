@@ -169,7 +169,7 @@ func TestCancelWhileWaitingToRetry(t *testing.T) {
 }
 
 func TestRequiredCall(t *testing.T) {
-	const called = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f"}}]}}]}`
+	const called = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f"}}]}}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`
 	r := hello()
 	r.Tools, r.ToolChoice = []Tool{{Name: "f"}}, ToolChoice{Choice: Required}
 	hosts := func(first, second string) *host {
@@ -184,18 +184,22 @@ func TestRequiredCall(t *testing.T) {
 	}
 
 	h := hosts(plainAnswer, called)
-	if _, err := h.client(t, moonshot, nil).Complete(t.Context(), r); err != nil {
-		t.Errorf("called at the second time: %v", err)
+	reply, err := h.client(t, moonshot, nil).Complete(t.Context(), r)
+	if err != nil {
+		t.Fatalf("called at the second time: %v", err)
+	}
+	if want := (Usage{Prompt: 6, Completion: 6, Total: 12}); *reply.Usage != want {
+		t.Errorf("called at the second time: got the usage %+v, want %+v, that of both replies", reply.Usage, want)
 	}
 	if !strings.Contains(h.last(), "Answer by calling at least one of the tools.") || strings.Contains(h.last(), "tool_choice") {
 		t.Errorf("got %s, want an instruction instead of tool_choice", h.last())
 	}
 
 	h = hosts(plainAnswer, plainAnswer)
-	_, err := h.client(t, openAI, nil).Complete(t.Context(), r)
-	wantCode(t, err, CodeNoToolCall)
-	if h.asked() != 2 {
-		t.Errorf("never called: asked %d times, want 2", h.asked())
+	_, err = h.client(t, openAI, nil).Complete(t.Context(), r)
+	failure := wantCode(t, err, CodeNoToolCall)
+	if want := (Usage{Prompt: 6, Completion: 4, Total: 10}); h.asked() != 2 || *failure.Usage != want {
+		t.Errorf("never called: asked %d times, want 2; got the usage %+v, want %+v", h.asked(), failure.Usage, want)
 	}
 
 	h = hosts(plainAnswer, called)
@@ -206,13 +210,13 @@ func TestRequiredCall(t *testing.T) {
 	once.OneChance = true
 	h = hosts(plainAnswer, called)
 	_, err = h.client(t, openAI, nil).Complete(t.Context(), &once)
-	failure := wantCode(t, err, CodeNoToolCall)
+	failure = wantCode(t, err, CodeNoToolCall)
 	if diff := cmp.Diff(&Usage{Prompt: 3, Completion: 2, Total: 5}, failure.Usage); diff != "" || h.asked() != 1 {
 		t.Errorf("one chance: asked %d times, want 1; usage (-want +got):\n%s", h.asked(), diff)
 	}
 
 	h = hosts(`{"choices":[{"message":{"content":"a"},"finish_reason":"length"}]}`, called)
-	reply, err := h.client(t, openAI, nil).Complete(t.Context(), r)
+	reply, err = h.client(t, openAI, nil).Complete(t.Context(), r)
 	if err != nil || reply.Finish != FinishLength {
 		t.Errorf("cut off: got %+v, %v, want the reply with finish reason length", reply, err)
 	}
@@ -273,6 +277,8 @@ func TestReplyVariants(t *testing.T) {
 		{"malformed arguments are kept", `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{x"}}]}}]}`,
 			Reply{Model: "m", Finish: FinishToolCalls, ToolCalls: []ToolCall{{ID: "a", Name: "f", Arguments: "{x"}}}},
 		{"one call whole, one cut off", `{"choices":[{"finish_reason":"length","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{\"x"}}]}}]}`,
+			Reply{Model: "m", Finish: FinishLength, ToolCalls: []ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}}},
+		{"one call without arguments, one cut off before them", `{"choices":[{"finish_reason":"length","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":""}},{"id":"b","function":{"name":"f","arguments":""}}]}}]}`,
 			Reply{Model: "m", Finish: FinishLength, ToolCalls: []ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}}},
 		{"stop sequence", `{"choices":[{"finish_reason":"stop","message":{"content":"a###b","tool_calls":[{"id":"a","function":{"name":"f"}}]}}]}`,
 			Reply{Model: "m", Text: "a", Finish: FinishStop, Stopped: true}},

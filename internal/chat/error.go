@@ -43,7 +43,7 @@ type Error struct {
 
 	Begun bool // a part of the answer had arrived
 
-	api       string // the API's name in the text; default: chat completion
+	api       string // the API's name in the text; default: chatCompletion
 	cause     error
 	responses bool   // the request was for the Responses API
 	try       string // a base URL to try, if that of the request lacks the path that most hosts have
@@ -51,7 +51,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString(cmp.Or(e.api, "chat completion"))
+	b.WriteString(cmp.Or(e.api, chatCompletion))
 	if e.Host != "" {
 		fmt.Fprintf(&b, " at %s", e.Host)
 	}

@@ -10,34 +10,41 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/sashabaranov/go-openai"
-
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
 const (
 	maxErrorBody  = 64 << 10    // bytes of an error's body
 	errorBodyTime = time.Second // how long it may take: not every such body ends
-	maxDrain      = 4 << 10     // bytes after the end of a stream, which are read so that the connection can be reused
-	drainTime     = 100 * time.Millisecond
-	maxRedirects  = 5
-	maxResent     = 5 // times that a request is sent again because its connection had ended
+	maxResent     = 5           // times that a request is sent again because its connection had ended
 )
 
-// exchange is the HTTPDoer of one request. It amends the request's JSON and
+// Bounds of what follows the reply in the body of a stream. It is read so that the connection can be reused.
+const (
+	maxRest  = 4 << 10 // bytes
+	restTime = time.Second
+	restWait = 20 * time.Millisecond // for which the reply is held back; then the rest is read in the background
+)
+
+// exchange is one attempt of a request. As go-openai's HTTPDoer, it amends the request's JSON and
 // keeps the reply. go-openai gets an empty object instead of the reply, since
 // it would lose fields that we need, and fail on fields of some hosts.
 type exchange struct {
-	next     openai.HTTPDoer
-	query    string // added to the URL
-	amend    *amendment
-	maxReply int64
+	*sender
+	api   string // for errors
+	query string // added to the URL
+	amend *amendment
+
+	caller  context.Context
+	ctx     context.Context // of this attempt
+	cancel  context.CancelCauseFunc
+	release context.CancelFunc
 
 	request *http.Request // as it was sent
 
@@ -45,7 +52,39 @@ type exchange struct {
 	header http.Header
 	body   []byte
 	stream io.ReadCloser
-	ended  bool // the stream was read to its end
+	ended  bool // the reply in the stream is complete
+}
+
+// begin returns an exchange for one attempt. The caller closes it.
+func (s *sender) begin(ctx context.Context, api string) *exchange {
+	x := &exchange{sender: s, api: api, amend: &amendment{}, caller: ctx}
+	bounded, stop := context.WithTimeoutCause(ctx, s.timeout, errTimeout)
+	x.ctx, x.cancel = context.WithCancelCause(bounded)
+	x.release = func() { x.cancel(nil); stop() }
+	return x
+}
+
+// close ends the exchange, and the request if it is still under way.
+func (x *exchange) close() {
+	switch {
+	case x.stream == nil:
+		x.release()
+		return
+	case !x.ended:
+		x.release()
+		_ = x.stream.Close()
+		return
+	}
+	read := make(chan struct{})
+	go func() {
+		defer x.release()
+		defer close(read)
+		readInTime(x.stream, maxRest, restTime)
+	}()
+	select {
+	case <-read:
+	case <-time.After(restWait):
+	}
 }
 
 // Do implements [openai.HTTPDoer]. Its errors are *Error.
@@ -88,7 +127,7 @@ func (x *exchange) send(req *http.Request) (*http.Response, error) {
 	}))
 	for n := 0; ; n++ {
 		reused = false
-		res, err := x.next.Do(traced)
+		res, err := x.http.Do(traced)
 		if err == nil || !reused || n == maxResent || req.Context().Err() != nil || !lostConnection(err) {
 			return res, err
 		}
@@ -113,23 +152,6 @@ func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
 	return data
 }
 
-// sameOrigin refuses redirects that would send the key or the conversation to another host, and those that would turn
-// the request into a GET.
-func sameOrigin(req *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	switch {
-	case req.URL.Scheme != from.Scheme || req.URL.Host != from.Host:
-		return fmt.Errorf("redirect to another origin refused: set the base URL to %s if you trust it", originOf(req.URL))
-	case req.Method != via[0].Method:
-		return fmt.Errorf("redirect that would turn %s into %s refused: set the base URL to that of the API", via[0].Method, req.Method)
-	case len(via) > maxRedirects:
-		return fmt.Errorf("more than %d redirects", maxRedirects)
-	}
-	return nil
-}
-
-func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
-
 // amended returns the request with its JSON amended and the query of the base URL.
 func (x *exchange) amended(req *http.Request) (*http.Request, error) {
 	body, err := io.ReadAll(req.Body)
@@ -149,12 +171,25 @@ func (x *exchange) amended(req *http.Request) (*http.Request, error) {
 	return out, nil
 }
 
-// context returns the context of the request, which also ends the decoding of the reply.
-func (x *exchange) context() context.Context {
-	if x.request == nil {
-		return context.Background()
+// explain returns the error of the exchange: that of the caller's callback or context, of a bound of time, of the
+// host, or of go-openai.
+func (x *exchange) explain(err error) error {
+	if own, ok := errors.AsType[*Stopped](err); ok {
+		return own.Err
 	}
-	return x.request.Context()
+	if ctxErr := x.caller.Err(); ctxErr != nil {
+		return fmt.Errorf("%s: %w", x.api, ctxErr)
+	}
+	switch cause := context.Cause(x.ctx); {
+	case errors.Is(cause, errTimeout):
+		return x.wrong(CodeTimeout, fmt.Sprintf("no complete answer within %v", x.timeout))
+	case errors.Is(cause, errIdle):
+		return x.wrong(CodeIdle, fmt.Sprintf("the stream was silent for %v", x.idleTimeout))
+	}
+	if failure, ok := errors.AsType[*Error](err); ok {
+		return failure
+	}
+	return x.broken(CodeRequest, err)
 }
 
 func (x *exchange) readAll(r io.Reader) ([]byte, error) {
@@ -231,15 +266,6 @@ type streamBody struct {
 	io.Closer
 }
 
-// close closes a stream. The bytes after its last event are read, as the connection could not be reused otherwise.
-func (x *exchange) close() {
-	if x.ended {
-		readInTime(x.stream, maxDrain, drainTime)
-	} else {
-		_ = x.stream.Close()
-	}
-}
-
 var errTooLarge = errors.New("answer over its bound")
 
 // boundedReader fails with errTooLarge when r has more bytes than are left.
@@ -258,4 +284,43 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 		return n, errTooLarge
 	}
 	return n, err
+}
+
+// watchedReader ends its exchange if a read takes longer than the idle timeout.
+type watchedReader struct {
+	io.Reader
+	silence *time.Timer // runs during a read
+	limit   time.Duration
+}
+
+// watched returns a reader of the stream.
+func (x *exchange) watched() *watchedReader {
+	silence := time.AfterFunc(x.idleTimeout, func() { x.cancel(errIdle) })
+	silence.Stop()
+	return &watchedReader{x.stream, silence, x.idleTimeout}
+}
+
+func (w *watchedReader) Read(p []byte) (int, error) {
+	w.silence.Reset(w.limit)
+	defer w.silence.Stop()
+	return w.Reader.Read(p)
+}
+
+// events returns a reader of events that fails after maxReply bytes.
+func (x *exchange) events(src io.Reader) *sse.Reader {
+	return sse.NewReader(&boundedReader{r: src, left: x.maxReply}, int(x.maxReply))
+}
+
+// next returns the next event of a stream that has not ended.
+func (x *exchange) next(events *sse.Reader) (sse.Event, error) {
+	event, err := events.Next()
+	switch {
+	case err == nil:
+		return event, x.ctx.Err()
+	case errors.Is(err, errTooLarge):
+		return event, x.tooLarge()
+	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+		return event, x.wrong(CodeTruncated, "the stream ended before the model did")
+	}
+	return event, x.broken(CodeTruncated, err)
 }

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -46,6 +47,37 @@ func TestStreamsShareAConnection(t *testing.T) {
 	if n := connections.Load(); n != 1 {
 		t.Errorf("20 streamed calls opened %d connections, want 1", n)
 	}
+}
+
+// The end of a body that comes a while after the end of the reply costs neither time nor the connection.
+func TestLateEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			streaming(helloChunks...)(w, r)
+			w.(http.Flusher).Flush()
+			time.Sleep(500 * time.Millisecond)
+		})
+		defer h.Close()
+		dials, dial := 0, h.Transport().DialContext
+		h.Transport().DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials++
+			return dial(ctx, network, address)
+		}
+		c := h.client(t, openAI, nil)
+		for range 3 {
+			start := time.Now()
+			if _, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took > 50*time.Millisecond {
+				t.Errorf("the reply came after %v", took)
+			}
+			time.Sleep(time.Second) // the tools run
+		}
+		if dials != 1 {
+			t.Errorf("got %d connections, want 1", dials)
+		}
+	})
 }
 
 // forgetful is a host that answers one request on each connection, says that the connection stays, and

@@ -378,3 +378,21 @@ func TestRefusedConnection(t *testing.T) {
 		}
 	})
 }
+
+// A callback that takes long is not the silence of the host.
+func TestSlowCallback(t *testing.T) {
+	for api, lines := range map[string][]string{
+		Chat:      {chunk(`{"content":"Hel"}`, ""), chunk(`{"content":"lo"}`, "stop"), "data: [DONE]"},
+		Responses: append(events(textItem), completed("response.completed", response("completed", textItem, ""))),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t, streaming(lines...))
+			defer h.Close()
+			c := h.client(t, openAI, &Options{API: api, IdleTimeout: time.Minute})
+			wait := func(string) error { time.Sleep(3 * time.Minute); return nil }
+			if _, err := c.Stream(t.Context(), hello(), Deltas{Text: wait}); err != nil {
+				t.Errorf("%s: got %v", api, err)
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
@@ -201,10 +202,8 @@ func dataURL(mimeType string, data []byte) string {
 
 // assistant adds a message of the assistant.
 func (e *messageEncoder) assistant(m *Message) error {
-	for _, p := range m.Parts {
-		if p.Image != nil || p.Audio != nil {
-			return errors.New("an assistant's message takes text only")
-		}
+	if slices.ContainsFunc(m.Parts, Part.isMedia) {
+		return errors.New("an assistant's message takes text only")
 	}
 	text := joinText(m.Parts)
 	thought := recalled{reasoning: m.Reasoning, details: m.Details}
@@ -324,7 +323,7 @@ func joinText(parts []Part) string {
 	}
 	var texts []string
 	for _, p := range parts {
-		if p.Image == nil && p.Audio == nil {
+		if !p.isMedia() {
 			texts = append(texts, p.Text)
 		}
 	}

@@ -128,6 +128,7 @@ func TestNewErrors(t *testing.T) {
 		{"old Azure", func(c *openai.ClientConfig) { *c = openai.DefaultAzureConfig(testKey, "https://x.openai.azure.com") }, nil, "2023-05-15"},
 		{"host", nil, &Options{Host: "acme"}, "one of compatible, openai"},
 		{"extra that is ours", nil, &Options{Extra: map[string]json.RawMessage{"messages": json.RawMessage(`[]`)}}, `"messages"`},
+		{"extra that is ours at Responses", nil, &Options{Extra: map[string]json.RawMessage{"input": json.RawMessage(`[]`)}}, `"input"`},
 		{"extra that is no JSON", nil, &Options{Extra: map[string]json.RawMessage{"top_k": json.RawMessage(`{`)}}, `"top_k"`},
 	}
 	for _, tt := range tests {

@@ -99,7 +99,7 @@ func (x *exchange) whole(d *draft, deltas *Deltas) (*answer, error) {
 
 // decodeReply reads an answer in one piece.
 func (x *exchange) decodeReply() (*answer, error) {
-	w, err := decode(x.context(), x.body).reply()
+	w, err := decode(x.ctx, x.body).reply()
 	if err != nil {
 		what := plainText(x.header.Get("Content-Type"), x.body)
 		if json.Valid(x.body) {
@@ -180,10 +180,10 @@ func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 			continue // some hosts announce calls that they do not make
 		case call.Name == "":
 			return x.wrong(CodeMalformed, "a tool call without a name")
+		case r.Finish == FinishLength && i == len(a.calls)-1 && !json.Valid([]byte(arguments)):
+			continue // the reply was cut off within the call, or before its arguments
 		case arguments == "":
 			arguments = "{}"
-		case r.Finish == FinishLength && !json.Valid([]byte(arguments)):
-			continue // the reply was cut off within the call
 		}
 		id := call.ID
 		if id == "" || taken[id] || d.ids[id] {

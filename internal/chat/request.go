@@ -104,6 +104,9 @@ type Part struct {
 	File  *File // for the Responses API only
 }
 
+// isMedia reports whether the part is not a text.
+func (p Part) isMedia() bool { return p.Image != nil || p.Audio != nil || p.File != nil }
+
 // File is a document by its bytes, or by its URL.
 type File struct {
 	Name     string

@@ -177,7 +177,7 @@ func paragraph(text *strings.Builder, more string) {
 
 // wholeResponse reads a response in one piece and passes it to the callbacks.
 func (x *exchange) wholeResponse(d *draft, deltas *Deltas) (*answer, error) {
-	dec := decode(x.context(), x.body)
+	dec := decode(x.ctx, x.body)
 	w := dec.response()
 	if err := dec.End(); err != nil {
 		what := plainText(x.header.Get("Content-Type"), x.body)

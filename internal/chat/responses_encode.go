@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -255,14 +256,12 @@ func (c *Client) responsesItems(d *draft, ids *ids, m *Message) ([]any, error) {
 		}
 		d.ids[m.ToolCallID] = true
 		result := responsesResult{Type: "function_call_output", CallID: ids.outgoing(m.ToolCallID), Output: joinText(m.Parts)}
-		for i := range m.Parts {
-			if m.Parts[i].Text == "" { // an image, or a file
-				parts, err := c.responsesParts(m.Parts)
-				result.Output = parts
-				return []any{result}, err
-			}
+		if !slices.ContainsFunc(m.Parts, Part.isMedia) {
+			return []any{result}, nil
 		}
-		return []any{result}, nil
+		parts, err := c.responsesParts(m.Parts)
+		result.Output = parts
+		return []any{result}, err
 	}
 	return nil, fmt.Errorf("role %q is not one of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
 }
@@ -288,10 +287,8 @@ func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) 
 			out = append(out, responsesCall{"function_call", ids.outgoing(item.Call.ID), d.names.outgoing(item.Call.Name), arguments})
 		}
 	}
-	for _, p := range m.Parts {
-		if p.Text == "" {
-			return nil, errors.New("an assistant's message takes text only")
-		}
+	if slices.ContainsFunc(m.Parts, Part.isMedia) {
+		return nil, errors.New("an assistant's message takes text only")
 	}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +18,7 @@ type responseStream struct {
 	filter stopFilter
 	text   wellFormedPieces
 	said   strings.Builder
+	thinks bool // a part of the reasoning has arrived
 
 	items map[int]itemWire // the items that are done, by output_index
 	final *responseWire    // of the last event
@@ -29,22 +29,16 @@ type responseStream struct {
 // assembleResponse reads a stream of the Responses API to its end.
 func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
 	s := &responseStream{x: x, draft: d, deltas: deltas, filter: newStopFilter(d.stops), items: map[int]itemWire{}}
-	events := sse.NewReader(&boundedReader{r: src, left: x.maxReply}, int(x.maxReply))
+	events := x.events(src)
 	for s.final == nil && (!s.cut || d.toEnd) {
-		event, err := events.Next()
-		switch {
-		case err == io.EOF && s.cut:
-			s.final = &responseWire{}
-		case errors.Is(err, errTooLarge):
-			return nil, x.tooLarge()
-		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, x.wrong(CodeTruncated, "the stream ended before the model did")
-		case err != nil:
-			return nil, x.broken(CodeTruncated, err)
-		default:
-			if err := s.event(event); err != nil {
-				return nil, err
-			}
+		event, err := x.next(events)
+		if err == nil {
+			err = s.event(event)
+		} else if s.cut && events.AtEnd() {
+			err, s.final = nil, &responseWire{} // only the usage is missing
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	x.ended = !s.cut || d.toEnd
@@ -57,7 +51,7 @@ func (s *responseStream) event(e sse.Event) error {
 	if len(data) == 0 || string(data) == "[DONE]" {
 		return nil
 	}
-	d := decode(s.x.context(), data)
+	d := decode(s.x.ctx, data)
 	kind, piece, place := "", "", 0
 	var item itemWire
 	var response responseWire
@@ -86,7 +80,12 @@ func (s *responseStream) event(e sse.Event) error {
 	switch kind {
 	case "response.output_text.delta":
 		return s.say(s.text.write(piece))
+	case "response.reasoning_summary_part.added":
+		if s.thinks {
+			return s.deltas.reason("\n\n") // as in the whole reasoning
+		}
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		s.thinks = true
 		return s.deltas.reason(wellFormed(piece))
 	case "response.output_item.done":
 		if _, known := s.items[place]; !known && len(s.items) == maxItems {

@@ -10,13 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 )
 
 const (
-	thoughtItem = `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Two calls."}],"encrypted_content":"gAAAA=="}`
+	thoughtItem = `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Two calls."},{"type":"summary_text","text":"One turn."}],"encrypted_content":"gAAAA=="}`
 	lateThought = `{"id":"rs_2","type":"reasoning","summary":[],"encrypted_content":"gBBBB=="}`
 	textItem    = `{"id":"msg_1","type":"message","role":"assistant","phase":"commentary","status":"completed","content":[{"type":"output_text","text":"Let me see.","annotations":[]}]}`
 	callItem    = `{"id":"fc_1","type":"function_call","status":"completed","call_id":"call_1","name":"weather","arguments":"{\"city\":\"Rome\"}"}`
@@ -44,6 +45,8 @@ func events(items ...string) (lines []string) {
 			add("response.reasoning_summary_text.delta", at+`,"summary_index":0,"delta":"Two "`)
 			add("response.reasoning_summary_text.delta", at+`,"summary_index":0,"delta":"calls."`)
 			add("response.reasoning_summary_text.done", at+`,"summary_index":0,"text":"Two calls."`)
+			add("response.reasoning_summary_part.added", at+`,"summary_index":1,"part":{"type":"summary_text","text":""}`)
+			add("response.reasoning_summary_text.delta", at+`,"summary_index":1,"delta":"One turn."`)
 		case textItem:
 			add("response.content_part.added", at+`,"content_index":0,"part":{"type":"output_text","text":""}`)
 			add("response.output_text.delta", at+`,"content_index":0,"delta":"Let "`)
@@ -94,10 +97,10 @@ func TestResponses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if name != "whole" && (text != "Let me see." || reasoning != "Two calls.") {
+			if name != "whole" && (text != "Let me see." || reasoning != "Two calls.\n\nOne turn.") {
 				t.Errorf("got the pieces %q and %q", text, reasoning)
 			}
-			if reply.Text != "Let me see." || reply.Reasoning != "Two calls." || reply.Finish != FinishToolCalls || len(reply.ToolCalls) != 2 ||
+			if reply.Text != "Let me see." || reply.Reasoning != "Two calls.\n\nOne turn." || reply.Finish != FinishToolCalls || len(reply.ToolCalls) != 2 ||
 				*reply.Usage != (Usage{Prompt: 30, Completion: 40, Total: 70, Cached: 10, Reasoning: 20}) {
 				t.Errorf("got %+v with %+v", reply, reply.Usage)
 			}
@@ -145,6 +148,25 @@ func TestResponsesRemembered(t *testing.T) {
 	}
 	if !strings.Contains(host.last(), thoughtItem+`,{"type":"function_call"`) {
 		t.Errorf("the thought did not go back before its call: %s", host.last())
+	}
+}
+
+// TestResponsesEmptyTexts sends texts that are empty, as langchaingo's agents do, in a form that the host takes.
+func TestResponsesEmptyTexts(t *testing.T) {
+	host := newHost(t, answering(response("completed", textItem, "")))
+	r := astra(Tool{Name: "f"})
+	r.Messages = append(r.Messages,
+		Message{Role: Assistant, Parts: []Part{{}}, ToolCalls: []ToolCall{{ID: "c", Name: "f"}}},
+		Message{Role: ToolRole, ToolCallID: "c", Parts: []Part{{}}})
+	if _, err := host.client(t, openAI, nil).Complete(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	var sent struct{ Input []json.RawMessage }
+	if err := json.Unmarshal([]byte(host.last()), &sent); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(sent.Input[2]), `{"type":"function_call_output","call_id":"c","output":""}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -235,6 +257,7 @@ func TestResponsesEnd(t *testing.T) {
 		text   string
 	}{
 		"bound":               {answering(response("incomplete", textItem, `,"incomplete_details":{"reason":"max_output_tokens"}`)), FinishLength, "", ""},
+		"cut before input":    {answering(response("incomplete", textItem+`,{"type":"function_call","call_id":"c","name":"f","arguments":""}`, `,"incomplete_details":{"reason":"max_output_tokens"}`)), FinishLength, "", ""},
 		"cut call":            {answering(response("incomplete", textItem+`,{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a"}`, `,"incomplete_details":{"reason":"max_output_tokens"}`)), FinishLength, "", ""},
 		"filter":              {streaming(append(first, completed("response.incomplete", response("incomplete", textItem, `,"incomplete_details":{"reason":"content_filter"}`)))...), FinishContentFilter, "", ""},
 		"refusal":             {answering(response("completed", `{"type":"message","content":[{"type":"refusal","refusal":"No."}]}`, "")), FinishStop, "", ""},
@@ -335,7 +358,9 @@ func FuzzResponses(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
-		x := &exchange{maxReply: 1 << 20, body: []byte(data), header: http.Header{}}
+		x := (&sender{timeout: time.Hour, maxReply: 1 << 20}).begin(t.Context(), chatCompletion)
+		defer x.close()
+		x.body = []byte(data)
 		d := &draft{names: namesOf(&Request{}), ids: map[string]bool{}}
 		if a, err := x.wholeResponse(d, nil); err == nil {
 			if r, err := d.settle(x, a); err == nil && len(r.Text)+len(r.Reasoning) > 4*len(data) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
@@ -33,14 +32,16 @@ func (d *Deltas) reason(piece string) error {
 	return callbackError(d.Reasoning(piece))
 }
 
-// errCallback is an error of a callback.
-type errCallback struct{ error }
+// Stopped is an error of the caller that ends the request.
+type Stopped struct{ Err error }
+
+func (s *Stopped) Error() string { return s.Err.Error() }
 
 func callbackError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errCallback{err}
+	return &Stopped{err}
 }
 
 // assembler assembles the events of a stream.
@@ -107,7 +108,7 @@ func (a *assembler) end(err error) error {
 		return nil
 	case ended && !a.begun && json.Valid(a.side.kept):
 		return errNoStream
-	case a.side.failed(a.x.context()):
+	case a.side.failed(a.x.ctx):
 		return a.x.reported(200, a.side.kept)
 	case err == nil && a.begun: // some hosts give no reason to stop
 		a.done = true
@@ -129,7 +130,7 @@ func (a *assembler) event(ev sse.Event) error {
 	case len(data) == 0:
 		return nil
 	}
-	w, err := decode(a.x.context(), data).reply()
+	w, err := decode(a.x.ctx, data).reply()
 	if err != nil {
 		return a.x.wrong(CodeMalformed, "an event of the stream is not a chunk of a chat completion: "+err.Error())
 	}
@@ -253,19 +254,4 @@ func (a *assembler) finish() (*answer, error) {
 	a.answer.details = a.details.list()
 	a.answer.calls = a.calls.answer()
 	return &a.answer, nil
-}
-
-// watchedReader resets a timer whenever bytes arrive.
-type watchedReader struct {
-	r     io.Reader
-	timer *time.Timer
-	every time.Duration
-}
-
-func (w *watchedReader) Read(p []byte) (int, error) {
-	n, err := w.r.Read(p)
-	if n > 0 {
-		w.timer.Reset(w.every)
-	}
-	return n, err
 }

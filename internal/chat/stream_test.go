@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -262,7 +263,7 @@ func BenchmarkAssemble(b *testing.B) {
 	b.SetBytes(int64(len(stream)))
 	b.ReportAllocs()
 	for b.Loop() {
-		x := &exchange{maxReply: 1 << 20}
+		x := (&sender{timeout: time.Hour, maxReply: 1 << 20}).begin(b.Context(), chatCompletion)
 		if _, err := x.assemble(strings.NewReader(stream), &draft{}, nil); err != nil {
 			b.Fatal(err)
 		}

@@ -86,6 +86,20 @@ func (d *decoder) usage() (w usageWire, err error) {
 	return w, d.End()
 }
 
+// plus returns the sum of two counts. A missing one counts as 0.
+func (u *Usage) plus(other *Usage) *Usage {
+	switch {
+	case u == nil:
+		return other
+	case other == nil:
+		return u
+	}
+	return &Usage{
+		Prompt: u.Prompt + other.Prompt, Completion: u.Completion + other.Completion, Total: u.Total + other.Total,
+		Reasoning: u.Reasoning + other.Reasoning, Cached: u.Cached + other.Cached,
+	}
+}
+
 // believed removes the counts that are too low for a request and a reply of so many bytes: a token has at most
 // maxTokenBytes. It returns nil if no count is left.
 func (u *Usage) believed(sent, size int) *Usage {

@@ -4,28 +4,21 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"time"
 
 	"github.com/sashabaranov/go-openai"
-
-	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
 // Wire sends requests of another API than OpenAI's, with the bounds, the retries and the errors of this
 // package. It may be used concurrently.
 type Wire struct {
-	api    string // its name in errors
-	client Client
+	sender
+	api string // its name in errors
 }
 
 // NewWire returns a wire. It does no I/O. It ignores Options.Host, API and Extra.
 func NewWire(api string, next openai.HTTPDoer, o *Options) *Wire {
-	w := &Wire{api: api}
-	w.client.setLimits(next, o)
-	return w
+	return &Wire{sender: newSender(next, o), api: api}
 }
 
 // Answer takes the answer to one attempt. The data is valid until the method returns. An error ends the attempt:
@@ -40,15 +33,10 @@ type Reported struct{ Body []byte }
 
 func (*Reported) Error() string { return "a failure of the host" }
 
-// Stopped is an error of the caller that ends the request.
-type Stopped struct{ Err error }
-
-func (s *Stopped) Error() string { return s.Err.Error() }
-
 // Post sends a JSON body and passes the response to an answer, a new one for each attempt. It repeats failed attempts
 // as [Client.Complete] does, but never one whose stream has begun. A failure of the host is an [*Error].
 func (w *Wire) Post(ctx context.Context, url string, header http.Header, body []byte, answer func() Answer) error {
-	again := retrier{client: &w.client}
+	again := retrier{sender: &w.sender, api: w.api}
 	for {
 		begun, err := w.attempt(ctx, url, header, body, answer())
 		failure, ok := errors.AsType[*Error](err)
@@ -65,28 +53,19 @@ func (w *Wire) Post(ctx context.Context, url string, header http.Header, body []
 	}
 }
 
-// attempt asks once. begun says that the host has begun to stream the answer.
+// attempt asks once. begun says that the host has begun to stream an answer that failed.
 func (w *Wire) attempt(ctx context.Context, url string, header http.Header, body []byte, answer Answer) (begun bool, err error) {
-	bounded, stop := context.WithTimeoutCause(ctx, w.client.timeout, errTimeout)
-	defer stop()
-	bounded, cancel := context.WithCancelCause(bounded)
-	defer cancel(nil)
-	x := &exchange{next: w.client.http, amend: &amendment{}, maxReply: w.client.maxReply}
-	if err := w.exchange(bounded, cancel, x, url, header, body, answer); err != nil {
-		if own, ok := errors.AsType[*Stopped](err); ok {
-			return x.stream != nil, own.Err
-		}
-		if ctxErr := ctx.Err(); ctxErr != nil {
-			return x.stream != nil, fmt.Errorf("%s: %w", w.api, ctxErr)
-		}
-		return x.stream != nil, w.client.explain(ctx, context.Cause(bounded), x, err)
+	x := w.begin(ctx, w.api)
+	defer x.close()
+	if err := x.post(url, header, body, answer); err != nil {
+		return x.stream != nil, x.explain(err)
 	}
 	return false, nil
 }
 
-// exchange sends the body and passes the response to the answer.
-func (w *Wire) exchange(ctx context.Context, cancel context.CancelCauseFunc, x *exchange, url string, header http.Header, body []byte, answer Answer) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+// post sends the body and passes the response to the answer.
+func (x *exchange) post(url string, header http.Header, body []byte, answer Answer) error {
+	request, err := http.NewRequestWithContext(x.ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -98,33 +77,17 @@ func (w *Wire) exchange(ctx context.Context, cancel context.CancelCauseFunc, x *
 	if x.stream == nil {
 		return x.read(answer.Whole(x.body))
 	}
-	defer x.close()
-	idle := time.AfterFunc(w.client.idleTimeout, func() { cancel(errIdle) })
-	defer idle.Stop()
-	watched := &watchedReader{x.stream, idle, w.client.idleTimeout}
-	events := sse.NewReader(&boundedReader{r: watched, left: x.maxReply}, int(x.maxReply))
-	for {
-		event, err := events.Next()
-		switch {
-		case errors.Is(err, errTooLarge):
-			return x.tooLarge()
-		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-			return x.wrong(CodeTruncated, "the stream ended before the model did")
-		case err != nil:
-			return x.broken(CodeTruncated, err)
-		}
-		if err := ctx.Err(); err != nil {
+	events := x.events(x.watched())
+	for !x.ended {
+		event, err := x.next(events)
+		if err != nil {
 			return err
 		}
-		done, err := answer.Event(event.Type, event.Data)
-		if err != nil {
+		if x.ended, err = answer.Event(event.Type, event.Data); err != nil {
 			return x.read(err)
 		}
-		if done {
-			x.ended = true
-			return nil
-		}
 	}
+	return nil
 }
 
 // read converts the error of an [Answer].

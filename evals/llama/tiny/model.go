@@ -26,7 +26,7 @@ const (
 	Greeting = "Hello from a tiny model."
 	Answer   = "It rains in Oslo."
 	Thought  = "I need the weather."
-	EndWords = "again " // without end, after a prompt that ends with [Forever]
+	EndWords = "on and " // without end, after a prompt that ends with [Forever]; Ollama ends a reply that repeats one token
 )
 
 // What the last words of a prompt or of a tool's result ask for.
@@ -96,7 +96,7 @@ func newTable() *table {
 	call := func(name string) string { return "{\"name\": \"" + name + "\", \"arguments\": " + Arguments + "}" }
 	second := closeCall + "\n" + openCall + "\n" + call(Clock)
 	t.chain(begin, "Hello", " from", " a", " tiny", " model.", markEnd)
-	t.chain(Forever+begin, EndWords, EndWords)
+	t.chain(Forever+begin, "on ", "and ", "on ")
 	t.chain(markOffered+begin, openCall, "\n", call(Weather), second, closeCall, markEnd) // the line break is a token of its own: a grammar may begin after it
 	t.chain(call(Weather), closeCall)
 	t.chain("}", closeCall)

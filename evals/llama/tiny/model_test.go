@@ -158,7 +158,7 @@ func TestReplies(t *testing.T) {
 		allowed      func(string) bool
 	}{
 		{begin, Greeting, all},
-		{Forever + begin, strings.Repeat(EndWords, 50), all},
+		{Forever + begin, strings.Repeat(EndWords, 43), all},
 		{markOffered + begin, both, all},
 		{markOffered + begin, weather, func(s string) bool { return !strings.Contains(s, Clock) }},
 		{Think + markOffered + begin, "<think>" + Thought + "</think>" + both, all},

@@ -1,0 +1,119 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
+)
+
+const (
+	maxLoading   = 2 * time.Minute // sum of the waits for a host that loads the model
+	maxRedirects = 5
+)
+
+// Why the context of an attempt ended.
+var (
+	errTimeout = errors.New("no complete answer in time")
+	errIdle    = errors.New("the stream fell silent")
+)
+
+// sender sends requests within the bounds of its [Options], and repeats them after temporary failures.
+type sender struct {
+	http        openai.HTTPDoer
+	retries     int
+	backoff     backoff.Policy
+	retrying    func(error, time.Duration)
+	timeout     time.Duration
+	idleTimeout time.Duration
+	maxReply    int64
+}
+
+func newSender(next openai.HTTPDoer, o *Options) sender {
+	return sender{
+		http:        withinOrigin(next),
+		retries:     max(0, orDefault(o.Retries, 2)),
+		backoff:     backoff.Policy{Max: orDefault(max(0, o.MaxRetryWait), 30*time.Second)},
+		retrying:    o.Retrying,
+		timeout:     orDefault(max(0, o.Timeout), 10*time.Minute),
+		idleTimeout: orDefault(max(0, o.IdleTimeout), 2*time.Minute),
+		maxReply:    min(orDefault(max(0, o.MaxReply), 32<<20), 1<<30),
+	}
+}
+
+func orDefault[T int | int64 | time.Duration](v, def T) T {
+	if v == 0 {
+		return def
+	}
+	return v
+}
+
+// withinOrigin returns a client that follows redirects only within the origin, unless next has its own CheckRedirect.
+func withinOrigin(next openai.HTTPDoer) openai.HTTPDoer {
+	if next == nil {
+		next = http.DefaultClient
+	}
+	client, ok := next.(*http.Client)
+	if !ok || client.CheckRedirect != nil {
+		return next
+	}
+	own := *client
+	own.CheckRedirect = sameOrigin
+	return &own
+}
+
+// sameOrigin refuses redirects that would send the key or the conversation to another host, and those that would turn
+// the request into a GET.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	switch {
+	case req.URL.Scheme != from.Scheme || req.URL.Host != from.Host:
+		return fmt.Errorf("redirect to another origin refused: set the base URL to %s if you trust it", originOf(req.URL))
+	case req.Method != via[0].Method:
+		return fmt.Errorf("redirect that would turn %s into %s refused: set the base URL to that of the API", via[0].Method, req.Method)
+	case len(via) > maxRedirects:
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	return nil
+}
+
+func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// retrier counts the attempts of one request.
+type retrier struct {
+	*sender
+	api     string        // for errors
+	failed  int           // attempts
+	loading time.Duration // spent on waits for a host that loads the model
+}
+
+// wait waits before another attempt. It returns an error if there must not be one: the failure, or that of the context.
+func (r *retrier) wait(ctx context.Context, failure *Error) error {
+	if r.retries == 0 || !failure.Retryable() || failure.RetryAfter > r.backoff.Max {
+		return failure
+	}
+	wait := backoff.Spread(failure.RetryAfter)
+	if wait == 0 {
+		wait = r.backoff.Delay(r.failed)
+	}
+	if failure.loading() {
+		r.loading += wait
+	}
+	if r.failed >= r.retries && (!failure.loading() || r.loading > maxLoading) {
+		return failure
+	}
+	r.failed++
+	if r.retrying != nil {
+		r.retrying(failure, wait)
+	}
+	if err := backoff.Sleep(ctx, wait); err != nil {
+		return fmt.Errorf("%s: %w while waiting to repeat it after: %v", r.api, err, failure)
+	}
+	return nil
+}
