@@ -34,7 +34,7 @@ compdef _mcpchain mcpchain
 }
 
 const aboutCompletion = `
-Prints a script for a shell, which asks this program what may be typed.`
+Prints a script for a shell that completes commands and flags of mcpchain.`
 
 const completionExamples = `
 echo 'source <(mcpchain completion bash)' >> ~/.bashrc
@@ -43,9 +43,9 @@ mcpchain completion fish > ~/.config/fish/completions/mcpchain.fish`
 
 // completion prints the script of a shell.
 func completion() *cli.Command {
-	c := cli.New("completion", "print the completion of this command line for bash, zsh or fish")
+	c := cli.New("completion", "print a completion script for bash, zsh or fish")
 	c.Synopsis, c.About, c.Words = []string{"completion bash|zsh|fish"}, aboutCompletion, slices.Sorted(maps.Keys(scripts))
-	c.Sections = []cli.Section{cli.Statuses(nil), {Title: "Examples, to have it always", Text: completionExamples}}
+	c.Sections = []cli.Section{cli.Statuses(nil), {Title: "To install it", Text: completionExamples}}
 	c.Main = func(args []string) int {
 		words, err := c.Arguments(args, os.Stdout)
 		if err == nil && (len(words) != 1 || scripts[words[0]] == "") {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
 )
 
-const about = `mcpchain lets a model use MCP servers, and lets the servers ask back.
+const about = `mcpchain connects models, MCP servers and people.
 
 Usage:
   mcpchain [chat] [flags]
@@ -23,19 +23,19 @@ Commands:
 `
 
 const further = `
-A flag has the same name and meaning in all commands: -model and -base-url for a model, -config for
-servers, -store for what is kept. Where a command looks without -config and -store, its help says. Without
-a model a demo model with fixed rules answers.
+Flags have the same name and meaning in all commands: -model and -base-url for the model, -config for
+the servers, -store for stored data. The help of a command says what it uses without them. Without a
+model, a demo model with fixed rules answers.
 
 Environment:
   OPENAI_MODEL, OPENAI_BASE_URL, OPENAI_API_KEY
-      model, URL and key of an OpenAI-compatible endpoint
+      model, URL and API key of an OpenAI-compatible endpoint
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL
       the same for -model-api messages
   NO_COLOR
-      if it is set, a terminal has no colours
+      if set, the terminal output has no colours
 
-Exit status: 0 without a failure, 1 after one, 2 if the command line or a file is wrong; the help of a command has more.
+Exit status: 0 for success, 1 for a failure, 2 if the command line or a file is invalid; see the help of each command.
 The guides: https://github.com/mcpchain/mcpchain/blob/main/docs/README.md
 `
 
@@ -61,7 +61,7 @@ func help(args []string, out, errs io.Writer) int {
 			fmt.Fprintf(out, "  %-12s%s\n", c.Name, c.Summary)
 		}
 	}
-	fmt.Fprint(out, "  help        print this, or the help of a command\n", further)
+	fmt.Fprint(out, "  help        print this help, or the help of a command\n", further)
 	return cli.StatusFine
 }
 

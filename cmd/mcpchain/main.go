@@ -1,5 +1,5 @@
-// Mcpchain lets a model use MCP servers: in a terminal, on a page, and behind an API. It looks
-// at the servers of an mcp.json, too.
+// Mcpchain connects models, MCP servers and people: in a terminal, on a page, and behind an API. It also
+// checks the servers of an mcp.json.
 //
 //	go run ./cmd/mcpchain
 //

@@ -62,8 +62,8 @@ func TestProgram(t *testing.T) {
 		out, errs   string // begins so
 	}{
 		"chat is the default":  {"-yes", "What is 17 plus 25?\n", 0, "The result: 17 + 25 = 42.", ""},
-		"help":                 {"help", "", 0, "mcpchain lets a model", ""},
-		"flag for help":        {"--help", "", 0, "mcpchain lets a model", ""},
+		"help":                 {"help", "", 0, "mcpchain connects models", ""},
+		"flag for help":        {"--help", "", 0, "mcpchain connects models", ""},
 		"help of a command":    {"help inspect", "", 0, "mcpchain inspect: ", ""},
 		"version":              {"-version", "", 0, "mcpchain ", ""},
 		"help of version":      {"version -help", "", 0, "mcpchain version: print the version", ""},

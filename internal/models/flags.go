@@ -32,17 +32,17 @@ func Declare(set *flag.FlagSet, getenv func(string) string) *Flags {
 	f := &Flags{getenv: getenv, set: set}
 	m := &f.Model
 	set.StringVar(&m.BaseURL, "base-url", getenv("OPENAI_BASE_URL"), "`URL` of an OpenAI-compatible endpoint, such as http://localhost:11434/v1")
-	set.StringVar(&m.Name, "model", getenv("OPENAI_MODEL"), "`name` of the model, or of one in -models; default: a demo model that follows fixed rules")
-	set.StringVar(&f.path, "models", "", "`file` with models and their endpoints, by names for -model; default mcpchain/models.json in your configuration folder")
-	set.StringVar(&m.API, "model-api", "", "`name` of the API: chat, responses, or messages (Claude); default: by the endpoint and the model")
-	set.StringVar(&m.Host, "host", "", "`kind` of host, such as vllm or llamacpp; default: by the URL")
-	set.StringVar(&m.Effort, "effort", "", "`effort` of reasoning: none, minimal, low, medium, high, xhigh or max; default: the model's")
-	set.IntVar(&m.MaxTokens, "max-tokens", 0, "`tokens` of a reply; default: the model's own bound")
-	set.Int64Var(&m.Window, "window", 0, "`tokens` that the model takes; default: what the endpoint tells, or 128,000")
-	set.Func("extra", "JSON `object` of fields that each request has, for features of one host", func(text string) error {
+	set.StringVar(&m.Name, "model", getenv("OPENAI_MODEL"), "`name` of the model, or of an entry in -models; default: a demo model that follows fixed rules")
+	set.StringVar(&f.path, "models", "", "`file` that defines names for -model; default mcpchain/models.json in your configuration folder")
+	set.StringVar(&m.API, "model-api", "", "`name` of the API: chat, responses, or messages (Claude); default: chosen by endpoint and model")
+	set.StringVar(&m.Host, "host", "", "`kind` of host, such as vllm or llamacpp; default: derived from the URL")
+	set.StringVar(&m.Effort, "effort", "", "reasoning `effort`: none, minimal, low, medium, high, xhigh or max; default: the model's")
+	set.IntVar(&m.MaxTokens, "max-tokens", 0, "maximum number of `tokens` of a reply; default: the model's")
+	set.Int64Var(&m.Window, "window", 0, "size of the model's context window in `tokens`; default: as the endpoint says, or 128,000")
+	set.Func("extra", "JSON `object` with additional fields for each request, for features of a host", func(text string) error {
 		return json.Unmarshal([]byte(text), &m.Extra)
 	})
-	set.Func("prices", "`file` with what models cost, as JSON: {\"date\": \"2026-11-22\", \"models\": [{\"model\": \"NAME*\", \"currency\": \"USD\", \"input\": millionths of it for a million tokens, \"output\": …}]}", f.readPrices)
+	set.Func("prices", "`file` with the prices of models, as JSON: {\"date\": \"2026-11-22\", \"models\": [{\"model\": \"NAME*\", \"currency\": \"USD\", \"input\": millionths of the currency per million tokens, \"output\": …}]}", f.readPrices)
 	return f
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Usage is the usage of the flag -answer.
-const Usage = "`key=value` for a field of a form that a server asks for, or server/key=value if there are several; may be repeated"
+const Usage = "answer a form of a server: `key=value` for a field, or server/key=value if there are several servers; may be repeated"
 
 // Answers are values of -answer by the names of fields. Before [Answers.Of] sorts them by server, the names may have a
 // server, as in "files/date".

@@ -15,62 +15,62 @@ import (
 )
 
 const about = `
-On a terminal it is a conversation. From a pipe every line is one turn; answers go to standard
-output, everything else to standard error. What comes on standard input, up to 1 MiB, is added to
-the text of -prompt, below it.
+On a terminal this is a conversation. From a pipe, each line is a question; answers go to standard
+output, everything else to standard error. With -prompt, standard input, up to 1 MiB, is added to
+the question.
 
-Without flags it starts a demo server and a demo model that follows fixed rules, both on this
-machine: it needs no key and no configuration.
+Without flags it uses a demo server and a demo model with fixed rules, both on this machine, so
+that you need no API key and no configuration.
 
-A call of a server ends after -idle-timeout without an answer or progress, and always after
--call-timeout; the model has 10 minutes for each try. The time of a question to the person does not
-count.`
+A call to a server ends after -idle-timeout without an answer or progress, and in any case after
+-call-timeout. An attempt to reach the model may take 10 minutes. The time of questions to you does
+not count.`
 
 const keys = `
-Alt-Enter, Ctrl-J or a backslash at the end begins another line, the arrows bring back what was
-typed before, Ctrl-R searches it, and Ctrl-G opens $EDITOR. Tab completes commands, prompts with
-their arguments, and after an @ files and resources of servers; what is named so goes into the
-question. With TERM=dumb the program writes plain lines.
+Alt-Enter, Ctrl-J or a backslash at the end begins another line, the arrow keys show earlier input,
+Ctrl-R searches it, and Ctrl-G opens $EDITOR. Tab completes commands, prompts with their arguments
+and, after an @, files and resources of servers, which become part of the question. With TERM=dumb
+the program writes plain lines.
 
-Ctrl-C clears the line, or ends the turn; a second one at once ends the program. While the program
+Ctrl-C clears the line, or ends the turn; pressed twice, it ends the program. While the program
 starts, and with -prompt, the first Ctrl-C ends the program.`
 
 const objects = `
-answer       what the model said, or the result of a command
+answer       the model's answer, or the result of a command
 stop_reason  answer, a limit such as max_turns, error, or command
 error        null, or why there is no answer
 model        the model that answered
 usage        model_calls, input_tokens, output_tokens, cached_tokens, reasoning_tokens, and
              cost_micros by currency
 calls        of tools: server, tool, id, arguments, denied, is_error, text, duration_ms
-problems     servers that are left out, calls and forms that were refused
+problems     servers that are left out, refused calls and forms
 duration_ms
-Everything else goes to standard error. A wrong command line has no object.`
+Everything else goes to standard error. An invalid command line writes no object.`
 
 const files = `
 mcp.json, models.json
-    servers and models of yours
+    your servers and models
 tokens
-    what sign-ins to servers brought
+    tokens of sign-ins to servers
 chatbot
-    conversations, approvals for later, what was typed, pictures of servers`
+    conversations, permanent decisions, input history, pictures of servers`
 
 const aboutModels = `
 {"default": "small", "models": {
   "small": {"baseUrl": "http://localhost:11434/v1", "model": "qwen3", "window": 32768},
   "big": {"baseUrl": "https://api.openai.com/v1", "model": "gpt-6-astra", "apiKey": "${KEY}", "effort": "high"}}}
-A model there may also have api, host, maxTokens, extra and price, as the flags say.`
+An entry may also have api, host, maxTokens, extra and price, like the flags.`
 
 const examples = `
 mcpchain
     a conversation with the demo model
 mcpchain chat -base-url http://localhost:11434/v1 -model qwen3 -config mcp.json
-    a model and servers of yours
+    your own model and servers
 git diff | mcpchain chat -yes -prompt 'review this'
     one question in a script`
 
 // failed says when the exit status is 1.
-const failed = `a turn or a command failed, no server could be reached, or a call or a form needed a person and had none`
+const failed = `a turn or a command failed, no server could be reached, or a call or a form needed a person`
 
 // options are the settings of the flags and the environment.
 type options struct {
@@ -102,32 +102,32 @@ func Command() *cli.Command {
 // declare returns the command, and the options that its flags set.
 func declare(getenv func(string) string) (*cli.Command, *options) {
 	o := &options{answers: answers.Answers{}, revisions: revisions.Flag{}}
-	c := cli.New("chat", "talk to a model that uses your servers, on a terminal or in a script")
+	c := cli.New("chat", "chat with a model that uses your servers, in a terminal or a script")
 	c.Synopsis, c.About = []string{"[chat] [flags]"}, about
-	c.Group("What is asked", func(flags *flag.FlagSet) {
+	c.Group("Questions and answers", func(flags *flag.FlagSet) {
 		flags.StringVar(&o.prompt, "prompt", "", "ask this `text` and end")
 		flags.BoolVar(&o.json, "json", false, "write each turn as one JSON object on a line of standard output")
 		flags.BoolVar(&o.yes, "yes", false, "allow every tool call, and every use of the model by a server")
-		flags.BoolVar(&o.resume, "continue", false, "go on with the newest conversation of this folder, also in the middle of a turn")
+		flags.BoolVar(&o.resume, "continue", false, "continue the newest conversation of this folder, even in the middle of a turn")
 		flags.Var(o.answers, "answer", answers.Usage)
 	})
 	o.model = c.Model(getenv)
-	c.Config(&o.config, "with a model of yours ./mcp.json, if you allow it, or mcp.json in your configuration folder; else the demo server")
+	c.Config(&o.config, "with your own model ./mcp.json, if you allow it, or mcp.json in your configuration folder; otherwise the demo server")
 	c.Timeouts(&o.timeouts)
 	c.Group(cli.GroupServers, func(flags *flag.FlagSet) {
-		flags.BoolVar(&o.demo, "demo", false, "use the demo server, also with a real model")
+		flags.BoolVar(&o.demo, "demo", false, "use the demo server, even with a real model")
 		flags.Var(o.revisions, "revision", revisions.Usage)
-		flags.BoolVar(&o.noInstructions, "no-instructions", false, "do not give the servers' instructions to the model")
+		flags.BoolVar(&o.noInstructions, "no-instructions", false, "do not pass the servers' instructions to the model")
 	})
 	c.Store(&o.database, "conversations", cli.StoreAny, "chatbot/conversations.db")
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
-		flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object on each line")
+		flags.StringVar(&o.trace, "trace", "", "append events to `file`, one JSON object per line")
 	})
 	c.Sections = []cli.Section{
-		{Title: "Commands: lines that begin with a slash, typed, piped, or as the text of -prompt", Text: talk.Commands()},
-		{Title: "Keys of a terminal", Text: keys},
-		{Title: "A turn with -json, also one that fails, is an object", Text: objects},
-		{Title: "Models of several endpoints in a file, by names for -model", Text: aboutModels},
+		{Title: "Commands, which can be typed, piped, or the text of -prompt", Text: talk.Commands()},
+		{Title: "Keys", Text: keys},
+		{Title: "With -json, each turn is an object, even if it fails", Text: objects},
+		{Title: "A file for -models", Text: aboutModels},
 		cli.Files(files),
 		cli.Environment("NO_COLOR\n    turns colours off\n"),
 		cli.Statuses(map[int]string{1: failed, 130: "Ctrl-C ended the program"}),

@@ -203,7 +203,7 @@ func Place(names ...string) string {
 
 // Statuses returns the section on exit statuses. own has those of the command, which replace general ones.
 func Statuses(own map[int]string) Section {
-	all := map[int]string{StatusFine: "no failure", StatusFailed: "a failure", StatusUsage: "the command line is wrong, or a whole file that it names"}
+	all := map[int]string{StatusFine: "no failure", StatusFailed: "a failure", StatusUsage: "the command line, or a file that it names, is invalid"}
 	maps.Copy(all, own)
 	var b strings.Builder
 	for _, status := range slices.Sorted(maps.Keys(all)) {

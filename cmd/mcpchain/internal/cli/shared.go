@@ -17,8 +17,8 @@ const (
 	GroupModel   = "Model"
 	GroupServers = "Servers"
 	GroupUsers   = "Users and addresses"
-	GroupStore   = "What is kept"
-	GroupBounds  = "Bounds"
+	GroupStore   = "Storage"
+	GroupBounds  = "Limits"
 )
 
 // Model declares the flags of a model.
@@ -36,7 +36,7 @@ const NoServers = "none"
 // Config declares -config. otherwise says what is used without it.
 func (c *Command) Config(file *string, otherwise string) {
 	c.Group(GroupServers, func(set *flag.FlagSet) {
-		set.StringVar(file, "config", "", "`file` with the servers, an mcp.json of any program; none: no servers; default: "+otherwise)
+		set.StringVar(file, "config", "", "`file` with the servers, an mcp.json of any program, or none; default: "+otherwise)
 	})
 }
 
@@ -46,9 +46,9 @@ type Timeouts struct{ Connect, Idle, Call time.Duration }
 // Timeouts declares -connect-timeout, -idle-timeout and -call-timeout.
 func (c *Command) Timeouts(t *Timeouts) {
 	c.Group(GroupServers, func(set *flag.FlagSet) {
-		set.DurationVar(&t.Connect, "connect-timeout", 30*time.Second, "`time` for each server to get ready, and to list what it offers; default 30s")
-		set.DurationVar(&t.Idle, "idle-timeout", 5*time.Minute, "`time` without an answer or progress that ends a call of a server; default 5m")
-		set.DurationVar(&t.Call, "call-timeout", time.Hour, "`time` that ends a call of a server in any case; default 1h")
+		set.DurationVar(&t.Connect, "connect-timeout", 30*time.Second, "`time` limit for connecting to a server and listing what it offers; default 30s")
+		set.DurationVar(&t.Idle, "idle-timeout", 5*time.Minute, "`time` without an answer or progress after which a call to a server ends; default 5m")
+		set.DurationVar(&t.Call, "call-timeout", time.Hour, "`time` limit for a call to a server; default 1h")
 	})
 }
 
@@ -77,13 +77,13 @@ func (c *Command) Positive(names ...string) error {
 const (
 	StoreFile     = "a SQLite `file`"
 	StoreDatabase = "a SQLite `file`, or the URL of a Postgres database"
-	StoreAny      = "a SQLite `file`, a folder/ with a file for each, or the URL of a Postgres database"
+	StoreAny      = "a SQLite `file`, a folder/ of files, or the URL of a Postgres database"
 )
 
 // Store declares -store, which says where something is kept. kinds are the kinds of places, and file is the default.
 func (c *Command) Store(place *string, what, kinds, file string) {
 	c.Group(GroupStore, func(set *flag.FlagSet) {
-		set.StringVar(place, "store", "", fmt.Sprintf("where %s are kept: %s; default %s in your configuration folder", what, kinds, file))
+		set.StringVar(place, "store", "", fmt.Sprintf("where %s are stored: %s; default %s in your configuration folder", what, kinds, file))
 	})
 }
 
@@ -101,20 +101,20 @@ type Hosting struct {
 // Hosting declares the flags of [Hosting].
 func (c *Command) Hosting(h *Hosting) {
 	c.Group(GroupUsers, func(set *flag.FlagSet) {
-		set.StringVar(&h.Listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
-		set.StringVar(&h.Users, "users", "", "`file` with a user and a token on each line, the token of at least 16 bytes, read again at SIGHUP; default: users of a demo")
-		set.Func("trusted-proxy", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: what they say of a request counts, and they may have all connections", func(text string) (err error) {
+		set.StringVar(&h.Listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 selects a free one")
+		set.StringVar(&h.Users, "users", "", "`file` with a user and a token on each line, the token of at least 16 bytes, read again at SIGHUP; default: demo users")
+		set.Func("trusted-proxy", "`addresses` of proxies, or ranges such as 10.0.0.0/8, separated by commas: their headers are trusted, and they may use all connections", func(text string) (err error) {
 			h.Proxies, err = bounded.Parse(text)
 			return err
 		})
 	})
 	c.Group(GroupServers, func(set *flag.FlagSet) {
-		set.IntVar(&h.Processes, "processes", 10, "`number` of processes of each server over standard input and output, each for one user at a time; 0: one for all users")
-		set.StringVar(&h.Header, "user-header", "", "`header`, such as X-User, that tells the servers of -config over HTTP who the user is; default: none")
+		set.IntVar(&h.Processes, "processes", 10, "maximum `number` of processes of each server over standard input and output, each for one user at a time; 0: one process for all users")
+		set.StringVar(&h.Header, "user-header", "", "`header`, such as X-User, in which servers over HTTP get the name of the user; default: none")
 	})
 	c.Group("Log", func(set *flag.FlagSet) {
-		set.TextVar(&h.Log, "log", slog.LevelInfo, "least `level` of what is logged to standard error: debug, info, warn or error; default info")
-		set.BoolVar(&h.LogJSON, "log-json", false, "log JSON, an object on each line")
+		set.TextVar(&h.Log, "log", slog.LevelInfo, "minimum `level` of log messages on standard error: debug, info, warn or error; default info")
+		set.BoolVar(&h.LogJSON, "log-json", false, "write the log as JSON, one object per line")
 	})
 }
 
@@ -132,9 +132,9 @@ func (h *Hosting) logger(out io.Writer) *slog.Logger {
 // Environment returns the section on environment variables: those of models, and those of the command.
 func Environment(own string) Section {
 	return Section{"Environment", `OPENAI_MODEL, OPENAI_BASE_URL
-    -model and -base-url, if these are not given
+    used if -model and -base-url are not given
 OPENAI_API_KEY, ANTHROPIC_API_KEY
-    key of the model's host; the latter with -model-api messages
+    API key of the model's host; the latter with -model-api messages
 ANTHROPIC_BASE_URL
     URL of an endpoint for -model-api messages
 ` + own}

@@ -18,10 +18,10 @@ import (
 const Name = "demo"
 
 const about = `
-Stands in for a server or a model that a program does not have yet. "mcpchain demo" is an MCP server
-for the command of an mcp.json. "mcpchain demo model" serves an OpenAI-compatible endpoint on this
-machine until Ctrl-C, and prints the variables that name it: the model knows the tools of the demo
-server, calls others by 'call TOOL {…}', and gives no structured answers.`
+Replaces a server or a model that you do not have yet. "mcpchain demo" is an MCP server over standard
+input and output, for an mcp.json. "mcpchain demo model" serves an OpenAI-compatible endpoint on this
+machine until Ctrl-C, and prints the environment variables for it. The model knows the tools of the
+demo server, calls others as 'call TOOL {…}', and gives no structured answers.`
 
 const examples = `
 {"mcpServers": {"demo": {"command": "mcpchain", "args": ["demo"]}}}
@@ -31,7 +31,7 @@ mcpchain demo model
 
 // Command returns the command demo.
 func Command() *cli.Command {
-	c := cli.New(Name, "be the demo server, on standard input and output; demo model: serve the demo model")
+	c := cli.New(Name, "run the demo server, or with \"model\" serve the demo model")
 	c.Synopsis, c.About, c.Words = []string{"demo", "demo model"}, about, []string{"model"}
 	c.Sections = []cli.Section{cli.Statuses(nil), {Title: "Examples", Text: examples}}
 	c.Main = Main

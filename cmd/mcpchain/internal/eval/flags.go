@@ -14,23 +14,23 @@ import (
 )
 
 const about = `
-An agent does the tasks of suites, and checks say what came of them: the answer, the state of the
-servers, the effects of calls. A suite is a file of YAML or JSON; docs/evals.md says what it has. Each
-trial has servers of its own, in a folder of its own. A suite that names no servers has those of
--config, or the demo server.
+An agent performs the tasks of suites, and the results are checked: the answer, the state of the
+servers, the effects of calls. A suite is a YAML or JSON file; docs/evals.md describes it. Each trial
+has its own servers, in its own folder. A suite that names no servers uses those of -config, or the
+demo server.
 
-Without -model the demo model answers. -scripted takes the replies that the tasks have in place of a
-model: that tests servers and checks, and needs no model. -record keeps what a model and the servers
-say, and -play says it again.
+Without -model the demo model answers. With -scripted, the replies of a model are part of the tasks:
+this tests servers and checks, and needs no model. -record records what a model and the servers say,
+and -play plays it back.
 
 The table has the tasks and trials of each suite, how many passed, failed, or are void because they
-say nothing of the agent, the rate as a mean over tasks, its interval of 95 %, tokens and costs.`
+say nothing about the agent, the rate as a mean over tasks with its 95 % interval, tokens and costs.`
 
 const examples = `
 mcpchain eval -scripted todo.yaml
     try servers and checks without a model
 mcpchain eval -base-url http://localhost:11434/v1 -model qwen3 -trials 4 -least 0.8 -junit out.xml todo.yaml
-    four trials of each task by a model of yours, for CI
+    four trials of each task with your own model, for CI
 mcpchain eval -model gpt-5 -record tapes todo.yaml && mcpchain eval -play tapes -play-servers todo.yaml
     record a model and its servers, and play both`
 
@@ -63,40 +63,40 @@ func Command() *cli.Command {
 // declare returns the command, and the options that its flags set.
 func declare(getenv func(string) string) (*cli.Command, *options) {
 	o := &options{run: regexp.MustCompile("")}
-	c := cli.New("eval", "have an agent do the tasks of suites, and check what comes of them")
+	c := cli.New("eval", "let an agent perform tasks, and check the results")
 	c.Synopsis, c.About = []string{"eval [flags] SUITE.yaml ..."}, about
 	c.Group("Tasks", func(set *flag.FlagSet) {
-		set.Func("run", "only the tasks whose suite/id matches this `regexp`", func(text string) (err error) {
+		set.Func("run", "run only the tasks whose suite/id matches this `regexp`", func(text string) (err error) {
 			o.run, err = regexp.Compile(text)
 			return err
 		})
-		set.BoolVar(&o.list, "list", false, "list the tasks, and run none")
+		set.BoolVar(&o.list, "list", false, "list the tasks, without running them")
 		set.IntVar(&o.Trials, "trials", 1, "`number` of trials of each task")
-		set.IntVar(&o.Parallel, "workers", 0, "`number` of trials at one time; default: twice that of processors")
-		set.DurationVar(&o.Patience, "patience", 0, "least `time` for a trial, for a slow machine; default: what the task says, 1m, or 10m with a model")
-		set.BoolVar(&o.Keep, "keep-folders", false, "keep the folders of trials, and tell where they are")
+		set.IntVar(&o.Parallel, "workers", 0, "maximum `number` of parallel trials; default: twice the number of processors")
+		set.DurationVar(&o.Patience, "patience", 0, "minimum `time` limit of a trial, for slow machines; default: the task's, or else 1m, or 10m with a model")
+		set.BoolVar(&o.Keep, "keep-folders", false, "keep the folders of trials, and print their paths")
 	})
 	o.model = c.Model(getenv)
 	c.Group(cli.GroupModel, func(set *flag.FlagSet) {
-		set.BoolVar(&o.scripted, "scripted", false, "take the replies that the tasks have in place of a model")
-		set.StringVar(&o.record, "record", "", "keep what the model and the servers say in this `folder`")
-		set.StringVar(&o.play, "play", "", "take the model's replies from this `folder`, which -record has made")
-		set.BoolVar(&o.Model.Servers, "play-servers", false, "take the servers' answers from there, too, and start none")
+		set.BoolVar(&o.scripted, "scripted", false, "use the replies in the tasks instead of a model")
+		set.StringVar(&o.record, "record", "", "record what the model and the servers say in this `folder`")
+		set.StringVar(&o.play, "play", "", "play the model's replies from this `folder` of -record")
+		set.BoolVar(&o.Model.Servers, "play-servers", false, "play the servers' answers as well, without starting servers")
 	})
-	c.Config(&o.config, "the demo server; for suites without servers of their own")
+	c.Config(&o.config, "the demo server; used by suites that name no servers")
 	c.Group("Results", func(set *flag.FlagSet) {
-		set.StringVar(&o.results, "results", "", "keep the results in this `file` of JSON lines, and skip the trials that it has")
-		set.BoolVar(&o.Again, "again", false, "run the trials again that -results has")
+		set.StringVar(&o.results, "results", "", "store the results in this `file` of JSON lines, and skip trials that are in it")
+		set.BoolVar(&o.Again, "again", false, "repeat the trials that are in -results")
 		set.BoolVar(&o.json, "json", false, "print a JSON object for each trial instead of the table")
 		set.StringVar(&o.junit, "junit", "", "write the results to this `file` as JUnit XML")
-		set.Float64Var(&o.least, "least", 1, "fail if the `rate` of a suite is lower; 0 never fails; default 1")
-		set.IntVar(&o.passAt, "pass-at", 0, "fail if pass@`k` and pass^k cannot be told, because a task has fewer trials that count")
+		set.Float64Var(&o.least, "least", 1, "fail if the `rate` of a suite is below this; default 1")
+		set.IntVar(&o.passAt, "pass-at", 0, "fail if pass@`k` and pass^k are unknown because a task has too few valid trials")
 	})
 	c.Sections = []cli.Section{
 		cli.Environment(""),
 		cli.Statuses(map[int]string{
 			cli.StatusFine:   "each suite reaches -least",
-			cli.StatusFailed: "one does not, or more than 5 % of its trials are void",
+			cli.StatusFailed: "a suite does not, or more than 5 % of its trials are void",
 		}),
 		{Title: "Examples", Text: examples},
 	}

@@ -52,30 +52,30 @@ func Command() *cli.Command {
 // declare returns the flags, and the variables that they set.
 func declare(getenv func(string) string) (*cli.Command, *options) {
 	o := &options{revisions: revisions.Flag{}, answers: answers.Answers{}}
-	c := cli.New("inspect", "tell which servers of an mcp.json work, and call what they offer")
+	c := cli.New("inspect", "check the servers of an mcp.json, and call their tools")
 	c.Synopsis, c.About = []string{"inspect [mcp.json] [flags] [arguments of -call or -prompt]"}, about
-	c.Group("What is done", func(flags *flag.FlagSet) {
-		flags.StringVar(&o.server, "server", "", "show all about the server with this `name`, and use no other")
-		flags.StringVar(&o.call, "call", "", "call this `tool` by the server's name for it; its arguments follow as a JSON object")
+	c.Group("Actions", func(flags *flag.FlagSet) {
+		flags.StringVar(&o.server, "server", "", "show the details of the server with this `name`, and use no other")
+		flags.StringVar(&o.call, "call", "", "call the `tool` with this name of the server; its arguments follow as a JSON object")
 		flags.StringVar(&o.read, "read", "", "read the resource with this `URI`")
-		flags.StringVar(&o.prompt, "prompt", "", "fill in this `prompt`; its arguments follow as name=value")
+		flags.StringVar(&o.prompt, "prompt", "", "get this `prompt`; its arguments follow as name=value")
 		flags.Var(o.answers, "answer", answers.Usage)
-		flags.BoolVar(&o.signIn, "sign-in", false, "sign in to the servers that want it, in a browser")
+		flags.BoolVar(&o.signIn, "sign-in", false, "sign in to the servers that require it, in a browser")
 		flags.BoolVar(&o.paste, "paste", false, "sign in with a browser on another device")
 		flags.BoolVar(&o.json, "json", false, "write JSON: the report with all definitions, or the answer of the server")
-		flags.Int64Var(&o.budget, "tool-budget", 0, "fail if the tools of all servers cost more `tokens` than this in each request of a model; default: any number")
-		flags.StringVar(&o.profile, "profile", "", "show the definitions of tools as one `provider` is sent them, or all: all, "+profileNames())
+		flags.Int64Var(&o.budget, "tool-budget", 0, "fail if the tools of all servers take more `tokens` than this in each request to a model; default: no limit")
+		flags.StringVar(&o.profile, "profile", "", "show the definitions of tools for one `provider`, or for all: all, "+profileNames())
 	})
 	o.model = c.Model(getenv)
-	c.Lookup("model").Usage = "`name` of a model, or of one in -models: show the definitions of tools as it is sent them; default: none"
-	c.Config(&o.file, "the word behind inspect, or mcp.json in your configuration folder")
+	c.Lookup("model").Usage = "`name` of a model, or of an entry in -models: show the definitions of tools as they are sent to it; default: none"
+	c.Config(&o.file, "the first argument, or mcp.json in your configuration folder")
 	c.Timeouts(&o.timeouts)
 	c.Group(cli.GroupServers, func(flags *flag.FlagSet) { flags.Var(o.revisions, "revision", revisions.Usage) })
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
-		flags.StringVar(&o.tokens, "tokens", "", "`folder` of what sign-ins bring; default tokens in your configuration folder")
+		flags.StringVar(&o.tokens, "tokens", "", "`folder` for the tokens of sign-ins; default tokens in your configuration folder")
 	})
 	c.Sections = []cli.Section{
-		cli.Files("tokens\n    what sign-ins to servers brought\nmodels.json\n    models of yours, by names for -model"),
+		cli.Files("tokens\n    tokens of sign-ins to servers\nmodels.json\n    names for -model"),
 		cli.Environment(""), cli.Statuses(statuses), {Title: "Examples", Text: examples},
 	}
 	return c, o

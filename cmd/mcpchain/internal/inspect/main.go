@@ -23,12 +23,12 @@ import (
 )
 
 const about = `
-Tells which servers of the file can be used, why the others cannot, and what they offer. It asks no
-model. Flags may stand before and behind the file. With -base-url or -model it shows the definitions of
-tools as an agent sends them to that model; the other flags of a model are those of all commands.
+Reports which servers of the file can be used, why the others cannot, and what they offer. It uses no
+model. Flags may be written before or after the file. With -base-url or -model, it shows the definitions
+of tools as an agent sends them to that model.
 
-Inspect shows what a server asks. It answers a form that -answer completes, and declines other
-questions.`
+If a server asks something during a call, it shows the question. It sends a form that -answer
+completes, and declines other questions.`
 
 const examples = `
 mcpchain inspect mcp.json
@@ -36,11 +36,11 @@ mcpchain inspect mcp.json
 mcpchain inspect mcp.json -server demo -call add '{"a":1, "b":2}'
     call a tool
 mcpchain inspect mcp.json -server demo -prompt plan city=Rome
-    fill in a prompt
+    get a prompt
 mcpchain inspect mcp.json -server notes -sign-in
     sign in to a server
 mcpchain inspect mcp.json -profile gemini
-    what one provider is sent`
+    the definitions for one provider`
 
 // The exit statuses.
 const (
@@ -56,9 +56,9 @@ const (
 var statuses = map[int]string{
 	statusMissing: "a server cannot be used, or has no such tool",
 	statusSkipped: "all servers can be used, but not all of their tools, or the file names a tool that its server does not have",
-	statusFailed:  "a tool was called and failed, or the server refused what was asked of it",
-	statusAsked:   "something that the server asked was declined, see -answer",
-	statusCostly:  "all tools cost more tokens than -tool-budget",
+	statusFailed:  "a tool was called and failed, or the server refused the request",
+	statusAsked:   "a question of the server was declined, see -answer",
+	statusCostly:  "the tools take more tokens than -tool-budget",
 }
 
 // Main runs the program, and returns its exit status.

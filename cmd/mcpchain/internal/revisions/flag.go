@@ -11,7 +11,7 @@ import (
 )
 
 // Usage is the usage of the flag.
-const Usage = "speak this `revision` of the protocol with all servers or, as server=revision, with one; may be repeated"
+const Usage = "use this `revision` of the protocol for all servers or, as server=revision, for one; may be repeated"
 
 // Flag is a [flag.Value] with the revisions by server. The revision of "" is for all other servers.
 type Flag map[string]string

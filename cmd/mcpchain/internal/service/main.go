@@ -40,29 +40,29 @@ func Main(args []string) int {
 }
 
 const about = `
-Runs agents for many users over HTTP. Runs and their questions stay in a database: they continue
-after a restart, and a question to a person may wait for days.
+Runs agents for many users over HTTP. Runs and their questions are stored in a database: they
+continue after a restart, and a question to a person may wait for days.
 
-Without flags everything is in one process, with SQLite, a demo model, demo servers, and two users
-with the tokens demo-ada and demo-bob. With a Postgres database any number of processes share the
-runs; with Temporal front ends serve HTTP, and workers do the rest.`
+Without flags, one process has everything: SQLite, a demo model, demo servers, and two users with the
+tokens demo-ada and demo-bob. With Postgres, any number of processes share the runs; with Temporal,
+front ends serve HTTP and workers do the rest.`
 
 const endpoints = `
 POST /runs              begins a run: {"input": "…"}
 GET /runs               lists the user's runs
-GET /runs/ID            its state, with the open questions
-GET /runs/ID/events     its events, as server-sent events
+GET /runs/ID            returns its state, with the open questions
+GET /runs/ID/events     returns its events, as server-sent events
 POST /runs/ID/answers   answers questions: [{"ask": "ID", "action": "allow"}]
-DELETE /runs/ID         stops a run; with ?forget=true deletes one that is over
-GET /healthz            whether the store answers; with ?detail how the servers stand`
+DELETE /runs/ID         stops a run; with ?forget=true deletes an ended one
+GET /healthz            checks the store; with ?detail returns the state of the servers`
 
 const files = `
 service.db
     runs, unless -store names another place
 service-tools
-    which tools servers have
+    lists of the servers' tools
 models.json
-    models of yours, by names for -model`
+    names for -model`
 
 const examples = `
 mcpchain serve -api
@@ -105,7 +105,7 @@ func Command() *cli.Command {
 // declare returns the flags, and the variables that they set.
 func declare() (*cli.Command, *options) {
 	o := new(options)
-	c := cli.New("serve -api", "an HTTP service for many users")
+	c := cli.New("serve -api", "serve agents to many users over HTTP")
 	c.Synopsis, c.About = []string{"serve -api [flags]"}, about
 	o.model = c.Model(os.Getenv)
 	c.Config(&o.config, "demo servers")
@@ -113,26 +113,26 @@ func declare() (*cli.Command, *options) {
 	c.Hosting(&o.Hosting)
 	c.Store(&o.store, "runs", cli.StoreDatabase, "service.db")
 	c.Group(cli.GroupStore, func(f *flag.FlagSet) {
-		f.DurationVar(&o.kept, "keep", 30*24*time.Hour, "`time` that a run is kept that is over; default 720h")
-		f.IntVar(&o.stored, "stored", 10_000, "`runs` of a user that are kept")
+		f.DurationVar(&o.kept, "keep", 30*24*time.Hour, "delete an ended run after this `time`; default 720h")
+		f.IntVar(&o.stored, "stored", 10_000, "maximum number of stored `runs` of a user")
 	})
 	c.Group("Several machines", func(f *flag.FlagSet) {
-		f.StringVar(&o.temporal, "temporal", "", "`address` of Temporal, which then drives the runs")
-		f.StringVar(&o.namespace, "namespace", "default", "`name` of the namespace of Temporal")
-		f.StringVar(&o.queue, "queue", temporal.DefaultQueue, "task `queue` of Temporal")
-		f.BoolVar(&o.attributes, "search-attributes", false, "give Temporal the user and the status of each run; they are registered if they are not")
-		f.StringVar(&o.role, "role", both, "what this process does, with -temporal and Postgres: the `name` front serves HTTP, worker drives runs, both does both")
-		f.DurationVar(&o.lease, "lease", 15*time.Second, "`time` for which a killed process keeps others from its runs")
-		f.DurationVar(&o.grace, "grace", 10*time.Second, "`time` that tool calls under way may take to end when the process stops, 5m at most; at Temporal it is 20s")
+		f.StringVar(&o.temporal, "temporal", "", "`address` of Temporal, which then schedules the runs")
+		f.StringVar(&o.namespace, "namespace", "default", "Temporal namespace, by `name`")
+		f.StringVar(&o.queue, "queue", temporal.DefaultQueue, "Temporal task `queue`")
+		f.BoolVar(&o.attributes, "search-attributes", false, "set user and status of each run as search attributes in Temporal, and register these if necessary")
+		f.StringVar(&o.role, "role", both, "role of this process with -temporal and Postgres, by `name`: front serves HTTP, worker works on runs, both does both")
+		f.DurationVar(&o.lease, "lease", 15*time.Second, "`time` after which others continue the runs of a killed process")
+		f.DurationVar(&o.grace, "grace", 10*time.Second, "`time` for tool calls under way when the process stops, at most 5m; with Temporal it is 20s")
 	})
 	c.Group(cli.GroupBounds, func(f *flag.FlagSet) {
-		f.Float64Var(&o.rate, "rate", 600, "`requests` of a user in a minute, on average")
-		f.IntVar(&o.running, "running", 4, "`runs` of a user that go on at the same time, in each process")
-		f.IntVar(&o.open, "open", 100, "`runs` of a user that wait for the user")
-		f.IntVar(&o.streams, "streams", 8, "event `streams` of a user at the same time")
-		f.IntVar(&o.parallel, "parallel", 128, "`runs` that this process drives at the same time")
-		f.IntVar(&o.max, "connections", 5000, "`connections` at the same time")
-		f.IntVar(&o.memory, "memory", 64<<20, "`bytes` of events in memory; default 64 MiB")
+		f.Float64Var(&o.rate, "rate", 600, "maximum number of `requests` of a user per minute, on average")
+		f.IntVar(&o.running, "running", 4, "maximum number of active `runs` of a user, in each process")
+		f.IntVar(&o.open, "open", 100, "maximum number of `runs` that wait for their user, for each user")
+		f.IntVar(&o.streams, "streams", 8, "maximum number of event `streams` of a user")
+		f.IntVar(&o.parallel, "parallel", 128, "maximum number of active `runs` of this process")
+		f.IntVar(&o.max, "connections", 5000, "maximum number of `connections`")
+		f.IntVar(&o.memory, "memory", 64<<20, "maximum number of `bytes` of events in memory; default 64 MiB")
 	})
 	c.Sections = []cli.Section{
 		{Title: "Endpoints, for requests with Authorization: Bearer TOKEN", Text: endpoints}, cli.Files(files),

@@ -63,19 +63,19 @@ func operations() []operation {
 }
 
 const aboutRuns = `
-Looks at the runs of a database, and changes them. It needs no model and no server, and a service
-that uses the database does not have to be stopped.
+Inspects and maintains the runs of a database. It needs no model and no server, and a service that uses
+the database need not be stopped.
 
-list                     the runs, the newest first
-show USER/RUN            a run, as JSON
+list                     lists the runs, the newest first
+show USER/RUN            writes a run as JSON
 answer USER/RUN ANSWER   answers a question: {"ask":"ID","action":"allow"}
 cancel USER/RUN          ends a run
-revive USER/RUN          has a parked run continue
-delete -older 720h       deletes runs that are over
-prune -older 720h        deletes what old conversations no longer need
-verify                   reads runs as a whole, and says what is wrong
-export USER/RUN          writes a run to standard output
-import                   reads one from standard input`
+revive USER/RUN          makes a parked run continue
+delete -older 720h       deletes ended runs
+prune -older 720h        deletes records that old conversations no longer need
+verify                   checks all records of runs, and reports defects
+export USER/RUN          writes a run to standard output, for import
+import                   reads an exported run from standard input`
 
 const runsExamples = `
 mcpchain runs list -status waiting -older 24h
@@ -91,28 +91,28 @@ func RunsCommand() *cli.Command {
 // declareRuns returns the flags, and the variables that they set.
 func declareRuns() (*cli.Command, *operator) {
 	o := new(operator)
-	c := cli.New("runs", "list, show, answer, cancel and check the runs of a service")
+	c := cli.New("runs", "list, show, answer, cancel and check stored runs")
 	c.Synopsis, c.About = []string{"runs COMMAND [flags]"}, aboutRuns
 	for _, operation := range operations() {
 		c.Words = append(c.Words, operation.name)
 	}
-	c.Group("Which runs", func(f *flag.FlagSet) {
-		f.StringVar(&o.query.Tenant, "user", "", "runs of this `user` alone; default all")
-		f.Func("status", "runs with this `status`: running, waiting, done, failed or cancelled; default any", func(s string) error {
+	c.Group("Selection", func(f *flag.FlagSet) {
+		f.StringVar(&o.query.Tenant, "user", "", "only runs of this `user`; default: all")
+		f.Func("status", "only runs with this `status`: running, waiting, done, failed or cancelled; default: any", func(s string) error {
 			statuses := []run.Status{"", run.StatusRunning, run.StatusWaiting, run.StatusFinished, run.StatusFailed, run.StatusCancelled}
 			if o.query.Status = run.Status(s); !slices.Contains(statuses, o.query.Status) {
 				return errors.New("want running, waiting, done, failed or cancelled")
 			}
 			return nil
 		})
-		f.DurationVar(&o.older, "older", 0, "runs whose last change was this `time` ago, or longer")
-		f.IntVar(&o.query.Limit, "limit", 0, "a `number` of runs at most; 0: all")
+		f.DurationVar(&o.older, "older", 0, "only runs whose last change was at least this `time` ago")
+		f.IntVar(&o.query.Limit, "limit", 0, "maximum `number` of runs; 0: all")
 	})
 	c.Store(&o.place, "runs", cli.StoreAny, "service.db")
 	c.Sections = []cli.Section{
 		cli.Files("service.db\n    runs, unless -store names another place"),
 		{Title: "Environment", Text: "PGPASSWORD, PGPASSFILE\n    password of a Postgres database"},
-		cli.Statuses(map[int]string{statusFound: "verify has found something wrong"}), {Title: "Examples", Text: runsExamples},
+		cli.Statuses(map[int]string{statusFound: "verify has found defects"}), {Title: "Examples", Text: runsExamples},
 	}
 	return c, o
 }

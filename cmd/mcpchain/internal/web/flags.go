@@ -18,26 +18,26 @@ import (
 )
 
 const about = `
-An agent behind a page, for several people at once: they talk to a model, allow its calls, and fill
-in the forms of its servers in a browser. Without flags it uses a demo model and demo servers, on
-the loopback interface; "mcpchain serve -api" is an HTTP service for many users instead.
+Serves a web page for several people at once: they talk to a model, allow its calls, and fill in the
+forms of its servers. Without flags it uses a demo model and demo servers, on the loopback
+interface. "mcpchain serve -api" is an HTTP service for many users instead.
 
-The demo's users sign in without any proof. -users names users with tokens; -user-from takes the
-user from a proxy that has signed them in.`
+The demo's sign-in requires no proof. With -users, users sign in with tokens; with -user-from, a
+proxy signs them in.`
 
 const files = `
 web/web.db
     conversations and sessions, unless -store names another file
 web/tokens, web/tools
-    beside that file: what sign-ins to servers brought, and which tools servers have
+    beside that file: tokens of sign-ins to servers, and lists of their tools
 models.json
-    models of yours, by names for -model`
+    names for -model`
 
 const examples = `
 mcpchain serve
     try it at http://127.0.0.1:8080
 mcpchain serve -base-url http://localhost:11434/v1 -model qwen3 -config mcp.json
-    a model and servers of yours
+    your own model and servers
 mcpchain serve -origin https://agent.example.com -users users.txt
     behind a proxy with HTTPS, for people with tokens`
 
@@ -81,33 +81,33 @@ type given struct {
 // declare returns the flags, and the variables that they set.
 func declare(getenv func(string) string) (*cli.Command, *options, *given) {
 	o, g := &options{}, &given{}
-	c := cli.New("serve", "a page for several people; with -api an HTTP service for many users")
+	c := cli.New("serve", "serve a web page for several people, or with -api an HTTP service")
 	c.Synopsis, c.About = []string{"serve [flags]", "serve -api [flags]"}, about
 	o.model = c.Model(getenv)
 	c.Config(&o.config, "demo servers")
 	c.Timeouts(&o.timeouts)
 	c.Hosting(&o.Hosting)
 	c.Group(cli.GroupUsers, func(flags *flag.FlagSet) {
-		flags.StringVar(&g.origin, "origin", "", "`URL` by which browsers reach the page through a proxy, such as https://agent.example.com")
-		flags.StringVar(&o.addressHeader, "address-header", "", "`header` in which a proxy of -trusted-proxy names the browser's address, as the last one; default: no proxy")
-		flags.StringVar(&o.userFrom, "user-from", "", "`header` in which a proxy of -trusted-proxy names the user that it has signed in")
+		flags.StringVar(&g.origin, "origin", "", "public `URL` of the page behind a proxy, such as https://agent.example.com")
+		flags.StringVar(&o.addressHeader, "address-header", "", "`header` whose last element is the browser's address, set by a proxy of -trusted-proxy; default: none")
+		flags.StringVar(&o.userFrom, "user-from", "", "`header` with the user that a proxy of -trusted-proxy has signed in")
 		flags.StringVar(&g.users, "demo-users", "Ada,Grace,Linus", "`names` of the demo's users, separated by commas; default Ada,Grace,Linus")
-		flags.BoolVar(&g.demoSignIn, "demo-sign-in", false, "let everybody who reaches the page be anyone of -demo-users, also with -origin and on other addresses than the loopback interface")
+		flags.BoolVar(&g.demoSignIn, "demo-sign-in", false, "let everybody take any name of -demo-users, even with -origin and on addresses other than the loopback interface")
 	})
 	c.Group("Views of tools", func(flags *flag.FlagSet) {
 		flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
-		flags.StringVar(&o.viewsFrom, "views-origin", "", "`origin` by which browsers reach the sandbox; default: its address")
-		flags.BoolVar(&o.viewsLocal, "views-local", false, "let views reach addresses of this machine and of private networks that their servers declare")
+		flags.StringVar(&o.viewsFrom, "views-origin", "", "public `origin` of the sandbox; default: its address")
+		flags.BoolVar(&o.viewsLocal, "views-local", false, "let views use addresses of this machine and of private networks that their servers declare")
 	})
 	c.Store(&o.store, "conversations and sessions", cli.StoreFile, "web/web.db")
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
-		flags.IntVar(&o.stored, "stored", 1000, "`conversations` that a user keeps; default 1000")
-		flags.Int64Var(&o.bytes, "bytes", 256<<20, "`bytes` that a user's conversations have; default 256 MiB")
-		flags.DurationVar(&o.kept, "keep", 0, "`time` that a conversation is kept after its last turn, such as 2160h; default: until its user deletes it")
+		flags.IntVar(&o.stored, "stored", 1000, "maximum number of `conversations` of a user; default 1000")
+		flags.Int64Var(&o.bytes, "bytes", 256<<20, "maximum number of `bytes` of a user's conversations; default 256 MiB")
+		flags.DurationVar(&o.kept, "keep", 0, "delete a conversation this `time` after its last turn, such as 2160h; default: its user deletes it")
 	})
 	c.Group(cli.GroupBounds, func(flags *flag.FlagSet) {
-		flags.IntVar(&o.rate, "rate", 120, "`requests` of a user that change something in a minute, 30 at once; default 120")
-		flags.IntVar(&o.tokens, "turn-tokens", 500_000, "`tokens` that the answer to a question may use, its tools and sub-agents included; default 500,000")
+		flags.IntVar(&o.rate, "rate", 120, "maximum number of `requests` of a user that change something, per minute, 30 at once; default 120")
+		flags.IntVar(&o.tokens, "turn-tokens", 500_000, "maximum number of `tokens` for the answer to a question, including tools and sub-agents; default 500,000")
 	})
 	c.Sections = []cli.Section{cli.Files(files), cli.Environment(""), cli.Statuses(nil), {Title: "Examples", Text: examples}}
 	return c, o, g

@@ -41,19 +41,19 @@ func commands() []command {
 		{"/read URI", "show a resource", (*Session).readResource, (*Session).resourceNames},
 		{"/prompts", "list the prompts, optional arguments in [brackets]", (*Session).listPrompts, nil},
 		{"/prompt NAME k=v", "ask with a prompt of a server", (*Session).askPrompt, (*Session).promptWords},
-		{"/permissions [forget N]", "list what you decided for later calls; forget N or all", (*Session).permissions, nil},
+		{"/permissions [forget N]", "list your permanent decisions; forget N or all", (*Session).permissions, nil},
 		{"/login SERVER", "sign in to a server", (*Session).login, (*Session).signInNames},
 		{"/logout SERVER", "sign out of a server, and forget its token", (*Session).logout, (*Session).signInNames},
 		{"/skills", "list the skills of servers, which the model may use", (*Session).listSkills, nil},
-		{"/model [NAME]", "show the model, or use another one of the endpoint", (*Session).chooseModel, (*Session).modelNames},
+		{"/model [NAME]", "show the model, or switch to another one", (*Session).chooseModel, (*Session).modelNames},
 		{"/usage", "show tokens and cost of the turn and the conversation", (*Session).usage, nil},
 		{"/context", "show what fills the window of the model", (*Session).context, nil},
-		{"/show [N]", "show all of the last result, or of the Nth last", (*Session).show, (*Session).resultNumbers},
-		{"/reasoning", "show what the model thought before its last answer", (*Session).reasoning, nil},
+		{"/show [N]", "show the complete last result, or the Nth last one", (*Session).show, (*Session).resultNumbers},
+		{"/reasoning", "show the model's reasoning before its last answer", (*Session).reasoning, nil},
 		{"/clear", "begin another conversation", (*Session).clear, nil},
 		{"/undo", "forget the last question and its answer", (*Session).undo, nil},
-		{"/conversations", "list the conversations that are kept", (*Session).conversations, nil},
-		{"/resume [N]", "go on with one of that list, or the folder's newest", (*Session).resume, (*Session).conversationNumbers},
+		{"/conversations", "list the stored conversations", (*Session).conversations, nil},
+		{"/resume [N]", "continue one of that list, or the folder's newest", (*Session).resume, (*Session).conversationNumbers},
 		{"/save [FILE]", "write the conversation to FILE.md or FILE.json", (*Session).save, (*Session).savePaths},
 		{"/quit", "end the program", (*Session).quit, nil},
 	}
@@ -65,7 +65,7 @@ func Commands() string {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "%-24s %s\n", c.synopsis, c.about)
 	}
-	return b.String() + "If several servers have the name, say whose it is, as in /read @SERVER URI."
+	return b.String() + "If several servers have the name, add the server, as in /read @SERVER URI."
 }
 
 // errQuit means that the person wants to quit.
