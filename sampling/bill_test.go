@@ -45,7 +45,7 @@ func (p *purse) Reserve(most cost.Charge) (func(cost.Charge), error) {
 }
 
 var cents = &price.Table{Date: "2026-11-22", Models: []price.Price{
-	{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Cached: 1e5, Output: 2e6},
+	{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Cached: 1e5, CacheWrite: 15e5, Output: 2e6},
 	{Model: "gpt-4.1-nano", Currency: "USD", Input: 1e5, Output: 1e5},
 }}
 
@@ -54,12 +54,12 @@ func dollars(micro int64) cost.Money { return cost.Money{Currency: "USD", Micro:
 // TestAccount checks the charges to an account for each outcome of a request. The question has
 // at most 34 tokens of text, and its reply 100.
 func TestAccount(t *testing.T) {
-	most := cost.Charge{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 100}, Cost: dollars(234), Estimated: true}
+	most := cost.Charge{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 100}, Cost: dollars(251), Estimated: true}
 	nothing := func(model string) cost.Charge { return cost.Charge{Model: model} }
 	deny := &Review{Request: func(context.Context, *Request) error { return errors.New("no") }}
 	longer := &Review{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 200; return nil }}
 	const counted = `{"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}],
-		"usage":{"prompt_tokens":20,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":10},"completion_tokens_details":{"reasoning_tokens":4}}}`
+		"usage":{"prompt_tokens":20,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":10,"cache_write_tokens":4},"completion_tokens_details":{"reasoning_tokens":4}}}`
 	for name, test := range map[string]struct {
 		host     http.HandlerFunc
 		review   *Review
@@ -67,7 +67,7 @@ func TestAccount(t *testing.T) {
 		settled  []cost.Charge
 	}{
 		"answered": {answering(counted), nil, []cost.Charge{most}, []cost.Charge{
-			{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(10 + 1 + 20)}}},
+			{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, CacheWrite: 4, Output: 10, Reasoning: 4}, Cost: dollars(6 + 1 + 6 + 20)}}},
 		"refused by the host": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, nil,
 			[]cost.Charge{most}, []cost.Charge{nothing("gpt-4.1")}},
 		"broken off": {func(w http.ResponseWriter, _ *http.Request) {
@@ -76,8 +76,8 @@ func TestAccount(t *testing.T) {
 		}, nil, []cost.Charge{most}, []cost.Charge{{Model: "gpt-4.1", Tokens: cost.Tokens{Input: 8, Output: 100}, Cost: dollars(208), Estimated: true}}},
 		"denied": {answering(counted), deny, []cost.Charge{most}, []cost.Charge{nothing("")}},
 		"edited": {answering(counted), longer,
-			[]cost.Charge{most, {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 200}, Cost: dollars(434), Estimated: true}},
-			[]cost.Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, Output: 10, Reasoning: 4}, Cost: dollars(31)}}},
+			[]cost.Charge{most, {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 200}, Cost: dollars(451), Estimated: true}},
+			[]cost.Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, CacheWrite: 4, Output: 10, Reasoning: 4}, Cost: dollars(33)}}},
 	} {
 		h := newHost(t, test.host)
 		s := h.sampler(t, &Options{Prices: cents, Review: test.review, Retries: -1})

@@ -12,8 +12,9 @@ import (
 type usage struct {
 	Input, Output int64 // tokens
 
-	Cached    int64 // the part of Input that the host read from a cache
-	Reasoning int64 // the part of Output that is reasoning
+	Cached     int64 // the part of Input that the host read from a cache
+	CacheWrite int64 // the part of Input that the host wrote to a cache
+	Reasoning  int64 // the part of Output that is reasoning
 
 	// Cost follows from [Options.Prices]. It is zero if the model has no price.
 	Cost cost.Money
@@ -27,7 +28,7 @@ func (u usage) tokens() int64 { return u.Input + u.Output }
 
 func (u usage) plus(v usage) usage {
 	v.Input, v.Output = u.Input+v.Input, u.Output+v.Output
-	v.Cached, v.Reasoning = u.Cached+v.Cached, u.Reasoning+v.Reasoning
+	v.Cached, v.CacheWrite, v.Reasoning = u.Cached+v.Cached, u.CacheWrite+v.CacheWrite, u.Reasoning+v.Reasoning
 	v.Cost = cost.Money{Currency: cmp.Or(v.Cost.Currency, u.Cost.Currency), Micro: u.Cost.Micro + v.Cost.Micro}
 	v.Estimated = u.Estimated || v.Estimated
 	return v
@@ -37,7 +38,7 @@ func (u usage) plus(v usage) usage {
 func (u usage) charge(model string) cost.Charge {
 	return cost.Charge{
 		Model:  model,
-		Tokens: cost.Tokens{Input: u.Input, Cached: u.Cached, Output: u.Output, Reasoning: u.Reasoning},
+		Tokens: cost.Tokens{Input: u.Input, Cached: u.Cached, CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Reasoning},
 		Cost:   u.Cost, Estimated: u.Estimated,
 	}
 }
@@ -99,9 +100,11 @@ func (n needs) maxTokens() int64 {
 // reservation returns an upper bound for a completion. added is the number of bytes that
 // the host gets in addition to the request.
 func reservation(m *Model, req *Request, added int) usage {
-	return m.priced(usage{
-		Input: needsOf(req.Params).maxTokens() + int64(added), Output: req.Params.MaxTokens, Estimated: true,
-	})
+	u := usage{Input: needsOf(req.Params).maxTokens() + int64(added), Output: req.Params.MaxTokens, Estimated: true}
+	if m.price != nil {
+		u.Cost = cost.Most(*m.price, u.Input, u.Output)
+	}
+	return u
 }
 
 func (m *Model) priced(u usage) usage {
@@ -127,7 +130,7 @@ func spent(m *Model, req *Request, added int, count *chat.Usage, size int) usage
 		u.Estimated = !input || !output
 		if input {
 			u.Input = int64(count.Prompt)
-			u.Cached = int64(count.Cached)
+			u.Cached, u.CacheWrite = int64(count.Cached), int64(count.CacheWrite)
 		}
 		if output {
 			u.Output = int64(count.Completion)

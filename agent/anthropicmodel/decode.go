@@ -2,6 +2,7 @@ package anthropicmodel
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type answer struct {
 	id, model string
 	blocks    []*replyBlock
 	stop      string
-	usage     run.Spent
+	usage     usage
 }
 
 // replyBlock is a block of a reply as it grows.
@@ -62,7 +63,7 @@ func (a *answer) Event(kind string, data []byte) (done bool, err error) {
 		return false, a.addPiece(e.index, &e)
 	case "message_delta":
 		a.stop = e.stop
-		a.count(&e.usage)
+		a.usage.update(&e.usage)
 	case "message_stop":
 		return true, nil
 	case "error":
@@ -197,7 +198,7 @@ func tokenCount(raw []byte) int {
 
 func (a *answer) start(r *wireReply) error {
 	a.id, a.model = r.id, r.model
-	a.count(&r.usage)
+	a.usage.update(&r.usage)
 	for i, raw := range r.content {
 		if err := a.startBlock(i, raw); err != nil {
 			return err
@@ -206,15 +207,20 @@ func (a *answer) start(r *wireReply) error {
 	return nil
 }
 
-// count sets the counts of the reply. Later counts replace earlier ones.
-func (a *answer) count(u *usage) {
-	if input := u.input + u.cached + u.written; input > 0 {
-		a.usage.Input, a.usage.Cached, a.usage.CacheWrite = int64(input), int64(u.cached), int64(u.written)
+// update replaces the counts that a later event has.
+func (u *usage) update(later *usage) {
+	u.input, u.cached, u.written = cmp.Or(later.input, u.input), cmp.Or(later.cached, u.cached), cmp.Or(later.written, u.written)
+	u.output, u.thoughts = cmp.Or(later.output, u.output), cmp.Or(later.thoughts, u.thoughts)
+}
+
+// spent returns the counts as a run has them: the API counts cached tokens apart from the input.
+func (u *usage) spent() run.Spent {
+	s := run.Spent{
+		Input: int64(u.input + u.cached + u.written), Cached: int64(u.cached), CacheWrite: int64(u.written),
+		Output: int64(u.output), Reasoning: int64(min(u.thoughts, u.output)),
 	}
-	if u.output > 0 {
-		a.usage.Output, a.usage.Reasoning = int64(u.output), int64(min(u.thoughts, u.output))
-	}
-	a.usage.Total = a.usage.Input + a.usage.Output
+	s.Total = s.Input + s.Output
+	return s
 }
 
 // startBlock adds a block with its first content.

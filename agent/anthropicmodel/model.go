@@ -272,7 +272,7 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	}
 	return &model.Response{
 		Message: run.Message{Role: run.RoleAssistant, Parts: parts, Model: cmp.Or(a.model, m.name)},
-		ID:      a.id, Finish: finish(a.stop), Usage: a.usage, Warning: warning,
+		ID:      a.id, Finish: finish(a.stop), Usage: a.usage.spent(), Warning: warning,
 	}, nil
 }
 

@@ -330,6 +330,22 @@ func TestWholeAnswer(t *testing.T) {
 	}
 }
 
+// TestCountsOfAStream keeps the counts of the first event that a later event leaves out.
+func TestCountsOfAStream(t *testing.T) {
+	m := serve(t, fakehost.Streaming(
+		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[],"usage":{"input_tokens":3,"cache_read_input_tokens":40,"cache_creation_input_tokens":50,"output_tokens":1}}}`,
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi"}}`,
+		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":4,"output_tokens":5}}`,
+		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
+	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(run.Spent{Input: 94, Cached: 40, CacheWrite: 50, Output: 5, Total: 99}, reply.Usage); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestPausedReply continues a reply that the host pauses, a bounded number of times.
 func TestPausedReply(t *testing.T) {
 	asked := 0

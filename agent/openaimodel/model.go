@@ -217,6 +217,7 @@ func (m *Model) response(r *chat.Reply) *llms.ContentResponse {
 		choice.GenerationInfo["TotalTokens"] = u.Total
 		choice.GenerationInfo["ReasoningTokens"] = u.Reasoning
 		choice.GenerationInfo["PromptCachedTokens"] = u.Cached
+		choice.GenerationInfo["CacheCreationInputTokens"] = u.CacheWrite
 	}
 	for _, call := range r.ToolCalls {
 		choice.ToolCalls = append(choice.ToolCalls, llms.ToolCall{

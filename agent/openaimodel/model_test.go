@@ -65,7 +65,7 @@ func TestGenerateContent(t *testing.T) {
 		Content: "Hello", StopReason: "stop",
 		GenerationInfo: map[string]any{
 			"Model": "gpt-4.1-2025-04-14", "PromptTokens": 3, "CompletionTokens": 2, "TotalTokens": 5,
-			"ReasoningTokens": 0, "PromptCachedTokens": 0,
+			"ReasoningTokens": 0, "PromptCachedTokens": 0, "CacheCreationInputTokens": 0,
 		},
 	}}}
 	if diff := cmp.Diff(want, got); diff != "" {

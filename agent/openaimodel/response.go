@@ -43,7 +43,8 @@ func (m *Model) modelResponse(r *chat.Reply) *model.Response {
 	}
 	if u := r.Usage; u != nil {
 		out.Usage = run.Spent{
-			Input: int64(u.Prompt), Output: int64(u.Completion), Total: int64(u.Total), Reasoning: int64(u.Reasoning), Cached: int64(u.Cached),
+			Input: int64(u.Prompt), Cached: int64(u.Cached), CacheWrite: int64(u.CacheWrite),
+			Output: int64(u.Completion), Reasoning: int64(u.Reasoning), Total: int64(u.Total),
 		}
 	}
 	return out

@@ -11,7 +11,8 @@ type Usage struct {
 	Completion int // with reasoning
 	Total      int // both, or the host's only count
 	Reasoning  int // of Completion
-	Cached     int // of Prompt
+	Cached     int // of Prompt, read from the host's cache
+	CacheWrite int // of Prompt, written to the cache
 }
 
 const (
@@ -21,8 +22,9 @@ const (
 
 type usageWire struct {
 	prompt, completion, total int
-	reasoning, cached         int
-	beside                    int // tokens of the prompt's cache that Anthropic counts beside the prompt
+	reasoning                 int
+	cached, written           int
+	beside                    int // tokens of the cache that Anthropic counts beside the prompt
 }
 
 // decodeUsage returns a host's counts, nil if none can be true.
@@ -47,6 +49,7 @@ func decodeUsage(raw json.RawMessage) *Usage {
 		return nil
 	}
 	u.Cached, u.Reasoning = min(w.cached, u.Prompt), min(w.reasoning, u.Completion)
+	u.CacheWrite = min(w.written, u.Prompt-u.Cached)
 	return u
 }
 
@@ -70,14 +73,15 @@ func (d *decoder) usage() (w usageWire, err error) {
 				switch string(key) {
 				case "cached_tokens":
 					set(&w.cached)
+				case "cache_write_tokens":
+					set(&w.written)
 				case "reasoning_tokens":
 					set(&w.reasoning)
 				}
 			}
 		case "cache_creation_input_tokens":
-			created := 0
-			set(&created)
-			w.beside += created
+			set(&w.written)
+			w.beside += w.written
 		case "cache_read_input_tokens":
 			set(&w.cached)
 			w.beside += w.cached
@@ -97,6 +101,7 @@ func (u *Usage) plus(other *Usage) *Usage {
 	return &Usage{
 		Prompt: u.Prompt + other.Prompt, Completion: u.Completion + other.Completion, Total: u.Total + other.Total,
 		Reasoning: u.Reasoning + other.Reasoning, Cached: u.Cached + other.Cached,
+		CacheWrite: u.CacheWrite + other.CacheWrite,
 	}
 }
 
@@ -109,7 +114,7 @@ func (u *Usage) believed(sent, size int) *Usage {
 	few := func(count, bytes int) bool { return count < bytes/maxTokenBytes }
 	out := *u
 	if few(u.Prompt, sent) {
-		out.Prompt, out.Cached = 0, 0
+		out.Prompt, out.Cached, out.CacheWrite = 0, 0, 0
 	}
 	if few(u.Completion, size) {
 		out.Completion, out.Reasoning = 0, 0

@@ -15,6 +15,8 @@ func TestUsage(t *testing.T) {
 	}{
 		{"in full", `{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}`,
 			&Usage{Prompt: 10, Completion: 5, Total: 15, Reasoning: 3, Cached: 4}},
+		{"OpenAI, written to the cache", `{"input_tokens":10,"output_tokens":5,"total_tokens":15,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":9}}`,
+			&Usage{Prompt: 10, Completion: 5, Total: 15, Cached: 4, CacheWrite: 6}},
 		{"no total", `{"prompt_tokens":10,"completion_tokens":5}`, &Usage{Prompt: 10, Completion: 5, Total: 15}},
 		{"a total that is too small", `{"prompt_tokens":10,"completion_tokens":5,"total_tokens":1}`, &Usage{Prompt: 10, Completion: 5, Total: 15}},
 		{"reasoning in the total alone", `{"prompt_tokens":10,"completion_tokens":5,"total_tokens":45}`, &Usage{Prompt: 10, Completion: 35, Total: 45}},

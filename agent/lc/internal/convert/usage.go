@@ -54,8 +54,11 @@ func spent(info map[string]any) run.Spent {
 }
 
 // apart reports whether the provider counts cached tokens in addition to the input, as
-// Anthropic does.
+// langchaingo's Anthropic does. The models of this module count them in PromptTokens.
 func apart(info map[string]any) bool {
+	if _, ours := info["PromptTokens"]; ours {
+		return false
+	}
 	for _, key := range []string{"CacheCreationInputTokens", "cache_creation_input_tokens"} {
 		if _, ok := info[key]; ok {
 			return true
