@@ -88,8 +88,8 @@ func TestFileWithMistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if shared, _, _, err := o.servers(t.Context()); err != nil || len(shared) != 2 || shared[0].Policy.IdleTimeout != 90*time.Second || len(shared[0].Deny) != 2 {
-		t.Errorf("got %+v, %v, want the settings of the file", shared, err)
+	if e, err := new(app).entries(t.Context(), o); err != nil || len(e.shared) != 2 || e.shared[0].Policy.IdleTimeout != 90*time.Second || len(e.shared[0].Deny) != 2 {
+		t.Errorf("got %+v, %v, want the settings of the file", e.shared, err)
 	}
 	h, log := trial(t, "-config", file)
 	me := sharedBy(t, h, as(t, h, `{"name":"Ada"}`))

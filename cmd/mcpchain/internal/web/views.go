@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -26,15 +27,14 @@ type views struct {
 	origin string // for the page's policy
 }
 
-// sandbox serves the sandbox of views; nil without views.
+// sandbox serves the sandbox of views. It returns nil if views are not shown.
 func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
-	if o.views == "none" {
+	switch {
+	case o.views == "none":
 		return nil, nil
-	}
-	if strings.Contains(o.viewsFrom, "*") {
+	case strings.Contains(o.viewsFrom, "*"):
 		return nil, errors.New("-views-origin: views have one origin here, so that they keep no data")
-	}
-	if !isLoopback(page) && o.viewsFrom == "" {
+	case !isLoopback(page) && o.viewsFrom == "":
 		fmt.Fprintln(os.Stderr, "Views of tools are not shown: name their origin with -views-origin.")
 		return nil, nil
 	}
@@ -49,33 +49,39 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox of views: %w; see the flag -views", err)
 	}
-	a.later(func() error { _ = listener.Close(); return nil })
-	v := &views{origin: o.viewsFrom}
-	if v.origin == "" {
-		v.origin = "http://" + listener.Addr().String()
-	}
+	a.later(func() error { _ = listener.Close(); return nil }) // the server may have closed it
+	origin := cmp.Or(o.viewsFrom, "http://"+listener.Addr().String())
 	var hosts []string
 	for _, name := range o.allowedHosts(page) {
 		hosts = append(hosts, "http://"+name, "https://"+name)
 	}
-	if v.box, err = sandbox.New(&sandbox.Options{Origin: v.origin, HostOrigins: hosts, Local: o.viewsLocal}); err != nil {
+	box, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigins: hosts, Local: o.viewsLocal})
+	if err != nil {
 		return nil, err
 	}
-	server := &http.Server{Handler: v.box, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: time.Minute, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10}
+	a.serveSandbox(box, bounded.New(listener, maxFrames, o.Proxies.Has))
+	return &views{box, origin}, nil
+}
+
+// serveSandbox serves the sandbox until the app is closed.
+func (a *app) serveSandbox(box *sandbox.Sandbox, listener net.Listener) {
+	server := &http.Server{
+		Handler: box, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: time.Minute, IdleTimeout: idleTime,
+		MaxHeaderBytes: 64 << 10,
+	}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(bounded.New(listener, maxFrames, o.Proxies.Has)) // ends with Close
+		_ = server.Serve(listener) // ends with Close
 	}()
 	a.later(func() error {
 		err := server.Close()
 		<-served
 		return err
 	})
-	return v, nil
 }
 
-// nextTo is the address with the next port, or a free one if the port is.
+// nextTo returns an address with the next port, or with port 0, a free one, if the port is 0.
 func nextTo(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -91,7 +97,7 @@ func nextTo(address string) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(n)), nil
 }
 
-// viewOf names the view of a tool, as its server has it at present.
+// viewOf returns a function that returns the URI of a tool's view, or "".
 func viewOf(tools *adapter.Toolset) func(server, name string) string {
 	return func(server, name string) string {
 		for _, s := range tools.Servers() {
@@ -108,7 +114,7 @@ func viewOf(tools *adapter.Toolset) func(server, name string) string {
 	}
 }
 
-// show has a service show views, if there is a sandbox.
+// show returns the service of views and the origin of their sandbox, or nil and "" without a sandbox.
 func (v *views) show(a *app, o *options, service *talk.Service, tools *adapter.Toolset) (*viewing.Service, string) {
 	if v == nil {
 		return nil, ""

@@ -64,8 +64,9 @@ type spent struct {
 	Cost   map[string]int64 `json:"cost,omitempty"` // micro-units by currency
 }
 
-// window is what a user's window has already.
+// window is a user's window on a conversation, with what it has already.
 type window struct {
+	topic      *topic
 	reader     *feed.Reader
 	generation int
 	blocks     int
@@ -76,52 +77,35 @@ type window struct {
 // Watch sends the events of a conversation after a position, and the list of the user's
 // conversations, until the context ends or send fails. Without an id it sends only the list.
 func (s *Service) Watch(ctx context.Context, user, id string, after agent.Position, send func([]Event) error) error {
-	list := s.list(user)
-	defer s.forget(user)
-	var t *topic
-	w := &window{}
+	var w *window // nil: only the list
 	if id != "" {
 		var err error
-		if t, err = s.acquire(ctx, run.Key{Tenant: user, ID: id}); err != nil {
+		if w, err = s.openWindow(ctx, run.Key{Tenant: user, ID: id}, after); err != nil {
 			return err
 		}
-		defer s.release(t)
-		if w.reader, err = s.feed.Read(ctx, t.key, after); err != nil {
-			return goneError(err)
-		}
-		defer w.reader.Close()
-		t.open()
-		defer t.close()
+		defer s.closeWindow(w)
 	}
+	list := s.list(user)
+	defer s.forget(user)
 	alive := time.NewTicker(beat)
 	defer alive.Stop()
-	known := false
-	for {
+	for listIsStale := true; ; {
 		listed := list.next()
 		var moved <-chan struct{}
 		var batch []Event
-		if t != nil {
-			moved = t.changed.next()
+		if w != nil {
+			moved = w.topic.changed.next()
 			var err error
-			if batch, err = s.read(ctx, t, w); err != nil {
+			if batch, err = w.read(ctx); err != nil {
 				return err
 			}
 		}
-		if !known {
-			heads, err := s.List(ctx, user)
+		if listIsStale {
+			overview, err := s.overview(ctx, user)
 			if err != nil {
 				return err
 			}
-			batch, known = append(batch, momentary("list", heads)), true
-			if s.shared != nil {
-				batch = append(batch, momentary("shared", s.shared()))
-			}
-			if s.rules != nil {
-				batch = append(batch, momentary("rules", s.rules.View(user)))
-			}
-			if s.personal != nil {
-				batch = append(batch, momentary("servers", s.personal.View(user)))
-			}
+			batch = append(batch, overview...)
 		}
 		if len(batch) > 0 {
 			if err := send(batch); err != nil {
@@ -131,7 +115,6 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 		select {
 		case <-moved:
 		case <-listed:
-			known = false
 		case <-alive.C:
 			if err := send(nil); err != nil {
 				return err
@@ -142,11 +125,57 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 		if err := sleep(ctx, pace); err != nil {
 			return nil
 		}
-		select {
-		case <-listed:
-			known = false
-		default:
-		}
+		listIsStale = isClosed(listed)
+	}
+}
+
+// openWindow opens a window of a conversation, which has the events up to a position.
+func (s *Service) openWindow(ctx context.Context, key run.Key, after agent.Position) (*window, error) {
+	t, err := s.acquire(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := s.feed.Read(ctx, key, after)
+	if err != nil {
+		s.release(t)
+		return nil, goneError(err)
+	}
+	t.open()
+	return &window{topic: t, reader: reader}, nil
+}
+
+func (s *Service) closeWindow(w *window) {
+	w.topic.close()
+	w.reader.Close()
+	s.release(w.topic)
+}
+
+// overview returns the events on what windows show beside a conversation.
+func (s *Service) overview(ctx context.Context, user string) ([]Event, error) {
+	heads, err := s.List(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	events := []Event{momentary("list", heads)}
+	if s.shared != nil {
+		events = append(events, momentary("shared", s.shared()))
+	}
+	if s.rules != nil {
+		events = append(events, momentary("rules", s.rules.View(user)))
+	}
+	if s.personal != nil {
+		events = append(events, momentary("servers", s.personal.View(user)))
+	}
+	return events, nil
+}
+
+// isClosed reports whether a channel that carries no values is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -161,8 +190,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// read returns the events that a window lacks.
-func (s *Service) read(ctx context.Context, t *topic, w *window) (out []Event, err error) {
+// read returns the events that the window lacks.
+func (w *window) read(ctx context.Context) (out []Event, err error) {
 	for {
 		events, err := w.reader.Ready(ctx)
 		if err != nil {
@@ -177,11 +206,11 @@ func (s *Service) read(ctx context.Context, t *topic, w *window) (out []Event, e
 			}
 		}
 	}
-	if f := t.filled(); f != w.filled {
+	if f := w.topic.filled(); f != w.filled {
 		w.filled = f
 		out = append(out, momentary("window", f))
 	}
-	e := t.now(w)
+	e := w.topic.now(w)
 	if string(e.Data) != w.last {
 		w.last = string(e.Data)
 		out = append(out, e)

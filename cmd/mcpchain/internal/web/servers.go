@@ -1,0 +1,164 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
+)
+
+// patience is how long the start waits for slow servers, which join later.
+const patience = 2 * time.Second
+
+// servers are the servers of the program.
+type servers struct {
+	tools    *adapter.Toolset       // of those that all users share
+	personal []*config.Server       // to which each user signs in
+	refused  []adapter.ServerStatus // left out, because of a mistake in the file
+}
+
+// connect connects to the shared servers, and finds those that require a sign-in. It calls changed
+// when a shared server has changed.
+func (a *app) connect(ctx context.Context, o *options, sandboxed *views, opts *adapter.Options, changed func(adapter.Event)) (*servers, error) {
+	entries, err := a.entries(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	shared := *opts
+	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, changed
+	if len(entries.file) == 0 { // otherwise the start has to find out who requires a sign-in
+		shared.Patience = patience
+	}
+	shared.Lists = filepath.Join(filepath.Dir(o.store), "tools")
+	if sandboxed != nil {
+		if shared.Client, err = apps.Declare(opts.Client); err != nil {
+			return nil, err
+		}
+	}
+	tools, err := adapter.Open(ctx, entries.shared, &shared)
+	if err != nil {
+		return nil, err
+	}
+	a.later(tools.Close)
+	s := &servers{tools: tools, refused: entries.refused}
+	for _, entry := range entries.file {
+		wants := slices.ContainsFunc(tools.Servers(), func(t adapter.ServerStatus) bool { return t.Name == entry.Name && wantsSignIn(t.Err) })
+		if wants {
+			if err := tools.Remove(entry.Name); err != nil {
+				return nil, err
+			}
+		}
+		if wants || entry.OAuth != nil {
+			s.personal = append(s.personal, entry)
+		}
+	}
+	if o.config != "" {
+		_ = hosting.Report(o.logger, o.config, tools.Servers(), entries.refused) // the page works without servers
+	}
+	return s, nil
+}
+
+// entries are the servers of the file, or those of the demo.
+type entries struct {
+	file    []*config.Server // enabled and without a mistake; none of the demo
+	shared  []adapter.Server // of these, those without "oauth"
+	refused []adapter.ServerStatus
+}
+
+// entries reads the file, or starts the demo servers. Servers are not trusted: each call is approved
+// by a person. A mistake in one server excludes only that server.
+func (a *app) entries(ctx context.Context, o *options) (e entries, err error) {
+	if o.config == "" {
+		demo, end, err := hosting.DemoServers()
+		if err == nil {
+			a.later(end)
+		}
+		return entries{shared: demo}, err
+	}
+	file, err := hosting.Load(ctx, o.config, &o.Hosting, true)
+	if err != nil {
+		return e, err
+	}
+	shared := new(config.Config)
+	for i := range file.Servers {
+		s := &file.Servers[i]
+		if s.Err == nil && !s.Disabled {
+			e.file = append(e.file, s)
+		}
+		if s.OAuth == nil {
+			shared.Servers = append(shared.Servers, *s)
+		}
+	}
+	e.shared, e.refused = hosting.Servers(shared, &o.Hosting)
+	return e, nil
+}
+
+// shared is what windows show about the model and the shared servers.
+type shared struct {
+	Model    string    `json:"model"`
+	Demo     bool      `json:"demo"` // the servers are the program's own
+	Servers  []string  `json:"servers"`
+	Troubles []trouble `json:"troubles"`
+}
+
+// shown returns what windows show about the servers of a file, or of the demo if file is "".
+func (s *servers) shown(model, file string) shared {
+	return shared{model, file == "", s.usable(), s.troubles(strings.TrimSuffix(file, filepath.Base(file)))}
+}
+
+// trouble says why a server is left out, or which part of its entry in the file has no effect.
+type trouble struct {
+	Server string `json:"server"`
+	Text   string `json:"text"`
+}
+
+// troubles returns what the panel shows about servers. A mistake in the file has its line; how
+// to reach a server is only in the log. folder is the part of the file's path to hide.
+func (s *servers) troubles(folder string) []trouble {
+	out := []trouble{}
+	for _, status := range slices.Concat(s.refused, s.tools.Servers()) {
+		switch {
+		case errors.Is(status.Err, config.ErrEntry):
+			text := strings.Replace(status.Err.Error(), fmt.Sprintf("server %q: ", status.Name), "", 1)
+			out = append(out, trouble{Server: status.Name, Text: talk.ShownError(strings.TrimPrefix(text, folder))})
+		case errors.Is(status.Err, adapter.ErrConnecting):
+			out = append(out, trouble{Server: status.Name, Text: "is slow, and joins when it is ready"})
+		case status.Err != nil:
+			out = append(out, trouble{Server: status.Name, Text: "cannot be used; the log has the reason, and it is tried again"})
+		case status.Ended != nil:
+			out = append(out, trouble{Server: status.Name, Text: "has ended; it is tried again"})
+		case len(status.Unmatched) > 0:
+			out = append(out, trouble{Server: status.Name, Text: access.Unmatched(status)})
+		}
+	}
+	return out
+}
+
+// wantsSignIn reports whether a server requires a token.
+func wantsSignIn(err error) bool {
+	refused, ok := errors.AsType[*transport.HTTPError](err)
+	return ok && refused.Status == http.StatusUnauthorized
+}
+
+// usable returns the names of the shared servers that can be used.
+func (s *servers) usable() []string {
+	out := []string{}
+	for _, status := range s.tools.Servers() {
+		if status.Err == nil && status.Ended == nil {
+			out = append(out, status.Name)
+		}
+	}
+	return out
+}
