@@ -1,6 +1,12 @@
 package run
 
-import "github.com/mcpchain/mcpchain/internal/runjson"
+import (
+	"fmt"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
 
 // These types have the fields of the types of this package, and no methods.
 type (
@@ -14,70 +20,78 @@ type (
 	plainKept     Kept
 )
 
-// JSONTypes returns how the types of this package are encoded inside other values. It is for
-// the packages of this module that store them.
-func JSONTypes() []runjson.Type {
-	return []runjson.Type{
-		runjson.Plain(func(m *Message) *plainMessage { return (*plainMessage)(m) }),
-		runjson.Plain(func(p *Part) *plainPart { return (*plainPart)(p) }),
-		runjson.Plain(func(q *Question) *plainQuestion { return (*plainQuestion)(q) }),
-		runjson.Plain(func(r *Reply) *plainReply { return (*plainReply)(r) }),
-		runjson.Plain(func(l *Limits) *plainLimits { return (*plainLimits)(l) }),
-		runjson.Plain(func(s *Spent) *plainSpent { return (*plainSpent)(s) }),
-		runjson.Plain(func(s *Sampling) *plainSampling { return (*plainSampling)(s) }),
-		runjson.Plain(func(k *Kept) *plainKept { return (*plainKept)(k) }),
+// format is the JSON of this package. Equal values have equal bytes, and raw JSON of peers is kept
+// even if it has invalid UTF-8 or duplicate members. encoding/json would lose unknown members.
+var format = jsonv2.JoinOptions(
+	jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true),
+	jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
+)
+
+// unmarshal decodes data into to, which it leaves unchanged if it fails. what names the value in
+// errors.
+func unmarshal[T any](what string, data []byte, to *T) error {
+	var v T
+	if err := jsonv2.Unmarshal(data, &v, format); err != nil {
+		return fmt.Errorf("read %s: %w", what, err)
 	}
+	*to = v
+	return nil
 }
 
-// codec encodes and decodes all values of this package.
-var codec = runjson.New(JSONTypes()...)
-
 // MarshalJSON implements [encoding/json.Marshaler]. Equal messages have equal bytes.
-func (m Message) MarshalJSON() ([]byte, error) { return codec.Marshal(&m) }
+func (m Message) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainMessage)(&m), format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (m *Message) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "message", data, m) }
+func (m *Message) UnmarshalJSON(data []byte) error {
+	return unmarshal("message", data, (*plainMessage)(m))
+}
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal parts have equal bytes.
-func (p Part) MarshalJSON() ([]byte, error) { return codec.Marshal(&p) }
+func (p Part) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainPart)(&p), format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (p *Part) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "part", data, p) }
+func (p *Part) UnmarshalJSON(data []byte) error { return unmarshal("part", data, (*plainPart)(p)) }
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal questions have equal bytes.
-func (q Question) MarshalJSON() ([]byte, error) { return codec.Marshal(&q) }
+func (q Question) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainQuestion)(&q), format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (q *Question) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "question", data, q) }
+func (q *Question) UnmarshalJSON(data []byte) error {
+	return unmarshal("question", data, (*plainQuestion)(q))
+}
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal replies have equal bytes.
-func (r Reply) MarshalJSON() ([]byte, error) { return codec.Marshal(&r) }
+func (r Reply) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainReply)(&r), format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (r *Reply) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "answer", data, r) }
+func (r *Reply) UnmarshalJSON(data []byte) error { return unmarshal("answer", data, (*plainReply)(r)) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (l Limits) MarshalJSON() ([]byte, error) { return codec.Marshal(&l) }
+func (l Limits) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainLimits)(&l), format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (l *Limits) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "limits", data, l) }
+func (l *Limits) UnmarshalJSON(data []byte) error {
+	return unmarshal("limits", data, (*plainLimits)(l))
+}
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (s Spent) MarshalJSON() ([]byte, error) { return codec.Marshal(&s) }
+func (s Spent) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainSpent)(&s), format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (s *Spent) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "usage", data, s) }
+func (s *Spent) UnmarshalJSON(data []byte) error { return unmarshal("usage", data, (*plainSpent)(s)) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (s Sampling) MarshalJSON() ([]byte, error) { return codec.Marshal(&s) }
+func (s Sampling) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainSampling)(&s), format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (s *Sampling) UnmarshalJSON(data []byte) error {
-	return runjson.Read(codec, "sampling usage", data, s)
+	return unmarshal("sampling usage", data, (*plainSampling)(s))
 }
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (k Kept) MarshalJSON() ([]byte, error) { return codec.Marshal(&k) }
+func (k Kept) MarshalJSON() ([]byte, error) { return jsonv2.Marshal((*plainKept)(&k), format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
-func (k *Kept) UnmarshalJSON(data []byte) error { return runjson.Read(codec, "kept result", data, k) }
+func (k *Kept) UnmarshalJSON(data []byte) error {
+	return unmarshal("kept result", data, (*plainKept)(k))
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -31,7 +32,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 		Kind string    `json:"kind"`
 		Data present   `json:"data"`
 	}
-	if err := codec.Unmarshal(data, &e); err != nil {
+	if err := jsonv2.Unmarshal(data, &e, format); err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
 	if e.Kind == "" || !e.Data {

@@ -208,7 +208,7 @@ func (q *Question) with(action Action, reason string) Reply {
 // Equal reports whether two replies say the same. It ignores their times.
 func (r Reply) Equal(other Reply) bool {
 	r.At, other.At = time.Time{}, time.Time{}
-	first, err1 := codec.Marshal(r)
-	second, err2 := codec.Marshal(other)
+	first, err1 := r.MarshalJSON()
+	second, err2 := other.MarshalJSON()
 	return err1 == nil && err2 == nil && bytes.Equal(first, second)
 }

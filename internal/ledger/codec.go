@@ -3,24 +3,80 @@ package ledger
 import (
 	"fmt"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/runjson"
 )
 
-// These types have the fields of the types of this package, and no methods.
+// These types have the fields of other types, and no methods.
 type (
 	plainState    State
 	plainDecision Decision
+
+	plainMessage  run.Message
+	plainPart     run.Part
+	plainQuestion run.Question
+	plainReply    run.Reply
+	plainLimits   run.Limits
+	plainSpent    run.Spent
+	plainSampling run.Sampling
+	plainKept     run.Kept
 )
 
-// codec encodes and decodes states and records.
-var codec = runjson.New(append(run.JSONTypes(),
-	runjson.Checked(func(s *State) *plainState { return (*plainState)(s) }, checkDepth),
-	runjson.Plain(func(d *Decision) *plainDecision { return (*plainDecision)(d) }),
-	runjson.Encoded(func(e *jsontext.Encoder, r *Entry) error { return r.write(e) }), // of sub-agents
-)...)
+// format is the JSON of states and records. Equal values have equal bytes, and raw JSON of peers is
+// kept even if it has invalid UTF-8 or duplicate members. Types with methods for encoding/json are
+// encoded as their plain types, in one pass with the value that contains them.
+var format = join(
+	plain(func(m *run.Message) *plainMessage { return (*plainMessage)(m) }),
+	plain(func(p *run.Part) *plainPart { return (*plainPart)(p) }),
+	plain(func(q *run.Question) *plainQuestion { return (*plainQuestion)(q) }),
+	plain(func(r *run.Reply) *plainReply { return (*plainReply)(r) }),
+	plain(func(l *run.Limits) *plainLimits { return (*plainLimits)(l) }),
+	plain(func(s *run.Spent) *plainSpent { return (*plainSpent)(s) }),
+	plain(func(s *run.Sampling) *plainSampling { return (*plainSampling)(s) }),
+	plain(func(k *run.Kept) *plainKept { return (*plainKept)(k) }),
+	plain(func(d *Decision) *plainDecision { return (*plainDecision)(d) }),
+	coder{ // of sub-agents
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, s *State) error { return jsonv2.MarshalEncode(e, (*plainState)(s)) }),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, s *State) error {
+			if err := checkDepth(d); err != nil {
+				return err
+			}
+			return jsonv2.UnmarshalDecode(d, (*plainState)(s))
+		}),
+	},
+	coder{marshal: jsonv2.MarshalToFunc(func(e *jsontext.Encoder, r *Entry) error { return r.write(e) })}, // of sub-agents
+)
+
+// coder encodes and decodes the values of a type inside other values.
+type coder struct {
+	marshal   *jsonv2.Marshalers
+	unmarshal *jsonv2.Unmarshalers // nil: as usual
+}
+
+// plain returns the coder of a T that is encoded as P, the same struct without methods.
+func plain[T, P any](convert func(*T) *P) coder {
+	return coder{
+		jsonv2.MarshalToFunc(func(e *jsontext.Encoder, v *T) error { return jsonv2.MarshalEncode(e, convert(v)) }),
+		jsonv2.UnmarshalFromFunc(func(d *jsontext.Decoder, v *T) error { return jsonv2.UnmarshalDecode(d, convert(v)) }),
+	}
+}
+
+func join(coders ...coder) jsonv2.Options {
+	var marshal []*jsonv2.Marshalers
+	var unmarshal []*jsonv2.Unmarshalers
+	for _, c := range coders {
+		marshal, unmarshal = append(marshal, c.marshal), append(unmarshal, c.unmarshal)
+	}
+	return jsonv2.JoinOptions(
+		jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true),
+		jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
+		jsonv2.WithMarshalers(jsonv2.JoinMarshalers(marshal...)),
+		jsonv2.WithUnmarshalers(jsonv2.JoinUnmarshalers(unmarshal...)),
+	)
+}
 
 // checkDepth refuses a state of a sub-agent that is nested too deeply.
 func checkDepth(d *jsontext.Decoder) error {
@@ -32,35 +88,45 @@ func checkDepth(d *jsontext.Decoder) error {
 }
 
 // MarshalJSON implements [encoding/json.Marshaler]. Equal states have equal bytes.
-func (s *State) MarshalJSON() ([]byte, error) { return codec.Marshal(s) }
+func (s *State) MarshalJSON() ([]byte, error) { return jsonv2.Marshal(s, format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler]. It refuses a version later than
 // [Version], and a state that no sequence of records produces.
 func (s *State) UnmarshalJSON(data []byte) error {
-	var version struct {
-		V int `json:"v"`
-	}
-	if err := runjson.Read(codec, "state", data, &version); err != nil {
-		return err
-	}
-	if err := readable(version.V); err != nil {
+	read, err := readState(data)
+	if err != nil {
 		return fmt.Errorf("read state: %w", err)
 	}
-	var read State
-	if err := runjson.Read(codec, "state", data, &read); err != nil {
-		return err
-	}
-	if err := read.check(map[string]bool{}); err != nil {
-		return fmt.Errorf("read state: %w", err)
-	}
-	*s = read
+	*s = *read
 	return nil
 }
 
+func readState(data []byte) (*State, error) {
+	var version struct {
+		V int `json:"v"`
+	}
+	if err := jsonv2.Unmarshal(data, &version, format); err != nil {
+		return nil, err
+	}
+	if err := readable(version.V); err != nil {
+		return nil, err
+	}
+	s := new(State)
+	if err := jsonv2.Unmarshal(data, s, format); err != nil {
+		return nil, err
+	}
+	return s, s.check(map[string]bool{})
+}
+
 // MarshalJSON implements [encoding/json.Marshaler].
-func (d Decision) MarshalJSON() ([]byte, error) { return codec.Marshal(&d) }
+func (d Decision) MarshalJSON() ([]byte, error) { return jsonv2.Marshal(&d, format) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler].
 func (d *Decision) UnmarshalJSON(data []byte) error {
-	return runjson.Read(codec, "decision", data, d)
+	var read Decision
+	if err := jsonv2.Unmarshal(data, &read, format); err != nil {
+		return fmt.Errorf("read decision: %w", err)
+	}
+	*d = read
+	return nil
 }

@@ -85,7 +85,7 @@ type envelope[T any] struct {
 
 // MarshalJSON implements [json.Marshaler]. Equal entries have equal bytes.
 func (r Entry) MarshalJSON() ([]byte, error) {
-	data, err := codec.Marshal(&r)
+	data, err := jsonv2.Marshal(&r, format)
 	if err != nil {
 		return nil, fmt.Errorf("write record %d: %w", r.Seq, err)
 	}
@@ -118,7 +118,7 @@ func (r *Entry) UnmarshalJSON(data []byte) error {
 // readEntry decodes an entry of a sub-agent at that depth.
 func readEntry(data []byte, depth int) (Entry, error) {
 	var e envelope[jsontext.Value]
-	if err := codec.Unmarshal(data, &e); err != nil {
+	if err := jsonv2.Unmarshal(data, &e, format); err != nil {
 		return Entry{}, err
 	}
 	if e.Kind == "" || len(e.Data) == 0 {
@@ -140,7 +140,7 @@ func readEntry(data []byte, depth int) (Entry, error) {
 func readChange(data []byte, c Change, depth int) error {
 	nested, ok := c.(*Nested)
 	if !ok {
-		return codec.Unmarshal(data, c)
+		return jsonv2.Unmarshal(data, c, format)
 	}
 	if depth++; depth > MaxDepth {
 		return errTooDeep
@@ -150,7 +150,7 @@ func readChange(data []byte, c Change, depth int) error {
 		Record  jsontext.Value `json:"record"`
 		Unknown jsontext.Value `json:",embed"`
 	}
-	if err := codec.Unmarshal(data, &e); err != nil {
+	if err := jsonv2.Unmarshal(data, &e, format); err != nil {
 		return err
 	}
 	r, err := readEntry(e.Record, depth)
@@ -197,7 +197,7 @@ func EndsTurn(r run.Record) bool {
 	var e struct {
 		Kind string `json:"kind"`
 	}
-	if err := codec.Unmarshal(r.JSON, &e); err != nil {
+	if err := jsonv2.Unmarshal(r.JSON, &e, format); err != nil {
 		return false
 	}
 	switch e.Kind {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -56,7 +58,7 @@ func questionsOf(s *State) json.RawMessage {
 	if len(open) == 0 || size > MaxQuestions {
 		return nil
 	}
-	data, err := codec.Marshal(open)
+	data, err := jsonv2.Marshal(open, format)
 	if err != nil || len(data) > MaxQuestions {
 		return nil
 	}
