@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -76,15 +77,18 @@ func (l *lender) userConn(ctx context.Context, p *policy) (*server, error) {
 		switch {
 		case err != nil:
 			return nil, &unsentError{err}
-		case begun:
-			l.openFor(ctx, s)
-			fallthrough
 		case s != nil:
+			if begun {
+				l.openFor(ctx, s)
+			}
 			err := s.wait(ctx)
 			if err == nil {
 				return s, nil
 			}
 			l.released(s, by)
+			if _, abandoned := errors.AsType[*abandonedError](err); abandoned && ctx.Err() == nil {
+				continue
+			}
 			return nil, &unsentError{err}
 		case blocked.why != told:
 			told = blocked.why
@@ -169,6 +173,12 @@ func (u *pool) useLocked(s *server, by *Caller) {
 	}
 }
 
+// abandonedError is the error of a connection whose call ended while it opened it. Other calls that
+// wait for the connection open another.
+type abandonedError struct{ error }
+
+func (e *abandonedError) Unwrap() error { return e.error }
+
 // openFor opens the connection of a user.
 func (l *lender) openFor(ctx context.Context, s *server) {
 	if s.instead != nil { // closed first, because the bound counts processes
@@ -176,6 +186,9 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 		s.instead = nil
 	}
 	err := s.openAndTake(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = &abandonedError{err}
+	}
 	r := l.roster
 	r.mu.Lock()
 	s.err = err

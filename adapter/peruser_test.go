@@ -278,3 +278,36 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 		})
 	}
 }
+
+// A call that gives up while it opens its user's connection takes no other call with it: the next
+// one opens the connection again.
+func TestOpeningOutlivesItsFirstCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dialed{t: t, make: formServer}
+		dials := 0
+		way := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+			dials++
+			if dials == 2 { // the first is that of the list
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return d.Dial(ctx)
+		})
+		ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: way, PerUser: 2})
+		catalog := ts.Catalog(profile.Plain)
+		first, cancel := context.WithCancel(t.Context())
+		cancelled, answered := make(chan *Result), make(chan *Result)
+		go func() { cancelled <- catalog.Call(first, call("1", "count", "")) }()
+		synctest.Wait()
+		go func() { answered <- catalog.Call(t.Context(), call("2", "count", "")) }()
+		synctest.Wait()
+		cancel()
+		if r := <-cancelled; !errors.Is(r.Err, context.Canceled) {
+			t.Errorf("the call that gave up: got %v", r.Err)
+		}
+		if r := <-answered; r.Err != nil || r.Text != "1" || dials != 3 {
+			t.Errorf("the other call: got %q, %v after %d connections, want 1 after 3", r.Text, r.Err, dials)
+		}
+		_ = ts.Close()
+	})
+}

@@ -135,7 +135,7 @@ func (t *Task) Answer(ctx context.Context, round *mcp.InputRequired, answers map
 	return nil
 }
 
-func (t *Task) answerRound(ctx context.Context, round *mcp.InputRequired, answers map[string]any, opts []CallOption) error {
+func (t *Task) answerRound(ctx context.Context, round *mcp.InputRequired, answers map[string]any, opts []CallOption) (err error) {
 	if round == nil || round.Method != taskInput || !bytes.Equal(round.Params, t.request(taskInput).params) {
 		return errors.New("the round is not of this task")
 	}
@@ -143,7 +143,12 @@ func (t *Task) answerRound(ctx context.Context, round *mcp.InputRequired, answer
 	if err != nil {
 		return err
 	}
-	t.answeredBefore(round)
+	t.claimRound(round)
+	defer func() {
+		if err != nil {
+			t.disclaim(round.Requests)
+		}
+	}()
 	task, err := t.poll(ctx, opts)
 	if err != nil || task.state.Status != mcp.TaskInputRequired {
 		return err
@@ -162,8 +167,8 @@ func (t *Task) answerRound(ctx context.Context, round *mcp.InputRequired, answer
 	return t.update(ctx, given, opts)
 }
 
-// answeredBefore marks the questions of a round as answered.
-func (t *Task) answeredBefore(round *mcp.InputRequired) {
+// claimRound marks the questions of a round as answered, so that no wait asks them meanwhile.
+func (t *Task) claimRound(round *mcp.InputRequired) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.answered == nil {

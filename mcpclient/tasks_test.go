@@ -565,3 +565,32 @@ func TestTaskResultTakesItsTime(t *testing.T) {
 		})
 	}
 }
+
+// An answer that did not reach the server leaves its question open: a later wait asks again.
+func TestTaskAnswerThatFailed(t *testing.T) {
+	opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return nil, mcp.ErrAnswerLater
+	})
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		go func() {
+			for m := range p.inbox {
+				if m.Method == "tasks/update" {
+					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"try later"}}`, m.ID)
+					continue
+				}
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","taskId":"k","status":"input_required","inputRequests":{"q":%s}}}`, m.ID, samplingQuestion)
+			}
+		}()
+		task := c.Task("k", "slow")
+		_, err := task.Wait(t.Context())
+		if err := task.Answer(t.Context(), round(t, err), map[string]any{"q": tea()}); err == nil {
+			t.Fatal("the server refused the answer, and Answer returned no error")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = task.Wait(ctx)
+		if r := round(t, err); len(r.Requests) != 1 {
+			t.Errorf("got %+v, want the question again", r)
+		}
+	})
+}
