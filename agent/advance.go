@@ -120,7 +120,7 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 	}
 	l, err := a.hold(ctx, key)
 	if errors.Is(err, record.ErrHeld) {
-		if unkept := a.opts.Durable.Store.Wish(ctx, key); unkept != nil {
+		if unkept := a.opts.Durable.Store.RequestCancel(ctx, key); unkept != nil {
 			err = errors.Join(err, unkept)
 		}
 		a.renewals.wakeLook()

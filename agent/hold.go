@@ -18,8 +18,8 @@ type hold struct {
 	store record.Store
 	all   *renewer // renews the lease together with others; nil: renewed alone
 	lease record.Lease
-	ttl   time.Duration // 0: the caller of Advance takes care of the lease
-	void  record.Wish   // an earlier one that does not apply; used only by the goroutine that looks for wishes
+	ttl   time.Duration        // 0: the caller of Advance takes care of the lease
+	void  record.CancelRequest // an earlier one that does not apply; used only by the goroutine that looks for requests
 
 	mu      sync.Mutex  // guards the fields below
 	renewed time.Time   // when the last successful renewal was requested

@@ -17,8 +17,8 @@ type renewer struct {
 	batch record.BatchRenewer // nil: each lease is renewed separately
 	ttl   time.Duration
 
-	asked  chan struct{} // makes the goroutine renew
-	wished chan struct{} // makes it look for runs to cancel
+	asked   chan struct{} // makes the goroutine renew
+	lookNow chan struct{} // makes it look for runs to cancel
 
 	mu    sync.Mutex
 	holds map[*hold]context.CancelCauseFunc // with the functions that stop the work
@@ -36,7 +36,7 @@ type renewal struct {
 func newRenewer(store record.Store, ttl time.Duration) *renewer {
 	batch, _ := store.(record.BatchRenewer)
 	return &renewer{
-		store: store, batch: batch, ttl: ttl, asked: make(chan struct{}, 1), wished: make(chan struct{}, 1),
+		store: store, batch: batch, ttl: ttl, asked: make(chan struct{}, 1), lookNow: make(chan struct{}, 1),
 		holds: map[*hold]context.CancelCauseFunc{},
 	}
 }
@@ -129,7 +129,7 @@ func (r *renewer) beginLocked() {
 				r.renew(ctx)
 			case <-look.C:
 				r.look(ctx)
-			case <-r.wished:
+			case <-r.lookNow:
 				r.look(ctx)
 			}
 		}

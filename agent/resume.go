@@ -57,7 +57,7 @@ func (a *Agent) resume(key run.Key, answers []run.Reply) *session {
 		}
 		if err == nil && l.state.Status == run.StatusRunning {
 			l.first = takeover(l.state)
-			if l.hold.wished(ctx) {
+			if l.hold.cancelRequested(ctx) {
 				l.first = []ledger.Change{cancelledRun()}
 			}
 		}

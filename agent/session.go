@@ -158,8 +158,8 @@ func (d *session) renewed(ctx context.Context, l *loaded, f func(context.Context
 	if unkept := l.hold.keepAnswers(ctx); unkept != nil {
 		err = errors.Join(err, unkept)
 	}
-	if errors.Is(context.Cause(ctx), errWished) {
-		return d.endAsWished(ctx, l)
+	if errors.Is(context.Cause(ctx), errCancelRequested) {
+		return d.endAsRequested(ctx, l)
 	}
 	return err
 }

@@ -309,7 +309,7 @@ func TestStartsWithoutRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	create(t, store, key)
-	if err := store.Wish(t.Context(), key); err != nil {
+	if err := store.RequestCancel(t.Context(), key); err != nil {
 		t.Error(err)
 	}
 }

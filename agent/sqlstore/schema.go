@@ -76,7 +76,7 @@ var migrations = [][]string{
 		`DROP INDEX mcpchain_runs_running`,
 		`{room}`,
 	},
-	{ // wishes that runs be cancelled, see Wish
+	{ // requests to cancel runs, see RequestCancel
 		`CREATE TABLE mcpchain_wishes (
 			run bigint PRIMARY KEY,
 			seq bigint NOT NULL

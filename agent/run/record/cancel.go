@@ -17,9 +17,9 @@ const (
 )
 
 // CancelRun cancels a run from any process, without its agent. A run that has ended stays as it
-// is. If a process holds the run, the store keeps the wish to cancel: the holder stops its work
+// is. If a process holds the run, the store keeps a request: the holder stops its work
 // within about a second, and CancelRun waits until the run has ended. If the context ends
-// first, the error matches [ErrHeld] and the wish stays, so that a later holder cancels the
+// first, the error matches [ErrHeld] and the request stays, so that a later holder cancels the
 // run. A task that a server runs for the run is not stopped.
 func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	cancel := func() error {
@@ -33,7 +33,7 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	err := cancel()
 	for wait := firstLook; errors.Is(err, ErrHeld) || errors.Is(err, ErrConflict); wait = min(2*wait, lastLook) {
 		held := err
-		if err = store.Wish(ctx, key); err == nil {
+		if err = store.RequestCancel(ctx, key); err == nil {
 			select {
 			case <-time.After(wait):
 			case <-ctx.Done():
@@ -41,7 +41,7 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 			err = cancel()
 		}
 		if ctx.Err() != nil && err != nil {
-			return fmt.Errorf("%w; it is told to end the run: %w", held, ctx.Err())
+			return fmt.Errorf("%w; its cancellation stays requested: %w", held, ctx.Err())
 		}
 	}
 	return err

@@ -29,7 +29,7 @@ type kept struct {
 	records []run.Record
 	replies map[string]run.Reply // by question, including closed ones
 
-	wish uint64 // Wish.Seq, 0 if there is none
+	cancel uint64 // CancelRequest.Seq, 0 if there is none
 
 	blobs    map[string][]byte // by name; the data is immutable
 	blobSize int64             // total bytes
@@ -193,28 +193,28 @@ func (m *memory) Prune(ctx context.Context, lease Lease) error {
 	return err
 }
 
-func (m *memory) Wish(ctx context.Context, key run.Key) error {
+func (m *memory) RequestCancel(ctx context.Context, key run.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find(ctx, "wish the end of", key)
+	k, err := m.find(ctx, "request to cancel", key)
 	if err == nil && !k.head.Status.Ended() {
-		k.wish = k.head.Seq
+		k.cancel = k.head.Seq
 	}
 	return err
 }
 
-func (m *memory) Wishes(ctx context.Context) (wishes []Wish, err error) {
+func (m *memory) CancelRequests(ctx context.Context) (requests []CancelRequest, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("list wishes: %w", err)
+		return nil, fmt.Errorf("list cancel requests: %w", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, k := range m.runs {
-		if k.wish > 0 && !k.head.Status.Ended() {
-			wishes = append(wishes, Wish{key, k.wish})
+		if k.cancel > 0 && !k.head.Status.Ended() {
+			requests = append(requests, CancelRequest{key, k.cancel})
 		}
 	}
-	return wishes, nil
+	return requests, nil
 }
 
 func (m *memory) Delete(ctx context.Context, key run.Key) error {

@@ -67,12 +67,12 @@ type Store interface {
 	// last pair.
 	List(ctx context.Context, q Query) iter.Seq2[run.Head, error]
 
-	// Wish stores the wish that a run be cancelled. Its holder sees it in Wishes. It does
-	// nothing if the run has ended. The error matches [ErrNotFound] if there is no such run.
-	Wish(ctx context.Context, key run.Key) error
+	// RequestCancel stores a request to cancel a run, which its holder sees in CancelRequests. It
+	// does nothing if the run has ended. The error matches [ErrNotFound] if there is no such run.
+	RequestCancel(ctx context.Context, key run.Key) error
 
-	// Wishes returns the wishes for runs that have not ended, in no particular order.
-	Wishes(ctx context.Context) ([]Wish, error)
+	// CancelRequests returns the requests for runs that have not ended, in no particular order.
+	CancelRequests(ctx context.Context) ([]CancelRequest, error)
 
 	// Delete removes a run and everything stored for it. It does nothing if there is no such run.
 	// The holder can append no more, even if the key is used again.
@@ -170,9 +170,8 @@ type Lease struct {
 	Created time.Time
 }
 
-// Wish is the wish that a run be cancelled, see [CancelRun]. It is void if the run has ended
-// since.
-type Wish struct {
+// CancelRequest is a request to cancel a run, see [CancelRun]. It is void if the run has ended since.
+type CancelRequest struct {
 	Key run.Key
 	Seq uint64 // number of the last record when it was made
 }

@@ -9,80 +9,80 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// wishes checks the wishes in the store.
-func (t *trial) wishes(want ...record.Wish) {
+// cancelRequests checks the cancel requests in the store.
+func (t *trial) cancelRequests(want ...record.CancelRequest) {
 	t.Helper()
-	got, err := t.store.Wishes(t.Context())
+	got, err := t.store.CancelRequests(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(got, func(a, b record.Wish) int {
+	slices.SortFunc(got, func(a, b record.CancelRequest) int {
 		return record.Query{}.Compare(run.Head{Key: a.Key}, run.Head{Key: b.Key})
 	})
 	if !slices.Equal(got, want) {
-		t.Errorf("got the wishes %v, want %v", got, want)
+		t.Errorf("got the cancel requests %v, want %v", got, want)
 	}
 }
 
-func (t *trial) wish(key run.Key) {
+func (t *trial) requestCancel(key run.Key) {
 	t.Helper()
-	t.wants("wish", t.store.Wish(t.Context(), key), nil)
+	t.wants("request to cancel", t.store.RequestCancel(t.Context(), key), nil)
 }
 
-// wish checks that a wish stays while holders of the run change, and ends with the run.
-func wish(t *trial) {
-	t.wants("wish the end of no run", t.store.Wish(t.Context(), one), record.ErrNotFound)
-	t.wishes()
+// cancelRequest checks that a request stays while holders of the run change, and ends with the run.
+func cancelRequest(t *trial) {
+	t.wants("request to cancel no run", t.store.RequestCancel(t.Context(), one), record.ErrNotFound)
+	t.cancelRequests()
 	other := run.Key{Tenant: "other", ID: one.ID}
 	d, apart := begin(one), begin(other)
 	lease := t.create(d, expired)
 	t.create(apart, held)
 	at := d.state.Seq
-	t.wish(one)
-	t.wishes(record.Wish{Key: one, Seq: at})
-	t.wish(other)
+	t.requestCancel(one)
+	t.cancelRequests(record.CancelRequest{Key: one, Seq: at})
+	t.requestCancel(other)
 	t.append(lease, d, said("1"))
 	lease = t.acquire(one, held)
-	both := []record.Wish{{Key: one, Seq: at}, {Key: other, Seq: apart.state.Seq}}
-	t.wishes(both...)
+	both := []record.CancelRequest{{Key: one, Seq: at}, {Key: other, Seq: apart.state.Seq}}
+	t.cancelRequests(both...)
 	t.append(lease, d, said("2"))
-	t.wish(one)
+	t.requestCancel(one)
 	both[0].Seq = d.state.Seq
-	t.wishes(both...)
+	t.cancelRequests(both...)
 	t.has(d)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
-	t.wishes(both[1])
+	t.cancelRequests(both[1])
 	t.wants("delete", t.store.Delete(t.Context(), other), nil)
-	t.wishes()
+	t.cancelRequests()
 	t.create(begin(other), held)
-	t.wishes()
+	t.cancelRequests()
 }
 
-// wishEnded checks that a wish from the time of an earlier input is void.
-func wishEnded(t *trial) {
+// cancelRequestOfEarlierInput checks that a request for an earlier input is void.
+func cancelRequestOfEarlierInput(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
-	t.wish(one)
+	t.requestCancel(one)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	end := d.state.Seq
-	t.wish(one) // the run has ended
+	t.requestCancel(one) // the run has ended
 	t.append(lease, d, &ledger.Said{})
-	got, err := t.store.Wishes(t.Context())
+	got, err := t.store.CancelRequests(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range got { // a store may keep a void wish
-		if w.Key != one || w.Seq >= end {
-			t.Errorf("got the wish %v, want none from record %d on", w, end)
+	for _, c := range got { // a store may keep a void request
+		if c.Key != one || c.Seq >= end {
+			t.Errorf("got the request %v, want none from record %d on", c, end)
 		}
 	}
-	t.wish(one)
-	t.wishes(record.Wish{Key: one, Seq: d.state.Seq})
+	t.requestCancel(one)
+	t.cancelRequests(record.CancelRequest{Key: one, Seq: d.state.Seq})
 }
 
-// wishCancel cancels a run that nobody holds, one whose holder ends it, and one whose holder
+// cancelRun cancels a run that nobody holds, one whose holder ends it, and one whose holder
 // does not.
-func wishCancel(t *trial) {
+func cancelRun(t *trial) {
 	keys := []run.Key{{ID: "idle"}, {ID: "worked on"}, {ID: "stuck"}}
 	t.create(begin(keys[0]), expired)
 	for range 2 { // the second call changes nothing
@@ -103,14 +103,14 @@ func wishCancel(t *trial) {
 	done, stop := t.cancelling(d)
 	stop()
 	t.wants("cancel what is stuck", <-done, record.ErrHeld)
-	t.wishes(record.Wish{Key: keys[2], Seq: d.state.Seq})
+	t.cancelRequests(record.CancelRequest{Key: keys[2], Seq: d.state.Seq})
 	t.wants("release", t.store.Release(t.Context(), lease), nil)
 	t.wants("cancel", record.CancelRun(t.Context(), t.store, keys[2]), nil)
 	t.isCancelled(keys[2])
-	t.wishes()
+	t.cancelRequests()
 }
 
-// cancelling cancels a held run, and returns when its holder can see the wish.
+// cancelling cancels a held run, and returns when its holder can see the request.
 func (t *trial) cancelling(d *draft) (done <-chan error, stop func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -118,7 +118,7 @@ func (t *trial) cancelling(d *draft) (done <-chan error, stop func()) {
 	ended := make(chan error, 1)
 	go func() { ended <- record.CancelRun(ctx, t.store, d.key()) }()
 	for {
-		switch got, err := t.store.Wishes(t.Context()); {
+		switch got, err := t.store.CancelRequests(t.Context()); {
 		case err != nil:
 			t.Fatal(err)
 		case len(got) > 0:

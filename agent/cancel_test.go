@@ -13,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
-// TestCancelFromAnywhere has an operator, who has the store alone, cancel a run that a process works on. The wish is not for the
+// TestCancelFromAnywhere has an operator, who has the store alone, cancel a run that a process works on. The request is not for the
 // next input.
 func TestCancelFromAnywhere(t *testing.T) {
 	for name, open := range everyStore {
@@ -55,7 +55,7 @@ func cancelFromAnywhere(t *testing.T, store record.Store) {
 	}
 	isCancelled("an operator", <-first)
 
-	second := drive() // whose turns the old wish does not end
+	second := drive() // whose turns the old request does not end
 	time.Sleep(30 * time.Second)
 	asked = time.Now()
 	if _, err := a.Cancel(t.Context(), theRun); !errors.Is(err, record.ErrHeld) {

@@ -47,9 +47,9 @@ func TestRefusedStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	refused := make(chan error)
 	go func() { refused <- s.engine.stop(ctx, p.key(id)) }()
-	eventually(t, "the other process hears of the wish", func() bool {
-		wishes, err := s.store.Wishes(t.Context())
-		return err == nil && len(wishes) == 1 && wishes[0].Key == p.key(id)
+	eventually(t, "the other process sees the request", func() bool {
+		requests, err := s.store.CancelRequests(t.Context())
+		return err == nil && len(requests) == 1 && requests[0].Key == p.key(id)
 	})
 	cancel()
 	if err := <-refused; !errors.Is(err, record.ErrHeld) {

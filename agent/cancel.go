@@ -15,19 +15,19 @@ import (
 // lookEvery is how often a process looks for runs to cancel.
 const lookEvery = time.Second
 
-// errWished ends the work on a run that is to be cancelled.
-var errWished = errors.New("the run is to end as cancelled")
+// errCancelRequested ends the work on a run that is to be cancelled.
+var errCancelRequested = errors.New("the cancellation of the run was requested")
 
 // look ends the work on runs that are to be cancelled.
 func (r *renewer) look(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, lookEvery)
 	defer cancel()
-	var wishes []record.Wish
+	var requests []record.CancelRequest
 	_ = guarded("the store", func() (err error) { // failures of the store are handled when leases are renewed
-		wishes, err = r.store.Wishes(within)
+		requests, err = r.store.CancelRequests(within)
 		return err
 	})
-	if len(wishes) == 0 {
+	if len(requests) == 0 {
 		return
 	}
 	holds := map[run.Key]*hold{}
@@ -36,27 +36,27 @@ func (r *renewer) look(ctx context.Context) {
 		holds[h.lease.Key] = h
 	}
 	r.mu.Unlock()
-	for _, w := range wishes {
-		if h := holds[w.Key]; h != nil && h.means(within, w) {
-			r.stop(h, errWished)
+	for _, c := range requests {
+		if h := holds[c.Key]; h != nil && h.means(within, c) {
+			r.stop(h, errCancelRequested)
 		}
 	}
 }
 
-// means reports whether a wish applies to this process's work on the run. It may be void, and
-// belong to an earlier input.
-func (h *hold) means(ctx context.Context, w record.Wish) (yes bool) {
-	if w.Seq >= h.lease.Seq {
+// means reports whether a request applies to this process's work on the run. It may be void,
+// because it was for an earlier input.
+func (h *hold) means(ctx context.Context, c record.CancelRequest) (yes bool) {
+	if c.Seq >= h.lease.Seq {
 		return true
 	}
-	if h.void == w {
+	if h.void == c {
 		return false
 	}
 	_ = guarded("the store", func() error {
-		log, err := h.store.Load(ctx, w.Key)
+		log, err := h.store.Load(ctx, c.Key)
 		if err == nil {
-			if yes = !endedSince(log.Records, w.Seq); !yes {
-				h.void = w
+			if yes = !endedSince(log.Records, c.Seq); !yes {
+				h.void = c
 			}
 		}
 		return err
@@ -79,15 +79,15 @@ func endedSince(records []run.Record, seq uint64) bool {
 	})
 }
 
-// wished reports whether a run that this process acquires is to be cancelled.
-func (h *hold) wished(ctx context.Context) bool {
-	wishes, err := h.store.Wishes(ctx)
+// cancelRequested reports whether a run that this process acquires is to be cancelled.
+func (h *hold) cancelRequested(ctx context.Context) bool {
+	requests, err := h.store.CancelRequests(ctx)
 	if err != nil {
 		return false // the work on it looks again
 	}
-	for _, w := range wishes {
-		if w.Key == h.lease.Key {
-			return h.means(ctx, w)
+	for _, c := range requests {
+		if c.Key == h.lease.Key {
+			return h.means(ctx, c)
 		}
 	}
 	return false
@@ -97,8 +97,8 @@ func cancelledRun() ledger.Change {
 	return &ledger.Ended{Status: run.StatusCancelled, Error: "the run was cancelled"}
 }
 
-// endAsWished records the cancellation of a run whose work was ended for it.
-func (d *session) endAsWished(ctx context.Context, l *loaded) error {
+// endAsRequested records the cancellation of a run whose work was ended for it.
+func (d *session) endAsRequested(ctx context.Context, l *loaded) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
 	now := &loaded{hold: l.hold, journal: l.journal}
@@ -117,7 +117,7 @@ func (d *session) endAsWished(ctx context.Context, l *loaded) error {
 // wakeLook makes this process look now.
 func (r *renewer) wakeLook() {
 	select {
-	case r.wished <- struct{}{}:
+	case r.lookNow <- struct{}{}:
 	default:
 	}
 }

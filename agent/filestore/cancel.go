@@ -1,0 +1,93 @@
+package filestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// cancelDir is the directory of requests to cancel runs: a file for each, with the name of the
+// run's file. Lists of runs and older versions ignore it.
+const cancelDir = "wishes"
+
+// cancelRequest is the content of a file in that directory.
+type cancelRequest struct {
+	Key     run.Key   `json:"key"`
+	Seq     uint64    `json:"seq"`
+	Created time.Time `json:"created"` // of the run, because a later one may have its key
+}
+
+// RequestCancel implements [record.Store].
+func (s *directory) RequestCancel(ctx context.Context, key run.Key) error {
+	return of("request to cancel", key, s.change(ctx, key, func(_ File, t tip) error {
+		if t.head.Status.Ended() {
+			return nil
+		}
+		return s.writeCancel(cancelRequest{key, t.head.Seq, t.head.Created})
+	}))
+}
+
+func (s *directory) writeCancel(c cancelRequest) error {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if err := makeDirs(s.path(cancelDir)); err != nil {
+		return err
+	}
+	if err := s.writeChecked(filepath.Join(s.dir, cancelDir, nameOf(c.Key)), data); err != nil || s.opts.Sync == SyncNever {
+		return err
+	}
+	return s.opts.FS.SyncDir(s.path(cancelDir))
+}
+
+// CancelRequests implements [record.Store]. It removes requests for runs that
+// have ended or do not exist, and skips damaged requests and those for damaged runs.
+func (s *directory) CancelRequests(ctx context.Context) (open []record.CancelRequest, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list cancel requests: %w", err)
+	}
+	names, err := s.dirNames(cancelDir)
+	if err != nil {
+		return nil, fmt.Errorf("list cancel requests: %w", err)
+	}
+	for _, name := range names {
+		if !isName(name) {
+			continue
+		}
+		c, err := s.readCancel(ctx, name)
+		if ended := ctx.Err(); ended != nil {
+			return nil, fmt.Errorf("list cancel requests: %w", ended)
+		}
+		if err == nil && c != nil {
+			open = append(open, record.CancelRequest{Key: c.Key, Seq: c.Seq})
+		}
+	}
+	return open, nil
+}
+
+// readCancel returns the request in a file, or nil after removing one that no longer applies.
+func (s *directory) readCancel(ctx context.Context, name string) (*cancelRequest, error) {
+	path := filepath.Join(s.dir, cancelDir, name)
+	data, err := s.readChecked(path)
+	if err != nil {
+		return nil, err
+	}
+	c := new(cancelRequest)
+	if err := json.Unmarshal(data, c); err != nil {
+		return nil, err
+	}
+	h, err := s.headOf(ctx, name)
+	if errors.Is(err, record.ErrNotFound) || err == nil && (h.Status.Ended() || !h.Created.Equal(c.Created)) {
+		// By now the file may have a newer request, for a new run with that key. CancelRun repeats it.
+		_ = s.opts.FS.Remove(path)
+		return nil, nil
+	}
+	return c, err
+}

@@ -1,0 +1,64 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+)
+
+// The statements of cancel requests. A version that does not know them leaves the row when it ends
+// or deletes the run; the row is then void, and the next request removes it.
+const (
+	unfinished   = `r.status NOT IN ('done', 'failed', 'cancelled')`
+	insertCancel = `INSERT INTO mcpchain_wishes (run, seq) SELECT num, seq FROM mcpchain_runs r
+		WHERE tenant = ? AND id = ? AND ` + unfinished + ` ON CONFLICT (run) DO UPDATE SET seq = excluded.seq`
+	deleteCancels = `DELETE FROM mcpchain_wishes WHERE NOT EXISTS (SELECT 1 FROM mcpchain_runs r WHERE r.num = mcpchain_wishes.run AND ` + unfinished + `)`
+	selectCancels = `SELECT r.tenant, r.id, w.seq FROM mcpchain_wishes w JOIN mcpchain_runs r ON r.num = w.run WHERE ` + unfinished
+)
+
+// RequestCancel implements [record.Store].
+func (s *database) RequestCancel(ctx context.Context, key run.Key) error {
+	tenant, id := names(key)
+	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, insertCancel, tenant, id)
+		if err == nil && n == 0 {
+			var num int64
+			if err = one(ctx, t, selectNum, []any{tenant, id}, &num); isNone(err) {
+				return refuse(record.ErrNotFound)
+			}
+		}
+		if err == nil {
+			_, err = t.exec(ctx, deleteCancels)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("request to cancel run %q: %w", key.ID, err)
+	}
+	return nil
+}
+
+// CancelRequests implements [record.Store].
+func (s *database) CancelRequests(ctx context.Context) (requests []record.CancelRequest, err error) {
+	err = s.reading(ctx, func(q querier) error {
+		rows, err := q.QueryContext(ctx, selectCancels)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var c record.CancelRequest
+			if err := rows.Scan(&c.Key.Tenant, &c.Key.ID, &c.Seq); err != nil {
+				return err
+			}
+			requests = append(requests, c)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list cancel requests: %w", err)
+	}
+	return requests, nil
+}
