@@ -201,7 +201,7 @@ func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *
 	}
 	reply, err = d.settle(x, answer)
 	if failure, ok := errors.AsType[*Error](err); ok {
-		failure.Usage = answer.usage.believed(d.sent, answer.size())
+		failure.Usage = answer.usage.plausible(d.sent, answer.size())
 	}
 	return reply, x.stream != nil, err
 }
@@ -229,12 +229,12 @@ func (c *Client) exchange(x *exchange, d *draft, deltas *Deltas) (*answer, error
 	if err != nil {
 		return nil, err
 	}
-	whole, assemble := x.whole, x.assemble
+	decode, assemble := x.decodeReply, x.assemble
 	if d.amend.body != nil {
-		whole, assemble = x.wholeResponse, x.assembleResponse
+		decode, assemble = x.decodeResponse, x.assembleResponse
 	}
 	if x.stream == nil { // some hosts do not stream
-		return whole(d, deltas)
+		return x.whole(d, deltas, decode)
 	}
 	return assemble(x.watched(), d, deltas)
 }

@@ -84,22 +84,27 @@ func (d *decoder) reply() (w replyWire, err error) {
 	return w, d.End()
 }
 
-// checkContext fails the decoding if its context has ended.
-func (d *decoder) checkContext() bool {
-	if err := d.ctx.Err(); err != nil {
-		d.Fail(err)
-		return false
+// objects ranges over the objects of an array. Other elements are skipped; another value has none. The decoding fails
+// if its context has ended.
+func (d *decoder) objects(yield func() bool) {
+	if !d.opens('[') {
+		return
 	}
-	return true
+	for range d.Elements {
+		if err := d.ctx.Err(); err != nil {
+			d.Fail(err)
+			return
+		}
+		if d.opens('{') && !yield() {
+			return
+		}
+	}
 }
 
 // choices returns the first choice with index 0, nil if there is none.
 func (d *decoder) choices() (first *choiceWire) {
-	if !d.opens('[') {
-		return nil
-	}
-	for range d.Elements {
-		if first != nil || !d.checkContext() || !d.opens('{') {
+	for range d.objects {
+		if first != nil {
 			continue
 		}
 		if c, index := d.choice(); index == 0 {
@@ -170,17 +175,12 @@ func (d *decoder) message() (m messageWire) {
 }
 
 func (d *decoder) toolCalls() (calls []toolCallWire) {
-	if !d.opens('[') {
-		return nil
-	}
-	for range d.Elements {
+	for range d.objects {
 		if len(calls) == maxCalls {
 			d.Fail(errManyCalls)
 			break
 		}
-		if d.checkContext() && d.opens('{') {
-			calls = append(calls, d.toolCall())
-		}
+		calls = append(calls, d.toolCall())
 	}
 	return calls
 }
@@ -193,9 +193,7 @@ func (d *decoder) toolCall() (call toolCallWire) {
 				call.index = &n
 			}
 		case "id":
-			if call.id = d.loose(); len(call.id) > maxCallID {
-				d.Fail(fmt.Errorf("the id of a tool call is over %d bytes", maxCallID))
-			}
+			call.id = d.callID()
 		case "function":
 			if d.opens('{') {
 				d.function(&call)
@@ -213,13 +211,29 @@ func (d *decoder) function(call *toolCallWire) {
 	for key := range d.Members {
 		switch string(key) {
 		case "name":
-			if call.name = d.loose(); len(call.name) > maxCallName {
-				d.Fail(errLongName)
-			}
+			call.name = d.callName()
 		case "arguments":
 			call.arguments = d.json()
 		}
 	}
+}
+
+// callID reads the id of a call.
+func (d *decoder) callID() string {
+	id := d.loose()
+	if len(id) > maxCallID {
+		d.Fail(fmt.Errorf("the id of a tool call is over %d bytes", maxCallID))
+	}
+	return id
+}
+
+// callName reads the name of a call.
+func (d *decoder) callName() string {
+	name := d.loose()
+	if len(name) > maxCallName {
+		d.Fail(errLongName)
+	}
+	return name
 }
 
 var (
@@ -248,18 +262,21 @@ func (d *decoder) keep(raw []byte) []byte {
 	return raw
 }
 
+// plainString reads a string. ok is false for another value.
+func (d *decoder) plainString() (text string, ok bool) { return stringOf(d.keep(d.Raw())) }
+
 // text reads a string, or the text in a list of strings and parts. Parts of other types, such as thinking, are
 // left out. The text may begin or end within a character: see [wellFormed].
 func (d *decoder) text() string {
 	if !d.opens('[') {
-		text, _ := stringOf(d.keep(d.Raw()))
+		text, _ := d.plainString()
 		return text
 	}
 	var b strings.Builder
 	for range d.Elements {
 		if d.opens('{') {
 			b.WriteString(d.part())
-		} else if text, ok := stringOf(d.keep(d.Raw())); ok {
+		} else if text, ok := d.plainString(); ok {
 			b.WriteString(text)
 		}
 	}
@@ -274,7 +291,7 @@ func (d *decoder) part() (text string) {
 		case "type":
 			typ = d.word()
 		case "text":
-			text, _ = stringOf(d.keep(d.Raw()))
+			text, _ = d.plainString()
 		}
 	}
 	if typ != "text" && typ != "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -31,7 +32,18 @@ type draft struct {
 
 // encode writes a request for the host.
 func (c *Client) encode(r *Request, streams bool) (*draft, error) {
-	d := &draft{names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd, streams: streams}
+	d := &draft{
+		names: namesOf(r), ids: map[string]bool{}, toEnd: r.ToEnd, streams: streams, sent: textSize(r.Messages),
+		stops: slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return s == "" }),
+	}
+	if len(r.Metadata) > 0 {
+		if err := c.CheckMetadata(); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.checkChoice(r); err != nil {
+		return nil, err
+	}
 	endpoint := c.EndpointOf(r)
 	if !r.Recorded && (c.WantsDataBack() || endpoint == Responses) {
 		d.conversation = newConversationHash()
@@ -44,49 +56,56 @@ func (c *Client) encode(r *Request, streams bool) (*draft, error) {
 		d.request.Model = "m"
 		d.amend.field("model", r.Model)
 	}
-	d.sent = textSize(r.Messages)
-	if endpoint == Responses {
-		if err := c.encodeResponses(d, r); err != nil {
-			return nil, err
-		}
-		c.addExtra(d)
-		return d, nil
-	}
 	rule := modelRule{sampling: always}
 	if c.profile.OpenAIModels {
 		rule = ruleOf(r.Model)
 	}
-	if len(r.Metadata) > 0 {
-		if err := c.CheckMetadata(); err != nil {
-			return nil, err
-		}
+	encode := c.encodeChat
+	if endpoint == Responses {
+		encode = c.encodeResponses
 	}
+	if err := encode(d, r, rule); err != nil {
+		return nil, err
+	}
+	for key, value := range c.extra {
+		d.amend.field(key, value)
+	}
+	return d, nil
+}
+
+// checkChoice checks that the choice of a tool fits the tools, and sets must.
+func (d *draft) checkChoice(r *Request) error {
+	choice := r.ToolChoice
+	d.must = choice.Choice == Required || choice.Choice == Named
+	switch {
+	case d.must && len(r.Tools) == 0:
+		return errors.New("a tool call is required, but there are no tools")
+	case choice.Choice == Named && toolNamed(r.Tools, choice.Name) < 0:
+		return fmt.Errorf("tool choice names %q, which is not among the tools", excerpt.Cut(choice.Name))
+	}
+	return nil
+}
+
+// toolNamed returns the index of a tool, -1 if there is none with this name.
+func toolNamed(tools []Tool, name string) int {
+	return slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
+}
+
+// encodeChat writes a request for Chat Completions.
+func (c *Client) encodeChat(d *draft, r *Request, rule modelRule) error {
 	effort := r.ReasoningEffort
 	if len(r.Tools) > 0 {
 		var err error
 		if effort, d.note, err = c.profile.withTools(r.Model, rule, effort); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	c.encodeSampling(d, r, rule, effort)
-	if err := c.encodeTools(d, r); err != nil {
-		return nil, err
-	}
-	if err := c.encodeMessages(d, r, rule); err != nil {
-		return nil, err
-	}
+	c.encodeTools(d, r)
 	if c.profile.Developer && r.CacheKey != "" {
 		d.amend.field("prompt_cache_key", cacheKey(r.CacheKey))
 	}
-	c.addExtra(d)
-	return d, nil
-}
-
-// addExtra adds the fields of Options.Extra.
-func (c *Client) addExtra(d *draft) {
-	for key, value := range c.extra {
-		d.amend.field(key, value)
-	}
+	return c.encodeMessages(d, r, rule)
 }
 
 // checkedModel matches the models that go-openai has rules for. models.go has rules of its own.
@@ -130,11 +149,6 @@ func (c *Client) encodeSampling(d *draft, r *Request, rule modelRule, effort str
 	default:
 		d.amend.field(c.profile.SeedField, *r.Seed)
 	}
-	for _, s := range r.Stop {
-		if s != "" {
-			d.stops = append(d.stops, s)
-		}
-	}
 	if !rule.reasons && !rule.none { // models that may reason refuse the field; the reply is cut here
 		q.Stop = c.profile.stops(d.stops)
 	}
@@ -171,23 +185,14 @@ func responseFormat(r *Request) *openai.ChatCompletionResponseFormat {
 }
 
 // encodeTools sets the tools and the choice among them.
-func (c *Client) encodeTools(d *draft, r *Request) error {
+func (c *Client) encodeTools(d *draft, r *Request) {
 	tools, choice := r.Tools, r.ToolChoice
-	d.must = choice.Choice == Required || choice.Choice == Named
-	if d.must && len(tools) == 0 {
-		return errors.New("a tool call is required, but there are no tools")
-	}
-	if choice.Choice == Named {
-		named, ok := toolNamed(tools, choice.Name)
-		if !ok {
-			return fmt.Errorf("tool choice names %q, which is not among the tools", excerpt.Cut(choice.Name))
-		}
-		if !c.profile.NamedChoice { // offer only that tool
-			tools, choice = []Tool{named}, ToolChoice{Choice: Required}
-		}
+	if choice.Choice == Named && !c.profile.NamedChoice { // offer only that tool
+		i := toolNamed(tools, choice.Name)
+		tools, choice = tools[i:i+1], ToolChoice{Choice: Required}
 	}
 	if choice.Choice == None && c.profile.NoneDrops || len(tools) == 0 {
-		return nil
+		return
 	}
 	for _, t := range tools {
 		d.request.Tools = append(d.request.Tools, openai.Tool{
@@ -205,16 +210,6 @@ func (c *Client) encodeTools(d *draft, r *Request) error {
 	case c.profile.Parallel:
 		d.request.ParallelToolCalls = true
 	}
-	return nil
-}
-
-func toolNamed(tools []Tool, name string) (Tool, bool) {
-	for _, t := range tools {
-		if t.Name == name {
-			return t, true
-		}
-	}
-	return Tool{}, false
 }
 
 // parameters returns a tool's schema. Hosts refuse null.

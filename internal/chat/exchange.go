@@ -92,16 +92,16 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	x.request = req
 	out, err := x.amended(req)
 	if err != nil {
-		return nil, x.broken(CodeRequest, err)
+		return nil, x.wrapError(CodeRequest, err)
 	}
 	x.request = out
 	res, err := x.send(out)
 	if err != nil {
-		return nil, x.broken(CodeUnreachable, err)
+		return nil, x.wrapError(CodeUnreachable, err)
 	}
 	x.header = res.Header
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return nil, x.reported(res.StatusCode, readInTime(res.Body, maxErrorBody, errorBodyTime))
+		return nil, x.hostError(res.StatusCode, readInTime(res.Body, maxErrorBody, errorBodyTime))
 	}
 	body := bufio.NewReader(res.Body)
 	if isEventStream(res.Header, body) {
@@ -182,14 +182,14 @@ func (x *exchange) explain(err error) error {
 	}
 	switch cause := context.Cause(x.ctx); {
 	case errors.Is(cause, errTimeout):
-		return x.wrong(CodeTimeout, fmt.Sprintf("no complete answer within %v", x.timeout))
+		return x.newError(CodeTimeout, fmt.Sprintf("no complete answer within %v", x.timeout))
 	case errors.Is(cause, errIdle):
-		return x.wrong(CodeIdle, fmt.Sprintf("the stream was silent for %v", x.idleTimeout))
+		return x.newError(CodeIdle, fmt.Sprintf("the stream was silent for %v", x.idleTimeout))
 	}
 	if failure, ok := errors.AsType[*Error](err); ok {
 		return failure
 	}
-	return x.broken(CodeRequest, err)
+	return x.wrapError(CodeRequest, err)
 }
 
 func (x *exchange) readAll(r io.Reader) ([]byte, error) {
@@ -198,21 +198,21 @@ func (x *exchange) readAll(r io.Reader) ([]byte, error) {
 	case errors.Is(err, errTooLarge):
 		return nil, x.tooLarge()
 	case err != nil:
-		return nil, x.broken(CodeTruncated, err)
+		return nil, x.wrapError(CodeTruncated, err)
 	}
 	return body, nil
 }
 
-// broken returns the error of an interrupted exchange.
-func (x *exchange) broken(code string, cause error) *Error {
+// wrapError returns the error of an interrupted exchange.
+func (x *exchange) wrapError(code string, cause error) *Error {
 	cause = withoutURL(cause)
-	e := x.wrong(code, cause.Error())
+	e := x.newError(code, cause.Error())
 	e.cause = cause
 	return e
 }
 
-// wrong returns the error of an unusable answer.
-func (x *exchange) wrong(code, message string) *Error {
+// newError returns the error of an unusable answer.
+func (x *exchange) newError(code, message string) *Error {
 	if x.request == nil { // go-openai failed before it sent the request
 		return &Error{Code: code, Message: excerpt.Cut(message)}
 	}
@@ -220,11 +220,11 @@ func (x *exchange) wrong(code, message string) *Error {
 }
 
 func (x *exchange) tooLarge() *Error {
-	return x.wrong(CodeTooLarge, fmt.Sprintf("the answer is over %d bytes", x.maxReply))
+	return x.newError(CodeTooLarge, fmt.Sprintf("the answer is over %d bytes", x.maxReply))
 }
 
-// reported returns the error of a failure that the host reports.
-func (x *exchange) reported(status int, body []byte) *Error {
+// hostError returns the error of a failure that the host reports.
+func (x *exchange) hostError(status int, body []byte) *Error {
 	b := parseErrorBody(x.header.Get("Content-Type"), body)
 	if b.status != 0 && status < 400 {
 		status = b.status
@@ -320,7 +320,7 @@ func (x *exchange) next(events *sse.Reader) (sse.Event, error) {
 	case errors.Is(err, errTooLarge):
 		return event, x.tooLarge()
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-		return event, x.wrong(CodeTruncated, "the stream ended before the model did")
+		return event, x.newError(CodeTruncated, "the stream ended before the model did")
 	}
-	return event, x.broken(CodeTruncated, err)
+	return event, x.wrapError(CodeTruncated, err)
 }

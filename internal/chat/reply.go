@@ -2,7 +2,6 @@ package chat
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 )
 
@@ -88,33 +87,41 @@ type answerCall struct {
 }
 
 // whole reads an answer in one piece and passes it to the callbacks.
-func (x *exchange) whole(d *draft, deltas *Deltas) (*answer, error) {
-	a, err := x.decodeReply()
+func (x *exchange) whole(d *draft, deltas *Deltas, decode func() (*answer, error)) (*answer, error) {
+	a, err := decode()
 	if err != nil || deltas == nil {
 		return a, err
 	}
 	a.cutAt(d.stops)
-	return a, errors.Join(deltas.reason(a.reasoning), deltas.text(a.text))
+	if err := deltas.reason(a.reasoning); err != nil {
+		return nil, err
+	}
+	return a, deltas.text(a.text)
 }
 
-// decodeReply reads an answer in one piece.
+// malformed returns the error of an answer in one piece that is not what the API defines.
+func (x *exchange) malformed(want string, err error) *Error {
+	reason := err.Error()
+	if !json.Valid(x.body) {
+		reason = plainText(x.header.Get("Content-Type"), x.body)
+	}
+	return x.newError(CodeMalformed, "the answer is not a "+want+": "+reason)
+}
+
+// decodeReply reads a chat completion in one piece.
 func (x *exchange) decodeReply() (*answer, error) {
 	w, err := decode(x.ctx, x.body).reply()
 	if err != nil {
-		what := plainText(x.header.Get("Content-Type"), x.body)
-		if json.Valid(x.body) {
-			what = err.Error()
-		}
-		return nil, x.wrong(CodeMalformed, "the answer is not a chat completion: "+what)
+		return nil, x.malformed("chat completion", err)
 	}
 	if hasError(w.error) {
-		return nil, x.reported(200, x.body)
+		return nil, x.hostError(200, x.body)
 	}
 	if w.choice == nil {
-		return nil, x.wrong(CodeEmpty, "the answer has no choice")
+		return nil, x.newError(CodeEmpty, "the answer has no choice")
 	}
 	if hasError(w.choice.error) {
-		return nil, x.reported(200, w.choice.error)
+		return nil, x.hostError(200, w.choice.error)
 	}
 	m := &w.choice.message
 	a := &answer{
@@ -134,7 +141,7 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	a.cutAt(d.stops)
 	r := &Reply{
 		ID: a.id, Model: a.model, Text: a.text, Refusal: a.refusal, Reasoning: a.reasoning, Details: a.details,
-		Finish: finishWord(a.finish), Note: d.note, Usage: a.usage.believed(d.sent, size), Size: size,
+		Finish: finishWord(a.finish), Note: d.note, Usage: a.usage.plausible(d.sent, size), Size: size,
 	}
 	if r.Model == "" {
 		r.Model = d.request.Model
@@ -153,11 +160,11 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	settleItems(a, r)
 	switch said := r.Text != "" || r.Refusal != "" || len(r.ToolCalls) > 0; {
 	case r.Finish == "error" && !said:
-		return nil, x.wrong(CodeEmpty, "the host broke off with finish reason "+a.finish)
+		return nil, x.newError(CodeEmpty, "the host broke off with finish reason "+a.finish)
 	case r.Finish == "error":
-		return nil, x.wrong(CodeTruncated, "the host broke off with finish reason "+a.finish)
+		return nil, x.newError(CodeTruncated, "the host broke off with finish reason "+a.finish)
 	case r.Finish == FinishContentFilter && !said:
-		return nil, x.wrong(CodeContentFilter, "the host withheld the answer")
+		return nil, x.newError(CodeContentFilter, "the host withheld the answer")
 	case len(r.ToolCalls) > 0 && r.Finish != FinishLength && r.Finish != FinishContentFilter:
 		r.Finish = FinishToolCalls
 	case len(r.ToolCalls) == 0 && r.Finish == FinishToolCalls: // vLLM without a tool parser
@@ -179,7 +186,7 @@ func (d *draft) settleCalls(x *exchange, a *answer, r *Reply) error {
 		case call.Name == "" && (arguments == "" || arguments == "{}"):
 			continue // some hosts announce calls that they do not make
 		case call.Name == "":
-			return x.wrong(CodeMalformed, "a tool call without a name")
+			return x.newError(CodeMalformed, "a tool call without a name")
 		case r.Finish == FinishLength && i == len(a.calls)-1 && !json.Valid([]byte(arguments)):
 			continue // the reply was cut off within the call, or before its arguments
 		case arguments == "":

@@ -15,6 +15,8 @@ const (
 	maxThought = 1 << 20 // bytes of a reasoning item; a larger one is not kept
 )
 
+var errManyItems = fmt.Errorf("the response has more than %d items", maxItems)
+
 // responseWire is a response, in one piece or at the end of a stream.
 type responseWire struct {
 	id, model, status, reason string
@@ -69,17 +71,11 @@ func (d *decoder) response() (w responseWire) {
 }
 
 func (d *decoder) items() (items []itemWire) {
-	if !d.opens('[') {
-		return nil
-	}
 	calls := 0
-	for range d.Elements {
+	for range d.objects {
 		if len(items) == maxItems {
-			d.Fail(fmt.Errorf("the response has more than %d items", maxItems))
+			d.Fail(errManyItems)
 			break
-		}
-		if !d.checkContext() || !d.opens('{') {
-			continue
 		}
 		item := d.item()
 		if item.kind == "function_call" {
@@ -106,13 +102,9 @@ func (d *decoder) item() (w itemWire) {
 		case "phase":
 			w.phase = d.word()
 		case "call_id":
-			if w.callID = d.loose(); len(w.callID) > maxCallID {
-				d.Fail(fmt.Errorf("the id of a tool call is over %d bytes", maxCallID))
-			}
+			w.callID = d.callID()
 		case "name":
-			if w.name = d.loose(); len(w.name) > maxCallName {
-				d.Fail(errLongName)
-			}
+			w.name = d.callName()
 		case "arguments":
 			w.arguments = d.json()
 		case "content", "summary":
@@ -130,20 +122,14 @@ func (d *decoder) item() (w itemWire) {
 
 // contents reads the parts of a message or of a reasoning item.
 func (d *decoder) contents(said *itemTexts) {
-	if !d.opens('[') {
-		return
-	}
-	for range d.Elements {
-		if !d.checkContext() || !d.opens('{') {
-			continue
-		}
+	for range d.objects {
 		kind, text := "", ""
 		for key := range d.Members {
 			switch string(key) {
 			case "type":
 				kind = d.word()
 			case "text", "refusal":
-				text, _ = stringOf(d.keep(d.Raw()))
+				text, _ = d.plainString()
 			}
 		}
 		switch kind {
@@ -175,37 +161,25 @@ func paragraph(text *strings.Builder, more string) {
 	text.WriteString(more)
 }
 
-// wholeResponse reads a response in one piece and passes it to the callbacks.
-func (x *exchange) wholeResponse(d *draft, deltas *Deltas) (*answer, error) {
-	dec := decode(x.ctx, x.body)
-	w := dec.response()
-	if err := dec.End(); err != nil {
-		what := plainText(x.header.Get("Content-Type"), x.body)
-		if json.Valid(x.body) {
-			what = err.Error()
-		}
-		return nil, x.wrong(CodeMalformed, "the answer is not a response: "+what)
+// decodeResponse reads a response in one piece.
+func (x *exchange) decodeResponse() (*answer, error) {
+	d := decode(x.ctx, x.body)
+	w := d.response()
+	if err := d.End(); err != nil {
+		return nil, x.malformed("response", err)
 	}
-	a, err := x.response(&w)
-	if err != nil || deltas == nil {
-		return a, err
-	}
-	a.cutAt(d.stops)
-	if err := deltas.reason(a.reasoning); err != nil {
-		return nil, err
-	}
-	return a, deltas.text(a.text)
+	return x.response(&w)
 }
 
 // response turns a response into an answer. Its call items are completed by settleItems.
 func (x *exchange) response(w *responseWire) (*answer, error) {
 	switch {
 	case hasError(w.failure):
-		return nil, x.reported(200, append(append([]byte(`{"error":`), w.failure...), '}'))
+		return nil, x.hostError(200, append(append([]byte(`{"error":`), w.failure...), '}'))
 	case w.status == "failed", w.status == "cancelled":
-		return nil, x.wrong(CodeTruncated, "the host says that the response has "+w.status)
+		return nil, x.newError(CodeTruncated, "the host says that the response has "+w.status)
 	case !w.listed:
-		return nil, x.wrong(CodeEmpty, "the answer has no output")
+		return nil, x.newError(CodeEmpty, "the answer has no output")
 	}
 	a := &answer{id: w.id, model: w.model, usage: w.usage, finish: FinishStop, items: []Item{}}
 	if w.status == "incomplete" {

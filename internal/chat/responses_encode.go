@@ -94,17 +94,8 @@ type (
 	}
 )
 
-// encodeResponses writes a request for the Responses API.
-func (c *Client) encodeResponses(d *draft, r *Request) error {
-	if len(r.Metadata) > 0 {
-		if err := c.CheckMetadata(); err != nil {
-			return err
-		}
-	}
-	rule := modelRule{sampling: always}
-	if c.profile.OpenAIModels {
-		rule = ruleOf(r.Model)
-	}
+// encodeResponses writes a request for the Responses API. It has no field for stop sequences: the reply is cut here.
+func (c *Client) encodeResponses(d *draft, r *Request, rule modelRule) error {
 	q := &responsesRequest{Model: r.Model, Metadata: r.Metadata, Stream: d.streams, Input: []any{}}
 	if r.MaxTokens > 0 {
 		q.MaxTokens = max(r.MaxTokens, leastTokens)
@@ -121,11 +112,6 @@ func (c *Client) encodeResponses(d *draft, r *Request) error {
 			q.Include = []string{"reasoning.encrypted_content"}
 		}
 	}
-	for _, s := range r.Stop {
-		if s != "" {
-			d.stops = append(d.stops, s) // the API has no such field; the reply is cut here
-		}
-	}
 	switch {
 	case r.Format != nil:
 		q.Text = &responsesText{responsesSchema{"json_schema", r.Format.Name, r.Format.Schema, true}}
@@ -140,9 +126,7 @@ func (c *Client) encodeResponses(d *draft, r *Request) error {
 			}
 		}
 	}
-	if err := c.responsesTools(d, q, r, later); err != nil {
-		return err
-	}
+	c.responsesTools(d, q, r, later)
 	if err := c.responsesInput(d, q, r, later); err != nil {
 		return err
 	}
@@ -168,13 +152,9 @@ func cacheKey(key string) string {
 }
 
 // responsesTools sets the tools, except those that come later in the conversation: their definitions go to later.
-func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request, later map[string]responsesTool) error {
-	d.must = r.ToolChoice.Choice == Required || r.ToolChoice.Choice == Named
-	if d.must && len(r.Tools) == 0 {
-		return errors.New("a tool call is required, but there are no tools")
-	}
+func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request, later map[string]responsesTool) {
 	if len(r.Tools) == 0 {
-		return nil
+		return
 	}
 	for _, t := range r.Tools {
 		tool := responsesTool{
@@ -194,12 +174,8 @@ func (c *Client) responsesTools(d *draft, q *responsesRequest, r *Request, later
 	case Required:
 		q.ToolChoice = "required"
 	case Named:
-		if _, ok := toolNamed(r.Tools, r.ToolChoice.Name); !ok {
-			return fmt.Errorf("tool choice names %q, which is not among the tools", excerpt.Cut(r.ToolChoice.Name))
-		}
 		q.ToolChoice = map[string]string{"type": "function", "name": d.names.outgoing(r.ToolChoice.Name)}
 	}
-	return nil
 }
 
 // responsesInput sets the conversation as items. Tools that come later follow the results that name them.

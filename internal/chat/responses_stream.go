@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -56,7 +55,7 @@ func (s *responseStream) event(e sse.Event) error {
 	var item itemWire
 	var response responseWire
 	if !d.opens('{') {
-		return s.x.wrong(CodeMalformed, "an event of the stream is not an object")
+		return s.x.newError(CodeMalformed, "an event of the stream is not an object")
 	}
 	for key := range d.Members {
 		switch string(key) {
@@ -65,7 +64,7 @@ func (s *responseStream) event(e sse.Event) error {
 		case "output_index":
 			place = int(countOf(d.Raw()))
 		case "delta":
-			piece, _ = stringOf(d.keep(d.Raw()))
+			piece, _ = d.plainString()
 		case "item":
 			if d.opens('{') {
 				item = d.item()
@@ -75,7 +74,7 @@ func (s *responseStream) event(e sse.Event) error {
 		}
 	}
 	if err := d.End(); err != nil {
-		return s.x.wrong(CodeMalformed, "an event of the stream is not one of the Responses API: "+err.Error())
+		return s.x.newError(CodeMalformed, "an event of the stream is not one of the Responses API: "+err.Error())
 	}
 	switch kind {
 	case "response.output_text.delta":
@@ -89,13 +88,13 @@ func (s *responseStream) event(e sse.Event) error {
 		return s.deltas.reason(wellFormed(piece))
 	case "response.output_item.done":
 		if _, known := s.items[place]; !known && len(s.items) == maxItems {
-			return s.x.wrong(CodeMalformed, fmt.Sprintf("the response has more than %d items", maxItems))
+			return s.x.newError(CodeMalformed, errManyItems.Error())
 		}
 		s.items[place] = item
 	case "response.completed", "response.incomplete", "response.failed":
 		s.final = &response
 	case "error":
-		return s.x.reported(200, data)
+		return s.x.hostError(200, data)
 	}
 	return nil // other events repeat what these have
 }

@@ -362,7 +362,7 @@ func FuzzResponses(f *testing.F) {
 		defer x.close()
 		x.body = []byte(data)
 		d := &draft{names: namesOf(&Request{}), ids: map[string]bool{}}
-		if a, err := x.wholeResponse(d, nil); err == nil {
+		if a, err := x.decodeResponse(); err == nil {
 			if r, err := d.settle(x, a); err == nil && len(r.Text)+len(r.Reasoning) > 4*len(data) {
 				t.Errorf("%d bytes became %d", len(data), len(r.Text)+len(r.Reasoning))
 			}

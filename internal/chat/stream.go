@@ -85,7 +85,7 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 			a.done = true // only the usage is missing
 		case err == errNoStream:
 			x.body = side.kept
-			return x.whole(d, deltas)
+			return x.whole(d, deltas, x.decodeReply)
 		case err != nil:
 			return nil, err
 		}
@@ -109,14 +109,14 @@ func (a *assembler) end(err error) error {
 	case ended && !a.begun && json.Valid(a.side.kept):
 		return errNoStream
 	case a.side.failed(a.x.ctx):
-		return a.x.reported(200, a.side.kept)
+		return a.x.hostError(200, a.side.kept)
 	case err == nil && a.begun: // some hosts give no reason to stop
 		a.done = true
 		return nil
 	case err == nil, err == io.EOF:
-		return a.x.wrong(CodeTruncated, "the stream ended before the model did")
+		return a.x.newError(CodeTruncated, "the stream ended before the model did")
 	}
-	return a.x.broken(CodeTruncated, err)
+	return a.x.wrapError(CodeTruncated, err)
 }
 
 // event takes one event of the stream.
@@ -124,7 +124,7 @@ func (a *assembler) event(ev sse.Event) error {
 	data := bytes.TrimSpace(ev.Data)
 	switch {
 	case ev.Type == "error":
-		return a.x.reported(200, data)
+		return a.x.hostError(200, data)
 	case string(data) == "[DONE]":
 		return a.end(nil)
 	case len(data) == 0:
@@ -132,10 +132,10 @@ func (a *assembler) event(ev sse.Event) error {
 	}
 	w, err := decode(a.x.ctx, data).reply()
 	if err != nil {
-		return a.x.wrong(CodeMalformed, "an event of the stream is not a chunk of a chat completion: "+err.Error())
+		return a.x.newError(CodeMalformed, "an event of the stream is not a chunk of a chat completion: "+err.Error())
 	}
 	if hasError(w.error) {
-		return a.x.reported(200, data)
+		return a.x.hostError(200, data)
 	}
 	a.begun = true
 	a.head(&w)
@@ -143,7 +143,7 @@ func (a *assembler) event(ev sse.Event) error {
 		return nil // usage, or Azure's verdict on the prompt
 	}
 	if hasError(w.choice.error) {
-		return a.x.reported(200, w.choice.error)
+		return a.x.hostError(200, w.choice.error)
 	}
 	return a.choice(w.choice)
 }
@@ -175,7 +175,7 @@ func (a *assembler) choice(choice *choiceWire) error {
 	}
 	for i := range m.calls {
 		if err := a.calls.add(&m.calls[i]); err != nil {
-			return a.x.wrong(CodeMalformed, err.Error())
+			return a.x.newError(CodeMalformed, err.Error())
 		}
 	}
 	if choice.finish != "" {

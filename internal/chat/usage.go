@@ -105,9 +105,9 @@ func (u *Usage) plus(other *Usage) *Usage {
 	}
 }
 
-// believed removes the counts that are too low for a request and a reply of so many bytes: a token has at most
+// plausible removes the counts that are too low for a request and a reply of so many bytes: a token has at most
 // maxTokenBytes. It returns nil if no count is left.
-func (u *Usage) believed(sent, size int) *Usage {
+func (u *Usage) plausible(sent, size int) *Usage {
 	if u == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ func TestUsage(t *testing.T) {
 		{"other names", `{"input_tokens":10,"output_tokens":5}`, &Usage{Prompt: 10, Completion: 5, Total: 15}},
 		{"odd kinds of numbers", `{"prompt_tokens":1.0,"completion_tokens":-5,"total_tokens":"many"}`, &Usage{Prompt: 1, Total: 1}},
 		{"absurd beside true", `{"prompt_tokens":10,"completion_tokens":1e300,"total_tokens":100000001}`, &Usage{Prompt: 10, Total: 10}},
-		{"the most that is believed", `{"prompt_tokens":100000000}`, &Usage{Prompt: 100000000, Total: 100000000}},
+		{"the most that is plausible", `{"prompt_tokens":100000000}`, &Usage{Prompt: 100000000, Total: 100000000}},
 		{"nothing", `{}`, nil},
 		{"zeros", `{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, nil},
 		{"negative", `{"prompt_tokens":-1,"completion_tokens":-1,"total_tokens":-2}`, nil},

@@ -96,10 +96,10 @@ func (x *exchange) read(err error) error {
 		return nil
 	}
 	if reported, ok := errors.AsType[*Reported](err); ok {
-		return x.reported(http.StatusOK, reported.Body)
+		return x.hostError(http.StatusOK, reported.Body)
 	}
 	if _, ok := errors.AsType[*Stopped](err); ok {
 		return err
 	}
-	return x.wrong(CodeMalformed, err.Error())
+	return x.newError(CodeMalformed, err.Error())
 }
