@@ -212,11 +212,20 @@ func linkText(r *mcp.Resource) string {
 	return "[" + strings.Join(fields, " ") + "]"
 }
 
-// fenced puts a text between fences that are longer than all of its own.
+// fenced puts a text between fences.
 func fenced(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
+	fence := strings.Repeat("`", fenceSize(text))
 	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
+}
+
+// fenceSize returns the size of a fence that is longer than all of the text.
+func fenceSize(text string) int {
+	longest, run := 2, 0
+	for i := range len(text) {
+		if run++; text[i] != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest + 1
 }

@@ -3,7 +3,10 @@ package sampling
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 func TestRequestMapping(t *testing.T) {
@@ -37,5 +40,30 @@ func TestRequestMapping(t *testing.T) {
 			}
 			equalJSON(t, string(after), string(before))
 		})
+	}
+}
+
+// A text of fences costs as much as any other.
+func TestFences(t *testing.T) {
+	text := strings.Repeat("`", 4<<20)
+	if got, want := fenced(text+"\na"), text+"`\n"+text+"\na\n`"+text; got != want {
+		t.Errorf("got %d bytes, want %d", len(got), len(want))
+	}
+	if got, want := fenced("a `b` ``\n"), "```\na `b` ``\n```"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// What a host reads of a resource counts.
+func TestSizeOfResources(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for _, c := range []mcp.Content{
+		&mcp.ResourceLink{Resource: mcp.Resource{URI: "a:b", Name: "b", MIMEType: long}},
+		&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "a:b", MIMEType: long, Blob: []byte("x")}},
+		&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "a:b", Text: strings.Repeat("`", len(long)/2)}},
+	} {
+		if read, counted := len(blockText(c)), contentSize([]mcp.Content{c}); counted+64 < read {
+			t.Errorf("%T: %d bytes count as %d", c, read, counted)
+		}
 	}
 }

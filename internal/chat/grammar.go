@@ -6,12 +6,16 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"time"
 )
 
 // badGrammar matches the errors of llama.cpp, and of programs built on it, about a tool's schema that cannot become a
 // grammar. They refuse all tools of the request and name none.
 var badGrammar = regexp.MustCompile(`(?i)failed to parse grammar|failed to initialize samplers|unrecognized schema|invalid pattern|` +
 	`error parsing grammar|unable to generate parser|must be set for an integer|min_value or max_value`)
+
+// searchTime bounds the search for the tool that a host refuses.
+const searchTime = 2 * time.Minute
 
 // findRefusedTool finds the tool whose schema the host refuses, by bisection, and names it in the error. Each step is a
 // request for one token.
@@ -20,6 +24,8 @@ func (c *Client) findRefusedTool(ctx context.Context, r *Request, err error) err
 	if !ok || len(r.Tools) == 0 || r.Format != nil || failure.Status < http.StatusBadRequest || !badGrammar.MatchString(failure.Message) {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
 	suspects := r.Tools
 	for len(suspects) > 1 {
 		half := suspects[:len(suspects)/2]

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // A host that makes grammars of schemas refuses all tools for one of them. The error names that one.
@@ -40,4 +42,27 @@ func TestRefusedGrammar(t *testing.T) {
 			t.Errorf("%s: got %v after %d requests, want %s after %d at most", tt.name, err, asked, tt.want, tt.most)
 		}
 	}
+}
+
+// The search for the tool ends at a host that does not answer.
+func TestRefusedGrammarEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			if asked++; asked > 1 {
+				<-r.Context().Done()
+			}
+			failing(400, "", `{"error":{"code":400,"message":"failed to parse grammar"}}`)(w, r)
+		})
+		defer h.Close()
+		r := hello()
+		for i := range 128 {
+			r.Tools = append(r.Tools, Tool{Name: fmt.Sprint("t", i)})
+		}
+		start := time.Now()
+		_, err := h.client(t, local, &Options{Retries: -1}).Complete(t.Context(), r)
+		if took := time.Since(start); err == nil || took > searchTime {
+			t.Errorf("got %v after %v, want the failure after at most %v", err, took, searchTime)
+		}
+	})
 }

@@ -103,8 +103,8 @@ func (a *assembler) end(err error) error {
 	switch {
 	case errors.Is(err, errTooLarge):
 		return a.x.tooLarge()
-	case ended && a.answer.finish != "":
-		a.done = true // some hosts omit [DONE], or its blank line
+	case a.answer.finish != "" && (ended || a.x.ctx.Err() == nil):
+		a.done = true // some hosts omit [DONE], or its blank line, and some break off after the reply
 		return nil
 	case ended && !a.begun && json.Valid(a.side.kept):
 		return errNoStream
