@@ -199,7 +199,10 @@ func (o *options) conclude(suites []*suite.Suite, ran map[results.Key]bool, out,
 		return errors.Join(wrong...)
 	}
 	slices.SortFunc(summaries, func(a, b *results.Summary) int { return cmp.Compare(a.Suite, b.Suite) })
-	return errors.Join(append(wrong, results.Table(out, summaries))...)
+	var table strings.Builder
+	wrong = append(wrong, results.Table(&table, summaries))
+	_, err = io.WriteString(out, table.String())
+	return errors.Join(append(wrong, err)...)
 }
 
 // writeJUnit writes the results to the file of -junit, if any.

@@ -2,6 +2,7 @@
 package lines
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,10 +18,11 @@ import (
 type Console struct {
 	Options
 
-	out, err io.Writer
-	in       *Input
-	paint    screen.Paint
-	notes    notes
+	out   *output
+	err   io.Writer
+	in    *Input
+	paint screen.Paint
+	notes notes
 
 	mu       sync.Mutex // guards the writers and the fields below; a dialog holds it until its end
 	thinking screen.Thinking
@@ -46,7 +48,7 @@ func New(out, err io.Writer, in *Input, o Options) *Console {
 	if o.Width == nil {
 		o.Width = func() int { return 0 }
 	}
-	return &Console{Options: o, out: out, err: err, in: in, paint: screen.NewPaint(err)}
+	return &Console{Options: o, out: &output{Writer: out}, err: err, in: in, paint: screen.NewPaint(err)}
 }
 
 // Attended implements [screen.Screen].
@@ -55,10 +57,28 @@ func (c *Console) Attended() bool { return c.Person }
 // Size implements [screen.Sized]. The number of rows is not known.
 func (c *Console) Size() (columns, rows int) { return c.Width(), 0 }
 
-// Close ends an unfinished line.
+// Close ends an unfinished line. It returns an error if an answer could not be written.
 func (c *Console) Close() error {
-	c.End()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endLineLocked()
+	if c.out.err != nil {
+		return fmt.Errorf("write the answer: %w", c.out.err)
+	}
 	return nil
+}
+
+// output is a writer that remembers its first error.
+type output struct {
+	io.Writer
+	err error
+}
+
+// Write implements [io.Writer].
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	o.err = cmp.Or(o.err, err)
+	return n, err
 }
 
 // Begin implements [screen.Screen].

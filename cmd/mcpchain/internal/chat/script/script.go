@@ -94,13 +94,14 @@ func (w *Screen) Question(ctx context.Context) (string, error) {
 	return text, err
 }
 
-// Close writes the last turn, and closes the wrapped screen.
+// Close writes the last turn, and closes the wrapped screen. The error is that of the turns: they are what a script
+// reads.
 func (w *Screen) Close() error {
 	w.flush()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c, ok := w.Screen.(io.Closer); ok {
-		return cmp.Or(w.err, c.Close())
+		_ = c.Close()
 	}
 	return w.err
 }
