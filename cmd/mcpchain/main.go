@@ -21,13 +21,11 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/inspect"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web"
-	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
 func main() {
-	trial.Main() // in a process that eval starts for a part of a trial
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -16,7 +16,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	trial.Main()
 	if os.Getenv(asServer) != "" {
 		if err := serveDesk(context.Background()); err != nil {
 			os.Exit(1)

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// taped has what a tape must keep apart: secrets, a process that dies, agents that are asked the same twice.
+// taped has what a tape must keep apart: secrets, an agent that is killed, agents that are asked the same twice.
 const taped = `
 name: taped
 servers:
@@ -115,7 +115,7 @@ func noSecrets(t *testing.T, dir string) {
 }
 
 // A request that differs in one character is a miss, which names the task, the turn and the
-// difference, also in a sub-agent and in a process of its own; the trial is void.
+// difference, also in a sub-agent and in an agent that is killed; the trial is void.
 func TestMiss(t *testing.T) {
 	live := endpoint(t, taped)
 	live.Cassette, live.Record = t.TempDir(), true
@@ -127,7 +127,7 @@ func TestMiss(t *testing.T) {
 		{"a prompt", "My key", "My keys", "secrets", []string{`task "secrets"`, "turn 1", "My keys is"}},
 		{"the description of a tool", "Looks a word up.", "Looks a word up!", "secrets", []string{`task "secrets"`, "turn 1", "recorded \"Description\": \"Looks a word up.\"", "asked \"Description\": \"Looks a word up!\""}},
 		{"a result", "{Ada: 100", "{Ada: 101", "twice", []string{`task "twice"`, `turn 2 of agent "teller"`, "101"}},
-		{"a process", "Ada pays 30", "Ada pays 31", "killed", []string{`task "killed"`, "turn 1", "Ada pays 31"}},
+		{"a killed agent", "Ada pays 30", "Ada pays 31", "killed", []string{`task "killed"`, "turn 1", "Ada pays 31"}},
 	} {
 		changed := strings.Replace(taped, c.from, c.to, 1)
 		l := run(t, changed, play(live.Cassette))[c.task]
@@ -258,7 +258,7 @@ func TestCost(t *testing.T) {
 }
 
 // An endpoint that fails says nothing of the agent: not in a sub-agent, whose agent could go on, and
-// not in a process of its own.
+// not in an agent that is killed.
 func TestEndpointFails(t *testing.T) {
 	const broken = `
 name: broken

@@ -15,13 +15,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
-// Spec says which model trials use. It is data, so that another process can create the same
-// model.
+// Spec says which model trials use.
 type Spec struct {
 	Mode results.Mode `json:"mode"`
 
 	// Endpoint is the model of the modes live and demo; in the mode recorded it is only for the
-	// results. Its key is not in JSON.
+	// results. Its key is not in the hash.
 	Endpoint models.Model `json:"endpoint"`
 
 	// Cassette is the directory to which models are recorded, and from which recorded ones are
@@ -37,16 +36,9 @@ type Spec struct {
 // String returns the name of the model in results.
 func (s Spec) String() string { return cmp.Or(s.Endpoint.Name, string(s.Mode)) }
 
-// Public returns the spec without its key.
-func (s Spec) Public() Spec {
-	s.Endpoint.Key = ""
-	return s
-}
-
 // Hash identifies the model and its settings.
 func (s Spec) Hash() string {
-	s = s.Public()
-	s.Cassette, s.Record, s.Info = "", false, tape.Info{}
+	s.Endpoint.Key, s.Cassette, s.Record, s.Info = "", "", false, tape.Info{}
 	if s.Mode == results.Demo { // regardless of its port
 		s.Endpoint.BaseURL = ""
 	}

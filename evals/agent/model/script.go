@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 )
 
-// script is a model with written replies. The history alone determines the next one, so that
-// any process can continue a run.
+// script is a model with written replies. Only the history determines the next one, so that
+// any agent can continue a run.
 type script struct {
 	steps []suite.Step
 	after string // its history begins after a call of this tool

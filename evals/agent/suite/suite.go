@@ -81,8 +81,8 @@ type Task struct {
 
 	Limits  Limits `json:"limits,omitzero"`
 	People  People `json:"people,omitzero"`
-	Suspend bool   `json:"suspend,omitempty" jsonschema:"each question is answered after its process has ended"`
-	Kills   []int  `json:"kills,omitempty" jsonschema:"each process, one after the other, is killed before its commit of that number, or after it if the number is negative"`
+	Suspend bool   `json:"suspend,omitempty" jsonschema:"each question is answered after its agent has ended"`
+	Kills   []int  `json:"kills,omitempty" jsonschema:"each agent, one after the other, is killed before its commit of that number, or after it if the number is negative, as if its process was killed"`
 
 	Script []Step `json:"script,omitempty" jsonschema:"what the scripted model does"`
 	Expect Expect `json:"expect"`

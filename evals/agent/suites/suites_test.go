@@ -10,14 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
-	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
-
-func TestMain(m *testing.M) {
-	trial.Main()
-	os.Exit(m.Run())
-}
 
 // patience is how long a trial may take on a slow machine.
 const patience = 10 * time.Minute

@@ -146,7 +146,8 @@ func (c *playing) Send(_ context.Context, message []byte) error {
 			continue
 		}
 		c.ids[id(l.Body)] = json.RawMessage(id(message))
-		return c.tape.takeLocked(i)
+		c.tape.taken[i] = true
+		return nil
 	}
 	return c.tape.missedLocked(fmt.Sprintf("server %q, connection %d, %s", c.server, c.n, m), near, asked)
 }

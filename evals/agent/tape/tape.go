@@ -42,7 +42,7 @@ type Message struct {
 type Tape struct {
 	task   string
 	file   string
-	used   string // the file that has which lines were used; "" for a recording
+	plays  bool
 	filter *Filter
 
 	mu          sync.Mutex // guards the following fields
@@ -57,10 +57,9 @@ func Recorder(task, file string, filter *Filter) *Tape {
 	return &Tape{task: task, file: file, filter: filter, connections: map[string]int{}}
 }
 
-// Player returns a tape that plays a file. used is a file for the lines that were played, which
-// the processes of a trial share.
-func Player(task, file, used string, filter *Filter) (*Tape, error) {
-	t := &Tape{task: task, file: file, used: used, filter: filter, taken: map[int]bool{}, connections: map[string]int{}}
+// Player returns a tape that plays a file.
+func Player(task, file string, filter *Filter) (*Tape, error) {
+	t := &Tape{task: task, file: file, plays: true, filter: filter, taken: map[int]bool{}, connections: map[string]int{}}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: task %q: there is no file %s", ErrMiss, task, file)
@@ -75,22 +74,11 @@ func Player(task, file, used string, filter *Filter) (*Tape, error) {
 		}
 		t.lines = append(t.lines, l)
 	}
-	before, err := os.ReadFile(used)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for word := range strings.FieldsSeq(string(before)) {
-		i, err := strconv.Atoi(word)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", used, err)
-		}
-		t.taken[i] = true
-	}
 	return t, nil
 }
 
 // Plays reports whether the tape plays; otherwise it records.
-func (t *Tape) Plays() bool { return t.used != "" }
+func (t *Tape) Plays() bool { return t.plays }
 
 // Err returns the first miss.
 func (t *Tape) Err() error {
@@ -105,15 +93,11 @@ func (t *Tape) Keep(l Line) error {
 	if err != nil {
 		return err
 	}
-	return appendTo(t.file, append(t.filter.JSON(data), '\n'))
-}
-
-func appendTo(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(t.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data) // at once: other processes append to the file, too
+	_, err = f.Write(append(t.filter.JSON(data), '\n')) // at once: other calls append to the file, too
 	return errors.Join(err, f.Close())
 }
 
@@ -129,7 +113,8 @@ func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.Raw
 			continue
 		}
 		if sameJSON(r.Request, asked) {
-			return r.Reply, t.takeLocked(i)
+			t.taken[i] = true
+			return r.Reply, nil
 		}
 		near = r.Request
 	}
@@ -138,12 +123,6 @@ func (t *Tape) Replay(agent string, turn int, request json.RawMessage) (json.Raw
 		at += " of agent " + strconv.Quote(agent)
 	}
 	return nil, t.missedLocked(at, near, asked)
-}
-
-// takeLocked marks a line as played, for this and later processes.
-func (t *Tape) takeLocked(i int) error {
-	t.taken[i] = true
-	return appendTo(t.used, fmt.Appendln(nil, i))
 }
 
 func (t *Tape) missedLocked(at string, near, asked json.RawMessage) error {

@@ -16,46 +16,20 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/price"
 )
 
 // runID is the id of a trial's run in its store.
 const runID = "trial"
 
-// job is what a process needs to work on a trial's run.
-type job struct {
-	Suite   string             `json:"suite"`
-	Task    *suite.Task        `json:"task"`
-	Servers map[string]*server `json:"servers"`
-	Model   model.Spec         `json:"model"`
-	Dir     string             `json:"dir"`
-	Trial   int                `json:"trial"`
-	Tape    string             `json:"tape,omitempty"` // file of the trial in a cassette
-	Prices  *price.Table       `json:"prices,omitempty"`
-	KillAt  int                `json:"kill_at,omitempty"` // the commit before which the process is killed, negative: after which; 0: none
-}
-
-// server is a server, and its address for a child process.
-type server struct {
-	*suite.Server
-	At string `json:"at,omitempty"`
-}
-
-// driver drives the run of a job.
+// driver drives the run of a trial until it ends, waits, or is killed.
 type driver struct {
-	*job
-	store  record.Store
-	models *model.Session
-	dial   func(ctx context.Context, label string, s *server) (mcpclient.Transport, error)
-	atHand bool               // people answer in this process
-	seen   func(tools string) // gets the hash of the tools that the model is offered
-
-	sets []*adapter.Toolset
+	*player
+	store record.Store // may die
+	sets  []*adapter.Toolset
 }
 
 // drive gives the run its inputs until it has finished the last one or waits.
@@ -113,7 +87,7 @@ func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, erro
 	if of != nil {
 		labels, functions, system = of.Servers, of.Functions, of.System
 	} else if labels == nil {
-		labels = slices.Sorted(maps.Keys(d.Servers))
+		labels = slices.Sorted(maps.Keys(d.Suite.Servers))
 	}
 	sources, err := d.sources(ctx, labels, functions)
 	if err != nil {
@@ -145,8 +119,8 @@ func (d *driver) agent(ctx context.Context, of *suite.Agent) (*agent.Agent, erro
 	if err != nil {
 		return nil, &harnessError{err}
 	}
-	if of == nil && d.seen != nil {
-		d.seen(toolsHash(sources, a.Profile()))
+	if of == nil {
+		d.line.ToolsHash = toolsHash(sources, a.Profile())
 	}
 	return a, nil
 }
@@ -171,7 +145,7 @@ func (d *driver) worker(ctx context.Context, of *suite.Agent) (*agent.SubAgent, 
 func (d *driver) sources(ctx context.Context, labels, functions []string) (all []adapter.Source, err error) {
 	var servers []adapter.Server
 	for _, label := range labels {
-		s := d.Servers[label]
+		s := d.Suite.Servers[label]
 		if s == nil {
 			return nil, harness("there is no server %q", label)
 		}

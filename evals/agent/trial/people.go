@@ -13,10 +13,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// people sets up the people of the task to answer, in this process or later.
+// people sets up the people of the task to answer, at once or later.
 func (d *driver) people(o *agent.Options) {
 	p := &d.Task.People
-	if !d.atHand {
+	if d.Task.Suspend {
 		if len(p.Approve) > 0 {
 			o.Person.Approve = agent.AskPerson
 		}

@@ -7,30 +7,31 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// dial connects to a server for a run in this process.
-func (p *player) dial(ctx context.Context, label string, s *server) (mcpclient.Transport, error) {
+// dial connects to a server.
+func (p *player) dial(ctx context.Context, label string, s *suite.Server) (mcpclient.Transport, error) {
 	if s.InProcess == "" && p.Model.Servers {
-		return p.tape.Play(label), nil
+		return p.models.Tape.Play(label), nil
 	}
 	t, end, err := p.reach(ctx, label, s)
 	if err == nil && end != nil {
 		p.closes = append(p.closes, end)
 	}
 	if err == nil && p.Model.Record && s.InProcess == "" && s.URL == "" {
-		t = p.tape.Record(label, t)
+		t = p.models.Tape.Record(label, t)
 	}
 	return t, err
 }
 
-func (p *player) reach(ctx context.Context, label string, s *server) (t mcpclient.Transport, end func() error, err error) {
+func (p *player) reach(ctx context.Context, label string, s *suite.Server) (t mcpclient.Transport, end func() error, err error) {
 	switch {
 	case s.InProcess != "":
-		return p.world.Pipe(label, s.Server)
+		return p.world.Pipe(label, s)
 	case s.Dial != nil:
-		return s.Dial(ctx, p.Dir)
+		return s.Dial(ctx, p.dir)
 	case s.URL != "":
 		return &mcpclient.HTTP{URL: s.URL}, nil, nil
 	}
@@ -39,12 +40,12 @@ func (p *player) reach(ctx context.Context, label string, s *server) (t mcpclien
 }
 
 // command starts a server as a child process, in the directory of the trial.
-func (p *player) command(s *server) (mcpclient.Transport, error) {
+func (p *player) command(s *suite.Server) (mcpclient.Transport, error) {
 	argv := s.Command
 	in := func(text string) string {
-		return strings.ReplaceAll(text, "${DIR}", p.Dir)
+		return strings.ReplaceAll(text, "${DIR}", p.dir)
 	}
-	c := &mcpclient.Command{Path: in(p.fromFolder(argv[0])), Dir: p.Dir}
+	c := &mcpclient.Command{Path: in(p.fromFolder(argv[0])), Dir: p.dir}
 	for _, arg := range argv[1:] {
 		c.Args = append(c.Args, in(p.fromFolder(arg)))
 		if _, seeded := s.Seed[arg]; !seeded && p.beside(arg) {
@@ -59,7 +60,7 @@ func (p *player) command(s *server) (mcpclient.Transport, error) {
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return nil, err
 		}
-		if err := seed(p.Dir, path, text); err != nil {
+		if err := seed(p.dir, path, text); err != nil {
 			return nil, err
 		}
 	}
@@ -69,19 +70,19 @@ func (p *player) command(s *server) (mcpclient.Transport, error) {
 // fromFolder resolves a word that begins with ./ or ../ relative to the folder of the suite.
 func (p *player) fromFolder(word string) string {
 	first, _, _ := strings.Cut(filepath.ToSlash(word), "/")
-	if p.folder == "" || len(first) == len(word) || first != "." && first != ".." {
+	if p.Suite.Folder == "" || len(first) == len(word) || first != "." && first != ".." {
 		return word
 	}
-	return filepath.Join(p.folder, filepath.FromSlash(word))
+	return filepath.Join(p.Suite.Folder, filepath.FromSlash(word))
 }
 
 // beside reports whether a word that is a path in the directory of the trial names a file
 // beside the suite.
 func (p *player) beside(word string) bool {
-	if p.folder == "" || !filepath.IsLocal(word) || p.fromFolder(word) != word {
+	if p.Suite.Folder == "" || !filepath.IsLocal(word) || p.fromFolder(word) != word {
 		return false
 	}
-	info, err := os.Stat(filepath.Join(p.folder, word))
+	info, err := os.Stat(filepath.Join(p.Suite.Folder, word))
 	return err == nil && info.Mode().IsRegular()
 }
 

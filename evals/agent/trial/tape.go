@@ -2,7 +2,6 @@ package trial
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -15,9 +14,9 @@ import (
 var secretNames = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
 
 // filter returns the filter for what is kept of the trial.
-func (j *job) filter() *tape.Filter {
-	known := []string{j.Model.Endpoint.Key}
-	for _, s := range j.Servers {
+func (p *player) filter() *tape.Filter {
+	known := []string{p.Model.Endpoint.Key}
+	for _, s := range p.Suite.Servers {
 		for name, value := range s.Env {
 			if secretNames.MatchString(name) {
 				known = append(known, value)
@@ -27,35 +26,37 @@ func (j *job) filter() *tape.Filter {
 	return tape.NewFilter(known...)
 }
 
-// models opens the models of the trial, and its tape if it has one.
-func (j *job) models() (*model.Session, error) {
-	s := &model.Session{Spec: j.Model, Task: j.Task}
-	if j.Tape == "" {
-		return s, nil
+// openModels opens the models of the trial, and its tape if it has one. A recording starts from the
+// beginning.
+func (p *player) openModels() (err error) {
+	p.models = &model.Session{Spec: p.Model, Task: p.Task}
+	file := tape.File(p.Model.Cassette, p.Suite.Name, p.Task.ID, p.N)
+	switch {
+	case p.Model.Record:
+		if err := tape.Clear(file); err != nil {
+			return harness("%w", err)
+		}
+		p.models.Tape = tape.Recorder(p.Task.ID, file, p.filter())
+	case p.Model.Mode == results.Recorded:
+		p.models.Tape, err = tape.Player(p.Task.ID, file, p.filter())
 	}
-	if j.Model.Record {
-		s.Tape = tape.Recorder(j.Task.ID, j.Tape, j.filter())
-		return s, nil
-	}
-	var err error
-	s.Tape, err = tape.Player(j.Task.ID, j.Tape, filepath.Join(j.Dir, "used"), j.filter())
-	return s, err
+	return err
 }
 
 // keepFiles records the files about which the task has claims, or restores recorded ones.
 // In-process servers have their own.
 func (p *player) keepFiles() error {
-	if p.tape == nil || p.Model.Record == p.Model.Servers {
+	if p.models.Tape == nil || p.Model.Record == p.Model.Servers {
 		return nil // neither recorded nor played
 	}
-	root, err := os.OpenRoot(p.Dir)
+	root, err := os.OpenRoot(p.dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	files := map[string]string{}
 	if p.Model.Servers {
-		if files, err = p.tape.Files(); err != nil {
+		if files, err = p.models.Tape.Files(); err != nil {
 			return err
 		}
 	}
@@ -64,7 +65,7 @@ func (p *player) keepFiles() error {
 			continue
 		}
 		if text, ok := files[s.File]; ok {
-			if err := seed(p.Dir, s.File, text); err != nil {
+			if err := seed(p.dir, s.File, text); err != nil {
 				return err
 			}
 		} else if data, err := root.ReadFile(s.File); err == nil && p.Model.Record {
@@ -72,7 +73,7 @@ func (p *player) keepFiles() error {
 		}
 	}
 	if p.Model.Record {
-		return p.tape.KeepFiles(files)
+		return p.models.Tape.KeepFiles(files)
 	}
 	return nil
 }
@@ -80,7 +81,7 @@ func (p *player) keepFiles() error {
 // inProcess reports whether a file belongs to an in-process server.
 func (p *player) inProcess(file string) bool {
 	label, _, _ := strings.Cut(strings.TrimSuffix(file, ".json"), "/")
-	s := p.Servers[label]
+	s := p.Suite.Servers[label]
 	return s != nil && s.InProcess != ""
 }
 

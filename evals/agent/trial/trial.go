@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/agent/grade"
@@ -52,7 +49,7 @@ type harnessError struct{ error }
 
 func (e *harnessError) Unwrap() []error { return []error{errHarness, e.error} }
 
-// errHarness matches a [harnessError], also of another process.
+// errHarness matches a [harnessError].
 var errHarness = errors.New("a fault of the program")
 
 func harness(format string, args ...any) error { return &harnessError{fmt.Errorf(format, args...)} }
@@ -101,17 +98,10 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	if !t.Keep {
 		defer os.RemoveAll(dir)
 	}
-	p := &player{job: job{Suite: t.Suite.Name, Task: t.Task, Servers: map[string]*server{}, Model: t.Model, Dir: dir, Trial: t.N, Prices: t.Prices}, world: world.New(dir), folder: t.Suite.Folder, line: l}
+	p := &player{Trial: t, dir: dir, store: record.NewMemory(), world: world.New(dir), line: l}
 	defer p.close()
 	defer func() { scrub(l, p.filter()) }()
-	if err := p.cassette(); err != nil {
-		return nil, err
-	}
-	if t.apart() {
-		err = p.apart(ctx, t.Suite.Servers)
-	} else {
-		err = p.here(ctx, t.Suite.Servers)
-	}
+	err = p.play(ctx)
 	if errors.Is(err, errHarness) {
 		return nil, err
 	}
@@ -175,16 +165,13 @@ func (t *Trial) judge(l *results.Line, e *grade.Evidence, err error) {
 	}
 }
 
-// apart reports whether the run needs processes of its own.
-func (t *Trial) apart() bool { return len(t.Task.Kills) > 0 || t.Task.Suspend }
-
 // player has what lives as long as a trial.
 type player struct {
-	job
+	*Trial
+	dir    string
 	world  *world.World
 	store  record.Store
-	tape   *tape.Tape // of a run in this process, or nil
-	folder string     // of the suite
+	models *model.Session
 	line   *results.Line
 	closes []func() error
 	hints  []string // what may be wrong if a server does not start
@@ -197,57 +184,14 @@ func (p *player) close() {
 	}
 }
 
-// cassette opens the tape of the trial. A recording starts from the beginning.
-func (p *player) cassette() error {
-	if p.Model.Mode != results.Recorded && !p.Model.Record {
-		return nil
+// play runs the task.
+func (p *player) play(ctx context.Context) error {
+	if err := p.openModels(); err != nil {
+		return err
 	}
-	p.Tape = tape.File(p.Model.Cassette, p.Suite, p.Task.ID, p.Trial)
-	if !p.Model.Record {
-		return nil
-	}
-	if err := tape.Clear(p.Tape); err != nil {
-		return harness("%w", err)
-	}
-	return nil
-}
-
-// here runs the task in this process.
-func (p *player) here(ctx context.Context, servers map[string]*suite.Server) error {
-	p.store = record.NewMemory()
-	for label, s := range servers {
-		p.Servers[label] = &server{Server: s}
-	}
-	models, err := p.models()
-	if err != nil {
-		return &harnessError{err}
-	}
-	p.tape = models.Tape
-	d := &driver{job: &p.job, store: p.store, models: models, dial: p.dial, atHand: true, seen: func(tools string) { p.line.ToolsHash = tools }}
-	err = d.drive(ctx)
+	err := p.drive(ctx)
 	if errors.Is(err, errHarness) && len(p.hints) > 0 {
 		err = fmt.Errorf("%w; %s", err, strings.Join(p.hints, "; "))
 	}
-	return errors.Join(models.Err(), err, d.close(), p.keepFiles())
-}
-
-// apart runs the task in child processes, which reach the servers in this one over HTTP.
-func (p *player) apart(ctx context.Context, servers map[string]*suite.Server) error {
-	web := httptest.NewServer(p.world)
-	p.closes = append(p.closes, func() error { web.CloseClientConnections(); web.Close(); return nil })
-	for label, s := range servers {
-		if s.InProcess == "" {
-			return harness("server %q: a task with kills or suspensions has servers in process", label)
-		}
-		if err := p.world.Serve(label, s); err != nil {
-			return harness("%w", err)
-		}
-		p.Servers[label] = &server{Server: s, At: web.URL + "/" + label}
-	}
-	store, err := filestore.Open(filepath.Join(p.Dir, "runs"), nil)
-	if err != nil {
-		return harness("%w", err)
-	}
-	p.store = store
-	return p.processes(ctx)
+	return errors.Join(p.models.Err(), err, p.keepFiles())
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -31,14 +30,16 @@ type World struct {
 	over chan struct{}
 	once sync.Once
 
-	mu       sync.Mutex // guards the following fields, and the files of the servers
-	ledger   []Entry
-	handlers map[string]http.Handler
+	begin   sync.Mutex // guards servers
+	servers map[string]*sdk.Server
+
+	mu     sync.Mutex // guards ledger, and the files of the servers
+	ledger []Entry
 }
 
 // New returns the world of a trial in its directory.
 func New(dir string) *World {
-	return &World{dir: dir, over: make(chan struct{}), handlers: map[string]http.Handler{}}
+	return &World{dir: dir, over: make(chan struct{}), servers: map[string]*sdk.Server{}}
 }
 
 // Close ends waiting calls.
@@ -54,7 +55,8 @@ func (w *World) Ledger() []Entry {
 	return append([]Entry(nil), w.ledger...)
 }
 
-// Pipe starts a server of the world and returns a transport to it. close ends the server.
+// Pipe connects to a server of the world, which begins with the first connection. close ends the
+// connection.
 func (w *World) Pipe(label string, s *suite.Server) (t mcpclient.Transport, close func() error, err error) {
 	server, err := w.server(label, s)
 	if err != nil {
@@ -69,33 +71,13 @@ func (w *World) Pipe(label string, s *suite.Server) (t mcpclient.Transport, clos
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}, session.Close, nil
 }
 
-// Serve makes ServeHTTP serve a server of the world, at the path of its label.
-func (w *World) Serve(label string, s *suite.Server) error {
-	server, err := w.server(label, s)
-	if err != nil {
-		return err
-	}
-	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: s.Era != "legacy"})
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.handlers["/"+label] = h
-	return nil
-}
-
-// ServeHTTP implements [http.Handler].
-func (w *World) ServeHTTP(out http.ResponseWriter, r *http.Request) {
-	w.mu.Lock()
-	h := w.handlers[r.URL.Path]
-	w.mu.Unlock()
-	if h == nil {
-		http.NotFound(out, r)
-		return
-	}
-	h.ServeHTTP(out, r)
-}
-
-// server returns a server with its initial state.
+// server returns the server with a label. At first it has its initial state.
 func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
+	w.begin.Lock()
+	defer w.begin.Unlock()
+	if server := w.servers[label]; server != nil {
+		return server, nil
+	}
 	build, ok := builders[s.InProcess]
 	if !ok {
 		return nil, fmt.Errorf("there is no server %q", s.InProcess)
@@ -109,6 +91,7 @@ func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
 	for _, t := range tools {
 		f.add(t, t.schema)
 	}
+	w.servers[label] = server
 	return server, nil
 }
 

@@ -13,12 +13,10 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
-	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 func TestMain(m *testing.M) {
-	trial.Main()
 	if file := os.Getenv("TODO_FILE"); file != "" {
 		if err := serveTodo(file); err != nil {
 			os.Exit(1)

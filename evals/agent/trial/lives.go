@@ -1,0 +1,142 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/evals/agent/results"
+	"github.com/mcpchain/mcpchain/internal/ledger"
+)
+
+// maxLives bounds the agents that work on a run, one after the other.
+const maxLives = 60
+
+// drive has agents work on the run until it ends. An agent is killed as the task says, and another
+// one continues. Between two agents people reply to the questions of the run.
+func (p *player) drive(ctx context.Context) error {
+	kills := p.Task.Kills
+	if len(kills) == 0 && !p.Task.Suspend {
+		_, err := p.live(ctx, 0)
+		return err
+	}
+	for range maxLives {
+		at := 0
+		if len(kills) > 0 {
+			at = kills[0]
+		}
+		killed, err := p.live(ctx, at)
+		if err != nil {
+			return err
+		}
+		if killed {
+			kills = kills[1:]
+			if err := p.release(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		waits, err := p.answers(ctx)
+		if err != nil {
+			return err
+		}
+		if !waits && len(kills) > 0 && p.Model.Mode == results.Scripted { // other models may end their run earlier
+			return harness("the run was over before %d of %d kills", len(kills), len(p.Task.Kills))
+		}
+		if !waits {
+			return nil
+		}
+	}
+	return harness("%d agents worked on the run, and it is not over", maxLives)
+}
+
+// live has one agent work on the run. The agent is killed before the commit of that number, or after
+// it if the number is negative; 0: not at all.
+func (p *player) live(ctx context.Context, killAt int) (killed bool, err error) {
+	life, kill := context.WithCancel(ctx)
+	defer kill()
+	d := &driver{player: p, store: p.store}
+	if killAt == 0 {
+		err := d.drive(life)
+		return false, errors.Join(err, d.close())
+	}
+	dying := &dying{Store: p.store, kill: kill, at: killAt}
+	d.store = dying
+	err = errors.Join(d.drive(life), d.close())
+	if dying.dead.Load() {
+		return true, ctx.Err()
+	}
+	return false, err
+}
+
+// dying is a store that kills its agent before a commit, or after it if the number is negative. An
+// agent that was killed commits nothing more.
+type dying struct {
+	record.Store
+	kill        context.CancelFunc
+	at, commits int
+	dead        atomic.Bool
+}
+
+func (s *dying) Append(ctx context.Context, l record.Lease, h run.Head, records []run.Record, answers ...run.Reply) error {
+	if s.commits++; s.commits == s.at {
+		s.die()
+	}
+	if s.dead.Load() {
+		return context.Canceled
+	}
+	err := s.Store.Append(ctx, l, h, records, answers...)
+	if s.commits == -s.at {
+		s.die()
+	}
+	return err
+}
+
+func (s *dying) die() {
+	s.dead.Store(true)
+	s.kill()
+}
+
+// release releases the lease of a killed agent, which would otherwise hold the run for a minute.
+func (p *player) release(ctx context.Context) error {
+	key := run.Key{ID: runID}
+	log, err := p.store.Load(ctx, key)
+	if errors.Is(err, record.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = p.store.Release(ctx, record.Lease{Key: key, Epoch: log.Head.Epoch})
+	}
+	if err != nil {
+		return harness("%w", err)
+	}
+	return nil
+}
+
+// answers replies to the questions of a waiting run.
+func (p *player) answers(ctx context.Context) (waits bool, err error) {
+	key := run.Key{ID: runID}
+	log, err := p.store.Load(ctx, key)
+	if err != nil {
+		return false, harness("%w", err)
+	}
+	if log.Head.Status != run.StatusWaiting {
+		return false, nil
+	}
+	s, err := ledger.StateOf(log.Records)
+	if err != nil {
+		return false, harness("%w", err)
+	}
+	for _, q := range ledger.Open(s) {
+		a, err := answer(&p.Task.People, q)
+		if err != nil {
+			return false, err
+		}
+		if err := record.Submit(ctx, p.store, key, a); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
