@@ -159,7 +159,8 @@ func (k *cache) put(r *request, result json.RawMessage, generation, limit int) {
 		k.entries = map[cacheKey]*cached{}
 	}
 	k.uses++
-	e.used, e.result = k.uses, bytes.Clone(result) // without the surrounding message
+	e.used = k.uses
+	e.result = bytes.Clone(result) // without the surrounding message
 	k.entries[key] = e
 	k.bytes += e.size
 }
@@ -180,7 +181,8 @@ func (k *cache) dropLocked(key cacheKey) {
 		return
 	}
 	k.bytes -= e.size
-	if delete(k.entries, key); len(k.entries) == 0 {
+	delete(k.entries, key)
+	if len(k.entries) == 0 {
 		k.entries = nil // a map does not shrink
 	}
 }

@@ -71,22 +71,22 @@ func (o *Options) offered() (offers, error) {
 		return out, out.check()
 	}
 	given, err := jsonrpc.EncodeParams(o.Protocol.Capabilities)
-	if err == nil && given == nil {
-		err = errors.New("want a JSON object")
+	if err != nil {
+		return out, fmt.Errorf("Options.Protocol.Capabilities: %w", err)
+	}
+	if given == nil {
+		return out, errors.New("Options.Protocol.Capabilities: want a JSON object")
 	}
 	given = bytes.Clone(given)
 	all := given
-	if err == nil && !o.Protocol.ExactCapabilities {
+	if o.Protocol.ExactCapabilities {
+		out.exact = given
+	} else {
 		all = merged(given, out.appendTo(nil, `{"listChanged":true}`, metakey.Tasks))
 		out.base = given
-	} else {
-		out.exact = given
 	}
 	var d declared
-	if err == nil {
-		err = json.Unmarshal(all, &d)
-	}
-	if err != nil {
+	if err := json.Unmarshal(all, &d); err != nil {
 		return out, fmt.Errorf("Options.Protocol.Capabilities: %w", err)
 	}
 	if !o.Protocol.AllowUndeclared {

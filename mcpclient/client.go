@@ -95,16 +95,10 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 // a JSON object.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	encoded, err := jsonrpc.EncodeParams(params)
-	if err == nil {
-		err = c.sessions.settle(ctx)
-	}
-	if err == nil {
-		err = c.notify(ctx, method, encoded)
-		if err != nil && !c.life.IsOpen() {
-			err = c.life.Cause()
-		}
-	}
 	if err != nil {
+		return fmt.Errorf("notify %s: %w", method, err)
+	}
+	if err := c.notify(ctx, method, encoded); err != nil {
 		return fmt.Errorf("notify %s: %w", method, err)
 	}
 	return nil
@@ -112,9 +106,17 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 
 // notify sends a notification, and sends it again if it belongs to the next session.
 func (c *Client) notify(ctx context.Context, method string, params []byte) error {
+	if err := c.sessions.settle(ctx); err != nil {
+		return err
+	}
 	for renewed := 0; ; renewed++ {
 		err := c.caller.notifyOn(ctx, c.link.Load(), method, params)
-		if again, err := c.sessions.notifyAgain(ctx, err, renewed); !again {
+		again, err := c.sessions.notifyAgain(ctx, err, renewed)
+		switch {
+		case again:
+		case err != nil && !c.life.IsOpen():
+			return c.life.Cause()
+		default:
 			return err
 		}
 	}

@@ -25,20 +25,23 @@ func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	result, err := a.elicitation.Elicit(ctx, params)
-	if err == nil && result == nil {
-		err = errors.New("the elicitation handler returned neither a result nor an error")
-	}
-	if err == nil {
-		result, err = forms.Complete(params, result)
-	}
-	if err == nil && result.Action == mcp.ElicitAccept {
-		err = fits(result.Content)
-	}
+	answer, err := a.elicitation.Elicit(ctx, params)
 	if err != nil {
 		return nil, err
 	}
-	return jsonrpc.Marshal(result)
+	if answer == nil {
+		return nil, errors.New("the elicitation handler returned neither a result nor an error")
+	}
+	complete, err := forms.Complete(params, answer)
+	if err != nil {
+		return nil, err
+	}
+	if complete.Action == mcp.ElicitAccept {
+		if err := fits(complete.Content); err != nil {
+			return nil, err
+		}
+	}
+	return jsonrpc.Marshal(complete)
 }
 
 // elicitParams decodes and checks an elicitation request.
@@ -92,10 +95,10 @@ func (a *answerer) formCheck(params *mcp.ElicitParams) (func(map[string]any) err
 	}
 	return func(content map[string]any) error {
 		raw, err := jsonrpc.Marshal(content)
-		if err == nil {
-			err = check(raw)
-		}
 		if err != nil {
+			return &misfit{err}
+		}
+		if err := check(raw); err != nil {
 			return &misfit{err}
 		}
 		return nil

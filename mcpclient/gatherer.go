@@ -127,11 +127,12 @@ func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[strin
 	if raw == nil {
 		return nil, nil
 	}
-	limit, n := g.limit, 0
+	n := 0
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	for range d.Members {
-		if n++; n > limit+answered {
-			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", mcp.ErrInvalidResult, limit)
+		n++
+		if n > g.limit+answered {
+			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)", mcp.ErrInvalidResult, g.limit)
 		}
 	}
 	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {

@@ -39,21 +39,23 @@ func (in *receiver) garbled(data []byte, err error, from source) (satisfied bool
 func (in *receiver) unreadable(bad *transport.MessageError) {
 	in.warnings.tolerated("unreadable message from the server", "error", in.texts.scrub(bad.Err.Error()))
 	large := errors.Is(bad.Err, transport.ErrMessageTooLarge) || errors.Is(bad.Err, jsonrpc.ErrLargeBatch)
-	switch call, told := in.meant(bad.Prefix, large); {
-	case call != nil:
-		in.calls.Fail(call.ID, bad.Err)
-	case told || !large:
-	default:
-		if only := in.onlyCall(); only != nil && (in.client.isReady() || only.Value.(*inFlight).request.method != "server/discover") {
-			in.calls.Fail(only.ID, bad.Err)
+	call, named := in.meant(bad.Prefix, large)
+	if call == nil && !named && large {
+		call = in.onlyCall()
+		if call != nil && !in.client.isReady() && call.Value.(*inFlight).request.method == "server/discover" {
+			return
 		}
+	}
+	if call != nil {
+		in.calls.Fail(call.ID, bad.Err)
 	}
 }
 
 // meant returns the call that a broken message answers, by its id. cut means that the end is
-// missing. told is false if the message does not name its call.
-func (in *receiver) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool) {
-	asks, answers, protocol, several := false, false, cut, false
+// missing. named is false if the message does not name its call.
+func (in *receiver) meant(text []byte, cut bool) (call *jsonrpc.Call, named bool) {
+	var asks, answers, several bool
+	protocol := cut // the member jsonrpc may be missing
 	jsonrpc.BrokenMembers(text, func(key, value []byte) {
 		switch string(key) {
 		case "method":
@@ -63,19 +65,22 @@ func (in *receiver) meant(text []byte, cut bool) (call *jsonrpc.Call, told bool)
 		case "jsonrpc":
 			protocol = true
 		case "id":
-			told = told || value != nil
+			named = named || value != nil
 			m := jsonrpc.Message{ID: value}
 			id, _, _ := m.IntID()
 			if waiting, ok := in.calls.Find(id); ok {
-				several = several || call != nil && waiting != call
+				if call != nil && waiting != call {
+					several = true
+				}
 				call = waiting
 			}
 		}
 	})
-	if several || !answers && (asks || !protocol) {
+	isAnswer := answers || protocol && !asks
+	if several || !isAnswer {
 		call = nil
 	}
-	return call, told || asks
+	return call, named || asks
 }
 
 // onlyCall returns the only waiting call, ignoring subscriptions; nil if there is none or more

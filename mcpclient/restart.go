@@ -155,11 +155,12 @@ func (s *restarts) restart(ctx context.Context) error {
 // exhausted ends the client.
 func (s *restarts) exhausted(reason, last error) error {
 	err := reason
-	switch n := s.failed; {
-	case n > 0 && last == reason:
-		err = fmt.Errorf("%w; it did not last after %d restarts in a row (Restart.Attempts)", reason, n)
-	case n > 0:
-		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), and at last: %w", reason, n, last)
+	switch {
+	case s.failed == 0:
+	case last == reason:
+		err = fmt.Errorf("%w; it did not last after %d restarts in a row (Restart.Attempts)", reason, s.failed)
+	default:
+		err = fmt.Errorf("%w; restarted %d times in a row (Restart.Attempts), and at last: %w", reason, s.failed, last)
 	}
 	s.giveUp(err)
 	return err
@@ -167,9 +168,10 @@ func (s *restarts) exhausted(reason, last error) error {
 
 // tell reports to Notify, or to the log, that an attempt follows after a wait or has succeeded.
 func (s *restarts) tell(wait time.Duration, because error) {
-	switch notify, attempt := s.Notify, s.failed; {
-	case notify != nil:
-		s.queue(func() { notify(attempt, because) })
+	attempt := s.failed
+	switch {
+	case s.Notify != nil:
+		s.queue(func() { s.Notify(attempt, because) })
 	case because == nil:
 		s.log.Info("the connection is up again", "attempt", attempt)
 	default:

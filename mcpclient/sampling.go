@@ -39,16 +39,21 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 		return nil, refuse(mcp.CodeInvalidParams, "sampling request: %v", err)
 	}
 	result, err := a.sampling.CreateMessage(ctx, params)
-	if err == nil && result == nil {
-		err = errors.New("the sampling handler returned neither a result nor an error")
-	}
-	if e := a.peer.current(); err == nil && !e.severalBlocks() {
-		result, err = singleBlock(result, e.has(audioContent))
-	}
 	if err != nil {
 		return nil, err
 	}
-	return jsonrpc.Marshal(result)
+	if result == nil {
+		return nil, errors.New("the sampling handler returned neither a result nor an error")
+	}
+	e := a.peer.current()
+	if e.severalBlocks() {
+		return jsonrpc.Marshal(result)
+	}
+	single, err := singleBlock(result, e.has(audioContent))
+	if err != nil {
+		return nil, err
+	}
+	return jsonrpc.Marshal(single)
 }
 
 // singleBlock returns the result for servers that read a single block: text, an image or, if

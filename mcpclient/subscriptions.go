@@ -87,7 +87,8 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 		return nil, errNoNotices
 	}
 	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), agreeTimeout)
-	o.progress, o.logLevel = nil, "" // a subscription has neither
+	o.progress = nil
+	o.logLevel = "" // a subscription has neither
 	s := c.subscriptions.add(context.WithoutCancel(ctx), asked, c.current().has(listenStreams))
 	if s.stream {
 		err = c.subscriptions.listenFor(ctx, s, o)
@@ -175,7 +176,8 @@ func (s *Subscription) take() (change mcp.Change, ok, over bool) {
 		return mcp.Change{}, false, s.isOver()
 	}
 	change = s.queue[0]
-	if s.queue = s.queue[1:]; len(s.queue) == 0 {
+	s.queue = s.queue[1:]
+	if len(s.queue) == 0 {
 		s.queue = nil
 	}
 	return change, true, false
@@ -225,7 +227,8 @@ func (s *Subscription) end(err error) {
 	if s.isOver() {
 		return
 	}
-	if s.err = err; err == nil {
+	s.err = err
+	if err == nil {
 		s.queue = nil
 	}
 	close(s.over)

@@ -75,7 +75,11 @@ func (l *subscriptions) spread(change mcp.Change) {
 	all := l.list()
 	exact := change.Kind == mcp.TaskUpdated || slices.ContainsFunc(all, func(s *Subscription) bool { return names(&s.asked, change) })
 	for _, s := range all {
-		if change.Kind == mcp.Stale || asksFor(&s.asked, change.Kind) && (!exact || names(&s.asked, change)) {
+		wanted := names(&s.asked, change)
+		if !exact {
+			wanted = asksFor(&s.asked, change.Kind)
+		}
+		if wanted || change.Kind == mcp.Stale {
 			s.push(change)
 		}
 	}

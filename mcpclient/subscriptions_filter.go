@@ -37,7 +37,8 @@ func names(f *mcp.SubscriptionFilter, change mcp.Change) bool {
 
 // distinct returns a filter with sorted and distinct resources and tasks.
 func distinct(f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
-	f.Resources, f.Tasks = slices.Compact(slices.Sorted(slices.Values(f.Resources))), slices.Compact(slices.Sorted(slices.Values(f.Tasks)))
+	f.Resources = slices.Compact(slices.Sorted(slices.Values(f.Resources)))
+	f.Tasks = slices.Compact(slices.Sorted(slices.Values(f.Tasks)))
 	return f
 }
 

@@ -142,10 +142,10 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions) error {
 		options.listening.heard = func() { silent.Reset(limit) }
 	}
 	r := &request{method: "subscriptions/listen", params: params, task: len(s.asked.Tasks) > 0}
-	if _, err = l.listen(ctx, r, &options); err == nil {
-		err = ErrSubscriptionEnded
+	if _, err := l.listen(ctx, r, &options); err != nil {
+		return err
 	}
-	return err
+	return ErrSubscriptionEnded
 }
 
 // streamSilence returns the limit of silence for a subscription's stream, 0 for none.
@@ -192,7 +192,8 @@ func (in *receiver) subscribed(n *mcp.Notification, from *jsonrpc.Call) {
 		return
 	}
 	change, changed := n.Change()
-	if n.Method == legacyTaskNotice || !changed && n.Method != "notifications/subscriptions/acknowledged" {
+	acknowledged := n.Method == "notifications/subscriptions/acknowledged"
+	if n.Method == legacyTaskNotice || !changed && !acknowledged {
 		return
 	}
 	var p struct {

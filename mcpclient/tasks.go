@@ -241,14 +241,16 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResul
 	defer bounds.Stop()
 	w.Task = t
 	result, err := w.result(ctx)
-	if err == nil && check != nil {
-		err = check(result)
-	}
 	if err != nil {
 		if o.task != nil && !detached(ctx) && !resumable(err) {
 			t.giveUp(ctx)
 		}
 		return nil, t.failure(err)
+	}
+	if check != nil {
+		if err := check(result); err != nil {
+			return nil, t.failure(err)
+		}
 	}
 	return result, nil
 }
@@ -276,10 +278,11 @@ func (w *waiting) result(ctx context.Context) (*mcp.CallToolResult, error) {
 		return nil, err
 	}
 	result, err := t.decode(raw)
-	if err == nil {
-		t.ended(result)
+	if err != nil {
+		return nil, err
 	}
-	return result, err
+	t.ended(result)
+	return result, nil
 }
 
 // ended marks the task as ended after its result: a server need not report the end if the
@@ -291,7 +294,8 @@ func (t *Task) ended(result *mcp.CallToolResult) {
 	if t.state.Status.Final() {
 		return
 	}
-	t.state.Status, t.state.Message = mcp.TaskCompleted, ""
+	t.state.Status = mcp.TaskCompleted
+	t.state.Message = ""
 	if result.IsError {
 		t.state.Status = mcp.TaskFailed
 	}
@@ -312,7 +316,8 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	if err := t.call(ctx, t.by, t.request("tasks/cancel"), &raw, opts); err != nil {
 		return fmt.Errorf("cancel: %w", t.failure(err))
 	}
-	if task, err := t.client.current().polled(raw); err == nil && task.state.ID == t.id { // a modern server returns no state yet
+	task, err := t.client.current().polled(raw)
+	if err == nil && task.state.ID == t.id { // a modern server returns no state yet
 		t.learn(task.state, learned)
 	}
 	return nil

@@ -54,7 +54,7 @@ func (g *AuthorizationCode) flow() (flow, error) {
 	if d := g.Document; d != nil {
 		u, err := url.Parse(d.ID)
 		if err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.Fragment != "" || u.User != nil {
-			return nil, fmt.Errorf("AuthorizationCode.Document.ID %q: want the https URL of the document, with a path", shown(d.ID))
+			return nil, fmt.Errorf("AuthorizationCode.Document.ID %q: want the https URL of the document, with a path", safeURL(d.ID))
 		}
 	}
 	return f, nil
@@ -80,13 +80,23 @@ func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 	return issuers[0], nil
 }
 
+// configured returns the configured identity with an issuer, or nil.
+func (f *codeFlow) configured(s *site) *Credentials {
+	if c, ok := credentialsFor(f.Clients, s.issuer()); ok {
+		return c
+	}
+	if f.Document == nil || !s.meta.ClientIDMetadataDocumentSupported {
+		return nil
+	}
+	c := *f.Document
+	c.Issuer = s.issuer()
+	return &c
+}
+
 // client returns the known identity with an issuer, or nil.
 func (f *codeFlow) client(ctx context.Context, t *Transport, s *site) (*Credentials, error) {
-	if c, ok := credentialsFor(f.Clients, s.issuer()); ok {
+	if c := f.configured(s); c != nil {
 		return c, nil
-	}
-	if f.Document != nil && s.meta.ClientIDMetadataDocumentSupported {
-		return f.document(s.issuer()), nil
 	}
 	r, err := t.registrar.kept(ctx, s.issuer())
 	if err != nil || r == nil {
@@ -95,19 +105,10 @@ func (f *codeFlow) client(ctx context.Context, t *Transport, s *site) (*Credenti
 	return r.credentials(s.issuer()), nil
 }
 
-func (f *codeFlow) document(issuer string) *Credentials {
-	c := *f.Document
-	c.Issuer = issuer
-	return &c
-}
-
 // identify finds or creates the identity for a sign-in.
 func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirectURI string) (*Credentials, error) {
-	if c, ok := credentialsFor(f.Clients, s.issuer()); ok {
+	if c := f.configured(s); c != nil {
 		return c, nil
-	}
-	if f.Document != nil && s.meta.ClientIDMetadataDocumentSupported {
-		return f.document(s.issuer()), nil
 	}
 	var refused error
 	if s.meta.RegistrationEndpoint != "" {
@@ -115,15 +116,17 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 		if err == nil {
 			return r.credentials(s.issuer()), nil
 		}
-		if refused = err; f.Ask == nil {
-			return nil, err
-		}
+		refused = err
 	}
-	if f.Ask == nil {
+	switch {
+	case f.Ask != nil:
+		return f.ask(ctx, t, s, redirectURI, refused)
+	case refused != nil:
+		return nil, refused
+	default:
 		return nil, fmt.Errorf("authorization server %s registers no clients by itself: register one there by hand, "+
-			"with the redirect URI %s, and put it into AuthorizationCode.Clients", shown(s.issuer()), shown(redirectURI))
+			"with the redirect URI %s, and put it into AuthorizationCode.Clients", safeURL(s.issuer()), safeURL(redirectURI))
 	}
-	return f.ask(ctx, t, s, redirectURI, refused)
 }
 
 // ask gets credentials from the person, and keeps them like a registration.
@@ -133,10 +136,10 @@ func (f *codeFlow) ask(ctx context.Context, t *Transport, s *site, redirectURI s
 	}
 	c, err := f.Ask(ctx, s.issuer(), redirectURI)
 	if err != nil {
-		return nil, errors.Join(refused, fmt.Errorf("ask for a client that is registered with %s: %w", shown(s.issuer()), err))
+		return nil, errors.Join(refused, fmt.Errorf("ask for a client that is registered with %s: %w", safeURL(s.issuer()), err))
 	}
 	if c == nil || c.ID == "" {
-		return nil, errors.Join(refused, fmt.Errorf("no client that is registered with %s was given", shown(s.issuer())))
+		return nil, errors.Join(refused, fmt.Errorf("no client that is registered with %s was given", safeURL(s.issuer())))
 	}
 	if c.Key != nil {
 		return nil, fmt.Errorf("client %q: a key cannot be kept in the store: put the client into AuthorizationCode.Clients", c.ID)
@@ -153,11 +156,11 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	if err := s.meta.checkCode(); err != nil {
 		return nil, err
 	}
-	prior := ""
+	previous := "" // also if the store fails: then the client registers again
 	if r, err := t.registrar.kept(ctx, s.issuer()); err == nil && r != nil {
-		prior = r.RedirectURI
+		previous = r.RedirectURI
 	}
-	reception, err := f.Receiver.Listen(ctx, prior)
+	reception, err := f.Receiver.Listen(ctx, previous)
 	if err != nil {
 		return nil, fmt.Errorf("prepare to receive the answer of a sign-in: %w", err)
 	}
@@ -167,17 +170,8 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 		return nil, err
 	}
 	signIn := newSignIn(s, client, reception.RedirectURI(), withOffline(scopes, s.meta))
-	t.log.Debug("a person signs in", "issuer", shown(s.issuer()), "scopes", signIn.scopes)
-	limited, cancel := context.WithTimeout(ctx, signInTimeout)
-	defer cancel()
-	answer, err := reception.Receive(limited, signIn.url())
-	if err != nil {
-		if limited.Err() != nil && ctx.Err() == nil {
-			return nil, fmt.Errorf("the person did not sign in within %v", signInTimeout)
-		}
-		return nil, fmt.Errorf("sign in with %s: %w", shown(s.issuer()), err)
-	}
-	code, err := signIn.code(answer)
+	t.log.Debug("a person signs in", "issuer", safeURL(s.issuer()), "scopes", signIn.scopes)
+	code, err := signIn.receiveCode(ctx, reception)
 	if err != nil {
 		return nil, err
 	}
@@ -227,6 +221,20 @@ func (s *signIn) url() string {
 	return config.AuthCodeURL(s.state, options...)
 }
 
+// receiveCode sends the person to the authorization server, and returns the code of the answer.
+func (s *signIn) receiveCode(ctx context.Context, reception Reception) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, signInTimeout)
+	defer cancel()
+	answer, err := reception.Receive(limited, s.url())
+	if err != nil {
+		if limited.Err() != nil && ctx.Err() == nil {
+			return "", fmt.Errorf("the person did not sign in within %v", signInTimeout)
+		}
+		return "", fmt.Errorf("sign in with %s: %w", safeURL(s.site.issuer()), err)
+	}
+	return s.code(answer)
+}
+
 // code checks an answer and returns its code. It uses and quotes an answer only after state and
 // issuer have shown that it is the right server's.
 func (s *signIn) code(answer url.Values) (string, error) {
@@ -239,16 +247,17 @@ func (s *signIn) code(answer url.Values) (string, error) {
 		return "", untrusted("the answer of the sign-in has another state than the request: it is not an answer to it")
 	}
 	// RFC 9207, in the four cases of 2026-07-28; compared byte by byte.
-	iss, present := answer.Get("iss"), answer.Has("iss")
+	iss := answer.Get("iss")
+	present := answer.Has("iss")
 	switch {
 	case present && iss != s.site.issuer():
-		return "", untrusted("the answer of the sign-in comes from another issuer than %s", shown(s.site.issuer()))
+		return "", untrusted("the answer of the sign-in comes from another issuer than %s", safeURL(s.site.issuer()))
 	case !present && s.site.meta.AuthorizationResponseIssuerIsSupported:
-		return "", untrusted("the answer of the sign-in does not say its issuer, as that of %s does", shown(s.site.issuer()))
+		return "", untrusted("the answer of the sign-in does not say its issuer, as that of %s does", safeURL(s.site.issuer()))
 	}
 	if answer.Has("error") {
 		return "", &ServerError{
-			doing: "sign in", Issuer: shown(s.site.issuer()),
+			doing: "sign in", Issuer: safeURL(s.site.issuer()),
 			Code:        scrub(answer.Get("error"), s.state, s.verifier, answer.Get("code")),
 			description: scrub(answer.Get("error_description"), s.state, s.verifier, answer.Get("code")),
 		}

@@ -14,7 +14,7 @@ import (
 func OpenBrowser(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
-		return untrusted("%s is not a URL that a browser should open", shown(rawURL))
+		return untrusted("%s is not a URL that a browser should open", safeURL(rawURL))
 	}
 	name, args := opener(runtime.GOOS, u.String())
 	cmd := exec.Command(name, args...)

@@ -41,7 +41,7 @@ func (f *registeredFlow) choose(issuers []string, current string) (string, error
 func (f *registeredFlow) client(_ context.Context, _ *Transport, s *site) (*Credentials, error) {
 	c, ok := credentialsFor(f.clients, s.issuer())
 	if !ok {
-		return nil, untrusted("no credentials for authorization server %s", shown(s.issuer()))
+		return nil, untrusted("no credentials for authorization server %s", safeURL(s.issuer()))
 	}
 	return c, nil
 }

@@ -52,7 +52,7 @@ type Credentials struct {
 
 // Format writes the ID and the issuer, whatever the verb.
 func (c Credentials) Format(f fmt.State, _ rune) {
-	_, _ = fmt.Fprintf(f, "oauth.Credentials{%s at %s}", c.ID, shown(c.Issuer))
+	_, _ = fmt.Fprintf(f, "oauth.Credentials{%s at %s}", c.ID, safeURL(c.Issuer))
 }
 
 // LogValue returns the text that Format writes.
@@ -107,13 +107,13 @@ func chooseRegistered(clients []Credentials, issuers []string, current string) (
 		have = append(have, c.Issuer)
 	}
 	return "", untrusted("the server names the authorization servers %q, but the credentials are for %q: "+
-		"if the server has moved, register with the new one", shownAll(issuers), shownAll(have))
+		"if the server has moved, register with the new one", safeURLs(issuers), safeURLs(have))
 }
 
-func shownAll(urls []string) []string {
+func safeURLs(urls []string) []string {
 	var out []string
 	for _, u := range urls {
-		out = append(out, shown(u))
+		out = append(out, safeURL(u))
 	}
 	return out
 }
@@ -142,7 +142,7 @@ func (c *Credentials) method(m *issuerMetadata) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("authorization server %s supports the authentication methods %q, client %q has credentials for %q",
-		shown(m.Issuer), supported, c.ID, ours)
+		safeURL(m.Issuer), supported, c.ID, ours)
 }
 
 // authenticate adds the client's identity to a token request.

@@ -107,23 +107,16 @@ func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceM
 }
 
 func (t *Transport) resourceMetadataAt(ctx context.Context, place string) (*resourceMetadata, error) {
-	a, err := t.fetch.get(ctx, "protected resource metadata", place, nil)
-	if err != nil {
+	prm := new(resourceMetadata)
+	if err := t.fetch.getJSON(ctx, "protected resource metadata", place, nil, prm); err != nil {
 		return nil, err
 	}
-	if a.status != http.StatusOK {
-		return nil, &statusError{place: shown(place), status: a.status}
-	}
-	prm := new(resourceMetadata)
-	if err := a.decode(prm); err != nil {
-		return nil, fmt.Errorf("GET %s: %w", shown(place), err)
-	}
 	if !t.isResource(prm.Resource) {
-		return nil, untrusted("the metadata at %s is of resource %q, which is not the server %s", shown(place), shown(prm.Resource), t.name)
+		return nil, untrusted("the metadata at %s is of resource %q, which is not the server %s", safeURL(place), safeURL(prm.Resource), t.name)
 	}
 	prm.Servers = slices.DeleteFunc(prm.Servers, func(s string) bool { return s == "" })
 	if len(prm.Servers) == 0 {
-		return nil, untrusted("the metadata at %s names no authorization server", shown(place))
+		return nil, untrusted("the metadata at %s names no authorization server", safeURL(place))
 	}
 	prm.Servers = prm.Servers[:min(len(prm.Servers), maxServers)]
 	return prm, nil

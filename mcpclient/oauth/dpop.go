@@ -109,7 +109,7 @@ func (d *dpopState) proof(method, target, token string, algorithms []string) (st
 	}
 	u, err := url.Parse(target)
 	if err != nil {
-		return "", fmt.Errorf("DPoP: %s is not a URL", shown(target))
+		return "", fmt.Errorf("DPoP: %s is not a URL", safeURL(target))
 	}
 	u.RawQuery, u.Fragment, u.RawFragment, u.ForceQuery, u.User = "", "", "", false, nil
 	claims := jwt.MapClaims{"jti": rand.Text(), "htm": method, "htu": u.String(), "iat": time.Now().Unix()}

@@ -40,7 +40,7 @@ func (g *Enterprise) flow() (flow, error) {
 	u, err := url.Parse(g.TokenEndpoint)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())):
-		return nil, fmt.Errorf("Enterprise.TokenEndpoint %q: want an https URL", shown(g.TokenEndpoint))
+		return nil, fmt.Errorf("Enterprise.TokenEndpoint %q: want an https URL", safeURL(g.TokenEndpoint))
 	case g.SubjectToken == nil:
 		return nil, errors.New("Enterprise.SubjectToken is nil")
 	case len(g.Clients) == 0:

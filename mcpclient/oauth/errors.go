@@ -103,8 +103,8 @@ const maxShown = 300
 // cut shortens a server's text for errors.
 func cut(s string) string { return excerpt.CutAt(s, maxShown) }
 
-// shown returns a URL for errors and logs: without user info, query and fragment.
-func shown(raw string) string {
+// safeURL returns a URL for errors and logs: without user info, query and fragment.
+func safeURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return "(not a URL)"

@@ -32,6 +32,21 @@ type answer struct {
 	body   []byte
 }
 
+// getJSON fetches a JSON object. The error for a status other than 200 is a [*statusError].
+func (f *fetcher) getJSON(ctx context.Context, what, place string, header http.Header, v any) error {
+	a, err := f.get(ctx, what, place, header)
+	if err != nil {
+		return err
+	}
+	if a.status != http.StatusOK {
+		return &statusError{place: safeURL(place), status: a.status}
+	}
+	if err := a.decode(v); err != nil {
+		return fmt.Errorf("GET %s: %w", safeURL(place), err)
+	}
+	return nil
+}
+
 // get fetches a document. It follows redirects if the guard allows them.
 func (f *fetcher) get(ctx context.Context, what, raw string, header http.Header) (*answer, error) {
 	u, err := f.guard.checkURL(what, raw)
@@ -59,7 +74,7 @@ func (f *fetcher) post(ctx context.Context, what, raw string, header http.Header
 	}}
 	a, err := f.do(ctx, client, http.MethodPost, u, header, body)
 	if err == nil && a.status/100 == 3 {
-		return nil, untrusted("%s %s redirects a request that carries secrets", what, shown(raw))
+		return nil, untrusted("%s %s redirects a request that carries secrets", what, safeURL(raw))
 	}
 	return a, err
 }
@@ -67,7 +82,7 @@ func (f *fetcher) post(ctx context.Context, what, raw string, header http.Header
 func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u *url.URL, header http.Header, body []byte) (*answer, error) {
 	limited, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	where := method + " " + shown(u.String())
+	where := method + " " + safeURL(u.String())
 	fail := func(err error) error {
 		var wrapped *url.Error // its text has the whole URL
 		if errors.As(err, &wrapped) {
@@ -118,7 +133,7 @@ func (a *answer) serverError(doing, issuer string, secrets ...string) *ServerErr
 	}
 	_ = a.decode(&body)
 	return &ServerError{
-		doing: doing, Issuer: shown(issuer), status: a.status,
+		doing: doing, Issuer: safeURL(issuer), status: a.status,
 		Code: scrub(body.Error, secrets...), description: scrub(body.Description, secrets...),
 	}
 }

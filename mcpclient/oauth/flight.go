@@ -47,7 +47,7 @@ func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 		if f.err != nil && f.key == r.key() {
 			return nil, f.err
 		}
-		if f.err == nil && (!r.stepUp || covers(union(f.session.token.Granted, f.session.token.Requested), r.demand.scopes)) {
+		if f.err == nil && (!r.stepUp || f.session.token.wasAskedFor(r.demand.scopes)) {
 			return f.session, nil
 		}
 	}
@@ -88,7 +88,7 @@ func (t *Transport) ready(ctx context.Context) (*session, error) {
 	case s.token.expired(now, s.token.last()):
 		return t.renew(ctx, r)
 	case s.token.expired(now, s.token.early()):
-		t.renewMeanwhile(ctx, r)
+		t.sessions.renewInBackground(r, func() *flight { return t.start(ctx, r) })
 	}
 	return s, nil
 }
@@ -96,12 +96,6 @@ func (t *Transport) ready(ctx context.Context) (*session, error) {
 // renewable reports whether a token can be renewed without a person.
 func (t *Transport) renewable(s *session) bool {
 	return s.token.Refresh != "" || !t.flow.interactive()
-}
-
-// renewMeanwhile starts a renewal in the background. If it fails, the token
-// stays in use, and the renewal is retried after a pause.
-func (t *Transport) renewMeanwhile(ctx context.Context, r *renewal) {
-	t.sessions.pause(r, func() *flight { return t.start(ctx, r) })
 }
 
 // loadOnce reads the store, once.
@@ -116,8 +110,9 @@ func (t *Transport) loadOnce(ctx context.Context) error {
 		return nil
 	}
 	s, err := t.restore(ctx)
-	if err == nil {
-		t.sessions.load(s)
+	if err != nil {
+		return err
 	}
-	return err
+	t.sessions.load(s)
+	return nil
 }

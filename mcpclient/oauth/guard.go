@@ -50,20 +50,20 @@ func (g *guard) checkURL(what, raw string) (*url.URL, error) {
 	}
 	switch {
 	case u.Scheme != "https" && (u.Scheme != "http" || !g.loopback || !isLoopback(u.Hostname())):
-		return nil, untrusted("%s %s: want an https URL", what, shown(raw))
+		return nil, untrusted("%s %s: want an https URL", what, safeURL(raw))
 	case u.Hostname() == "" || u.Opaque != "":
-		return nil, untrusted("%s %s: no host", what, shown(raw))
+		return nil, untrusted("%s %s: no host", what, safeURL(raw))
 	case u.User != nil:
-		return nil, untrusted("%s %s: it carries a user name", what, shown(raw))
+		return nil, untrusted("%s %s: it carries a user name", what, safeURL(raw))
 	case u.Fragment != "":
-		return nil, untrusted("%s %s: it has a fragment", what, shown(raw))
+		return nil, untrusted("%s %s: it has a fragment", what, safeURL(raw))
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
 		err = g.checkAddr(ip)
 		return u, err
 	}
 	if isLoopback(u.Hostname()) && !g.loopback {
-		return nil, untrusted("%s %s leads to this machine", what, shown(raw))
+		return nil, untrusted("%s %s leads to this machine", what, safeURL(raw))
 	}
 	return u, nil
 }

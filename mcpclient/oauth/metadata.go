@@ -55,7 +55,7 @@ func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMeta
 		return nil, err
 	}
 	if u.RawQuery != "" {
-		return nil, untrusted("issuer %s has a query", shown(issuer))
+		return nil, untrusted("issuer %s has a query", safeURL(issuer))
 	}
 	var misses []error
 	for _, place := range metadataURLs(u) {
@@ -68,24 +68,17 @@ func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMeta
 		}
 		misses = append(misses, err)
 	}
-	return nil, fmt.Errorf("no metadata of authorization server %s: %w", shown(issuer), errors.Join(misses...))
+	return nil, fmt.Errorf("no metadata of authorization server %s: %w", safeURL(issuer), errors.Join(misses...))
 }
 
 func (f *fetcher) metadataAt(ctx context.Context, place, issuer string, header http.Header) (*issuerMetadata, error) {
-	a, err := f.get(ctx, "authorization server metadata", place, header)
-	if err != nil {
-		return nil, err
-	}
-	if a.status != http.StatusOK {
-		return nil, &statusError{place: shown(place), status: a.status}
-	}
 	m := new(issuerMetadata)
-	if err := a.decode(m); err != nil {
-		return nil, fmt.Errorf("GET %s: %w", shown(place), err)
+	if err := f.getJSON(ctx, "authorization server metadata", place, header, m); err != nil {
+		return nil, err
 	}
 	// 2026-07-28: "MUST NOT use the metadata if they differ".
 	if m.Issuer != issuer {
-		return nil, untrusted("the metadata at %s is of issuer %q, not of %q, exactly", shown(place), shown(m.Issuer), shown(issuer))
+		return nil, untrusted("the metadata at %s is of issuer %q, not of %q, exactly", safeURL(place), safeURL(m.Issuer), safeURL(issuer))
 	}
 	return m, nil
 }
@@ -105,7 +98,7 @@ func (m *issuerMetadata) check(g *guard) error {
 		}
 	}
 	if m.TokenEndpoint == "" {
-		return fmt.Errorf("authorization server %s names no token endpoint", shown(m.Issuer))
+		return fmt.Errorf("authorization server %s names no token endpoint", safeURL(m.Issuer))
 	}
 	return nil
 }
@@ -113,12 +106,12 @@ func (m *issuerMetadata) check(g *guard) error {
 // checkCode refuses servers that do not protect a code.
 func (m *issuerMetadata) checkCode() error {
 	if m.AuthorizationEndpoint == "" {
-		return fmt.Errorf("authorization server %s names no authorization endpoint: a person cannot sign in there", shown(m.Issuer))
+		return fmt.Errorf("authorization server %s names no authorization endpoint: a person cannot sign in there", safeURL(m.Issuer))
 	}
 	// 2026-07-28: without code_challenge_methods_supported "clients MUST refuse
 	// to proceed".
 	if !m.assumed && !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
-		return untrusted("authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported)", shown(m.Issuer))
+		return untrusted("authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported)", safeURL(m.Issuer))
 	}
 	return nil
 }

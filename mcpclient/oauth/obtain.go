@@ -81,7 +81,7 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	if err := t.saveLink(ctx, s); err != nil {
 		return nil, err
 	}
-	t.log.Debug("got a token", "server", t.name, "issuer", shown(s.issuer()), "token", tok)
+	t.log.Debug("got a token", "server", t.name, "issuer", safeURL(s.issuer()), "token", tok)
 	return &session{site: s, token: tok, fresh: true}, nil
 }
 
@@ -142,15 +142,19 @@ func (t *Transport) reuse(ctx context.Context, r *renewal, s *site) (before *tok
 
 // isNews reports whether a stored token differs from the refused one and may be valid.
 func (t *Transport) isNews(r *renewal, tok *token) bool {
-	return t.fits(tok) && !tok.expired(time.Now(), tok.last()) &&
-		(r.used == nil || r.used.token.Access != tok.Access) && covers(tok.Granted, r.demand.scopes)
+	if r.used != nil && r.used.token.Access == tok.Access {
+		return false
+	}
+	return t.fits(tok) && !tok.expired(time.Now(), tok.last()) && covers(tok.Granted, r.demand.scopes)
 }
 
 // saveLink remembers the authorization server of the server's token.
 func (t *Transport) saveLink(ctx context.Context, s *site) error {
-	l := new(link)
-	if ok, err := load(ctx, t.opts.Store, t.linkKey(), l); err == nil && ok && *l == (link{s.resource, s.issuer()}) {
+	want := link{s.resource, s.issuer()}
+	var stored link
+	ok, err := load(ctx, t.opts.Store, t.linkKey(), &stored)
+	if err == nil && ok && stored == want {
 		return nil
 	}
-	return save(ctx, t.opts.Store, t.linkKey(), &link{s.resource, s.issuer()})
+	return save(ctx, t.opts.Store, t.linkKey(), &want) // also if it could not be read
 }

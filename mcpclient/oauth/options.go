@@ -117,12 +117,12 @@ func New(serverURL string, opts *Options) (*Transport, error) {
 func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	u, err := url.Parse(serverURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("server URL %q: want http://host/path or https://host/path", shown(serverURL))
+		return nil, fmt.Errorf("server URL %q: want http://host/path or https://host/path", safeURL(serverURL))
 	}
 	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
-		return nil, fmt.Errorf("server URL %s: a token must not travel unencrypted: want https", shown(serverURL))
+		return nil, fmt.Errorf("server URL %s: a token must not travel unencrypted: want https", safeURL(serverURL))
 	}
-	t := &Transport{server: u, name: shown(serverURL), opts: opts.withDefaults(), sessions: sessions{server: shown(serverURL)}}
+	t := &Transport{server: u, name: safeURL(serverURL), opts: opts.withDefaults(), sessions: sessions{server: safeURL(serverURL)}}
 	t.log = t.opts.Logger
 	if t.opts.DPoP != nil {
 		if t.dpop, err = newDPoP(t.opts.DPoP); err != nil {

@@ -80,12 +80,22 @@ func (l *Loopback) Listen(ctx context.Context, previous string) (Reception, erro
 // listen tries the port of the previous redirect URI first.
 func (l *Loopback) listen(ctx context.Context, previous string) (net.Listener, error) {
 	var config net.ListenConfig
-	if u, err := url.Parse(previous); l.Port == 0 && err == nil && u.Hostname() == "127.0.0.1" && u.Port() != "" {
-		if listener, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", u.Port())); err == nil {
+	if port := loopbackPort(previous); port != "" && l.Port == 0 {
+		listener, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", port))
+		if err == nil {
 			return listener, nil
 		}
 	}
 	return config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port)))
+}
+
+// loopbackPort returns the port of a redirect URI at 127.0.0.1, or "".
+func loopbackPort(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Hostname() != "127.0.0.1" {
+		return ""
+	}
+	return u.Port()
 }
 
 type loopbackReception struct {
@@ -237,7 +247,7 @@ func (r *pasteReception) parse(text string) (url.Values, error) {
 	u, err := url.Parse(text)
 	want, wantErr := url.Parse(r.uri)
 	if err != nil || wantErr != nil || len(text) > maxToken || u.Scheme != want.Scheme || u.Host != want.Host || u.Path != want.Path {
-		return nil, untrusted("what was pasted is not a URL that begins with %s: copy the whole address of the page that did not load", shown(r.uri))
+		return nil, untrusted("what was pasted is not a URL that begins with %s: copy the whole address of the page that did not load", safeURL(r.uri))
 	}
 	answer, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

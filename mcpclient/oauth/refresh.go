@@ -49,7 +49,7 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 		doing: "refresh the token", meta: s.meta, client: client, form: form, secret: []string{"refresh_token"},
 	})
 	if refused, ok := errors.AsType[*ServerError](err); ok && refused.gone() {
-		t.log.Debug("the refresh token is not valid any more", "issuer", shown(s.issuer()))
+		t.log.Debug("the refresh token is not valid any more", "issuer", safeURL(s.issuer()))
 		return nil, nil
 	}
 	if err != nil {

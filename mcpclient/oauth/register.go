@@ -52,10 +52,15 @@ func (g *registrar) key(issuer string) Key {
 func (g *registrar) kept(ctx context.Context, issuer string) (*registration, error) {
 	r := new(registration)
 	ok, err := load(ctx, g.opts.Store, g.key(issuer), r)
-	if err != nil || !ok || r.ID == "" || !r.Expiry.IsZero() && !time.Now().Before(r.Expiry) {
+	if err != nil || !ok || !r.usable() {
 		return nil, err
 	}
 	return r, nil
+}
+
+// usable reports whether the registration is complete and has not expired.
+func (r *registration) usable() bool {
+	return r.ID != "" && (r.Expiry.IsZero() || time.Now().Before(r.Expiry))
 }
 
 // register returns the registration for a redirect URI, and makes one if there
@@ -64,15 +69,16 @@ func (g *registrar) register(ctx context.Context, s *site, name string, redirect
 	var result *registration
 	err := g.opts.Store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
 		r := new(registration)
-		if decodeEntry(old, r) && r.ID != "" && r.RedirectURI == redirectURI && (r.Expiry.IsZero() || time.Now().Before(r.Expiry)) {
+		if decodeEntry(old, r) && r.usable() && r.RedirectURI == redirectURI {
 			result = r
 			return old, nil
 		}
-		var err error
-		if result, err = g.request(ctx, s, name, redirectURI); err != nil {
+		made, err := g.request(ctx, s, name, redirectURI)
+		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(result)
+		result = made
+		return json.Marshal(made)
 	})
 	return result, err
 }
@@ -99,13 +105,13 @@ func (g *registrar) request(ctx context.Context, s *site, name string, redirectU
 		Method  string  `json:"token_endpoint_auth_method"`
 	}
 	if err := a.decode(&got); err != nil || got.ID == "" || len(got.ID) > maxToken || len(got.Secret) > maxToken {
-		return nil, fmt.Errorf("%s: POST %s: the answer has no client_id that can be used", doing, shown(s.meta.RegistrationEndpoint))
+		return nil, fmt.Errorf("%s: POST %s: the answer has no client_id that can be used", doing, safeURL(s.meta.RegistrationEndpoint))
 	}
 	r := &registration{ID: got.ID, Secret: got.Secret, Method: got.Method, RedirectURI: redirectURI}
 	if got.Expires > 0 && got.Expires < 1e11 {
 		r.Expiry = time.Unix(int64(got.Expires), 0)
 	}
-	g.log.Debug("registered with an authorization server", "issuer", shown(s.issuer()))
+	g.log.Debug("registered with an authorization server", "issuer", safeURL(s.issuer()))
 	return r, nil
 }
 
@@ -135,18 +141,21 @@ func methodToRegister(m *issuerMetadata) string {
 // applicationType returns "native" for a program on a person's machine and "web" for one on a server
 // (OpenID Connect registration; required since 2026-07-28).
 func applicationType(redirectURI string) string {
-	if u, err := url.Parse(redirectURI); err == nil && u.Scheme == "https" && !isLoopback(u.Hostname()) {
-		return "web"
+	u, err := url.Parse(redirectURI)
+	if err != nil || u.Scheme != "https" || isLoopback(u.Hostname()) {
+		return "native"
 	}
-	return "native"
+	return "web"
 }
 
 // forget removes the registration from the store if err says that the server does not know it any
 // more, so that the next attempt registers again.
 func (g *registrar) forget(ctx context.Context, issuer string, err error) {
-	if refused, ok := errors.AsType[*ServerError](err); ok && refused.Code == "invalid_client" {
-		if err := save(ctx, g.opts.Store, g.key(issuer), nil); err != nil {
-			g.log.Warn("could not remove an invalid registration from the store", "error", err)
-		}
+	refused, ok := errors.AsType[*ServerError](err)
+	if !ok || refused.Code != "invalid_client" {
+		return
+	}
+	if err := save(ctx, g.opts.Store, g.key(issuer), nil); err != nil {
+		g.log.Warn("could not remove an invalid registration from the store", "error", err)
 	}
 }

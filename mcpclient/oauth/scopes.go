@@ -18,10 +18,11 @@ func splitScopes(list string) []string { return cleanScopes(strings.Fields(list)
 func cleanScopes(list []string) []string {
 	var out []string
 	for _, s := range list {
+		if len(out) > maxScopes {
+			break // one more than allowed; scopesFor refuses it
+		}
 		if s != "" && len(s) <= maxScope && strings.IndexFunc(s, notScopeChar) < 0 && !slices.Contains(out, s) {
-			if out = append(out, s); len(out) > maxScopes {
-				break // one more than allowed; scopesFor refuses it
-			}
+			out = append(out, s)
 		}
 	}
 	return out
@@ -44,6 +45,11 @@ func union(a, b []string) []string {
 // covers reports whether have contains all of want.
 func covers(have, want []string) bool {
 	return !slices.ContainsFunc(want, func(s string) bool { return !slices.Contains(have, s) })
+}
+
+// wasAskedFor reports whether the scopes were granted with the token or requested for it.
+func (t *token) wasAskedFor(scopes []string) bool {
+	return covers(union(t.Granted, t.Requested), scopes)
 }
 
 // scopesFor selects the scopes to request.

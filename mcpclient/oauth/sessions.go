@@ -104,7 +104,8 @@ func (s *sessions) land(f *flight, next *session, err error) {
 	case f.signedOut:
 		err = fmt.Errorf("signed out of %s: %w", s.server, err)
 	}
-	f.session, f.err, s.flight = next, err, nil
+	f.session, f.err = next, err
+	s.flight = nil
 	close(f.done)
 }
 
@@ -116,7 +117,9 @@ func (s *sessions) clear(ctx context.Context) (release func(), err error) {
 		running := s.flight
 		if running == nil {
 			f := &flight{key: "sign-out", cancel: func() {}, done: make(chan struct{})}
-			s.flight, s.current, s.loaded = f, nil, true
+			s.flight = f
+			s.current = nil
+			s.loaded = true
 			s.mu.Unlock()
 			return func() { s.land(f, nil, errSignedOut) }, nil
 		}
@@ -131,8 +134,9 @@ func (s *sessions) clear(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// pause starts an early renewal, unless one runs or the last one was less than renewalPause ago.
-func (s *sessions) pause(r *renewal, start func() *flight) {
+// renewInBackground starts an early renewal, unless one runs or the last one was less than
+// renewalPause ago. If it fails, the token stays in use.
+func (s *sessions) renewInBackground(r *renewal, start func() *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -142,7 +146,8 @@ func (s *sessions) pause(r *renewal, start func() *flight) {
 	paused := *r.used
 	paused.notBefore = now.Add(renewalPause)
 	s.current = &paused
-	r.used, r.quiet = &paused, true
+	r.used = &paused
+	r.quiet = true
 	s.flight = start()
 }
 

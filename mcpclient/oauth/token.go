@@ -61,7 +61,7 @@ func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAn
 	}
 	got := new(tokenAnswer)
 	if err := a.decode(got); err != nil {
-		return nil, fmt.Errorf("%s: POST %s: %w", r.doing, shown(r.meta.TokenEndpoint), err)
+		return nil, fmt.Errorf("%s: POST %s: %w", r.doing, safeURL(r.meta.TokenEndpoint), err)
 	}
 	return got, nil
 }
@@ -119,7 +119,7 @@ func (t *Transport) token(got *tokenAnswer, s *site, client string, requested []
 		Access: got.AccessToken, Refresh: got.RefreshToken, ClientID: client,
 		Issued: now, Requested: requested, Granted: requested,
 	}
-	where := shown(s.meta.TokenEndpoint)
+	where := safeURL(s.meta.TokenEndpoint)
 	if !sendable(tok.Access) || len(tok.Refresh) > maxToken {
 		return nil, fmt.Errorf("%s gave no token that can be sent (want 1 to %d visible characters)", where, maxToken)
 	}

@@ -188,13 +188,16 @@ func (a *attempts) react(resp *http.Response, s *session) (*session, error) {
 func (a *attempts) renew(d *demand, s *session) (*session, error) {
 	if a.fresh {
 		return nil, fmt.Errorf("%s refuses the token that authorization server %s has just issued for it (%q): "+
-			"the two servers do not agree; their operators must look at it", a.transport.name, shown(s.site.issuer()), cut(d.code))
+			"the two servers do not agree; their operators must look at it", a.transport.name, safeURL(s.site.issuer()), cut(d.code))
 	}
 	next, err := a.transport.renew(a.req.Context(), &renewal{demand: d, used: s, acquire: a.refreshed})
 	if err != nil {
 		return nil, err
 	}
-	a.fresh, a.refreshed = next.fresh, a.refreshed || !next.fresh
+	a.fresh = next.fresh
+	if !next.fresh {
+		a.refreshed = true
+	}
 	return next, nil
 }
 
@@ -204,7 +207,7 @@ func (a *attempts) stepUp(d *demand, s *session) (*session, error) {
 	if d.code != "insufficient_scope" && (d.code != "" || len(d.scopes) == 0) {
 		return nil, nil
 	}
-	if s != nil && covers(union(s.token.Granted, s.token.Requested), d.scopes) {
+	if s != nil && s.token.wasAskedFor(d.scopes) {
 		// Another request may have asked for them meanwhile.
 		if now := a.transport.sessions.now(); now != nil && now != s && now.token.Access != s.token.Access && a.stepUps < maxStepUps {
 			a.stepUps++

@@ -53,7 +53,7 @@ func (f *workloadFlow) choose(issuers []string, current string) (string, error) 
 			return issuer, nil
 		}
 	}
-	return "", untrusted("the server names the authorization servers %q, Workload.Issuers are %q", shownAll(issuers), shownAll(f.Issuers))
+	return "", untrusted("the server names the authorization servers %q, Workload.Issuers are %q", safeURLs(issuers), safeURLs(f.Issuers))
 }
 
 func (f *workloadFlow) client(_ context.Context, _ *Transport, s *site) (*Credentials, error) {
@@ -73,7 +73,7 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 	}
 	sum := sha256.Sum256([]byte(assertion))
 	if f.isRefused(sum) {
-		return nil, fmt.Errorf("%s: authorization server %s has refused this very assertion before: it is not sent again", doing, shown(s.issuer()))
+		return nil, fmt.Errorf("%s: authorization server %s has refused this very assertion before: it is not sent again", doing, safeURL(s.issuer()))
 	}
 	client, _ := f.client(ctx, t, s)
 	form := url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}, "resource": {s.resource}}

@@ -224,7 +224,7 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 		s.after = askedWait(err)
 		return nil, err
 	}
-	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q", errNoStream, s.conn.shown(), resp.StatusCode, s.conn.shownType(resp))
+	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q", errNoStream, s.conn.safeURL(), resp.StatusCode, s.conn.safeContentType(resp))
 }
 
 // askedWait is how long a server that refused a stream for now asks to wait, by

@@ -95,11 +95,11 @@ func (t *HTTP) conn() (*conn, error) {
 
 // Explain implements [wire.Explainer].
 func (c *conn) Explain(err error) error {
-	return &transport.ServerError{Err: err, Server: c.shown()}
+	return &transport.ServerError{Err: err, Server: c.safeURL()}
 }
 
-// shown is the URL without secrets.
-func (c *conn) shown() string {
+// safeURL returns the URL without secrets.
+func (c *conn) safeURL() string {
 	return redact.RawURL(c.url)
 }
 

@@ -126,7 +126,7 @@ func (c *conn) unsent(method string, err error) error {
 	if text := c.Redact(err.Error()); text != err.Error() { // it quotes a redirect
 		err = redact.Error(excerpt.Cut(text), err)
 	}
-	err = fmt.Errorf("%s %s: %w", method, c.shown(), err)
+	err = fmt.Errorf("%s %s: %w", method, c.safeURL(), err)
 	// Before the response began: what the server did is unknown.
 	if broke(err) {
 		return &transport.BrokenError{Err: err}

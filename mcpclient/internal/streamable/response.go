@@ -46,11 +46,11 @@ func (c *conn) misfit(resp *http.Response) error {
 		return c.bodiless(resp)
 	}
 	return fmt.Errorf("%w: POST %s: content type %q, want %s or %s: it begins %s",
-		mcp.ErrInvalidResult, c.shown(), c.shownType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.Redact(string(body))))))
+		mcp.ErrInvalidResult, c.safeURL(), c.safeContentType(resp), mediaJSON, mediaStream, excerpt.Quote([]byte(beginning(c.Redact(string(body))))))
 }
 
 func (c *conn) bodiless(resp *http.Response) error {
-	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.shown(), resp.StatusCode)
+	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.safeURL(), resp.StatusCode)
 }
 
 // beginning returns what an error quotes of a body that is not a message.
@@ -112,8 +112,8 @@ func mediaType(resp *http.Response) string {
 	return media
 }
 
-// shownType returns what an error quotes of the type of a response.
-func (c *conn) shownType(resp *http.Response) string {
+// safeContentType returns what an error quotes of the type of a response.
+func (c *conn) safeContentType(resp *http.Response) string {
 	return excerpt.Cut(c.Redact(strings.Join(resp.Header["Content-Type"], ", ")))
 }
 
@@ -129,7 +129,7 @@ func (c *conn) readBody(resp *http.Response) (body []byte, err error) {
 	}
 	switch {
 	case err != nil:
-		return nil, &transport.BrokenError{Err: fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.shown(), len(body), err), Begun: true}
+		return nil, &transport.BrokenError{Err: fmt.Errorf("%w: response to POST %s was cut after %d bytes: %w", errLost, c.safeURL(), len(body), err), Begun: true}
 	case len(body) > c.max:
 		return nil, c.tooLarge()
 	}
@@ -189,7 +189,7 @@ func (c *conn) statusError(resp *http.Response) *statusError {
 	return &statusError{
 		HTTPError: &transport.HTTPError{
 			Method:     resp.Request.Method,
-			URL:        c.shown(),
+			URL:        c.safeURL(),
 			Status:     resp.StatusCode,
 			Body:       excerpt.Cut(c.Redact(strings.TrimSpace(string(raw)))),
 			RetryAfter: wait,

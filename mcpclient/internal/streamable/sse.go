@@ -44,7 +44,7 @@ func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, 
 	}
 	switch {
 	case err != nil && wait.Err() != nil:
-		return nil, fmt.Errorf("GET %s: %w", c.stream.shown(), ended(wait))
+		return nil, fmt.Errorf("GET %s: %w", c.stream.safeURL(), ended(wait))
 	case err != nil:
 		return nil, err
 	case !c.life.detach(): // the connection outlives the dialing
@@ -65,12 +65,12 @@ type sseConn struct {
 
 // open reads the stream up to the endpoint.
 func (c *sseConn) open(resp *http.Response) error {
-	shown := c.stream.shown()
+	shown := c.stream.safeURL()
 	switch {
 	case resp.StatusCode/100 != 2:
 		return c.stream.statusError(resp)
 	case mediaType(resp) != mediaStream:
-		return fmt.Errorf("%w: GET %s: content type %q, want %s", mcp.ErrInvalidResult, shown, c.stream.shownType(resp), mediaStream)
+		return fmt.Errorf("%w: GET %s: content type %q, want %s", mcp.ErrInvalidResult, shown, c.stream.safeContentType(resp), mediaStream)
 	}
 	c.events = sse.NewReader(c.body, c.stream.max)
 	for {
@@ -92,11 +92,11 @@ func (c *sseConn) open(resp *http.Response) error {
 func (c *sseConn) endpoint(base *url.URL, raw string) error {
 	named, err := url.Parse(raw)
 	if err != nil || len(raw) > maxEndpoint {
-		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", mcp.ErrInvalidResult, c.stream.shown(), maxEndpoint)
+		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", mcp.ErrInvalidResult, c.stream.safeURL(), maxEndpoint)
 	}
 	u := base.ResolveReference(named)
 	if u.Scheme != base.Scheme || !strings.EqualFold(u.Host, base.Host) {
-		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", mcp.ErrInvalidResult, c.stream.shown(), excerpt.Cut(u.Scheme), excerpt.Cut(u.Host))
+		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)", mcp.ErrInvalidResult, c.stream.safeURL(), excerpt.Cut(u.Scheme), excerpt.Cut(u.Host))
 	}
 	u.User, u.Fragment = base.User, ""
 	recipe := *c.recipe
