@@ -19,6 +19,7 @@ type hold struct {
 	all   *renewer // renews the lease together with others; nil: renewed alone
 	lease record.Lease
 	ttl   time.Duration        // 0: the caller of Advance takes care of the lease
+	host  context.Context      // of the work on the run; it outlives the lease
 	void  record.CancelRequest // an earlier one that does not apply; used only by the goroutine that looks for requests
 
 	mu      sync.Mutex  // guards the fields below
@@ -29,29 +30,46 @@ type hold struct {
 // appendPolicy has the waits between attempts at a store that has failed.
 var appendPolicy = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Second}
 
-// Append implements [journal]. It tries again while the lease lasts, because what this process
-// knows, such as the outcome of a call, would be in doubt for any other. The numbers of the
-// records prevent a double append.
+// maxOutage is how much longer than a lease an append is tried again if the store is away.
+const maxOutage = time.Minute
+
+// Append implements [journal]. It tries again if the store fails, because what this process
+// knows, such as the outcome of a call, would be in doubt for any other. It does so even after
+// the end of the lease, because the store refuses the records if another process has acquired
+// the run. The numbers of the records prevent a double append.
 func (h *hold) Append(ctx context.Context, head run.Head, records []run.Record) error {
-	answers := h.given()
+	replies := h.given()
 	began := time.Now()
 	for n := 0; ; n++ {
-		err := h.store.Append(ctx, h.lease, head, records, answers...)
-		if n > 0 && errors.Is(err, record.ErrConflict) && h.has(ctx, head, records) {
-			err = nil // the store had stored it and failed afterwards
+		err := h.store.Append(ctx, h.lease, head, records, replies...)
+		if errors.Is(err, record.ErrConflict) && h.has(ctx, head, records) {
+			err = nil // an earlier attempt failed after the store had stored them
 		}
 		if err == nil || errors.Is(err, record.ErrReplied) || errors.Is(err, run.ErrNotAsked) {
 			h.settled()
 			return err
 		}
+		limit := max(h.ttl, lastWrite)
+		if h.ttl > 0 && h.age() > h.ttl/2 { // renewals fail, too
+			limit += maxOutage
+		}
 		wait := appendPolicy.Delay(n)
-		if !passes(err) || time.Since(began)+wait > max(h.ttl, lastWrite) || h.ttl > 0 && h.age()+wait > h.ttl {
+		if !passes(err) || time.Since(began)+wait > limit {
 			return err
 		}
 		if backoff.Sleep(ctx, wait) != nil {
 			return err
 		}
 	}
+}
+
+// lastContext returns the context of the last writes for a run whose context has ended. If the
+// lease could not be renewed, the store may be back before the host ends the work.
+func (h *hold) lastContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, late := errors.AsType[*lateError](context.Cause(ctx)); late {
+		ctx = h.host
+	}
+	return outlive(ctx)
 }
 
 // passes reports whether a store that failed with this error may succeed later.
@@ -175,10 +193,17 @@ func (h *hold) renewedAt(asked time.Time) {
 // errTaken is the error of work on a run that another process has acquired.
 func errTaken(err error) error { return fmt.Errorf("the run is held by another process: %w", err) }
 
-// errLate is the error of work on a run that another process may have acquired.
-func errLate(ttl time.Duration, err error) error {
-	return fmt.Errorf("the lease of the run could not be renewed for %v, and another process may take the run: %w", ttl, err)
+// lateError is the error of work on a run that another process may have acquired.
+type lateError struct {
+	ttl time.Duration
+	err error // of the last renewal
 }
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("the lease of the run could not be renewed for %v, and another process may take the run: %v", e.ttl, e.err)
+}
+
+func (e *lateError) Unwrap() error { return e.err }
 
 // keep renews the lease until the context ends.
 func (h *hold) keep(ctx context.Context, lost context.CancelCauseFunc) {
@@ -198,7 +223,7 @@ func (h *hold) keep(ctx context.Context, lost context.CancelCauseFunc) {
 			lost(errTaken(err))
 			return
 		case h.age() > h.ttl:
-			lost(errLate(h.ttl, err))
+			lost(&lateError{h.ttl, err})
 			return
 		}
 	}

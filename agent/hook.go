@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -153,11 +152,8 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 	if !slices.ContainsFunc(all, func(h Hook) bool { return h.AfterTool != nil }) {
 		return nil, nil
 	}
-	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() {
-		time.AfterFunc(lastWrite, func() { cancel(context.Cause(ctx)) })
-	})()
+	late, cancel := outlive(ctx)
+	defer cancel()
 	for i, h := range all {
 		if h.AfterTool == nil {
 			continue

@@ -50,7 +50,7 @@ func thinking(t *testing.T, h *fakehost.OpenAI, name string) agent.Model {
 }
 
 // errDead is the error of a process that has died: its writes are refused.
-var errDead = fmt.Errorf("the process has died: %w", record.ErrConflict)
+var errDead = fmt.Errorf("the process has died: %w", record.ErrTooLarge)
 
 // dying is a store whose process dies at a write, before or after it.
 type dying struct {

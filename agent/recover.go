@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // RecoverOptions configure [Recover]. Nil and the zero value are valid.
@@ -54,8 +55,8 @@ type RecoverOptions struct {
 	// none.
 	OnEnd func(key run.Key, result *Result, err error)
 
-	// Logger logs failures, and at level Debug the runs whose context was cancelled. Default:
-	// [slog.Default].
+	// Logger logs failures, at level Info the runs that are taken over because a process has
+	// left them, and at level Debug the runs whose context was cancelled. Default: [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -287,9 +288,18 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 	var l *loaded
 	d := a.resume(key, nil)
 	load := d.load
-	d.load = func(ctx context.Context) (_ *loaded, err error) {
-		l, err = load(ctx)
-		return l, err
+	d.load = func(ctx context.Context) (*loaded, error) {
+		now, err := load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if now.state.Status.Ended() {
+			now.hold.release()
+			return nil, errNotDue
+		}
+		l = now
+		r.logTakeover(l.state)
+		return l, nil
 	}
 	err = func() error {
 		for e, err := range d.events(ctx) {
@@ -310,6 +320,24 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 	return err
 }
 
+// errNotDue is the error of a run that another process has ended since it was listed.
+var errNotDue = errors.New("the run has ended")
+
+// logTakeover logs a run that another process has left unfinished, and its calls in progress.
+func (r *recovery) logTakeover(s *ledger.State) {
+	worked := s.Takeovers > 0 || s.Phase == ledger.PhaseCalls || s.Spent.Since(s.Before).Turns > 0
+	if s.Status != run.StatusRunning || !worked {
+		return
+	}
+	sent := 0
+	for _, c := range s.Calls {
+		if c.At == ledger.CallSent {
+			sent++
+		}
+	}
+	r.opts.Logger.Info("a run was taken over", "run", s.ID, "tenant", s.Tenant, "turn", s.Turn, "calls", sent)
+}
+
 // interruptedError is the error of work on a run that the host has ended.
 type interruptedError struct{ err error }
 
@@ -328,7 +356,7 @@ func (r *recovery) settle(key run.Key, err error) {
 		r.suspect, r.alone = run.Key{}, time.Time{}
 	}
 	r.leaveLocked(key.Tenant)
-	if err == nil || errors.Is(err, record.ErrHeld) || errors.Is(err, record.ErrNotFound) || errors.Is(err, ErrFailed) || errors.Is(err, ErrCancelled) {
+	if err == nil || errors.Is(err, record.ErrHeld) || errors.Is(err, record.ErrNotFound) || errors.Is(err, ErrFailed) || errors.Is(err, ErrCancelled) || errors.Is(err, errNotDue) {
 		delete(r.retry, key)
 		return
 	}

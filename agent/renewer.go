@@ -176,7 +176,7 @@ func (r *renewer) renew(ctx context.Context) {
 		case now.err == nil:
 			h.renewedAt(asked)
 		case ctx.Err() == nil && h.age() > r.ttl:
-			r.stop(h, errLate(r.ttl, now.err))
+			r.stop(h, &lateError{r.ttl, now.err})
 		}
 	}
 }

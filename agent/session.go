@@ -143,6 +143,7 @@ func (d *session) retakes(ctx context.Context, l *loaded) bool {
 // or if the run is to be cancelled. Afterwards the run is released.
 func (d *session) renewed(ctx context.Context, l *loaded, f func(context.Context) error) error {
 	defer l.hold.release()
+	l.hold.host = ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := d.agent.renewals
 	defer r.add(l.hold, cancel)()

@@ -228,8 +228,20 @@ func (l *writer) confirm(ctx context.Context) error {
 	return err
 }
 
-// lastWrite bounds a write after the end of the context: known outcomes must not become doubts.
+// lastWrite bounds the writes after the end of a context: known outcomes must not become doubts.
 const lastWrite = 5 * time.Second
+
+// outlive returns a context that ends lastWrite after ctx.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(lastWrite, func() { cancel(context.Cause(ctx)) })
+	})
+	return late, func() {
+		stop()
+		cancel(nil)
+	}
+}
 
 // keepAll makes records durable, in one write for each cut.
 func (l *writer) keepAll(head run.Head, entries []ledger.Entry, cuts []cut) error {
@@ -256,8 +268,12 @@ func (l *writer) keepAll(head run.Head, entries []ledger.Entry, cuts []cut) erro
 func (l *writer) keep(head run.Head, records []run.Record) error {
 	ctx := l.ctx
 	if ctx.Err() != nil {
+		last := outlive
+		if h, ok := l.journal.(*hold); ok {
+			last = h.lastContext
+		}
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+		ctx, cancel = last(ctx)
 		defer cancel()
 	}
 	began := time.Now()
