@@ -31,7 +31,7 @@ func TestSearch(t *testing.T) {
 	ts := open(t, nil, Server{Name: "office", Transport: p.transport(t), Deny: []string{"delete_*"}})
 	for query, want := range map[string][]string{
 		"letter": {"send_email"}, "emails": {"send_email"}, "search the web for pages": {"lookup"}, "account": {"pay"}, "IBAN": {"pay"},
-		"housekeping": {"wipe"}, "a dangerous thing": {"wipe"}, "office": {"lookup", "pay", "send_email", "wipe"}, "nothing": nil,
+		"housekeping": {"wipe"}, "a dangerous thing": {"wipe"}, "office": {"lookup", "pay", "wipe", "send_email"}, "nothing": nil,
 	} {
 		var got []string
 		for _, tool := range ts.Catalog(profile.Plain).Search(query, 10) {

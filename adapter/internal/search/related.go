@@ -1,27 +1,51 @@
 package search
 
 import (
-	"slices"
 	"strings"
 	"sync"
 )
 
-// related maps a stem to the stems of related words.
-var related = sync.OnceValue(func() map[string][]string {
-	out := map[string][]string{}
-	for group := range strings.Lines(thesaurus) {
-		var stems []string
-		for _, w := range strings.Fields(group) {
-			stems = append(stems, stem(w))
-		}
-		slices.Sort(stems)
-		stems = slices.Compact(stems)
-		for i, s := range stems {
-			out[s] = append(append(out[s], stems[:i]...), stems[i+1:]...)
+// related maps a stem to the stems of related words and their weights.
+var related = sync.OnceValue(func() map[string]map[string]float64 {
+	out := map[string]map[string]float64{}
+	add := func(groups string, weight float64) {
+		for group := range strings.Lines(groups) {
+			words := strings.Fields(group)
+			for i := range words {
+				words[i] = stem(words[i])
+			}
+			for _, word := range words {
+				if out[word] == nil {
+					out[word] = map[string]float64{}
+				}
+				for _, other := range words {
+					if other != word {
+						out[word][other] = weight
+					}
+				}
+			}
 		}
 	}
+	add(thesaurus, relatedWeight)
+	add(verbs, verbWeight)
 	return out
 })
+
+// verbs has a group of verbs with the same meaning on each line.
+const verbs = `
+get fetch retrieve obtain
+search find lookup discover locate query
+list show display view
+create make generate build
+update edit modify change
+delete remove erase
+write save store
+add insert append
+read open load
+send post
+run execute
+check verify validate
+`
 
 // thesaurus has a group of related words on each line. A word may be in several groups.
 const thesaurus = `

@@ -39,11 +39,14 @@ const (
 const (
 	saturation    = 1.2 // k of BM25: how little a repeated word adds
 	relatedWeight = 0.3 // a related word of the thesaurus
+	verbWeight    = 0.7 // a verb of the same meaning
 	prefixWeight  = 0.6 // a word with the same beginning
-	pairWeight    = 0.6 // two words that are adjacent in both query and document
+	pairWeight    = 0.5 // two words that are adjacent in both query and document
 	joinedWeight  = 0.7 // two words of the query that documents write as one
 	vagueWeight   = 0.3 // a word of vagueWords
 	nameWeight    = 0.2 // all words of a document's name
+
+	unaskedWeight = 0.12 // deducted for a word of a document's name that the query does not have
 )
 
 // Words with the same beginning, and words written as one.
@@ -58,7 +61,7 @@ var (
 	weights = [fields]float64{3, 2, 1, 0.5, 2}
 
 	// shortness is b of BM25: how much a short field is preferred. Many parameters hardly matter.
-	shortness = [fields]float64{0.5, 0.5, 0.5, 0.15, 0.5}
+	shortness = [fields]float64{0.5, 0.5, 0.7, 0.15, 0.5}
 )
 
 // Index is an index of documents. It may be used concurrently.
@@ -199,9 +202,9 @@ type ranking struct {
 // the best one counts.
 func (r *ranking) add(stem string, share float64) {
 	most := r.count(stem, share, math.Inf(1))
-	for _, other := range related()[stem] {
+	for other, weight := range related()[stem] {
 		if !slices.Contains(r.asked, other) {
-			r.count(other, share*relatedWeight, most)
+			r.count(other, share*weight, most)
 		}
 	}
 	for other := range r.index.prefixed(stem) {
@@ -260,30 +263,41 @@ func (r *ranking) pairs(docs []int) {
 	}
 }
 
-// names scores documents whose name has no other words than the query, or words with the same
-// beginning.
+// names scores the names of documents. A name gains if the query has all its words, or words with
+// the same beginning. Otherwise it loses for each word to which no word of the query is related:
+// "a price" asks for get_price rather than get_price_history.
 func (r *ranking) names(joined []string, docs []int) {
-	asked := map[uint32]bool{}
+	asked, near := map[uint32]bool{}, map[uint32]bool{}
 	for _, stem := range slices.Concat(r.asked, joined) {
 		for _, form := range slices.AppendSeq([]string{stem}, r.index.prefixed(stem)) {
 			if id, ok := r.index.terms[form]; ok {
 				asked[id] = true
 			}
 		}
+		for other := range related()[stem] {
+			if id, ok := r.index.terms[other]; ok {
+				near[id] = true
+			}
+		}
 	}
 	for _, doc := range docs {
-		rarity := 0.0
+		all, rarity, unasked := true, 0.0, 0.0
 		for _, p := range r.index.text[r.index.starts[doc]:r.index.starts[doc+1]] {
 			if p.field != 0 {
 				break
 			}
-			if !asked[p.term] {
-				rarity = 0
-				break
-			}
 			rarity += r.index.rarity(p.term)
+			if !asked[p.term] {
+				all = false
+				if !near[p.term] {
+					unasked += r.index.rarity(p.term)
+				}
+			}
 		}
-		r.scores[doc] += nameWeight * rarity
+		if all {
+			r.scores[doc] += nameWeight * rarity
+		}
+		r.scores[doc] -= unaskedWeight * unasked
 	}
 }
 

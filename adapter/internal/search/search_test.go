@@ -75,14 +75,41 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+// TestUnasked checks that words of a name that the query does not have count against it, unless they
+// are related to a word of the query.
+func TestUnasked(t *testing.T) {
+	x := New([]Doc{
+		{Name: "get_price_history", Description: "Returns a price.", Params: "price"},
+		{Name: "get_price", Description: "Returns a price."},
+		{Name: "photo_catalog", Description: "Returns a picture."},
+		{Name: "photo_image", Description: "Returns a picture."},
+	})
+	for query, want := range map[string]int{"a price": 1, "the history of a price": 0, "a picture": 3} {
+		if got := x.Search(query, 1); !slices.Equal(got, []int{want}) {
+			t.Errorf("%q: got %v, want %d", query, got, want)
+		}
+	}
+}
+
+// TestVerbs checks that a verb of the same meaning counts more than a related word.
+func TestVerbs(t *testing.T) {
+	x := New([]Doc{
+		{Name: "clear_label", Description: "Clears labels."},
+		{Name: "delete_label", Description: "Deletes labels, and tells how many of them there were."},
+	})
+	if got := x.Search("remove the label", 2); !slices.Equal(got, []int{1, 0}) {
+		t.Errorf("got %v", got)
+	}
+}
+
 // TestNames checks that a name counts more if the query has all its words.
 func TestNames(t *testing.T) {
 	x := New([]Doc{
-		{Name: "price_history", Description: "Tells how the price of a stock went."},
-		{Name: "price_now", Description: "Tells the price."},
+		{Name: "photo_image", Description: "Returns a photo."},
+		{Name: "photo", Description: "Returns what the camera sees."},
 		{Name: "yield", Description: "Tells what a stock and a bond yield."},
 	})
-	if diff := cmp.Diff([]int{1, 0}, x.Search("the price of the stock now", 2)); diff != "" {
+	if diff := cmp.Diff([]int{1, 0}, x.Search("the photo", 2)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -118,8 +145,8 @@ func TestForms(t *testing.T) {
 
 // TestRelated checks that each word of the thesaurus has relatives, and is not its own.
 func TestRelated(t *testing.T) {
-	for _, w := range strings.Fields(thesaurus) {
-		if stem := (stems{}).of(w); stem == "" || len(related()[stem]) == 0 || slices.Contains(related()[stem], stem) {
+	for _, w := range strings.Fields(verbs + thesaurus) {
+		if stem := (stems{}).of(w); stem == "" || len(related()[stem]) == 0 || related()[stem][stem] != 0 {
 			t.Errorf("%q: got the relatives %v of %q", w, related()[stem], stem)
 		}
 	}
