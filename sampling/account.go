@@ -2,6 +2,7 @@ package sampling
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/cost"
@@ -64,40 +65,37 @@ func (c *charge) within(now time.Time, window time.Duration) bool {
 	return c.open || now.Sub(c.at) < window
 }
 
-// admits returns an error if the budget does not allow next: with requests 1, as a further
-// request that is not in the account yet; with 0, as a changed charge of the account. It also
-// drops the charges before the window.
-func (a *account) admits(now time.Time, next *charge, requests int) error {
-	currency := next.reserved.Cost.Currency
-	cost, tokens := int64(0), int64(0)
-	if requests > 0 {
-		cost, tokens = next.reserved.Cost.Micro, next.reserved.tokens()
+// expire drops the charges before the window.
+func (a *account) expire(now time.Time) {
+	if a.window > 0 {
+		a.charges = slices.DeleteFunc(a.charges, func(c *charge) bool { return !c.within(now, a.window) })
 	}
-	need, kept := tokens, a.charges[:0]
+}
+
+// admits returns an error if the budget does not allow a charge, which may be in the account already.
+func (a *account) admits(now time.Time, next *charge) error {
+	a.expire(now)
+	need, currency := next.reserved.tokens(), next.reserved.Cost.Currency
+	requests, used := 1, next.spent.tokens()
+	cost := amountIn(currency, next.reserved.Cost) + amountIn(currency, next.spent.Cost)
 	for _, c := range a.charges {
-		if a.window > 0 && !c.within(now, a.window) {
-			continue
+		if c != next {
+			requests++
+			used += c.reserved.tokens() + c.spent.tokens()
+			cost += amountIn(currency, c.reserved.Cost) + amountIn(currency, c.spent.Cost)
 		}
-		kept = append(kept, c)
-		requests++
-		tokens += c.reserved.tokens() + c.spent.tokens()
-		cost += amountIn(currency, c.reserved.Cost) + amountIn(currency, c.spent.Cost)
 	}
-	clear(a.charges[len(kept):])
-	a.charges = kept
 	b := &a.budget
 	limit, limited := b.Cost[currency]
 	switch {
 	case b.Requests > 0 && requests > b.Requests:
-		return a.over(kindBudget, fmt.Sprintf("%d requests", b.Requests))
-	case b.Tokens > 0 && tokens > b.Tokens && need > 0:
-		return refused(kindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s", need, max(0, b.Tokens-(tokens-need)), b.Tokens, a.inWindow(), a.owner))
-	case b.Tokens > 0 && tokens > b.Tokens:
-		return a.over(kindBudget, fmt.Sprintf("%d tokens", b.Tokens))
+		return a.usedUp(kindBudget, fmt.Sprintf("%d requests", b.Requests))
+	case b.Tokens > 0 && used+need > b.Tokens:
+		return refused(kindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s", need, max(0, b.Tokens-used), b.Tokens, a.inWindow(), a.owner))
 	case len(b.Cost) > 0 && !limited:
 		return refused(kindCost, "the cost is limited, and the model has no price in a currency of the limits")
 	case limited && cost > limit:
-		return a.over(kindCost, "cost")
+		return a.usedUp(kindCost, "cost")
 	}
 	return nil
 }
@@ -110,7 +108,7 @@ func amountIn(currency string, m cost.Money) int64 {
 	return m.Micro
 }
 
-func (a *account) over(kind string, of string) error {
+func (a *account) usedUp(kind string, of string) error {
 	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", of, a.inWindow(), a.owner))
 }
 

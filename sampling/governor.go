@@ -178,7 +178,7 @@ func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 		return newAccount("one server", w.budget(&g.limits), g.limits.Window)
 	}, g.limits.Window), g.total)
 	for _, a := range t.accounts {
-		if err := a.admits(now, t.charge, 1); err != nil {
+		if err := a.admits(now, t.charge); err != nil {
 			return nil, err
 		}
 	}
@@ -219,7 +219,7 @@ func (t *ticket) reserve(model string, u usage) error {
 	before := t.charge.reserved
 	t.charge.reserved = u
 	for _, a := range t.accounts {
-		if err := a.admits(time.Now(), t.charge, 0); err != nil {
+		if err := a.admits(time.Now(), t.charge); err != nil {
 			t.charge.reserved = before
 			return err
 		}

@@ -176,7 +176,7 @@ type memory struct {
 // remembered.
 const maxRemembered = 1000
 
-// recall returns modeAsk if there is no decision.
+// recall returns modeReview if there is no decision.
 func (m *memory) recall(s subject) Mode {
 	m.mu.Lock()
 	defer m.mu.Unlock()

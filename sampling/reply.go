@@ -11,8 +11,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// samplingResult translates the model's reply to a result of the protocol. It
-// fails if the protocol cannot express a call of the model.
+// callError says why the protocol cannot express a call of the model.
+type callError struct{ reason string }
+
+func (e *callError) Error() string { return "the model called " + e.reason }
+
+// samplingResult translates the model's reply to a result of the protocol. The error is
+// a [*callError].
 func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mcp.CreateMessageResult, error) {
 	out := &mcp.CreateMessageResult{Role: "assistant", Model: r.Model, StopReason: stopReason(r)}
 	if text := textOf(r); text != "" {
@@ -24,10 +29,10 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 			break // an empty call
 		}
 		if tools[call.Name] == nil {
-			return nil, fmt.Errorf("the model called a tool %q that it was not given", excerpt.Cut(call.Name))
+			return nil, &callError{fmt.Sprintf("a tool %q that it was not given", excerpt.Cut(call.Name))}
 		}
 		if !isObject(json.RawMessage(call.Arguments)) {
-			return nil, fmt.Errorf("the model called %q with arguments that are not a JSON object", excerpt.Cut(call.Name))
+			return nil, &callError{fmt.Sprintf("%q with arguments that are not a JSON object", excerpt.Cut(call.Name))}
 		}
 		out.Content = append(out.Content, &mcp.ToolUseContent{
 			ID: call.ID, Name: call.Name, Input: tools.restored(call.Name, call.Arguments), Meta: withHostExtra(call.Extra),

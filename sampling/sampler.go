@@ -165,9 +165,10 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 		}
 		r.model, r.request.Model, r.request.reason = c.model, c.model.ID, c.reason
 		s.clamp(r)
-		r.ticket, err = s.ticket(ctx, r)
-		refusal, ok := errors.AsType[*refusedError](err)
-		if !ok || refusal.kind != kindCost {
+		if r.ticket, err = s.ticket(ctx, r); err == nil {
+			return nil
+		}
+		if refusal, ok := errors.AsType[*refusedError](err); !ok || refusal.kind != kindCost {
 			return err
 		}
 		tooDear = err
@@ -239,30 +240,39 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 	}
 	question := chatRequest(r.request, tools, &s.options)
 	question.Memory = s.recall.of(r.who)
-	for second := false; ; second = true {
-		r.record.Completions++
-		reply, err := s.ask(ctx, r.request, question)
-		if err == nil && reply.Note != "" {
-			s.log.Warn("sampling: " + reply.Note)
-		}
-		s.charge(r, reply, err)
-		if err == nil {
-			var result *mcp.CreateMessageResult
-			if result, err = samplingResult(reply, r.request.Params, tools); err == nil {
-				r.record.AnsweredBy = excerpt.Cut(reply.Model)
-				return result, nil
-			}
-		} else if !badCall(err) {
-			return nil, s.modelFailed(ctx, r, err)
-		}
-		if second || r.ticket.reserve(r.model.ID, s.reservation(r)) != nil {
-			return nil, s.modelFailed(ctx, r, err)
-		}
+	result, err := s.completeOnce(ctx, r, question, tools)
+	if badCall(err) && r.ticket.reserve(r.model.ID, s.reservation(r)) == nil {
+		result, err = s.completeOnce(ctx, r, question, tools)
 	}
+	if err != nil {
+		return nil, s.modelFailed(ctx, r, err)
+	}
+	return result, nil
+}
+
+// completeOnce asks the model once, and charges the request for it.
+func (s *Sampler) completeOnce(ctx context.Context, r *run, question *chat.Request, tools offer) (*mcp.CreateMessageResult, error) {
+	r.record.Completions++
+	reply, err := s.ask(ctx, r.request, question)
+	s.charge(r, reply, err)
+	if err != nil {
+		return nil, err
+	}
+	if reply.Note != "" {
+		s.log.Warn("sampling: " + reply.Note)
+	}
+	result, err := samplingResult(reply, r.request.Params, tools)
+	if err == nil {
+		r.record.AnsweredBy = excerpt.Cut(reply.Model)
+	}
+	return result, err
 }
 
 // badCall reports whether the model failed to call a required tool, or called one wrongly.
 func badCall(err error) bool {
+	if _, ok := errors.AsType[*callError](err); ok {
+		return true
+	}
 	failure, ok := errors.AsType[*chat.Error](err)
 	return ok && (failure.Code == chat.CodeNoToolCall || failure.Code == "tool_use_failed") // the second code is Groq's
 }

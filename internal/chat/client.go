@@ -92,13 +92,19 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	if err := checkExtra(o.Extra); err != nil {
 		return nil, err
 	}
-	base, _, _ := strings.Cut(cfg.BaseURL, "#")
-	base, query, _ := strings.Cut(base, "?") // go-openai would append the path to the query
-	cfg.BaseURL = base
+	var query string
+	cfg.BaseURL, query = splitQuery(cfg.BaseURL)
 	return &Client{
 		sender: newSender(cfg.HTTPClient, &o), config: cfg, query: query, profile: profile,
 		memory: NewMemory(), extra: maps.Clone(o.Extra), api: o.API,
 	}, nil
+}
+
+// splitQuery splits a base URL: go-openai would append the path to the query. A fragment is dropped.
+func splitQuery(baseURL string) (base, query string) {
+	base, _, _ = strings.Cut(baseURL, "#")
+	base, query, _ = strings.Cut(base, "?")
+	return base, query
 }
 
 // checkVersion refuses versions of Azure's API without max_completion_tokens;

@@ -28,7 +28,9 @@ const (
 func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host string, window int64) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
 	defer cancel()
-	d := &discovery{ctx: ctx, next: withinOrigin(cfg.HTTPClient), base: strings.TrimRight(cfg.BaseURL, "/"), config: &cfg}
+	base, query := splitQuery(cfg.BaseURL)
+	cfg.BaseURL = base
+	d := &discovery{ctx: ctx, next: withinOrigin(cfg.HTTPClient), base: strings.TrimRight(base, "/"), query: query, config: &cfg}
 	list, header := d.ask(http.MethodGet, d.base+"/models", nil)
 	entry := entryOf(list, model)
 	if owner, _ := jsonrpc.String(jsonrpc.Lookup(entry, "owned_by")); owner == "llamacpp" || strings.HasPrefix(header.Get("Server"), "llama.cpp") {
@@ -48,6 +50,7 @@ type discovery struct {
 	ctx    context.Context
 	next   openai.HTTPDoer
 	base   string
+	query  string // added to each URL
 	config *openai.ClientConfig
 }
 
@@ -57,6 +60,7 @@ func (d *discovery) ask(method, url string, body []byte) (json.RawMessage, http.
 	if err != nil {
 		return nil, http.Header{}
 	}
+	request.URL.RawQuery = d.query
 	asking := &asking{next: d.next, request: request, header: http.Header{}}
 	config := *d.config
 	config.HTTPClient = asking

@@ -22,6 +22,7 @@ func TestDiscover(t *testing.T) {
 		window       int64
 	}{
 		"llama-server":   {"http://h:8000/v1", "", map[string]string{"/v1/models": `{"data":[{"id":"/m.gguf","owned_by":"llamacpp","meta":{"n_ctx":8192}}]}`}, "llamacpp", 8192},
+		"with a query":   {"http://h:8000/v1?k=v", "", map[string]string{"/v1/models": `{"data":[{"id":"m","max_model_len":8192}]}`}, "", 8192},
 		"by header":      {"http://h:8000/v1", "llama.cpp", map[string]string{"/v1/models": "{}"}, "llamacpp", 0},
 		"vLLM":           {"http://h:8000/v1", "", map[string]string{"/v1/models": `{"data":[{"id":"x"},{"id":"m","owned_by":"vllm","max_model_len":32768}]}`}, "vllm", 32768},
 		"OpenRouter":     {"https://openrouter.ai/api/v1", "", map[string]string{"/api/v1/models": `{"data":[{"id":"m","context_length":1e6},{"id":"o"}]}`}, "", 1_000_000},
@@ -35,7 +36,7 @@ func TestDiscover(t *testing.T) {
 	} {
 		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			answer, ok := tt.answers[r.URL.Path]
-			if r.Header.Get("Authorization") != "Bearer "+testKey || !ok {
+			if r.Header.Get("Authorization") != "Bearer "+testKey || !ok || strings.HasPrefix(name, "with") && r.URL.RawQuery != "k=v" {
 				http.NotFound(w, r)
 				return
 			}
