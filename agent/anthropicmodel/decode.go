@@ -213,14 +213,27 @@ func (u *usage) update(later *usage) {
 	u.output, u.thoughts = cmp.Or(later.output, u.output), cmp.Or(later.thoughts, u.thoughts)
 }
 
-// spent returns the counts as a run has them: the API counts cached tokens apart from the input.
-func (u *usage) spent() run.Spent {
-	s := run.Spent{
-		Input: int64(u.input + u.cached + u.written), Cached: int64(u.cached), CacheWrite: int64(u.written),
-		Output: int64(u.output), Reasoning: int64(min(u.thoughts, u.output)),
+// spent returns the counts as a run has them, for a request and a reply of so many bytes of text. The API counts cached
+// tokens apart from the input.
+func (u *usage) spent(sent, received int) (s run.Spent) {
+	if input := u.input + u.cached + u.written; !chat.TooFew(input, sent) {
+		s.Input, s.Cached, s.CacheWrite = int64(input), int64(u.cached), int64(u.written)
+	}
+	if !chat.TooFew(u.output, received) {
+		s.Output, s.Reasoning = int64(u.output), int64(min(u.thoughts, u.output))
 	}
 	s.Total = s.Input + s.Output
 	return s
+}
+
+// textSize returns the bytes of texts and calls in parts, without thoughts, as the host drops earlier ones.
+func textSize(parts []run.Part) (size int) {
+	for i := range parts {
+		if parts[i].Type != run.PartReasoning {
+			size += len(parts[i].Text) + len(parts[i].Arguments)
+		}
+	}
+	return size
 }
 
 // startBlock adds a block with its first content.

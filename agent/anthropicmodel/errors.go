@@ -42,8 +42,7 @@ func convertingErrors(retrying func(error, time.Duration)) func(error, time.Dura
 // kindsByCode are the kinds of failures by Anthropic's codes.
 var kindsByCode = map[string]model.ErrorKind{
 	"request_too_large": model.ErrorTooLong, "not_found_error": model.ErrorNotFound,
-	chat.CodeTruncated: model.ErrorUnavailable, "api_error": model.ErrorUnavailable,
-	"overloaded_error": model.ErrorRateLimit, "rate_limit_error": model.ErrorRateLimit,
+	"api_error": model.ErrorUnavailable, "overloaded_error": model.ErrorRateLimit, "rate_limit_error": model.ErrorRateLimit,
 	"authentication_error": model.ErrorAuth, "permission_error": model.ErrorAuth, "billing_error": model.ErrorAuth,
 }
 

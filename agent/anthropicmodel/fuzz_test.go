@@ -34,7 +34,7 @@ func FuzzEvents(f *testing.F) {
 		for _, p := range parts {
 			size += len(p.Text) + len(p.Arguments)
 		}
-		if size > 4*len(data) || shown > 4*len(data) || a.usage.spent().Total < 0 { // a byte that is not UTF-8 becomes three
+		if size > 4*len(data) || shown > 4*len(data) || a.usage.spent(0, 0).Total < 0 { // a byte that is not UTF-8 becomes three
 			t.Errorf("%d bytes became %d, of which %d were shown; usage %+v", len(data), size, shown, a.usage)
 		}
 	})

@@ -270,9 +270,13 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	if err != nil {
 		return nil, &chat.Error{Code: chat.CodeMalformed, Message: err.Error()}
 	}
+	sent := len(r.System)
+	for i := range r.Messages {
+		sent += textSize(r.Messages[i].Parts)
+	}
 	return &model.Response{
 		Message: run.Message{Role: run.RoleAssistant, Parts: parts, Model: cmp.Or(a.model, m.name)},
-		ID:      a.id, Finish: finish(a.stop), Usage: a.usage.spent(), Warning: warning,
+		ID:      a.id, Finish: finish(a.stop), Usage: a.usage.spent(sent, textSize(parts)), Warning: warning,
 	}, nil
 }
 

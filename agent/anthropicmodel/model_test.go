@@ -346,6 +346,25 @@ func TestCountsOfAStream(t *testing.T) {
 	}
 }
 
+// TestCountsThatCannotBeTrue takes a count of too few tokens for a text as missing.
+func TestCountsThatCannotBeTrue(t *testing.T) {
+	long := strings.Repeat("word ", 1000)
+	m := serve(t, fakehost.Streaming(
+		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[],"usage":{"input_tokens":1,"cache_read_input_tokens":1,"output_tokens":1}}}`,
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"`+long+`"}}`,
+		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}`,
+		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
+	for text, want := range map[string]run.Spent{"Hi": {Input: 2, Cached: 1, Total: 2}, long: {}} {
+		reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, text)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, reply.Usage); diff != "" {
+			t.Errorf("a question of %d bytes (-want +got):\n%s", len(text), diff)
+		}
+	}
+}
+
 // TestPausedReply continues a reply that the host pauses, a bounded number of times.
 func TestPausedReply(t *testing.T) {
 	asked := 0

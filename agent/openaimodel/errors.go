@@ -50,6 +50,7 @@ const noQuota = "insufficient_quota"
 // kindsByCode are the kinds of failures by OpenAI's codes and by those of package chat.
 var kindsByCode = map[string]model.ErrorKind{
 	chat.CodeContentFilter: model.ErrorRefused, chat.CodeRequest: model.ErrorInvalid, noQuota: model.ErrorAuth,
+	"server_error": model.ErrorUnavailable, "rate_limit_exceeded": model.ErrorRateLimit,
 }
 
 func (e *Error) kind() model.ErrorKind { return hostfail.Kind(e.cause, kindsByCode) }
@@ -60,7 +61,7 @@ func modelError(err error) error {
 	if !ok {
 		return err
 	}
-	return &model.Error{Kind: e.kind(), RetryAfter: e.retryAfter, Repeated: e.retryable, Window: e.cause.Window, Prompt: e.cause.Prompt, Err: e}
+	return &model.Error{Kind: e.kind(), RetryAfter: e.retryAfter, Repeated: e.retryable && !e.cause.Begun, Window: e.cause.Window, Prompt: e.cause.Prompt, Err: e}
 }
 
 // failure converts a failure of the host to an [*Error]. It returns other errors unchanged, such as those of a context or

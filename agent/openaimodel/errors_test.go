@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 func TestErrors(t *testing.T) {
@@ -79,5 +82,27 @@ func TestTruncatedStream(t *testing.T) {
 	got, ok := errors.AsType[*Error](err)
 	if !ok || got.Code != "truncated" {
 		t.Errorf("got %v, want an *Error with code truncated", err)
+	}
+}
+
+// A stream that fails after it has begun was not repeated: an agent may do so.
+func TestFailuresOfStreams(t *testing.T) {
+	for name, tt := range map[string]struct {
+		api, event string
+		want       model.ErrorKind
+	}{
+		"upstream":    {"chat", `{"error":{"message":"upstream","code":502}}`, model.ErrorUnavailable},
+		"cut off":     {"chat", `{"choices":[{"index":0,"delta":{"role":"assistant"}}]}`, model.ErrorUnavailable},
+		"host failed": {"responses", `{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"boom"}}}`, model.ErrorUnavailable},
+		"rate":        {"responses", `{"type":"error","code":"rate_limit_exceeded","message":"slow down"}`, model.ErrorRateLimit},
+	} {
+		asked := 0
+		m, _ := newModel(t, func(w http.ResponseWriter, r *http.Request) { asked++; streaming(tt.event)(w, r) }, &Options{API: tt.api})
+		for _, err := range m.Generate(t.Context(), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}, Stream: true}) {
+			got, ok := errors.AsType[*model.Error](err)
+			if !ok || got.Kind != tt.want || got.Repeated || asked != 1 {
+				t.Errorf("%s: got %v of kind %d, repeated %t, after %d requests; want kind %d, not repeated", name, err, got.Kind, got.Repeated, asked, tt.want)
+			}
+		}
 	}
 }

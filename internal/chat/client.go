@@ -187,8 +187,11 @@ func (c *Client) retry(ctx context.Context, d *draft, deltas *Deltas) (*Reply, e
 			bounded = true
 			continue
 		}
-		if !ok || begun {
+		if !ok {
 			return nil, err
+		}
+		if failure.Begun = begun; begun {
+			return nil, failure
 		}
 		if err := again.wait(ctx, failure); err != nil {
 			return nil, err

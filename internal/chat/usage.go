@@ -105,22 +105,24 @@ func (u *Usage) plus(other *Usage) *Usage {
 	}
 }
 
-// plausible removes the counts that are too low for a request and a reply of so many bytes: a token has at most
-// maxTokenBytes. It returns nil if no count is left.
+// TooFew reports whether a count of tokens cannot be true for a text of so many bytes.
+func TooFew(tokens, bytes int) bool { return tokens < bytes/maxTokenBytes }
+
+// plausible removes the counts that are too low for a request and a reply of so many bytes. It returns nil if no count
+// is left.
 func (u *Usage) plausible(sent, size int) *Usage {
 	if u == nil {
 		return nil
 	}
-	few := func(count, bytes int) bool { return count < bytes/maxTokenBytes }
 	out := *u
-	if few(u.Prompt, sent) {
+	if TooFew(u.Prompt, sent) {
 		out.Prompt, out.Cached, out.CacheWrite = 0, 0, 0
 	}
-	if few(u.Completion, size) {
+	if TooFew(u.Completion, size) {
 		out.Completion, out.Reasoning = 0, 0
 	}
 	switch {
-	case few(u.Total, sent+size):
+	case TooFew(u.Total, sent+size):
 		out.Total = out.Prompt + out.Completion
 	case out.Prompt == 0 && u.Prompt > 0, out.Completion == 0 && u.Completion > 0:
 		out.Total = out.Prompt + out.Completion // the total included a false count
