@@ -91,7 +91,8 @@ func (a *account) admits(now time.Time, next *charge) error {
 	case b.Requests > 0 && requests > b.Requests:
 		return a.usedUp(kindBudget, fmt.Sprintf("%d requests", b.Requests))
 	case b.Tokens > 0 && used+need > b.Tokens:
-		return refused(kindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s", need, max(0, b.Tokens-used), b.Tokens, a.inWindow(), a.owner))
+		return refused(kindBudget, fmt.Sprintf("the request may take %d tokens, and %d of %d%s are left for %s",
+			need, max(0, b.Tokens-used), b.Tokens, a.inWindow(), a.owner))
 	case len(b.Cost) > 0 && !limited:
 		return refused(kindCost, "the cost is limited, and the model has no price in a currency of the limits")
 	case limited && cost > limit:

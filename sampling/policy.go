@@ -152,7 +152,7 @@ func (s *Sampler) denied(w *who) error {
 	case w.mode() == ModeDeny:
 		return refused(kindPolicy, "the host's policy does not allow the request")
 	case w.mode() == modeReview && s.options.Review != nil && s.memory.recall(w.subject(false)) == ModeDeny:
-		return refused(kindReview, "the request was not approved")
+		return notApproved(w.subject(false), nil)
 	}
 	return nil
 }
@@ -162,6 +162,14 @@ type subject struct {
 	server  string
 	outside bool
 	reply   bool
+}
+
+// what names the kind of the requests or replies for an error text.
+func (s subject) what() string {
+	if s.reply {
+		return "reply"
+	}
+	return "request"
 }
 
 func (w *who) subject(reply bool) subject { return subject{w.key, !w.during, reply} }

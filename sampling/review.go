@@ -132,14 +132,10 @@ var errReplyWaits = errors.New("the review of a reply cannot wait")
 
 // decide returns who decided, and an error for a refusal. ask asks the reviewer.
 func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mode, ask func() error) (string, error) {
-	what := "request"
-	if reply {
-		what = "reply"
-	}
 	subject := req.who.subject(reply)
 	switch {
 	case mode == ModeDeny:
-		return byPolicy, refused(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", what))
+		return byPolicy, refused(kindPolicy, fmt.Sprintf("the host's policy does not allow the %s", subject.what()))
 	case mode == ModeAllow:
 		return byPolicy, nil
 	case s.options.Review == nil:
@@ -147,36 +143,38 @@ func (s *Sampler) decide(ctx context.Context, req *Request, reply bool, mode Mod
 	}
 	switch s.memory.recall(subject) {
 	case ModeDeny:
-		return byMemory, refused(kindReview, fmt.Sprintf("the %s was not approved", what))
+		return byMemory, notApproved(subject, nil)
 	case ModeAllow:
 		return byMemory, nil
 	}
 	req.Remember = false
 	err := ask()
-	if ctxErr := ctx.Err(); ctxErr != nil && err != nil {
-		return byReviewer, ctxErr
-	}
-	if errors.Is(err, mcp.ErrAnswerLater) {
-		if !reply {
-			return byReviewer, &inquiry.ReviewLaterError{Model: req.Model, Params: req.Params}
-		}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return byReviewer, ctx.Err()
+	case errors.Is(err, mcp.ErrAnswerLater) && !reply:
+		return byReviewer, &inquiry.ReviewLaterError{Model: req.Model, Params: req.Params}
+	case errors.Is(err, mcp.ErrAnswerLater):
 		err = errReplyWaits
 	}
-	if req.Remember {
-		switch {
-		case err != nil:
-			s.memory.remember(subject, ModeDeny)
-		case req.Server != "":
-			s.memory.remember(subject, ModeAllow)
-		}
-	}
-	if err == nil && s.memory.recall(subject) == ModeDeny {
-		return byMemory, refused(kindReview, fmt.Sprintf("the %s was not approved", what))
-	}
 	if err != nil {
-		return byReviewer, &refusedError{kind: kindReview, reason: fmt.Sprintf("the %s was not approved", what), cause: err}
+		if req.Remember {
+			s.memory.remember(subject, ModeDeny)
+		}
+		return byReviewer, notApproved(subject, err)
+	}
+	if req.Remember && req.Server != "" {
+		s.memory.remember(subject, ModeAllow)
+	}
+	if s.memory.recall(subject) == ModeDeny { // meanwhile, for another request
+		return byMemory, notApproved(subject, nil)
 	}
 	return byReviewer, nil
+}
+
+// notApproved returns the error for what the reviewer refuses.
+func notApproved(s subject, cause error) error {
+	return &refusedError{kind: kindReview, reason: fmt.Sprintf("the %s was not approved", s.what()), cause: cause}
 }
 
 // copyParams copies the lists, because a reviewer may change them. The blocks and

@@ -61,7 +61,10 @@ func modelError(err error) error {
 	if !ok {
 		return err
 	}
-	return &model.Error{Kind: e.kind(), RetryAfter: e.retryAfter, Repeated: e.retryable && !e.cause.Begun, Window: e.cause.Window, Prompt: e.cause.Prompt, Err: e}
+	return &model.Error{
+		Kind: e.kind(), RetryAfter: e.retryAfter, Repeated: e.retryable && !e.cause.Begun,
+		Window: e.cause.Window, Prompt: e.cause.Prompt, Err: e,
+	}
 }
 
 // failure converts a failure of the host to an [*Error]. It returns other errors unchanged, such as those of a context or

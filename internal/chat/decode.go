@@ -32,11 +32,16 @@ func decode(ctx context.Context, data []byte) *decoder {
 	return &decoder{Decoder: jsonrpc.NewDecoder(data, maxElements), ctx: ctx}
 }
 
-type replyWire struct {
+// replyHead has the members that the replies of both APIs have.
+type replyHead struct {
 	id, model string
 	usage     *Usage
 	error     json.RawMessage
-	choice    *choiceWire // the first one with index 0
+}
+
+type replyWire struct {
+	replyHead
+	choice *choiceWire // the first one with index 0
 }
 
 type choiceWire struct {
@@ -68,20 +73,28 @@ func (d *decoder) reply() (w replyWire, err error) {
 		return w, d.End()
 	}
 	for key := range d.Members {
-		switch string(key) {
-		case "id":
-			w.id = d.word()
-		case "model":
-			w.model = d.word()
-		case "usage":
-			w.usage = decodeUsage(d.Raw())
-		case "error":
-			w.error = d.Raw()
-		case "choices":
+		if !d.headMember(&w.replyHead, key) && string(key) == "choices" {
 			w.choice = d.choices()
 		}
 	}
 	return w, d.End()
+}
+
+// headMember reads a member of a reply if it is in the head. Otherwise it returns false.
+func (d *decoder) headMember(h *replyHead, key []byte) bool {
+	switch string(key) {
+	case "id":
+		h.id = d.word()
+	case "model":
+		h.model = d.word()
+	case "usage":
+		h.usage = decodeUsage(d.Raw())
+	case "error":
+		h.error = d.Raw()
+	default:
+		return false
+	}
+	return true
 }
 
 // objects ranges over the objects of an array. Other elements are skipped; another value has none. The decoding fails

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"iter"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -33,9 +34,10 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 	d := &discovery{ctx: ctx, next: withinOrigin(cfg.HTTPClient), base: strings.TrimRight(base, "/"), query: query, config: &cfg}
 	list, header := d.ask(http.MethodGet, d.base+"/models", nil)
 	entry := entryOf(list, model)
-	if owner, _ := jsonrpc.String(jsonrpc.Lookup(entry, "owned_by")); owner == "llamacpp" || strings.HasPrefix(header.Get("Server"), "llama.cpp") {
+	switch owner, _ := jsonrpc.String(jsonrpc.Lookup(entry, "owned_by")); {
+	case owner == "llamacpp", strings.HasPrefix(header.Get("Server"), "llama.cpp"):
 		host = "llamacpp"
-	} else if owner == "vllm" {
+	case owner == "vllm":
 		host = "vllm"
 	}
 	window = windowIn(entry)
@@ -95,25 +97,32 @@ func (a *asking) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 }
 
+// elements ranges over the elements of an array. Another value has none.
+func elements(raw json.RawMessage) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		d := jsonrpc.NewDecoder(raw, maxElements)
+		if d.Kind() != '[' {
+			return
+		}
+		for range d.Elements {
+			if !yield(d.Raw()) {
+				return
+			}
+		}
+	}
+}
+
 // entryOf returns the entry of a model in a list of models. If no entry has its name and there is only one, that is it.
-func entryOf(list json.RawMessage, model string) (entry json.RawMessage) {
-	d := jsonrpc.NewDecoder(jsonrpc.Lookup(list, "data"), maxElements)
-	n := 0
-	if d.Kind() != '[' {
-		return nil
-	}
-	var first json.RawMessage
-	for range d.Elements {
-		raw := d.Raw()
-		if n++; n == 1 {
-			first = raw
+func entryOf(list json.RawMessage, model string) json.RawMessage {
+	var all []json.RawMessage
+	for entry := range elements(jsonrpc.Lookup(list, "data")) {
+		if id, _ := jsonrpc.String(jsonrpc.Lookup(entry, "id")); id == model {
+			return entry
 		}
-		if id, _ := jsonrpc.String(jsonrpc.Lookup(raw, "id")); id == model {
-			return raw
-		}
+		all = append(all, entry)
 	}
-	if n == 1 {
-		return first
+	if len(all) == 1 {
+		return all[0]
 	}
 	return nil
 }
@@ -142,14 +151,11 @@ var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
 func (d *discovery) ollama(model string) int64 {
 	root := strings.TrimSuffix(d.base, "/v1")
 	loaded, _ := d.ask(http.MethodGet, root+"/api/ps", nil)
-	all := jsonrpc.NewDecoder(jsonrpc.Lookup(loaded, "models"), maxElements)
-	if all.Kind() == '[' {
-		for range all.Elements {
-			raw := all.Raw()
-			name, _ := jsonrpc.String(jsonrpc.Lookup(raw, "name"))
-			if n := countOf(jsonrpc.Lookup(raw, "context_length")); (name == model || strings.TrimSuffix(name, ":latest") == model) && n > 0 && n <= maxWindow {
-				return n
-			}
+	for entry := range elements(jsonrpc.Lookup(loaded, "models")) {
+		name, _ := jsonrpc.String(jsonrpc.Lookup(entry, "name"))
+		n := countOf(jsonrpc.Lookup(entry, "context_length"))
+		if (name == model || name == model+":latest") && n > 0 && n <= maxWindow {
+			return n
 		}
 	}
 	body, _ := jsonrpc.Marshal(map[string]string{"model": model}) // a map of strings always marshals

@@ -92,9 +92,11 @@ func (p *Profile) withTools(model string, r modelRule, effort string) (set, note
 	}
 	switch {
 	case responsesAlone(model):
-		return "", "", fmt.Errorf("the model %s takes tools only at the Responses API, and this is Chat Completions: set API to responses, or leave it empty", excerpt.Cut(model))
+		return "", "", fmt.Errorf("the model %s takes tools only at the Responses API, and this is Chat Completions: "+
+			"set API to responses, or leave it empty", excerpt.Cut(model))
 	case effort == "" && r.reasons && r.none:
-		return "none", fmt.Sprintf("the model %s takes tools at Chat Completions only without reasoning: the effort is none", excerpt.Cut(model)), nil
+		note = fmt.Sprintf("the model %s takes tools at Chat Completions only without reasoning: the effort is none", excerpt.Cut(model))
+		return "none", note, nil
 	}
 	return effort, "", nil
 }

@@ -128,20 +128,22 @@ func profiles() []Profile {
 			Required: requiredNative, NamedChoice: true, Strict: true, Formats: strictModels, IDs: plainID, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		// Ollama ignores max_completion_tokens, tool_choice and metadata.
-		{Name: "ollama", Formats: withoutTools, Schemas: profile.LlamaCpp, NoneDrops: true, Reasoning: plainReasoning, StreamUsage: true, Images: imageData},
-		{Name: "vllm", Formats: withoutTools, Required: requiredNative, NamedChoice: true, Reasoning: reasoningContent, StreamUsage: true,
-			Images: anyImages, Audio: true},
-		{Name: "llamacpp", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative, Parallel: true, Reasoning: reasoningContent, StreamUsage: true,
-			Images: anyImages, Audio: true},
-		{Name: "lmstudio", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
+		{Name: "ollama", Formats: withoutTools, Schemas: profile.LlamaCpp, NoneDrops: true,
+			Reasoning: plainReasoning, StreamUsage: true, Images: imageData},
+		{Name: "vllm", Formats: withoutTools, Required: requiredNative, NamedChoice: true,
+			Reasoning: reasoningContent, StreamUsage: true, Images: anyImages, Audio: true},
+		{Name: "llamacpp", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative, Parallel: true,
+			Reasoning: reasoningContent, StreamUsage: true, Images: anyImages, Audio: true},
+		{Name: "lmstudio", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative,
+			Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
 		{Name: "openrouter", Formats: withoutTools, OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true,
 			IDs: plainID, Reasoning: reasoningDetails, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
-		{Name: "groq", Formats: withoutTools, Nameless: true, TokenField: completionTokens, Required: requiredNative, NamedChoice: true, StreamUsage: true,
-			Images: anyImages},
-		{Name: "together", Formats: withoutTools, Required: requiredNative, NamedChoice: true, StreamUsage: true,
-			Images: anyImages, Audio: true},
-		{Name: "gemini", Formats: withoutTools, Schemas: profile.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true, StreamUsage: true,
-			Images: anyImages, Audio: true},
+		{Name: "groq", Formats: withoutTools, Nameless: true, TokenField: completionTokens, Required: requiredNative, NamedChoice: true,
+			StreamUsage: true, Images: anyImages},
+		{Name: "together", Formats: withoutTools, Required: requiredNative, NamedChoice: true,
+			StreamUsage: true, Images: anyImages, Audio: true},
+		{Name: "gemini", Formats: withoutTools, Schemas: profile.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true,
+			StreamUsage: true, Images: anyImages, Audio: true},
 		// Mistral: with "none" the text is garbled; usage needs no request; sounds
 		// have another form.
 		{Name: "mistral", Formats: withoutTools, Required: requiredAny, NamedChoice: true, NoneDrops: true,
@@ -149,7 +151,8 @@ func profiles() []Profile {
 		{Name: "deepseek", Required: requiredNative, NamedChoice: true, EmptyContent: blankContent,
 			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
-		{Name: "moonshot", Schemas: profile.Gemini, EmptyContent: blankContent, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true, Images: imageData},
+		{Name: "moonshot", Schemas: profile.Gemini, EmptyContent: blankContent,
+			Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true, Images: imageData},
 	}
 }
 

@@ -19,11 +19,10 @@ var errManyItems = fmt.Errorf("the response has more than %d items", maxItems)
 
 // responseWire is a response, in one piece or at the end of a stream.
 type responseWire struct {
-	id, model, status, reason string
-	usage                     *Usage
-	failure                   json.RawMessage
-	items                     []itemWire
-	listed                    bool // it has an output
+	replyHead
+	status, reason string
+	items          []itemWire
+	listed         bool // it has an output
 }
 
 // itemWire is an item of a response.
@@ -46,17 +45,12 @@ func (d *decoder) response() (w responseWire) {
 		return w
 	}
 	for key := range d.Members {
+		if d.headMember(&w.replyHead, key) {
+			continue
+		}
 		switch string(key) {
-		case "id":
-			w.id = d.word()
-		case "model":
-			w.model = d.word()
 		case "status":
 			w.status = d.word()
-		case "usage":
-			w.usage = decodeUsage(d.Raw())
-		case "error":
-			w.failure = d.Raw()
 		case "incomplete_details":
 			for key := range d.objectMembers() {
 				if string(key) == "reason" {
@@ -68,6 +62,36 @@ func (d *decoder) response() (w responseWire) {
 		}
 	}
 	return w
+}
+
+// responseEvent has the members of all kinds of events that matter here.
+type responseEvent struct {
+	kind     string
+	place    int    // of the item
+	piece    string // of a text
+	item     itemWire
+	response responseWire
+}
+
+// responseEvent reads an event of a stream.
+func (d *decoder) responseEvent() (e responseEvent) {
+	for key := range d.Members {
+		switch string(key) {
+		case "type":
+			e.kind = d.word()
+		case "output_index":
+			e.place = int(countOf(d.Raw()))
+		case "delta":
+			e.piece, _ = d.plainString()
+		case "item":
+			if d.opens('{') {
+				e.item = d.item()
+			}
+		case "response":
+			e.response = d.response()
+		}
+	}
+	return e
 }
 
 func (d *decoder) items() (items []itemWire) {
@@ -174,8 +198,8 @@ func (x *exchange) decodeResponse() (*answer, error) {
 // response turns a response into an answer. Its call items are completed by settleItems.
 func (x *exchange) response(w *responseWire) (*answer, error) {
 	switch {
-	case hasError(w.failure):
-		return nil, x.hostError(200, append(append([]byte(`{"error":`), w.failure...), '}'))
+	case hasError(w.error):
+		return nil, x.hostError(200, append(append([]byte(`{"error":`), w.error...), '}'))
 	case w.status == "failed", w.status == "cancelled":
 		return nil, x.newError(CodeTruncated, "the host says that the response has "+w.status)
 	case !w.listed:

@@ -3,6 +3,7 @@ package chat
 import (
 	"bytes"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,59 +45,41 @@ func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*a
 	return s.finish()
 }
 
-// event takes one event of the stream.
-func (s *responseStream) event(e sse.Event) error {
-	data := bytes.TrimSpace(e.Data)
+// event takes one event of the stream. Kinds that are not here repeat what these have.
+func (s *responseStream) event(event sse.Event) error {
+	data := bytes.TrimSpace(event.Data)
 	if len(data) == 0 || string(data) == "[DONE]" {
 		return nil
 	}
 	d := decode(s.x.ctx, data)
-	kind, piece, place := "", "", 0
-	var item itemWire
-	var response responseWire
 	if !d.opens('{') {
 		return s.x.newError(CodeMalformed, "an event of the stream is not an object")
 	}
-	for key := range d.Members {
-		switch string(key) {
-		case "type":
-			kind = d.word()
-		case "output_index":
-			place = int(countOf(d.Raw()))
-		case "delta":
-			piece, _ = d.plainString()
-		case "item":
-			if d.opens('{') {
-				item = d.item()
-			}
-		case "response":
-			response = d.response()
-		}
-	}
+	e := d.responseEvent()
 	if err := d.End(); err != nil {
 		return s.x.newError(CodeMalformed, "an event of the stream is not one of the Responses API: "+err.Error())
 	}
-	switch kind {
+	switch e.kind {
 	case "response.output_text.delta":
-		return s.say(s.text.write(piece))
+		return s.say(s.text.write(e.piece))
 	case "response.reasoning_summary_part.added":
 		if s.thinks {
 			return s.deltas.reason("\n\n") // as in the whole reasoning
 		}
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		s.thinks = true
-		return s.deltas.reason(wellFormed(piece))
+		return s.deltas.reason(wellFormed(e.piece))
 	case "response.output_item.done":
-		if _, known := s.items[place]; !known && len(s.items) == maxItems {
+		if _, known := s.items[e.place]; !known && len(s.items) == maxItems {
 			return s.x.newError(CodeMalformed, errManyItems.Error())
 		}
-		s.items[place] = item
+		s.items[e.place] = e.item
 	case "response.completed", "response.incomplete", "response.failed":
-		s.final = &response
+		s.final = &e.response
 	case "error":
 		return s.x.hostError(200, data)
 	}
-	return nil // other events repeat what these have
+	return nil
 }
 
 // say passes text to the caller, up to a stop sequence.
@@ -121,12 +104,7 @@ func (s *responseStream) finish() (*answer, error) {
 		return a, nil
 	}
 	if len(s.final.items) == 0 {
-		places := make([]int, 0, len(s.items))
-		for place := range s.items {
-			places = append(places, place)
-		}
-		slices.Sort(places)
-		for _, place := range places {
+		for _, place := range slices.Sorted(maps.Keys(s.items)) {
 			s.final.items = append(s.final.items, s.items[place])
 		}
 		s.final.listed = true

@@ -138,7 +138,7 @@ func (a *assembler) event(ev sse.Event) error {
 		return a.x.hostError(200, data)
 	}
 	a.begun = true
-	a.head(&w)
+	a.head(&w.replyHead)
 	if w.choice == nil {
 		return nil // usage, or Azure's verdict on the prompt
 	}
@@ -149,7 +149,7 @@ func (a *assembler) event(ev sse.Event) error {
 }
 
 // head takes the fields that any chunk may have.
-func (a *assembler) head(w *replyWire) {
+func (a *assembler) head(w *replyHead) {
 	a.answer.id, a.answer.model = cmp.Or(w.id, a.answer.id), cmp.Or(w.model, a.answer.model)
 	if w.usage != nil {
 		a.answer.usage = w.usage
