@@ -79,7 +79,8 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	if err != nil {
 		return err
 	}
-	store, closeStore, err := o.store(ctx, ui, servers)
+	o.setPlaces(servers, ui)
+	store, closeStore, err := o.openStore(ctx, ui)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}

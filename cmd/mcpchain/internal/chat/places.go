@@ -18,29 +18,35 @@ import (
 // startPatience bounds how long a person waits for slow servers at the start. A script waits for all.
 const startPatience = 2 * time.Second
 
-// store opens the store for conversations, and sets the folders of servers. The store is nil if the
-// session is not interactive. The caller must call closer.
-func (o *options) store(ctx context.Context, ui screen.Screen, servers *talk.Servers) (store record.Store, closer func() error, err error) {
+// isInteractive reports whether a person has a conversation of several turns.
+func (o *options) isInteractive(ui screen.Screen) bool { return ui.Attended() && !o.oneShot }
+
+// setPlaces sets where servers keep decisions and lists, and how long the start waits for them.
+func (o *options) setPlaces(servers *talk.Servers, ui screen.Screen) {
 	servers.Decisions, servers.Lists = place("approvals"), place("tools")
-	if ui.Attended() && !o.oneShot {
+	if o.isInteractive(ui) {
 		servers.Patience = startPatience
-		return openStore(ctx, cmp.Or(o.database, place("conversations.db")))
 	}
-	if o.resume {
-		return nil, nil, wrong("-continue needs a terminal")
-	}
-	return nil, func() error { return nil }, nil
 }
 
-// openStore opens the conversation store at path, or an in-memory store if path is empty.
-func openStore(ctx context.Context, path string) (store record.Store, closer func() error, err error) {
-	if path == "" {
-		return record.NewMemory(), func() error { return nil }, nil
+// openStore opens the store for conversations. It returns a nil store if the session is not
+// interactive. The caller must call closeStore.
+func (o *options) openStore(ctx context.Context, ui screen.Screen) (store record.Store, closeStore func() error, err error) {
+	nothing := func() error { return nil }
+	if !o.isInteractive(ui) {
+		if o.resume {
+			return nil, nil, wrong("-continue needs a terminal")
+		}
+		return nil, nothing, nil
 	}
-	if store, closer, err = database.OpenStore(ctx, path); err != nil {
+	path := cmp.Or(o.database, place("conversations.db"))
+	if path == "" { // there is no configuration folder
+		return record.NewMemory(), nothing, nil
+	}
+	if store, closeStore, err = database.OpenStore(ctx, path); err != nil {
 		return nil, nil, fmt.Errorf("open the conversations: %w", err)
 	}
-	return store, closer, nil
+	return store, closeStore, nil
 }
 
 // mediaFolder returns the folder for images and audio of servers, or nil for a script.

@@ -217,27 +217,35 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 	if isViewCall(key) {
 		return ErrGone
 	}
+	if err := s.beginTurn(ctx, key, append(slices.Clip(before), text)); err != nil {
+		return err
+	}
+	started = s.start(key, true)
+	s.Changed(user)
+	return nil
+}
+
+// beginTurn records another question of a conversation, with what the program adds before it.
+func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) error {
 	state, err := s.load(ctx, key)
 	if err != nil {
+		return err
+	}
+	var input agent.Input
+	if state.Status == run.StatusCancelled || state.Status == run.StatusFailed {
+		input = agent.Messages(run.Text(run.RoleAssistant, "(no answer: the turn ended early)"))
+	}
+	for _, text := range texts {
+		input = append(input, agent.Text(text)...)
+	}
+	begin := func() error {
+		_, err := s.agent.Begin(ctx, input, agent.In(key.ID), agent.ForTenant(key.Tenant))
 		return err
 	}
 	if state.Status.Ended() {
 		if err := s.settled(ctx, key); err != nil {
 			return err
 		}
-	}
-	input := agent.Text(text)
-	for _, b := range slices.Backward(before) {
-		input = append(agent.Text(b), input...)
-	}
-	if state.Status == run.StatusCancelled || state.Status == run.StatusFailed {
-		input = append(agent.Messages(run.Text(run.RoleAssistant, "(no answer: the turn ended early)")), input...)
-	}
-	begin := func() error {
-		_, err := s.agent.Begin(ctx, input, agent.In(id), agent.ForTenant(user))
-		return err
-	}
-	if state.Status.Ended() {
 		err = s.retryWhileHeld(ctx, begin)
 	} else {
 		err = begin()
@@ -252,8 +260,6 @@ func (s *Service) Say(ctx context.Context, user, id, text string, before ...stri
 	case err != nil:
 		return fmt.Errorf("ask: %w", err)
 	}
-	started = s.start(key, true)
-	s.Changed(user)
 	return nil
 }
 

@@ -216,17 +216,8 @@ func (s *Service) CallForView(ctx context.Context, user string, c ViewCall) (*mc
 
 // beginViewCall begins a run, or joins one whose view is gone. leave ends the wait for it.
 func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c ViewCall) (key run.Key, leave func(), err error) {
-	s.mu.Lock()
-	s.reserved[conversation]++
-	others := s.reserved[conversation]
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.reserved[conversation]--; s.reserved[conversation] == 0 {
-			delete(s.reserved, conversation)
-		}
-	}()
+	beginning, done := s.reserve(conversation)
+	defer done()
 	runs, err := s.viewRuns(ctx, conversation)
 	if err != nil {
 		return key, nil, err
@@ -244,7 +235,7 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 			}
 		}
 	}
-	if open+others > maxViewCalls {
+	if open+beginning > maxViewCalls {
 		return key, nil, ErrTooMany
 	}
 	encoded, err := jsonrpc.Marshal(c)
@@ -262,10 +253,29 @@ func (s *Service) beginViewCall(ctx context.Context, conversation run.Key, c Vie
 	return key, leave, nil
 }
 
+// reserve counts a call that is about to begin, until done is called. It returns the number of such
+// calls of the conversation's views.
+func (s *Service) reserve(conversation run.Key) (beginning int, done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reserved[conversation]++
+	return s.reserved[conversation], func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.reserved[conversation]--; s.reserved[conversation] == 0 {
+			delete(s.reserved, conversation)
+		}
+	}
+}
+
 // await counts a view that waits for a run, until leave is called.
 func (s *Service) await(key run.Key) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.awaitLocked(key)
+}
+
+func (s *Service) awaitLocked(key run.Key) (leave func()) {
 	s.awaited[key]++
 	return func() {
 		s.mu.Lock()
@@ -283,18 +293,11 @@ func (s *Service) join(ctx context.Context, head run.Head, c *ViewCall) (leave f
 	since, missed := s.missed[head.Key]
 	free := s.awaited[head.Key] == 0 && (!head.Status.Ended() || missed && time.Since(since) < keptFor)
 	if free {
-		s.awaited[head.Key]++ // so that no other view joins it
+		leave = s.awaitLocked(head.Key) // so that no other view joins it
 	}
 	s.mu.Unlock()
 	if !free {
 		return nil
-	}
-	leave = func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.awaited[head.Key]--; s.awaited[head.Key] == 0 {
-			delete(s.awaited, head.Key)
-		}
 	}
 	was, _, err := s.viewCall(ctx, head.Key)
 	if err != nil || !was.same(c) {

@@ -176,21 +176,7 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 		return err
 	}
 	server := &access{service: s, view: v, user: user, direct: s.opts.Tools.ViewAccess(shown.Server, v.call.URI)}
-	width := float64(r.Width)
-	options := &host.Options{
-		Host: hostInfo,
-		Context: host.Context{
-			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: r.Theme, Platform: "web",
-			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen},
-			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
-		},
-		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
-		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.takeContext(user, v), DisplayMode: v.changeMode,
-		OnSize: v.resized, OnCloseRequest: v.askedToClose,
-		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: requestTime, Initialize: 5 * time.Minute, Teardown: closeTime},
-		Logger: s.opts.Logger.With("server", shown.Server, "view", v.call.URI),
-	}
-	session, err := host.Open(hosting.WithUser(ctx, user), conn, server, options)
+	session, err := host.Open(hosting.WithUser(ctx, user), conn, server, s.hostOptions(user, r, v, frame, tool))
 	if err != nil {
 		s.leave(v)
 		return err
@@ -211,6 +197,24 @@ func (s *Service) begin(ctx context.Context, user string, r Request, v *view, fr
 		_ = session.ToolCancelled("the call is too large for this page")
 	}
 	return nil
+}
+
+// hostOptions returns the options of a session: what the view may do, and what it is told of the page.
+func (s *Service) hostOptions(user string, r Request, v *view, frame sandbox.Frame, tool *adapter.Tool) *host.Options {
+	width := float64(r.Width)
+	return &host.Options{
+		Host: hostInfo,
+		Context: host.Context{
+			ToolInfo: &host.ToolInfo{Tool: tool.Definition()}, Theme: r.Theme, Platform: "web",
+			AvailableDisplayModes: []host.DisplayMode{host.DisplayInline, host.DisplayFullscreen},
+			ContainerDimensions:   &host.Dimensions{MaxWidth: &width, MaxHeight: &inlineHeight},
+		},
+		Sandbox:  host.Grants{CSP: frame.CSP, Permissions: frame.Permissions},
+		OpenLink: v.openLink, Message: s.message(user, v), OnModelContext: s.takeContext(user, v), DisplayMode: v.changeMode,
+		OnSize: v.resized, OnCloseRequest: v.askedToClose,
+		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: requestTime, Initialize: 5 * time.Minute, Teardown: closeTime},
+		Logger: s.opts.Logger.With("server", v.call.Server, "view", v.call.URI),
+	}
 }
 
 // carry passes messages for a view to its window until the session ends.
