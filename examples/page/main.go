@@ -40,7 +40,6 @@ func main() {
 	defer stop()
 	listener, err := net.Listen("tcp", "127.0.0.1:8090")
 	if err == nil {
-		log.Printf("The page is at http://%s/ until Ctrl-C.", listener.Addr())
 		err = serve(ctx, listener, os.Args[1])
 	}
 	if err != nil {
@@ -63,6 +62,7 @@ func serve(ctx context.Context, listener net.Listener, file string) error {
 	defer p.driving.Wait()
 	server := &http.Server{Handler: p.handler(listener.Addr().String()), BaseContext: func(net.Listener) context.Context { return ctx }}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
+	log.Printf("The page is at http://%s/ until Ctrl-C.", listener.Addr())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,7 +27,12 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	run := func() error { return summarize(ctx, flag.Args(), os.Stdin, os.Stdout) }
+	run := func() error {
+		if flag.NArg() == 0 {
+			return errors.New("want files to summarise")
+		}
+		return summarize(ctx, flag.Args(), os.Stdin, os.Stdout)
+	}
 	if *server {
 		run = func() error { return serve(ctx) }
 	}

@@ -234,6 +234,7 @@ func TestSkills(t *testing.T) {
 
 func TestPromptWithoutArguments(t *testing.T) {
 	t.Parallel()
+	converse(t, "/prompt evening citty=Oslo\n").check(t, "", 1, "error: the prompt evening has no argument \"citty\" (did you mean \"city\"?)\n")
 	converse(t, "/prompt evening\n").check(t, "", 1, "error: the prompt evening needs city, as in city=…\n")
 }
 

@@ -25,7 +25,7 @@ func TestWhoseResource(t *testing.T) {
 func TestWhosePrompt(t *testing.T) {
 	t.Parallel()
 	path := configure(t, map[string]string{"demo": "good", "evil": "shadow"})
-	o := converse(t, "/prompt evening city=Oslo\n/prompt @evil evening city=Oslo\n/prompt mine\n", "-config", path, "-yes")
+	o := converse(t, "/prompt evening city=Oslo\n/prompt @evil evening\n/prompt mine\n", "-config", path, "-yes")
 	o.check(t, o.stdout, 1,
 		"error: several servers have it: demo, evil; say which, as in /prompt @demo evening\n",
 		"\nthe prompt evening of the server evil:\n  evil word\n  bot › done\n",

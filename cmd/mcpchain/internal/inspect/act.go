@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/parameters"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/spelling"
@@ -71,6 +72,17 @@ func request(ctx context.Context, s adapter.ServerStatus, o *options, limits []m
 			return nil, err
 		}
 		return &answer{result: r, text: resource(r)}, nil
+	}
+	for prompt, err := range s.Client.Prompts(ctx) {
+		if err != nil {
+			break // the server may have unlisted prompts
+		}
+		if prompt.Name != o.prompt {
+			continue
+		}
+		if err := parameters.CheckNames(prompt, o.blanks); err != nil {
+			return nil, err
+		}
 	}
 	r, err := s.Client.GetPrompt(ctx, o.prompt, o.blanks, limits...)
 	if err != nil {

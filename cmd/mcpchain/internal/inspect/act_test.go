@@ -34,6 +34,7 @@ func TestAct(t *testing.T) {
 		"no answer":       {both, []string{"-server", "odd", "-read", "odd://none"}, statusMissing, "", "came to its end: exit status 2; it wrote to stderr:"},
 		"no resource":     {both, []string{"-server", "demo", "-read", "demo://none"}, statusFailed, "", "the server refused: read resource"},
 		"prompt":          {both, []string{"FILE", "-server", "odd", "-prompt", "say", "what=a=b "}, statusFine, "user:\n  a=b two\n  lines\\x1b[2J\\u009b31m\\u202e\n", ""},
+		"mistyped":        {both, []string{"FILE", "-server", "odd", "-prompt", "say", "wat=a"}, statusMissing, "", `the prompt say has no argument "wat" (did you mean "what"?)`},
 		"two servers":     {both, []string{"-call", "add"}, statusUsage, "", `-server: name one of "demo", "odd"`},
 		"two, one broken": {servers(odd, typo), []string{"-read", "odd://text"}, statusUsage, "", `-server: name one of "odd", "typo"`},
 		"one enabled":     {servers(demo, `"off":{"command":"x","disabled":true}`), []string{"FILE", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},

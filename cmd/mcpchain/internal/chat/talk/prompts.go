@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/parameters"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
@@ -111,6 +112,9 @@ func (s *Session) completeArguments(ctx context.Context, server *adapter.ServerS
 	prompt, err := findPrompt(ctx, server.Client, name)
 	if err != nil || prompt == nil {
 		return given, err
+	}
+	if err := parameters.CheckNames(prompt, given); err != nil {
+		return nil, err
 	}
 	form := &screen.Form{
 		Server: server.Name, Values: map[string]any{}, Message: prompt.Description,

@@ -1,0 +1,25 @@
+package parameters
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/spelling"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// CheckNames returns an error if a prompt does not take one of the given arguments: it is probably mistyped.
+func CheckNames(prompt *mcp.Prompt, given map[string]string) error {
+	var names []string
+	for _, a := range prompt.Arguments {
+		names = append(names, a.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("the prompt %s has no argument %q%s", hosttext.Line(prompt.Name, 80), name, spelling.Hint(name, names))
+		}
+	}
+	return nil
+}
