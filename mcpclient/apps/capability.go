@@ -45,17 +45,19 @@ func withMember(object json.RawMessage, name string, change func(json.RawMessage
 	if !jsonrpc.IsObject(object) {
 		return nil, fmt.Errorf("want an object around %q", name)
 	}
-	out, found := []byte{'{'}, json.RawMessage(nil)
-	if err := jsonrpc.Members(object, func(key, value []byte) {
+	out := []byte{'{'}
+	var before json.RawMessage
+	err := jsonrpc.Members(object, func(key, value []byte) {
 		if string(key) == name {
-			found = value
+			before = value
 			return
 		}
 		out = jsonrpc.AppendMember(out, string(key), value)
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
-	value, err := change(found)
+	value, err := change(before)
 	if err != nil {
 		return nil, err
 	}

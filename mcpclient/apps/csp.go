@@ -107,14 +107,8 @@ func checkSource(source string, kind sourceKind) (string, bool) {
 	if !ok || strings.Contains("/"+path, "//") || strings.Contains(path, ":") || strings.Contains(path, "*") {
 		return "", false
 	}
-	own := isLocal(host)
-	switch scheme = strings.ToLower(scheme); {
-	case scheme == "https", scheme == "wss" && kind == connectSource:
-	case own && (scheme == "http" || scheme == "ws" && kind == connectSource):
-	default:
-		return "", false
-	}
-	if !checkHost(host) {
+	scheme = strings.ToLower(scheme)
+	if !kind.allows(scheme, isLocal(host)) || !checkHost(host) {
 		return "", false
 	}
 	clean := scheme + "://" + strings.ToLower(host) + port
@@ -122,6 +116,22 @@ func checkSource(source string, kind sourceKind) (string, bool) {
 		clean += "/" + path
 	}
 	return clean, true
+}
+
+// allows reports whether a source of this kind may have the scheme. local means the person's own
+// machine.
+func (k sourceKind) allows(scheme string, local bool) bool {
+	switch scheme {
+	case "https":
+		return true
+	case "http":
+		return local
+	case "wss":
+		return k == connectSource
+	case "ws":
+		return k == connectSource && local
+	}
+	return false
 }
 
 // sourceByte reports whether a byte may appear in a source. Only ASCII may: hosts are written
@@ -168,9 +178,10 @@ func isNumber(last, host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false
 	}
-	digits := strings.Trim(last, "0123456789") == ""
-	hex, is := strings.CutPrefix(strings.ToLower(last), "0x")
-	return digits || is && strings.Trim(hex, "0123456789abcdef") == ""
+	if hex, ok := strings.CutPrefix(strings.ToLower(last), "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(last, "0123456789") == ""
 }
 
 // isLocal reports whether a host is the person's own machine.

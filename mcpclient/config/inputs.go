@@ -45,17 +45,23 @@ func (i *inputs) answer(id string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("there is no input with the id %s that asks for a text or a choice", quoteKey(id))
 	}
-	text, err := i.ask(in)
-	if err == nil {
-		text, err = in.value(text)
-	}
+	value, err := in.ask(i.ask)
 	if err != nil {
 		err = fmt.Errorf("input %s: %w", quoteKey(id), err)
 		i.errs[id] = err
 		return "", err
 	}
-	i.answers[id] = text
-	return text, nil
+	i.answers[id] = value
+	return value, nil
+}
+
+// ask returns the value that the answer of a person stands for.
+func (in *Input) ask(person func(*Input) (string, error)) (string, error) {
+	answer, err := person(in)
+	if err != nil {
+		return "", err
+	}
+	return in.value(answer)
 }
 
 // value returns the value that an answer stands for.
@@ -74,7 +80,8 @@ func (in *Input) choice(label, value string) {
 	if value == in.Default && value != "" {
 		in.Default = label
 	}
-	in.Choices, in.values = append(in.Choices, label), append(in.values, value)
+	in.Choices = append(in.Choices, label)
+	in.values = append(in.values, value)
 }
 
 // readInputs decodes the inputs of a document, at its root or beside mcp.servers. An invalid

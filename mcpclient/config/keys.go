@@ -167,21 +167,27 @@ func (d *decoder) readChosen(root *node) (err error) {
 	if mcp == nil || mcp.kind != kindObject {
 		return nil
 	}
-	for key, list := range map[string]*[]string{"allowed": &d.allowed, "excluded": &d.excluded} {
-		n := mcp.member(key)
-		if n == nil || n.kind != kindList {
-			continue
-		}
-		*list = []string{}
-		for i, item := range n.items {
-			at := fmt.Sprintf("mcp.%s[%d]", key, i)
-			if err := d.want(item, at, kindString); err != nil {
-				return err
-			}
-			*list = append(*list, item.text)
-		}
+	if d.allowed, err = d.serverNames(mcp, "allowed"); err != nil {
+		return err
 	}
-	return nil
+	d.excluded, err = d.serverNames(mcp, "excluded")
+	return err
+}
+
+// serverNames decodes a list of servers within mcp, nil if there is none.
+func (d *decoder) serverNames(mcp *node, key string) ([]string, error) {
+	n := mcp.member(key)
+	if n == nil || n.kind != kindList {
+		return nil, nil
+	}
+	names := []string{}
+	for i, item := range n.items {
+		if err := d.want(item, fmt.Sprintf("mcp.%s[%d]", key, i), kindString); err != nil {
+			return nil, err
+		}
+		names = append(names, item.text)
+	}
+	return names, nil
 }
 
 // leavesOut reports whether the lists of the file exclude a server.

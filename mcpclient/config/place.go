@@ -47,7 +47,8 @@ func (e *serverError) Error() string {
 	server := fmt.Sprintf("server %q: ", e.name)
 	reason := strings.TrimPrefix(e.err.Error(), server)
 	if mistake, ok := e.err.(*fault); ok {
-		if reason = mistake.reason; mistake.key != "" {
+		reason = mistake.reason
+		if mistake.key != "" {
 			reason = mistake.key + ": " + reason
 		}
 	}

@@ -127,13 +127,11 @@ func (d *decoder) server(key string, m member) Server {
 	server := Server{Name: m.key, place: place{d.file, m.line, key}}
 	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
 	err := s.check(m)
-	disabled, wrong := s.disabled()
+	disabled, disabledErr := s.disabled()
 	disabled = disabled || d.leavesOut(m.key)
-	if err = cmp.Or(err, wrong); err == nil && !disabled {
+	err = cmp.Or(err, disabledErr)
+	if err == nil && !disabled {
 		err = s.read(&server)
-		if err == nil && s.unsupported != nil {
-			err = s.unsupported
-		}
 	}
 	if err != nil {
 		server = Server{Name: m.key, place: server.place, Err: err}
@@ -165,8 +163,13 @@ func (s *settings) read(server *Server) (err error) {
 	if server.EnvFile, err = s.string("envFile"); err != nil {
 		return err
 	}
-	server.Allow, server.Deny, err = s.tools()
-	return err
+	if server.Allow, server.Deny, err = s.tools(); err != nil {
+		return err
+	}
+	if s.unsupported != nil {
+		return s.unsupported
+	}
+	return nil
 }
 
 // check checks the name and the keys, and keeps the known keys.
@@ -203,8 +206,9 @@ func (s *settings) transport() (transport.Transport, error) {
 		return nil, err
 	}
 	kind, known := types[typ]
-	switch _, local := s.node["command"]; {
+	switch {
 	case typ == "":
+		_, local := s.node["command"]
 		_, remote := s.node["url"]
 		if local == remote {
 			return nil, s.d.errorf(s.line, s.key,
@@ -275,9 +279,10 @@ func (s *settings) command() (transport.Transport, error) {
 func (s *settings) program() (path string, args []string, err error) {
 	m, ok := s.node["command"]
 	if !ok || m.value.kind != kindList {
-		if path, err = s.required("command"); err == nil {
-			args, err = s.list("args")
+		if path, err = s.required("command"); err != nil {
+			return "", nil, err
 		}
+		args, err = s.list("args")
 		return path, args, err
 	}
 	line, err := s.list("command")
@@ -287,8 +292,8 @@ func (s *settings) program() (path string, args []string, err error) {
 	if len(line) == 0 || line[0] == "" && s.unsupported == nil {
 		return "", nil, s.d.errorf(m.line, s.at("command"), "is empty")
 	}
-	args, err = s.list("args")
-	return line[0], append(line[1:len(line):len(line)], args...), err
+	more, err := s.list("args")
+	return line[0], slices.Concat(line[1:], more), err
 }
 
 func (s *settings) remote() (*mcpclient.HTTP, error) {
@@ -300,14 +305,19 @@ func (s *settings) remote() (*mcpclient.HTTP, error) {
 	if h.URL, err = s.required("url"); err != nil {
 		return nil, err
 	}
-	// The error of url.Parse shows the URL, and its query may hold a token.
-	if u, err := url.Parse(h.URL); s.unsupported == nil && !s.d.preview && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+	expanded := s.unsupported == nil && !s.d.preview
+	if expanded && !isHTTP(h.URL) { // the error of url.Parse shows the query, which may hold a token
 		return nil, s.d.errorf(s.node["url"].line, s.at("url"), "want a complete http or https URL")
 	}
 	if h.Header, err = s.headers(); err != nil {
 		return nil, err
 	}
 	return h, nil
+}
+
+func isHTTP(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // headers reads the extra headers of a server's requests.

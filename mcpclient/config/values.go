@@ -90,10 +90,13 @@ func (s *settings) required(key string) (string, error) {
 		return "", s.d.errorf(s.line, s.key, "%q is missing", key)
 	}
 	text, err := s.text(m.value, s.at(key))
-	if err == nil && text == "" && s.unsupported == nil {
-		err = s.d.errorf(m.line, s.at(key), "is empty")
+	if err != nil {
+		return "", err
 	}
-	return text, err
+	if text == "" && s.unsupported == nil {
+		return "", s.d.errorf(m.line, s.at(key), "is empty")
+	}
+	return text, nil
 }
 
 func (s *settings) list(key string) ([]string, error) {

@@ -115,14 +115,16 @@ func (s *entry) UnmarshalJSON(data []byte) error {
 		s.problem = errors.New("its front matter is not an object with a name and a description")
 		return nil
 	}
-	s.Name, s.Description = head.Name, head.Description
+	s.Name = head.Name
+	s.Description = head.Description
 	switch {
 	case len(w.Frontmatter) > maxEntryHead:
 		s.problem = fmt.Errorf("its front matter is over %d bytes", maxEntryHead)
 	case string(w.Resources) == `"dynamic"`:
 		s.dynamic = true
 	case len(w.Resources) == 0 || w.Resources[0] != '[' || json.Unmarshal(w.Resources, &s.Files) != nil:
-		s.Files, s.problem = nil, errors.New(`its resources are neither a list of files nor "dynamic"`)
+		s.Files = nil // Unmarshal may have filled it in part
+		s.problem = errors.New(`its resources are neither a list of files nor "dynamic"`)
 	}
 	return nil
 }

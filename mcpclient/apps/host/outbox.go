@@ -146,11 +146,14 @@ func (o *outbox) takeLocked() (message []byte) {
 		if err != nil {
 			panic(err) // these members were encoded before
 		}
-		message, o.changed = jsonrpc.AppendNotification(nil, "ui/notifications/host-context-changed", params), map[string]json.RawMessage{}
+		o.changed = map[string]json.RawMessage{}
+		message = jsonrpc.AppendNotification(nil, "ui/notifications/host-context-changed", params)
 	case o.tools:
-		message, o.tools = jsonrpc.AppendNotification(nil, "notifications/tools/list_changed", nil), false
+		o.tools = false
+		message = jsonrpc.AppendNotification(nil, "notifications/tools/list_changed", nil)
 	case o.resources:
-		message, o.resources = jsonrpc.AppendNotification(nil, "notifications/resources/list_changed", nil), false
+		o.resources = false
+		message = jsonrpc.AppendNotification(nil, "notifications/resources/list_changed", nil)
 	}
 	return message
 }

@@ -56,7 +56,7 @@ func (s *Session) ToolResult(result *mcp.CallToolResult) error {
 	if err != nil {
 		return err
 	}
-	return s.out.toolOutcome(message, false)
+	return s.out.toolResult(message)
 }
 
 // ToolCancelled tells the view that the call was cancelled, once and instead of ToolResult,
@@ -70,7 +70,7 @@ func (s *Session) ToolCancelled(reason string) error {
 	if err != nil {
 		return err
 	}
-	return s.out.toolOutcome(message, true)
+	return s.out.toolCancelled(message)
 }
 
 // arguments returns a notification with arguments, an object.
@@ -110,19 +110,37 @@ func (o *outbox) toolInput(message []byte) error {
 	if o.tool != toldNothing {
 		return errOrder
 	}
-	o.tool, o.partial, o.input = toldInput, nil, message
+	o.tool = toldInput
+	o.partial = nil
+	o.input = message
 	o.wakeUp()
 	return nil
 }
 
-// toolOutcome queues the outcome of the call. Only a cancelled call may lack its input.
-func (o *outbox) toolOutcome(message []byte, cancelled bool) error {
+func (o *outbox) toolResult(message []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.tool != toldInput && !(cancelled && o.tool == toldNothing) {
+	if o.tool != toldInput {
 		return errOrder
 	}
-	o.tool, o.partial, o.outcome = toldOutcome, nil, message
-	o.wakeUp()
+	o.outcomeLocked(message)
 	return nil
+}
+
+// toolCancelled queues the end of a call, which may lack its input.
+func (o *outbox) toolCancelled(message []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.tool == toldOutcome {
+		return errOrder
+	}
+	o.outcomeLocked(message)
+	return nil
+}
+
+func (o *outbox) outcomeLocked(message []byte) {
+	o.tool = toldOutcome
+	o.partial = nil
+	o.outcome = message
+	o.wakeUp()
 }

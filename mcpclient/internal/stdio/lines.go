@@ -54,12 +54,14 @@ func (l *lineReader) next() ([]byte, error) {
 			}
 		case !beginsMessage(text):
 			answer := jsonrpc.Behind(text)
-			if l.skipped.add(text[:len(text)-len(answer)]); answer != nil {
+			l.skipped.add(text[:len(text)-len(answer)])
+			if answer != nil {
 				return bytes.Clone(answer), nil
 			}
 		case l.multiline.depth > 0:
 			unfinished := l.multiline.text
-			l.multiline, l.held = multiline{}, bytes.Clone(line)
+			l.multiline = multiline{}
+			l.held = bytes.Clone(line)
 			if unfinished != nil {
 				return unfinished, nil
 			}
@@ -78,7 +80,8 @@ func beginsMessage(line []byte) bool { return line[0] == '{' || line[0] == '[' }
 // line returns the next line without its newline. Unless owned is true it is valid until the
 // next call.
 func (l *lineReader) line() (line []byte, owned bool, err error) {
-	if line, l.held = l.held, nil; line != nil {
+	if l.held != nil {
+		line, l.held = l.held, nil
 		return line, true, nil
 	}
 	searched := 0
@@ -87,19 +90,23 @@ func (l *lineReader) line() (line []byte, owned bool, err error) {
 			line, l.data = l.data[:searched+i], l.data[searched+i+1:]
 			switch {
 			case l.discard:
-				l.discard, searched = false, 0
+				l.discard = false
+				searched = 0
 				continue
 			case len(line) > l.max:
 				return nil, false, l.tooLong(line)
 			}
 			return line, false, nil
 		}
-		switch searched = len(l.data); {
+		searched = len(l.data)
+		switch {
 		case l.discard:
-			l.data, searched = nil, 0
+			l.data = nil
+			searched = 0
 		case searched > l.max:
 			err := l.tooLong(l.data)
-			l.discard, l.data = true, nil
+			l.discard = true
+			l.data = nil
 			return nil, false, err
 		case searched >= readBuffer:
 			line, err := l.longLine()
@@ -159,7 +166,8 @@ func (l *lineReader) longLine() ([]byte, error) {
 			}
 			n += m
 		}
-		chunks, total = append(chunks, chunk), total+len(chunk)
+		chunks = append(chunks, chunk)
+		total += len(chunk)
 	}
 	l.discard = true
 	return nil, l.tooLong(chunks[0])

@@ -44,7 +44,8 @@ type carrier interface {
 // newStream makes a stream of messages of at most so many bytes, by default 32 MiB.
 func newStream(over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
 	s := &stream{carrier: over}
-	s.lines.src, s.lines.max = r, cmp.Or(max(maxMessage, 0), wire.DefaultMaxMessage)
+	s.lines.src = r
+	s.lines.max = cmp.Or(max(maxMessage, 0), wire.DefaultMaxMessage)
 	s.out.dst, s.out.failed = w, func(err error) {
 		_ = s.end("write", err)
 		s.closeRead()

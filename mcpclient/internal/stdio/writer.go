@@ -131,7 +131,8 @@ func (w *writer) run() {
 	defer w.mu.Unlock()
 	for len(w.next) > 0 && !w.stopped {
 		batch, before := w.next, w.begun
-		w.next, w.spare, w.begun = w.spare, nil, w.count
+		w.next, w.spare = w.spare, nil
+		w.begun = w.count
 		w.mu.Unlock()
 		n, err := w.dst.Write(batch)
 		if err != nil {
@@ -169,7 +170,8 @@ func messagesIn(written []byte) int64 {
 func (w *writer) stop(begun int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.begun, w.stopped = begun, true
+	w.begun = begun
+	w.stopped = true
 }
 
 // drop lets nothing be written any more but what is being written.
