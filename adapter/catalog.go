@@ -42,9 +42,12 @@ func newCatalog(all []*Tool, p profile.Profile, parallelism, maxResult int) *Cat
 
 // index adds tools with distinct names to the catalog.
 func (c *Catalog) index(all []*Tool) {
-	c.tools, c.byName, c.folded = all, make(map[string]*Tool, len(all)), make(map[string]*Tool, len(all))
+	c.tools = all
+	c.byName = make(map[string]*Tool, len(all))
+	c.folded = make(map[string]*Tool, len(all))
 	for _, tool := range all {
-		c.byName[tool.name], c.folded[strings.ToLower(tool.name)] = tool, tool
+		c.byName[tool.name] = tool
+		c.folded[strings.ToLower(tool.name)] = tool
 	}
 }
 
@@ -99,7 +102,8 @@ func (c *Catalog) Find(server, name, fingerprint string) (*Tool, error) {
 		if tool.def.Name != name || tool.policy.label != server {
 			continue
 		}
-		if known++; fingerprint == "" || tool.fingerprint == fingerprint {
+		known++
+		if fingerprint == "" || tool.fingerprint == fingerprint {
 			found = tool
 			equal++
 		}

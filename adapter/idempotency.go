@@ -100,7 +100,8 @@ func (t *Tool) withoutKey(args json.RawMessage) json.RawMessage {
 	if t.keyArgument == "" {
 		return args
 	}
-	kept, found := []byte{'{'}, false
+	kept := []byte{'{'}
+	found := false
 	err := jsonrpc.Members(args, func(name, value []byte) {
 		if string(name) == t.keyArgument {
 			found = true

@@ -81,13 +81,18 @@ func (s *sending) intercept(ctx context.Context, r *Request) (res *mcp.CallToolR
 			return res, err
 		}
 	}
-	if res, err = h(ctx, r); err == nil && res == nil {
+	res, err = h(ctx, r)
+	switch {
+	case err == nil && res != nil:
+		return res, nil
+	case err == nil:
 		err = errors.New("an interceptor returned neither a result nor an error")
 	}
-	if err != nil && (s.err == nil || !errors.Is(err, s.err)) && ctx.Err() == nil {
-		err = &interceptedError{err}
+	fromBehind := s.err != nil && errors.Is(err, s.err)
+	if fromBehind || ctx.Err() != nil {
+		return nil, err
 	}
-	return res, err
+	return nil, &interceptedError{err}
 }
 
 // interceptedError is an error of an interceptor.
@@ -100,7 +105,9 @@ func (e *interceptedError) Unwrap() error { return e.err }
 func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, err error) {
 	defer func() {
 		s.err = err
-		s.doubt = s.doubt || s.task != "" && err != nil && !answered(err)
+		if s.task != "" && err != nil && !answered(err) {
+			s.doubt = true
+		}
 	}()
 	if r.Tool != s.tool || r.Call != s.call {
 		return nil, &interceptedError{errors.New("an interceptor may not put another Tool or Call into the Request: call the other tool itself")}
@@ -118,13 +125,15 @@ func (s *sending) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, 
 		return nil, err
 	}
 	t, res, err = s.askAgain(ctx, r, t, res, err)
-	taken := err == nil || !unsent(err)
-	s.sent = s.sent || taken
-	if err != nil {
-		s.doubt = s.doubt || taken && !answered(err)
-		return nil, fmt.Errorf("server %q: %w", t.policy.label, err)
+	if err == nil {
+		s.sent = true
+		return res, nil
 	}
-	return res, nil
+	if !unsent(err) {
+		s.sent = true
+		s.doubt = s.doubt || !answered(err)
+	}
+	return nil, fmt.Errorf("server %q: %w", t.policy.label, err)
 }
 
 // ask runs the tool at the server, or continues its round or task.

@@ -31,16 +31,24 @@ func (dir lists) path(server string) string {
 }
 
 // load returns the list of a server, or nil.
-func (dir lists) load(server string) ([]byte, error) {
+func (dir lists) load(server string) (defs []*mcp.Tool, err error) {
 	list, err := private.ReadFile(dir.path(server), maxList, 0o022)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	return list, err
+	err = json.Unmarshal(list, &defs)
+	return defs, err
 }
 
 // keep replaces the list of a server.
-func (dir lists) keep(server string, list []byte) error {
+func (dir lists) keep(server string, defs []*mcp.Tool) error {
+	list, err := json.Marshal(append([]*mcp.Tool{}, defs...)) // an empty list is written as []
+	if err != nil {
+		return err
+	}
 	if len(list) > maxList {
 		return fmt.Errorf("%d bytes: want at most %d", len(list), maxList)
 	}
@@ -68,15 +76,12 @@ func (s *server) recallList() bool {
 	if !s.lazy() || s.opts.Lists == "" {
 		return false
 	}
-	var defs []*mcp.Tool
-	kept, err := lists(s.opts.Lists).load(s.policy.origin)
-	if err == nil && kept != nil {
-		err = json.Unmarshal(kept, &defs)
-	}
+	defs, err := lists(s.opts.Lists).load(s.policy.origin)
 	if err != nil {
 		s.opts.Logger.Warn("the kept list of a server's tools cannot be used", "server", s.label, "error", err)
+		return false
 	}
-	if err != nil || defs == nil {
+	if defs == nil {
 		return false
 	}
 	s.makeDormant(defs)
@@ -95,11 +100,7 @@ func (s *server) keepList(defs []*mcp.Tool) {
 	if !s.lazy() || s.opts.Lists == "" {
 		return
 	}
-	list, err := json.Marshal(append([]*mcp.Tool{}, defs...)) // an empty list is written as []
-	if err == nil {
-		err = lists(s.opts.Lists).keep(s.policy.origin, list)
-	}
-	if err != nil {
+	if err := lists(s.opts.Lists).keep(s.policy.origin, defs); err != nil {
 		s.opts.Logger.Warn("the list of a server's tools is not kept: the next start connects to it at once", "server", s.label, "error", err)
 	}
 }
@@ -127,7 +128,8 @@ func (c *connector) wake(ctx context.Context, tool *Tool) (*Tool, error) {
 // idleLocked disconnects a lazy server when it has been without calls for a while.
 func (c *connector) idleLocked(s *server) {
 	s.rested++
-	n, r := s.rested, c.roster
+	n := s.rested
+	r := c.roster
 	time.AfterFunc(idleStop, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // reached is a transport with an identity that counts its connections.
@@ -186,7 +187,7 @@ func TestListsThatCannotBeUsed(t *testing.T) {
 			t.Errorf("got %+v after %d connections", s, way.dials.Load())
 		}
 		_ = ts.Close()
-		if err := lists(dir).keep("x", make([]byte, maxList+1)); err == nil {
+		if err := lists(dir).keep("x", []*mcp.Tool{{Name: strings.Repeat("x", maxList)}}); err == nil {
 			t.Error("a list that is too large was kept")
 		}
 	})

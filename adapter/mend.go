@@ -20,7 +20,8 @@ func (c *connector) keepConnected(s *server) {
 		if !c.awaitLoss(s) {
 			return
 		}
-		waits, life := backoff.Policy{Max: c.opts.retryWait}, backoff.Unattended(c.roster.life)
+		waits := backoff.Policy{Max: c.opts.retryWait}
+		life := backoff.Unattended(c.roster.life)
 		for n := 0; ; n++ {
 			if backoff.Sleep(life, waits.Delay(n)) != nil {
 				return

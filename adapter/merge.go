@@ -75,14 +75,16 @@ func merge(catalogs []*Catalog) *Catalog {
 			if n := seen[id]; n > 1 {
 				id.server += "\x00" + strconv.Itoa(n)
 			}
-			names, ids = append(names, tool.name), append(ids, id)
+			names = append(names, tool.name)
+			ids = append(ids, id)
 		}
 	}
 	tellApart(names, ids)
 	out := &Catalog{}
 	tools := make([]*Tool, 0, len(names))
 	for _, c := range catalogs {
-		out.parallelism, out.maxResult = max(out.parallelism, c.parallelism), max(out.maxResult, c.maxResult)
+		out.parallelism = max(out.parallelism, c.parallelism)
+		out.maxResult = max(out.maxResult, c.maxResult)
 		renamed := c.renamed(names[len(tools):][:len(c.tools)])
 		tools = append(tools, renamed.tools...)
 		out.offered.tools = append(out.offered.tools, renamed.offered.tools...)

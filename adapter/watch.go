@@ -153,7 +153,8 @@ func (f *following) attended(ctx context.Context, a attendant) {
 // subscribe asks the server to announce changes.
 func (f *following) subscribe(ctx context.Context) {
 	again := !f.began.IsZero()
-	f.retry, f.began = nil, time.Now()
+	f.began = time.Now()
+	f.retry = nil
 	sub, err := f.client.Subscribe(ctx, watched)
 	_, nothing := errors.AsType[*mcpclient.CapabilityError](err)
 	switch {
@@ -216,10 +217,19 @@ func (f *following) note(kind mcp.ChangeKind) {
 	if f.sub == nil {
 		return
 	}
-	granted, stale := f.sub.Filter(), kind == mcp.Stale
-	f.due.tools = f.due.tools || kind == mcp.ToolsChanged || stale && granted.ToolsListChanged
-	f.due.prompts = f.due.prompts || kind == mcp.PromptsChanged || stale && granted.PromptsListChanged
-	f.due.resources = f.due.resources || kind == mcp.ResourcesChanged || stale && granted.ResourcesListChanged
+	switch kind {
+	case mcp.ToolsChanged:
+		f.due.tools = true
+	case mcp.PromptsChanged:
+		f.due.prompts = true
+	case mcp.ResourcesChanged:
+		f.due.resources = true
+	case mcp.Stale:
+		granted := f.sub.Filter()
+		f.due.tools = f.due.tools || granted.ToolsListChanged
+		f.due.prompts = f.due.prompts || granted.PromptsListChanged
+		f.due.resources = f.due.resources || granted.ResourcesListChanged
+	}
 }
 
 // work does what is due, and then pauses for an interval.

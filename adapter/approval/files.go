@@ -183,17 +183,21 @@ func (s *Files) List(context.Context) ([]Kept, error) {
 
 // Drop removes one decision, if it is stored.
 func (s *Files) Drop(ctx context.Context, key Key) error {
-	path, err := s.path(key)
-	if err == nil {
-		err = private.CheckDir(s.dir)
-	}
-	if err == nil {
-		err = os.Remove(path)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.drop(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("drop a decision: %w", err)
 	}
 	return nil
+}
+
+func (s *Files) drop(key Key) error {
+	path, err := s.path(key)
+	if err != nil {
+		return err
+	}
+	if err := private.CheckDir(s.dir); err != nil {
+		return err
+	}
+	return os.Remove(path)
 }
 
 // Forget implements [Store]. It also removes files that cannot be read.
@@ -204,7 +208,8 @@ func (s *Files) Forget(_ context.Context, user, server string) error {
 	}
 	var errs []error
 	for _, path := range all {
-		if f, err := readDecision(path); err == nil && !f.Key.matches(user, server) {
+		f, err := readDecision(path)
+		if err == nil && !f.Key.matches(user, server) {
 			continue
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

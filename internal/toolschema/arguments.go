@@ -249,6 +249,11 @@ func insideString(text string) []any {
 // tail matches the line after a ReAct model's input.
 var tail = regexp.MustCompile(`(?m)^[ \t]*(Observation|Thought|Action|Action Input|Final Answer|Question)[ \t]*:`)
 
+func beginsTail(text string) bool {
+	loc := tail.FindStringIndex(text)
+	return loc != nil && loc[0] == 0
+}
+
 // fenced returns the content of a Markdown code fence at the start of text, if nothing but a tail
 // follows it.
 func fenced(text string) (string, bool) {
@@ -258,7 +263,7 @@ func fenced(text string) (string, bool) {
 	}
 	body, rest, closed := strings.Cut(body, "```")
 	rest = strings.TrimSpace(rest)
-	if loc := tail.FindStringIndex(rest); closed && rest != "" && (loc == nil || loc[0] != 0) {
+	if closed && rest != "" && !beginsTail(rest) {
 		return "", false
 	}
 	if language, code, ok := strings.Cut(body, "\n"); ok && !strings.ContainsAny(language, "{[\" ") {
@@ -275,8 +280,7 @@ func beforeTail(text string) (any, bool) {
 	if err := dec.Decode(&raw); err != nil {
 		return nil, false
 	}
-	rest := strings.TrimSpace(text[dec.InputOffset():])
-	if loc := tail.FindStringIndex(rest); loc == nil || loc[0] != 0 {
+	if !beginsTail(strings.TrimSpace(text[dec.InputOffset():])) {
 		return nil, false
 	}
 	v, err := schema.Decode(raw)

@@ -93,7 +93,8 @@ func (r *repair) fitsApplied(sub map[string]any, v any) bool {
 		return false
 	}
 	if branches := tree.List(sub["oneOf"]); len(branches) > 0 {
-		if n := r.fitting(branches, v); n == 0 || n > 1 && v == nil {
+		n := r.fitting(branches, v)
+		if n == 0 || n > 1 { // more than one is only counted for null
 			return false
 		}
 	}
@@ -112,7 +113,8 @@ func (r *repair) fitting(branches []any, v any) (n int) {
 		if !r.fits(b, v) {
 			continue
 		}
-		if n++; v != nil {
+		n++
+		if v != nil {
 			break
 		}
 	}

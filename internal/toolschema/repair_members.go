@@ -12,15 +12,17 @@ import (
 func (r *repair) object(sub, v map[string]any) map[string]any {
 	properties, _ := sub["properties"].(map[string]any)
 	required := tree.Strings(sub["required"])
-	if _, rest := sub["additionalProperties"]; len(properties) == 0 && sub["patternProperties"] == nil && !rest || !r.doc.Spend(len(v)) {
+	_, describesRest := sub["additionalProperties"]
+	describesNone := len(properties) == 0 && sub["patternProperties"] == nil && !describesRest
+	if describesNone || !r.doc.Spend(len(v)) {
 		return v
 	}
 	patterns := r.patternsOf(sub)
 	out := make(map[string]any, len(v))
 	for name, member := range v {
 		rules := r.rulesFor(sub, patterns, name)
-		if _, described := properties[name]; described && member == nil && r.doc.Spend(len(required)) && !slices.Contains(required, name) &&
-			slices.ContainsFunc(rules, func(s any) bool { return !r.fits(s, nil) }) {
+		_, described := properties[name]
+		if member == nil && described && r.doc.Spend(len(required)) && !slices.Contains(required, name) && !r.fitsAll(rules, nil) {
 			continue
 		}
 		for _, s := range rules {
@@ -29,6 +31,10 @@ func (r *repair) object(sub, v map[string]any) map[string]any {
 		out[name] = member
 	}
 	return out
+}
+
+func (r *repair) fitsAll(rules []any, v any) bool {
+	return !slices.ContainsFunc(rules, func(s any) bool { return !r.fits(s, v) })
 }
 
 // patternsOf returns sub's patterns of names, none if there are too many.

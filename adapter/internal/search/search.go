@@ -163,25 +163,32 @@ func (x *Index) Search(query string, limit int) []int {
 // read returns the stems of a query in order, with typing mistakes corrected. joined are the stems
 // of two words that documents write as one, such as "login" for "log in".
 func (x *Index) read(query string) (asked, joined []string) {
-	known, before := stems{}, ""
+	known := stems{}
+	before := ""
 	for word := range words(query) {
-		if len(before)+len(word) >= minJoined && before != "" {
+		if before != "" && len(before)+len(word) >= minJoined {
 			if stem := known.of(before + word); x.has(stem) {
 				joined = append(joined, stem)
 			}
 		}
 		before = word
-		if stem := known.of(word); stem != "" {
-			if !x.has(stem) {
-				stem = cmp.Or(x.near(stem), stem)
-			}
-			if asked = append(asked, stem); len(asked) == maxQuery {
-				break
-			}
+		stem := known.of(word)
+		if stem == "" {
+			continue
+		}
+		if !x.has(stem) {
+			stem = cmp.Or(x.near(stem), stem)
+		}
+		asked = append(asked, stem)
+		if len(asked) == maxQuery {
+			break
 		}
 	}
 	return asked, joined
 }
+
+// textOf returns the words of a document's name, title and description.
+func (x *Index) textOf(doc int) []place { return x.text[x.starts[doc]:x.starts[doc+1]] }
 
 func (x *Index) has(stem string) bool {
 	_, ok := x.terms[stem]
@@ -230,7 +237,8 @@ func (r *ranking) count(stem string, share, most float64) float64 {
 	if !ok {
 		return most
 	}
-	rarity, list := min(r.index.rarity(id), most), r.index.docs[id]
+	rarity := min(r.index.rarity(id), most)
+	list := r.index.docs[id]
 	for i := range list {
 		p := &list[i]
 		if r.word[p.doc] == 0 {
@@ -245,14 +253,15 @@ func (r *ranking) count(stem string, share, most float64) float64 {
 // pairs scores adjacent words of the query that are also adjacent in the documents.
 func (r *ranking) pairs(docs []int) {
 	for i := 1; i < len(r.asked); i++ {
-		first, ok := r.index.terms[r.asked[i-1]]
-		second, too := r.index.terms[r.asked[i]]
-		if !ok || !too {
+		first, hasFirst := r.index.terms[r.asked[i-1]]
+		second, hasSecond := r.index.terms[r.asked[i]]
+		if !hasFirst || !hasSecond {
 			continue
 		}
 		rarity := (r.index.rarity(first) + r.index.rarity(second)) / 2
 		for _, doc := range docs {
-			count, text := 0.0, r.index.text[r.index.starts[doc]:r.index.starts[doc+1]]
+			count := 0.0
+			text := r.index.textOf(doc)
 			for j := 1; j < len(text); j++ {
 				if text[j-1].term == first && text[j].term == second && text[j-1].field == text[j].field {
 					count += weights[text[j].field]
@@ -281,8 +290,9 @@ func (r *ranking) names(joined []string, docs []int) {
 		}
 	}
 	for _, doc := range docs {
-		all, rarity, unasked := true, 0.0, 0.0
-		for _, p := range r.index.text[r.index.starts[doc]:r.index.starts[doc+1]] {
+		all := true
+		rarity, unasked := 0.0, 0.0
+		for _, p := range r.index.textOf(doc) {
 			if p.field != 0 {
 				break
 			}

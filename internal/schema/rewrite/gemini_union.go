@@ -139,13 +139,21 @@ func (g *gemini) acceptsEntries(v any, depth int) bool {
 	if branches := slices.Concat(tree.List(s["anyOf"]), tree.List(s["oneOf"])); branches != nil {
 		return slices.ContainsFunc(branches, func(b any) bool { return g.acceptsEntries(b, depth-1) })
 	}
-	if kinds := tree.Types(s); len(kinds) > 0 && !slices.Contains(kinds, "array") || tree.Constants(s) != nil {
+	if tree.Constants(s) != nil {
 		return false
+	}
+	if kinds := tree.Types(s); len(kinds) > 0 && !slices.Contains(kinds, "array") {
+		return false
+	}
+	if s["prefixItems"] != nil {
+		return true
 	}
 	items := g.Plain(s["items"])
 	kinds := tree.Types(items)
-	return s["prefixItems"] != nil || len(kinds) == 0 && tree.Constants(items) == nil ||
-		slices.Contains(kinds, "object") || slices.Contains(kinds, "array")
+	if len(kinds) == 0 {
+		return tree.Constants(items) == nil
+	}
+	return slices.Contains(kinds, "object") || slices.Contains(kinds, "array")
 }
 
 // enumerations writes alternatives that all enumerate values as one enumeration.

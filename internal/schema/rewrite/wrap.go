@@ -115,12 +115,17 @@ const maxCopied = 5_000
 // large.
 func uncopyable(s map[string]any) bool {
 	n := 0
-	for sub := range tree.All(s) {
-		if n++; n > maxCopied || n > 1 && tree.HasAny(sub, []string{"$id", "$anchor", "$dynamicAnchor"}) || tree.HasAny(sub, []string{"$recursiveAnchor"}) {
+	for sub := range tree.All(s) { // s itself first
+		n++
+		isRoot := n == 1
+		if n > maxCopied || tree.HasAny(sub, []string{"$dynamicAnchor", "$recursiveAnchor"}) {
+			return true
+		}
+		if !isRoot && tree.HasAny(sub, []string{"$id", "$anchor"}) {
 			return true
 		}
 	}
-	return tree.HasAny(s, []string{"$dynamicAnchor"}) || strings.Trim(tree.Text(s["$id"]), "#") != ""
+	return strings.Trim(tree.Text(s["$id"]), "#") != ""
 }
 
 // mover copies a document whose root moves, and adapts the references to it.
