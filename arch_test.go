@@ -102,7 +102,7 @@ var layers = []struct {
 	{"agent/feed", []string{"agent"}},
 	{"internal/tryout", []string{"", "github.com"}},
 	{"internal/models", []string{"agent", "hosttext", "internal/cost", "price", "sampling", "github.com/sashabaranov/go-openai"}},
-	{"internal/peer", []string{"internal", "github.com"}},
+	{"internal/peer", []string{"internal", "mcpclient", "github.com"}},
 	{"examples", []string{"", "github.com", "golang.org"}},
 	{"cmd", []string{"", "charm.land", "github.com", "go.temporal.io", "golang.org", "modernc.org"}},
 	{"evals", []string{"", "github.com", "golang.org", "modernc.org"}},

@@ -6,13 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -24,14 +24,7 @@ func connect(t *testing.T, revision string, s *Sampler) *mcpclient.Client {
 	server := sdk.NewServer(&sdk.Implementation{Name: "poet", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "poem", InputSchema: json.RawMessage(`{"type":"object"}`)}, poem)
 	server.AddTool(&sdk.Tool{Name: "poems", InputSchema: json.RawMessage(`{"type":"object"}`)}, poems)
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
-	session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { session.Close(); session.Wait() })
-	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer},
+	client, err := mcpclient.Connect(t.Context(), peer.Connect(t, server),
 		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s})
 	if err != nil {
 		t.Fatal(err)

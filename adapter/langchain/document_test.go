@@ -3,7 +3,6 @@ package langchain
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/tmc/langchaingo/schema"
 	"github.com/tmc/langchaingo/textsplitter"
 
+	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -27,20 +27,11 @@ var _ interface {
 // connect connects to a server of the official SDK.
 func connect(t *testing.T, server *sdk.Server) *mcpclient.Client {
 	t.Helper()
-	toServer, fromClient := io.Pipe()
-	toClient, fromServer := io.Pipe()
-	session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil)
+	client, err := mcpclient.Connect(t.Context(), peer.Connect(t, server), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: toClient, Writer: fromClient}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = client.Close()
-		_ = session.Close()
-	})
+	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
 

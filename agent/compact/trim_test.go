@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/internal/peer"
 )
 
 // open opens a toolset with one tool that returns the text.
@@ -25,12 +24,7 @@ func open(t *testing.T, text string, o *adapter.Options) *adapter.Toolset {
 	server.AddTool(&sdk.Tool{Name: "long", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 	})
-	toServer, fromClient := io.Pipe()
-	toClient, fromServer := io.Pipe()
-	if _, err := server.Connect(t.Context(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil); err != nil {
-		t.Fatal(err)
-	}
-	ts, err := adapter.Open(t.Context(), []adapter.Server{{Name: "test", Transport: &mcpclient.IO{Reader: toClient, Writer: fromClient}}}, o)
+	ts, err := adapter.Open(t.Context(), []adapter.Server{{Name: "test", Transport: peer.Connect(t, server)}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/otelagent"
+	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 )
@@ -171,10 +171,7 @@ func TestNesting(t *testing.T) {
 	sdk.AddTool(server, &sdk.Tool{Name: "greet"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "Hello."}}}, nil, nil
 	})
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
-	go func() { _ = server.Run(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}) }()
-	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "greeter", Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}},
+	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "greeter", Transport: peer.Connect(t, server)}},
 		&adapter.Options{Client: &mcpclient.Options{Middleware: []mcpclient.Middleware{client.Client}}})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
+	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -62,14 +62,7 @@ func (l *log) server(t *testing.T, name string, temperatures map[string]int) ada
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(degrees)}}}, nil
 	})
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
-	session, err := s.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = session.Close() })
-	return adapter.Server{Name: name, Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}
+	return adapter.Server{Name: name, Transport: peer.Connect(t, s)}
 }
 
 type unreachable struct{}

@@ -23,7 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/chat"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -259,16 +259,7 @@ func serve(t *testing.T, lists map[string][]*mcp.Tool) map[string]*adapter.Tools
 
 func open(t *testing.T, server *sdk.Server) *adapter.Toolset {
 	t.Helper()
-	toServer, fromClient := io.Pipe()
-	toClient, fromServer := io.Pipe()
-	session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = session.Close() })
-	set, err := adapter.Open(t.Context(), []adapter.Server{
-		{Name: "recorded", Transport: &mcpclient.IO{Reader: toClient, Writer: fromClient}},
-	}, nil)
+	set, err := adapter.Open(t.Context(), []adapter.Server{{Name: "recorded", Transport: peer.Connect(t, server)}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

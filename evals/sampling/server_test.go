@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -48,14 +48,7 @@ func goServer(t *testing.T) mcpclient.Transport {
 	schema := json.RawMessage(`{"type":"object","properties":{"about":{"type":"string"}}}`)
 	s.AddTool(&sdk.Tool{Name: "advise", InputSchema: schema}, advise)
 	s.AddTool(&sdk.Tool{Name: "advise_by_rounds", InputSchema: schema}, adviseByRounds)
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
-	session, err := s.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = session.Close() })
-	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
+	return peer.Connect(t, s)
 }
 
 func said(r *sdk.CallToolRequest) (string, error) {

@@ -1,5 +1,4 @@
-// Package peer runs an authorization server from npm, for tests of
-// authorization.
+// Package peer runs servers of others for tests: MCP servers of the official Go SDK, and an authorization server from npm.
 package peer
 
 import (
