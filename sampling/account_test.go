@@ -262,32 +262,39 @@ func TestDepth(t *testing.T) {
 	})
 }
 
-// One server's queue does not delay the other servers.
+// One server's queue does not delay the other servers, with limits and by default.
 func TestConcurrencyOfAServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		answer := answering(plainAnswer)
-		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { <-release; answer(w, r) })
-		defer h.Close()
-		s := h.sampler(t, &Options{Limits: Limits{All: Budget{Concurrent: 3}, Server: Budget{Concurrent: 2}}})
-		var wg sync.WaitGroup
-		for _, server := range []string{"a", "a", "a", "a", "b"} {
-			wg.Go(func() {
-				if _, err := s.For(server).CreateMessage(t.Context(), question(t, hi)); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		synctest.Wait()
-		if h.asked() != 3 {
-			t.Errorf("got %d at the model, want two of a and one of b", h.asked())
-		}
-		close(release)
-		wg.Wait()
-		if h.asked() != 5 {
-			t.Errorf("got %d in the end, want 5", h.asked())
-		}
-	})
+	for name, o := range map[string]*Options{
+		"by default":  nil,
+		"with limits": {Limits: Limits{All: Budget{Concurrent: 3}, Server: Budget{Concurrent: 2}}},
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { concurrencyOfAServer(t, o) }) })
+	}
+}
+
+func concurrencyOfAServer(t *testing.T, o *Options) {
+	release := make(chan struct{})
+	answer := answering(plainAnswer)
+	h := newHost(t, func(w http.ResponseWriter, r *http.Request) { <-release; answer(w, r) })
+	defer h.Close()
+	s := h.sampler(t, o)
+	var wg sync.WaitGroup
+	for _, server := range []string{"a", "a", "a", "a", "b"} {
+		wg.Go(func() {
+			if _, err := s.For(server).CreateMessage(t.Context(), question(t, hi)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	synctest.Wait()
+	if h.asked() != 3 {
+		t.Errorf("got %d at the model, want two of a and one of b", h.asked())
+	}
+	close(release)
+	wg.Wait()
+	if h.asked() != 5 {
+		t.Errorf("got %d in the end, want 5", h.asked())
+	}
 }
 
 // A request longer than the window counts until its end.

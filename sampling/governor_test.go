@@ -173,28 +173,3 @@ func TestShareOfAServer(t *testing.T) {
 		}
 	}
 }
-
-// By default one server does not delay the other servers.
-func TestShareOfTheTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		answer := answering(plainAnswer)
-		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { <-release; answer(w, r) })
-		defer h.Close()
-		s := h.sampler(t, nil)
-		var wg sync.WaitGroup
-		for _, server := range []string{"a", "a", "a", "a", "b"} {
-			wg.Go(func() {
-				if _, err := s.For(server).CreateMessage(t.Context(), question(t, hi)); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		synctest.Wait()
-		if h.asked() != 3 {
-			t.Errorf("got %d at the model, want two of a and one of b", h.asked())
-		}
-		close(release)
-		wg.Wait()
-	})
-}

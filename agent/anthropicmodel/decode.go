@@ -41,7 +41,7 @@ type replyBlock struct {
 	text      bytes.Buffer // text, thinking, or the input of a call
 	signature bytes.Buffer
 	id, name  string
-	raw       json.RawMessage // the whole block, if this package does not know its type
+	raw       json.RawMessage // the block as it began, if this package does not know its type
 }
 
 var errEnough = errors.New("the caller has stopped")
@@ -362,11 +362,23 @@ func (a *answer) parts() ([]run.Part, error) {
 			}
 			p = run.Part{Type: run.PartCall, ID: b.id, Name: b.name, Arguments: input}
 		default:
-			p.Provider = map[string]json.RawMessage{blockKey: b.raw}
+			p.Provider = map[string]json.RawMessage{blockKey: b.whole()}
 		}
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// whole returns a block of an unknown type, with the input that came in pieces.
+func (b *replyBlock) whole() json.RawMessage {
+	var members map[string]json.RawMessage
+	input := b.text.Bytes()
+	if len(input) == 0 || !json.Valid(input) || json.Unmarshal(b.raw, &members) != nil {
+		return b.raw
+	}
+	members["input"] = input
+	raw, _ := jsonrpc.Marshal(members) // of valid JSON
+	return raw
 }
 
 func keep(key, text string) map[string]json.RawMessage {

@@ -178,8 +178,8 @@ func (m *Model) Info() model.Info {
 	}
 }
 
-// maxPauses bounds how often a paused reply is continued.
-const maxPauses = 5
+// maxParts bounds the requests for one reply, which the host may pause.
+const maxParts = 5
 
 // Generate implements [model.Model]. Requests to the host are always streamed, also without [model.Request.Stream].
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
@@ -207,7 +207,7 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
 	var reply *model.Response
 	asked := *r
-	for range maxPauses {
+	for range maxParts {
 		next, err := m.ask(ctx, &asked, show)
 		if err != nil {
 			return nil, err

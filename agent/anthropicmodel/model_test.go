@@ -365,6 +365,22 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 	}
 }
 
+// TestInputOfAnotherTool keeps the input of a tool of the host, which comes in pieces as that of a call.
+func TestInputOfAnotherTool(t *testing.T) {
+	m := serve(t, fakehost.Streaming(
+		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[]}}`,
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}}`,
+		`data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"query\":"}}`,
+		`data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"\"Oslo\"}"}}`,
+		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
+		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
+	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fakehost.EqualJSON(t, string(reply.Message.Parts[0].Provider["block"]), `{"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"Oslo"}}`)
+}
+
 // TestPausedReply continues a reply that the host pauses, a bounded number of times.
 func TestPausedReply(t *testing.T) {
 	asked := 0
