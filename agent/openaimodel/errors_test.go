@@ -106,3 +106,14 @@ func TestFailuresOfStreams(t *testing.T) {
 		}
 	}
 }
+
+// TestEndpointOfAnEmptyReply continues at Responses after a reply whose only call was cut off.
+func TestEndpointOfAnEmptyReply(t *testing.T) {
+	m, _ := newModel(t, answering(`{"id":"r","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[`+
+		`{"type":"function_call","call_id":"c","name":"f","arguments":""}]}`), &Options{API: "responses"})
+	for d, err := range m.Generate(t.Context(), &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}}) {
+		if err != nil || d.Response.Endpoint != "responses" || len(d.Response.Message.Parts) > 0 {
+			t.Errorf("got %+v, %v", d.Response, err)
+		}
+	}
+}

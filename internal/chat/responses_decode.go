@@ -241,8 +241,7 @@ func (x *exchange) response(w *responseWire) (*answer, error) {
 	return a, nil
 }
 
-// settleItems sets the items of a reply, with the settled calls. Calls that were dropped have no item. Reasoning at the
-// end is dropped, too: the host refuses a reasoning item that nothing follows.
+// settleItems sets the items of a reply, with the settled calls. Calls that were dropped have no item.
 func settleItems(a *answer, r *Reply) {
 	if a.items == nil {
 		return
@@ -251,6 +250,7 @@ func settleItems(a *answer, r *Reply) {
 		r.Items = []Item{{Text: &ItemText{Text: r.Text}}}
 		return
 	}
+	r.Items = []Item{} // not nil: the reply is of the Responses API
 	next := 0
 	for _, item := range a.items {
 		if item.Call != nil {
@@ -265,7 +265,14 @@ func settleItems(a *answer, r *Reply) {
 		}
 		r.Items = append(r.Items, item)
 	}
-	for n := len(r.Items); n > 0 && r.Items[n-1].Raw != nil; n-- {
-		r.Items = r.Items[:n-1]
+	r.Items = withoutLastThoughts(r.Items)
+}
+
+// withoutLastThoughts returns items without the reasoning at their end: the host refuses reasoning that nothing follows.
+func withoutLastThoughts(items []Item) []Item {
+	n := len(items)
+	for n > 0 && items[n-1].Raw != nil {
+		n--
 	}
+	return items[:n]
 }

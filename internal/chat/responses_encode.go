@@ -248,7 +248,7 @@ func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) 
 	if items == nil {
 		items = d.rebuilt(m)
 	}
-	for _, item := range items {
+	for _, item := range withoutLastThoughts(items) {
 		switch {
 		case item.Raw != nil:
 			out = append(out, item.Raw)

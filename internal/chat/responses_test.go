@@ -170,6 +170,21 @@ func TestResponsesEmptyTexts(t *testing.T) {
 	}
 }
 
+// TestResponsesLastThought leaves out a thought that nothing follows, as an agent may drop the call that did.
+func TestResponsesLastThought(t *testing.T) {
+	host := newHost(t, answering(response("completed", textItem, "")))
+	r := astra()
+	r.Messages = append(r.Messages, Message{Role: Assistant, Items: []Item{
+		{Raw: json.RawMessage(thoughtItem)}, {Text: &ItemText{Text: "Let me see."}}, {Raw: json.RawMessage(lateThought)},
+	}}, Text(User, "Go on."))
+	if _, err := host.client(t, openAI, nil).Complete(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if sent := host.last(); !strings.Contains(sent, "rs_1") || strings.Contains(sent, "rs_2") {
+		t.Errorf("sent %s, want only the thought before the text", sent)
+	}
+}
+
 // TestResponsesRequests has the parameters of requests.
 func TestResponsesRequests(t *testing.T) {
 	loose := `{"type":"function","name":"f","parameters":{"type":"object","properties":{}},"strict":false}`
