@@ -104,7 +104,7 @@ func (t *turn) admit(c *ledger.Call) error {
 	}
 	switch {
 	case errors.Is(err, ErrAsk):
-		return t.desk.open(&run.Question{
+		return t.questions.add(&run.Question{
 			Kind: run.QuestionApproval, Call: c.ID, Server: c.Server, Tool: c.Name,
 			Arguments: j.call.Arguments(), Definition: j.call.Tool().Shown(), Survives: true,
 		})
@@ -171,7 +171,7 @@ func (s *sender) pause(c *ledger.Call, j *job, result *adapter.Result) error {
 		q.Call, q.Server, q.Tool, q.Survives, q.Expires = c.ID, c.Server, c.Name, true, expires
 		asks = append(asks, q)
 	}
-	return s.desk.openAll(paused, asks)
+	return s.questions.addAll(paused, asks)
 }
 
 // Bounds of a server's questions and the state that it sends with them, in bytes. The run

@@ -23,10 +23,10 @@ func (r *recorder) callKeys(asked []run.Part) []string {
 	var replies int
 	r.read(func(s *ledger.State) {
 		replies = s.Spent.Turns
-		if r.above == nil {
+		if r.parent == nil {
 			of = []string{"run", s.Tenant, s.ID, s.Created.UTC().Format(time.RFC3339Nano)}
 		} else {
-			of = []string{"call", r.above.state.Call(r.call).Key}
+			of = []string{"call", r.parent.state.Call(r.call).Key}
 		}
 	})
 	text := lengthened(nil, of...)

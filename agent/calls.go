@@ -65,15 +65,15 @@ func (t *turn) intend(c *ledger.Call, j *job, send sendFunc) (func() error, erro
 
 // sender sends the calls of a turn and records their outcomes.
 type sender struct {
-	engine  *engine
-	rec     *recorder
-	desk    *desk
-	agent   *recipe
-	scope   *scope
-	tools   *tools
-	servers *servers
-	results *results
-	finding *finding
+	engine    *engine
+	rec       *recorder
+	questions *openQuestions
+	agent     *recipe
+	scope     *scope
+	tools     *tools
+	servers   *servers
+	results   *results
+	finding   *finding
 }
 
 // perform sends a call and records the outcome.

@@ -45,7 +45,7 @@ func doubt(t *turn, c *ledger.Call) (func() error, error) {
 	}
 	switch t.agent.opts.Durable.Doubt {
 	case DoubtAsk:
-		return nil, t.desk.open(&run.Question{
+		return nil, t.questions.add(&run.Question{
 			Kind: run.QuestionDoubt, Call: c.ID, Server: c.Server, Tool: c.Name, Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
 	case DoubtFail:
@@ -76,7 +76,7 @@ func resolve(t *turn, c *ledger.Call) (func() error, error) {
 		return nil, t.sender.outcome(j, &adapter.Result{Call: j.asked, Text: c.Reply.Reason}, 0)
 	}
 	text := "The user says that the call ran. Its result is lost."
-	if c.Reply.By == "" && c.Reply.Reason == unanswered {
+	if c.Reply.By == "" && c.Reply.Reason == noReplyInTime {
 		text = unknown
 	}
 	return nil, t.sender.outcome(j, inDoubt(j, text), 0)

@@ -28,7 +28,7 @@ type loaded struct {
 	hold    *hold   // nil: it is not held in a store
 	journal journal // nil: nothing is stored
 	first   []ledger.Change
-	answers []run.Reply // that it had when it was loaded
+	replies []run.Reply // that it had when it was loaded
 	counted tally       // tokens of the history
 }
 
@@ -41,7 +41,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 	}
 	rec := &recorder{writer: newWriter(ctx, l.state, l.journal, out), state: l.state}
 	rec.writer.observe, _ = d.agent.opts.Observe.(AppendObserver)
-	e := newEngine(ctx, d.agent.recipe, &desk{rec: rec, agent: d.agent.recipe}, newWorkers())
+	e := newEngine(ctx, d.agent.recipe, &openQuestions{rec: rec, agent: d.agent.recipe}, newWorkers())
 	e.drive = func(child *engine) error { return newDriver(child).proceed() }
 	return newDriver(e), func() {
 		e.visits.end()
@@ -55,15 +55,15 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 // wake gives a waiting run what it waits for. If the run continues, that is made durable with
 // its next changes; until then the journal keeps the replies.
 func (l *loaded) wake(e *driver) error {
-	answers := l.answers
-	l.answers = nil
-	if len(answers) == 0 && l.journal != nil && len(ledger.Open(e.rec.state)) > 0 {
+	replies := l.replies
+	l.replies = nil
+	if len(replies) == 0 && l.journal != nil && len(ledger.Open(e.rec.state)) > 0 {
 		var err error
-		if answers, err = l.journal.Replies(e.engine.ctx); err != nil {
+		if replies, err = l.journal.Replies(e.engine.ctx); err != nil {
 			return err
 		}
 	}
-	if err := e.engine.desk.wake(answers); err != nil || e.goes() {
+	if err := e.engine.questions.wake(replies); err != nil || e.goes() {
 		return err
 	}
 	return e.rec.commit()

@@ -12,13 +12,13 @@ import (
 
 // engine is one run in one process: its agent, context, records and events.
 type engine struct {
-	agent   *recipe
-	ctx     context.Context // ends with the run
-	rec     *recorder
-	desk    *desk
-	workers *workers
-	parent  *engine             // of the run that a sub-agent works for, nil at the root
-	drive   func(*engine) error // advances the run of a sub-agent
+	agent     *recipe
+	ctx       context.Context // ends with the run
+	rec       *recorder
+	questions *openQuestions
+	workers   *workers
+	parent    *engine             // of the run that a sub-agent works for, nil at the root
+	drive     func(*engine) error // advances the run of a sub-agent
 
 	catalog *adapter.Catalog // what the model was offered, nil if another process offered it
 	visits  visits           // of handlers
@@ -33,8 +33,8 @@ var (
 	errOver    = errors.New("the run is over")
 )
 
-func newEngine(ctx context.Context, a *recipe, d *desk, w *workers) *engine {
-	e := &engine{agent: a, ctx: ctx, rec: d.rec, desk: d, workers: w}
+func newEngine(ctx context.Context, a *recipe, q *openQuestions, w *workers) *engine {
+	e := &engine{agent: a, ctx: ctx, rec: q.rec, questions: q, workers: w}
 	e.visits.ctx, e.visits.cancel = context.WithCancelCause(ctx)
 	e.rec.ended = e.ended
 	return e

@@ -111,16 +111,16 @@ func (h *hold) settled() {
 	h.unkept = nil
 }
 
-// keepAnswers stores the replies that were not appended with records, because the run could not
+// keepReplies stores the replies that were not appended with records, because the run could not
 // continue. The next holder handles them.
-func (h *hold) keepAnswers(ctx context.Context) error {
-	answers := h.given()
-	if len(answers) == 0 {
+func (h *hold) keepReplies(ctx context.Context) error {
+	replies := h.given()
+	if len(replies) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 	defer cancel()
-	err := guarded("the store", func() error { return h.store.Reply(ctx, h.lease.Key, answers) })
+	err := guarded("the store", func() error { return h.store.Reply(ctx, h.lease.Key, replies) })
 	if err != nil {
 		return fmt.Errorf("keep the answers: %w", err)
 	}

@@ -47,19 +47,19 @@ const (
 // inOpenCall gets a reply to a question that a server asks during a call. The result is nil if
 // nobody replies.
 func (p *person) inOpenCall(ctx context.Context, q *Elicitation) (*mcp.ElicitResult, error) {
-	ask := p.desk.askOf(q.Server, q.Call)
+	ask := p.questions.fromServer(q.Server, q.Call)
 	ask.Kind, ask.Elicit = kindOf(q.Params), q.Params
 	if p.parks(q.Call) {
 		return p.park(ask)
 	}
-	answer, err := p.whileCalled(ctx, ask)
-	if err == nil && answer == nil && p.rec.writer.journal == nil && p.desk.replyFunc() == nil {
+	reply, err := p.whileCalled(ctx, ask)
+	if err == nil && reply == nil && p.rec.writer.journal == nil && p.questions.replyFunc() == nil {
 		p.rec.show(&Warning{Text: fmt.Sprintf(notAsked, q.Server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
-	if err != nil || answer == nil {
+	if err != nil || reply == nil {
 		return nil, err
 	}
-	return ask.Elicited(*answer)
+	return ask.Elicited(*reply)
 }
 
 // whileCalled asks a question of a server that waits for the reply during a call. In a run with
@@ -100,21 +100,21 @@ func (p *person) holdQuestion(ctx context.Context, q *run.Question) (*run.Reply,
 		return nil, err
 	}
 	defer bound.From(ctx).Hold()()
-	answer, err := p.awaitAnswer(ctx, q)
+	reply, err := p.awaitReply(ctx, q)
 	switch {
 	case p.rec.ended() != nil:
 		return nil, p.rec.ended() // the next process closes the question
-	case answer == nil && p.scope.failed() != nil:
-		gone := cancelled(q, "the run ends with an error")
-		answer = &gone
+	case reply == nil && p.scope.failed() != nil:
+		gone := cancelledReply(q, "the run ends with an error")
+		reply = &gone
 	case err != nil:
-		gone := cancelled(q, "the server does not wait for the answer any more")
-		answer = &gone
+		gone := cancelledReply(q, "the server does not wait for the answer any more")
+		reply = &gone
 	}
-	if err := errors.Join(p.desk.closeAsk(q, *answer), p.rec.commit()); err != nil {
+	if err := errors.Join(p.questions.closeOwn(q, *reply), p.rec.commit()); err != nil {
 		return nil, err
 	}
-	return answer, err
+	return reply, err
 }
 
 // openInCall opens a question of a call that is in one of the given states, or of a call that
@@ -124,7 +124,7 @@ func (p *person) openInCall(q *run.Question, at ...ledger.CallAt) (ok bool, err 
 	c := p.rec.state.Call(q.Call)
 	ok = !p.closed && p.rec.state.Status == run.StatusRunning && (q.Call == "" || c != nil && slices.Contains(at, c.At))
 	if ok {
-		err = p.desk.openLocked(nil, []*run.Question{q})
+		err = p.questions.addLocked(nil, []*run.Question{q})
 	}
 	p.rec.writer.mu.Unlock()
 	if err != nil {
@@ -133,19 +133,19 @@ func (p *person) openInCall(q *run.Question, at ...ledger.CallAt) (ok bool, err 
 	return ok, p.rec.commit()
 }
 
-// awaitAnswer waits for the reply to a held question, from Person.Reply and then from the
+// awaitReply waits for the reply to a held question, from Person.Reply and then from the
 // journal. After its time the question is cancelled.
-func (p *person) awaitAnswer(ctx context.Context, q *run.Question) (*run.Reply, error) {
+func (p *person) awaitReply(ctx context.Context, q *run.Question) (*run.Reply, error) {
 	waiting, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
-	if answer, err := p.askNow(waiting, q); answer != nil || p.scope.failed() != nil {
-		return answer, err
+	if reply, err := p.askNow(waiting, q); reply != nil || p.scope.failed() != nil {
+		return reply, err
 	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		if answer := p.rec.writer.given(waiting, q.ID, pollEvery); answer != nil {
-			return answer, nil
+		if reply := p.rec.writer.given(waiting, q.ID, pollEvery); reply != nil {
+			return reply, nil
 		}
 		if p.rec.question(q.ID) == nil {
 			return nil, errOver
@@ -158,12 +158,12 @@ func (p *person) awaitAnswer(ctx context.Context, q *run.Question) (*run.Reply, 
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		answer := p.rec.writer.given(ctx, q.ID, 0)
-		if answer == nil {
-			late := expired(q, time.Now())
-			answer = &late
+		reply := p.rec.writer.given(ctx, q.ID, 0)
+		if reply == nil {
+			late := expiredReply(q, time.Now())
+			reply = &late
 		}
-		return answer, nil
+		return reply, nil
 	}
 }
 
@@ -174,21 +174,21 @@ func (l *writer) given(ctx context.Context, ask string, after time.Duration) *ru
 	if !l.polling && time.Since(l.polled) >= after {
 		l.polling, l.polled = true, time.Now()
 		l.mu.Unlock()
-		var answers []run.Reply
+		var replies []run.Reply
 		err := guarded("the journal", func() (err error) {
-			answers, err = l.journal.Replies(ctx)
+			replies, err = l.journal.Replies(ctx)
 			return err
 		})
 		l.mu.Lock()
 		if l.polling = false; err == nil { // otherwise it is asked again
-			l.kept = answers
+			l.kept = replies
 		}
 	}
 	defer l.mu.Unlock()
 	for i := range l.kept {
 		if l.kept[i].Question == ask {
-			answer := l.kept[i]
-			return &answer
+			reply := l.kept[i]
+			return &reply
 		}
 	}
 	return nil
@@ -199,11 +199,11 @@ func (l *writer) given(ctx context.Context, ask string, after time.Duration) *ru
 func (p *person) closeHeld() error {
 	p.rec.writer.mu.Lock()
 	p.closed = true
-	asks := slices.Clone(p.rec.state.Questions)
+	questions := slices.Clone(p.rec.state.Questions)
 	p.rec.writer.mu.Unlock()
-	for _, q := range asks {
+	for _, q := range questions {
 		if !q.Survives {
-			if err := p.desk.closeAsk(q, cancelled(q, "the call that asked is over")); err != nil {
+			if err := p.questions.closeOwn(q, cancelledReply(q, "the call that asked is over")); err != nil {
 				return err
 			}
 		}
@@ -211,9 +211,9 @@ func (p *person) closeHeld() error {
 	return nil
 }
 
-// cancelled returns the reply to a question that no server waits for any more.
-func cancelled(q *run.Question, why string) run.Reply {
-	a := expired(q, time.Now())
+// cancelledReply returns the reply to a question that no server waits for any more.
+func cancelledReply(q *run.Question, why string) run.Reply {
+	a := expiredReply(q, time.Now())
 	a.Reason = why
 	return a
 }

@@ -74,12 +74,12 @@ func (a *Agent) holder() record.Holder {
 
 // hold acquires a run of the store to continue it. The replies are checked before that, and
 // stored with the first records of this process.
-func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Reply) (*loaded, error) {
+func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*loaded, error) {
 	l := new(loaded)
 	if err := l.load(ctx, a, key); err != nil {
 		return nil, err
 	}
-	unkept, err := l.admit(ctx, a.opts.Durable.Store, answers)
+	unkept, err := l.admit(ctx, a.opts.Durable.Store, replies)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (a *Agent) hold(ctx context.Context, key run.Key, answers ...run.Reply) (*l
 	}
 	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it in the meantime
 		if err = l.load(ctx, a, key); err == nil {
-			unkept, err = l.admit(ctx, a.opts.Durable.Store, answers)
+			unkept, err = l.admit(ctx, a.opts.Durable.Store, replies)
 		}
 		if err != nil {
 			h.release()
@@ -128,7 +128,7 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 	if err != nil {
 		return err
 	}
-	l.answers = log.Replies
+	l.replies = log.Replies
 	if l.state, err = ledger.StateOf(log.Records); err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
@@ -139,25 +139,25 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 // have to be made durable. That includes replies that the store has already, because the
 // process that gave them may have died before they were durable. The store itself knows the
 // replies to closed questions.
-func (l *loaded) admit(ctx context.Context, store record.Store, answers []run.Reply) (unkept []run.Reply, err error) {
-	open, err := ledger.CheckOpen(l.state, answers)
+func (l *loaded) admit(ctx context.Context, store record.Store, replies []run.Reply) (unkept []run.Reply, err error) {
+	open, err := ledger.CheckOpen(l.state, replies)
 	switch {
 	case err != nil:
 		return nil, err
-	case len(open) < len(answers):
-		err = store.Reply(ctx, run.Key{Tenant: l.state.Tenant, ID: l.state.ID}, answers)
-		l.answers = append(l.answers, open...)
+	case len(open) < len(replies):
+		err = store.Reply(ctx, run.Key{Tenant: l.state.Tenant, ID: l.state.ID}, replies)
+		l.replies = append(l.replies, open...)
 		return nil, err
 	}
-	kept := make(map[string]run.Reply, len(l.answers))
-	for _, a := range l.answers {
-		kept[a.Question] = a
+	kept := make(map[string]run.Reply, len(l.replies))
+	for _, r := range l.replies {
+		kept[r.Question] = r
 	}
 	fresh, err := record.CheckReplies(ledger.HeadOf(l.state), kept, open)
 	if err != nil {
 		return nil, err
 	}
-	l.answers = append(l.answers, fresh...)
+	l.replies = append(l.replies, fresh...)
 	return open, nil
 }
 

@@ -54,12 +54,12 @@ func As[T any](ctx context.Context, a *Agent, in Input, opts ...RunOption) (T, *
 // ResumeAs is [Agent.ResumeRun] for a run begun by [As]. A finished run returns its output
 // again. The schema of T must be the one the run began with, except for descriptions: otherwise
 // ResumeAs fails at once, stores no reply, and leaves the run as it is.
-func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, answers ...run.Reply) (T, *Result, error) {
+func ResumeAs[T any](ctx context.Context, a *Agent, key run.Key, replies ...run.Reply) (T, *Result, error) {
 	wanted, err := outputFor[T]()
 	if err != nil {
 		return *new(T), resultOf(new(ledger.State)), err
 	}
-	d := a.resume(key, answers)
+	d := a.resume(key, replies)
 	d.output = wanted
 	load := d.load
 	d.load = func(ctx context.Context) (*loaded, error) {

@@ -16,21 +16,21 @@ type recorder struct {
 	state  *ledger.State // shared with the ledger
 	ended  func() error  // why the run has ended in this process, nil if it has not
 
-	above *recorder // of the run that a sub-agent works for, nil at the root
-	call  string    // of that run, on which the sub-agent works
-	path  []string
+	parent *recorder // of the run that a sub-agent works for, nil at the root
+	call   string    // of that run, on which the sub-agent works
+	path   []string
 }
 
-// below returns the recorder of the named sub-agent that works on a call.
-func (r *recorder) below(call, name string) *recorder {
-	b := &recorder{writer: r.writer, ended: r.ended, above: r, call: call, path: append(slices.Clip(r.path), name)}
-	b.adopt()
-	return b
+// child returns the recorder of the named sub-agent that works on a call.
+func (r *recorder) child(call, name string) *recorder {
+	child := &recorder{writer: r.writer, ended: r.ended, parent: r, call: call, path: append(slices.Clip(r.path), name)}
+	child.adopt()
+	return child
 }
 
 // adopt finds the state of the run within the parent's.
 func (r *recorder) adopt() {
-	r.above.read(func(s *ledger.State) { r.state = s.Call(r.call).Child })
+	r.parent.read(func(s *ledger.State) { r.state = s.Call(r.call).Child })
 }
 
 // record applies changes to the run. The events are emitted when all changes are durable.
@@ -63,10 +63,10 @@ func (r *recorder) recordLocked(events []Event, changes ...ledger.Change) error 
 // lift converts a change of this run to one of the root.
 func (r *recorder) lift(c ledger.Change, now time.Time) ledger.Entry {
 	rec := ledger.Entry{Seq: r.state.Seq + 1, At: now, Change: c}
-	if r.above == nil {
+	if r.parent == nil {
 		return rec
 	}
-	return r.above.lift(&ledger.Nested{Call: r.call, Record: rec}, now)
+	return r.parent.lift(&ledger.Nested{Call: r.call, Record: rec}, now)
 }
 
 // stamp sets the time and place of events. They get the number of the record that they come

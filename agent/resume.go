@@ -18,14 +18,14 @@ import (
 // [record.ErrHeld], the replies are stored for the holder. A finished run yields its [Output]
 // again without calling the model. For a run that ended without an output the error matches
 // [ErrFailed] or [ErrCancelled].
-func (a *Agent) Resume(ctx context.Context, key run.Key, answers ...run.Reply) iter.Seq2[Event, error] {
-	return a.resume(key, answers).events(ctx)
+func (a *Agent) Resume(ctx context.Context, key run.Key, replies ...run.Reply) iter.Seq2[Event, error] {
+	return a.resume(key, replies).events(ctx)
 }
 
 // ResumeRun is Resume for callers that want only the outcome. The result is never nil, as with
 // [Agent.Run].
-func (a *Agent) ResumeRun(ctx context.Context, key run.Key, answers ...run.Reply) (*Result, error) {
-	return a.resume(key, answers).outcome(ctx)
+func (a *Agent) ResumeRun(ctx context.Context, key run.Key, replies ...run.Reply) (*Result, error) {
+	return a.resume(key, replies).outcome(ctx)
 }
 
 // maxTakeovers bounds the consecutive processes that die with a run without progress: the run
@@ -43,14 +43,14 @@ func takeover(s *ledger.State) []ledger.Change {
 	return changes
 }
 
-func (a *Agent) resume(key run.Key, answers []run.Reply) *session {
+func (a *Agent) resume(key run.Key, replies []run.Reply) *session {
 	return &session{agent: a, load: func(ctx context.Context) (*loaded, error) {
 		if a.opts.Durable.Store == nil {
 			return nil, errNoStore
 		}
-		l, err := a.hold(ctx, key, answers...)
-		if errors.Is(err, record.ErrHeld) && len(answers) > 0 {
-			if err := a.Reply(ctx, key, answers...); err != nil {
+		l, err := a.hold(ctx, key, replies...)
+		if errors.Is(err, record.ErrHeld) && len(replies) > 0 {
+			if err := a.Reply(ctx, key, replies...); err != nil {
 				return nil, err
 			}
 			l, err = a.hold(ctx, key) // it may have been released since
@@ -69,11 +69,11 @@ func (a *Agent) resume(key run.Key, answers []run.Reply) *session {
 // resumes the run. Replies are checked against their questions, and the first reply to a
 // question counts. A run of another agent is refused. The error matches [run.ErrUnfit],
 // [run.ErrExpired], [record.ErrReplied] or [run.ErrNotAsked]; with an error no reply is stored.
-func (a *Agent) Reply(ctx context.Context, key run.Key, answers ...run.Reply) error {
+func (a *Agent) Reply(ctx context.Context, key run.Key, replies ...run.Reply) error {
 	if a.opts.Durable.Store == nil {
 		return fmt.Errorf("answer questions: %w", errNoStore)
 	}
-	return record.Submit(ctx, a.runs(), key, answers...)
+	return record.Submit(ctx, a.runs(), key, replies...)
 }
 
 // Questions returns the open questions of a run in [Durable.Store] and of its sub-agents, from
@@ -120,18 +120,18 @@ func (e *runningError) Is(target error) bool { return target == ErrRunning }
 
 // ResumeState continues a run of an agent without a store. state is [Result.State] of a run
 // that waits. Resume a state only once: nothing else prevents that calls are made twice.
-func (a *Agent) ResumeState(ctx context.Context, state *State, answers ...run.Reply) iter.Seq2[Event, error] {
+func (a *Agent) ResumeState(ctx context.Context, state *State, replies ...run.Reply) iter.Seq2[Event, error] {
 	s := &session{agent: a, load: func(context.Context) (*loaded, error) {
 		in := state.inner()
 		if in.Seq == 0 {
 			return nil, errors.New("there is no state")
 		}
-		for _, answer := range answers {
-			if err := ledger.CheckReply(in, answer, time.Now()); err != nil {
+		for _, reply := range replies {
+			if err := ledger.CheckReply(in, reply, time.Now()); err != nil {
 				return nil, err
 			}
 		}
-		return &loaded{state: in, answers: answers}, nil
+		return &loaded{state: in, replies: replies}, nil
 	}}
 	return s.events(ctx)
 }

@@ -69,7 +69,7 @@ func (s *servers) complete(ctx context.Context, params *mcp.CreateMessageParams,
 		s.mu.Unlock()
 		return nil, err
 	}
-	q := s.person.desk.askOf(server, call)
+	q := s.person.questions.fromServer(server, call)
 	q.Kind, q.Sampling, q.Model = run.QuestionSampling, later.Params, later.Model
 	answer, err := s.person.whileCalled(ctx, q)
 	switch {

@@ -156,7 +156,7 @@ func (d *session) renewed(ctx context.Context, l *loaded, f func(context.Context
 	}
 	defer cancel(nil)
 	err := f(ctx)
-	if unkept := l.hold.keepAnswers(ctx); unkept != nil {
+	if unkept := l.hold.keepReplies(ctx); unkept != nil {
 		err = errors.Join(err, unkept)
 	}
 	if errors.Is(context.Cause(ctx), errCancelRequested) {

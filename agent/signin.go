@@ -26,7 +26,7 @@ func (s *sender) unsigned(c *ledger.Call, result *adapter.Result) (*mcp.SignInEr
 
 // askSignIn asks a person to sign in. Then the call is made again.
 func (s *sender) askSignIn(c *ledger.Call, needed *mcp.SignInError) error {
-	return s.desk.open(&run.Question{Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
+	return s.questions.add(&run.Question{Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true})
 }
 
 // signedIn acts on a person's reply about a sign-in.
@@ -62,14 +62,14 @@ func signInOf(q *run.Question) signIn { return signIn{q.Server, q.URL} }
 // askedSignIn is a question for a sign-in that is being asked.
 type askedSignIn struct {
 	done   chan struct{} // closed at its end
-	answer *run.Reply    // nil: there is no reply, or the question failed
+	reply  *run.Reply    // nil: there is no reply, or the question failed
 	failed bool
 }
 
 // begin returns the function with which the caller ends its question. If the person is already
 // being asked for the same sign-in, it waits and returns the reply: an acceptance, or nil
 // without a reply. After a refusal the next caller asks.
-func (s *signIns) begin(ctx context.Context, q *run.Question) (answer *run.Reply, end func(*run.Reply, error), err error) {
+func (s *signIns) begin(ctx context.Context, q *run.Question) (reply *run.Reply, end func(*run.Reply, error), err error) {
 	for {
 		other, end := s.join(q)
 		if end != nil {
@@ -80,10 +80,10 @@ func (s *signIns) begin(ctx context.Context, q *run.Question) (answer *run.Reply
 		case <-ctx.Done():
 			return nil, nil, context.Cause(ctx)
 		}
-		if a := other.answer; a == nil && !other.failed {
+		if a := other.reply; a == nil && !other.failed {
 			return nil, nil, nil
 		} else if a != nil && a.Action == run.ActionAccept {
-			return signInAnswer(q, a), nil, nil
+			return signInReply(q, a), nil, nil
 		}
 	}
 }
@@ -102,16 +102,16 @@ func (s *signIns) join(q *run.Question) (other *askedSignIn, end func(*run.Reply
 	}
 	mine := &askedSignIn{done: make(chan struct{})}
 	s.asked[what] = mine
-	return nil, func(answer *run.Reply, err error) {
+	return nil, func(reply *run.Reply, err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		mine.answer, mine.failed = answer, err != nil
+		mine.reply, mine.failed = reply, err != nil
 		delete(s.asked, what)
 		close(mine.done)
 	}
 }
 
-// signInAnswer converts the reply to another question for the same sign-in.
-func signInAnswer(q *run.Question, a *run.Reply) *run.Reply {
+// signInReply converts the reply to another question for the same sign-in.
+func signInReply(q *run.Question, a *run.Reply) *run.Reply {
 	return &run.Reply{Question: q.ID, Action: a.Action, By: a.By, At: a.At}
 }

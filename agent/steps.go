@@ -14,7 +14,7 @@ var steps = map[ledger.CallAt]step{
 	ledger.CallSent:     doubt,
 	ledger.CallInDoubt:  resolve,
 	ledger.CallAtSignIn: signedIn,
-	ledger.CallInRound:  goOn,
+	ledger.CallInRound:  continueRound,
 	ledger.CallTasked:   await,
 	ledger.CallParked:   unpark,
 }

@@ -68,9 +68,9 @@ func newSub(a *Agent, name, description string, handoff bool) (*SubAgent, error)
 	return &SubAgent{FuncTool: tool, agent: a.recipe, handoff: handoff}, nil
 }
 
-// under returns the sub-agent as it works for another agent, whose approval, hooks, prices and
+// inherit returns the sub-agent as it works for another agent, whose approval, hooks, prices and
 // observer apply.
-func (s *SubAgent) under(parent *recipe) *recipe {
+func (s *SubAgent) inherit(parent *recipe) *recipe {
 	a, o := *s.agent, *s.agent.opts
 	if o.Person.Approve == nil {
 		o.Person.Approve = parent.opts.Person.Approve
@@ -119,8 +119,8 @@ func delegate(t *turn, c *ledger.Call, sub *SubAgent) (func() error, error) {
 
 // child returns the engine of the sub-agent that works on a call.
 func (e *engine) child(ctx context.Context, call string, sub *SubAgent) *engine {
-	d := e.desk.below(call, sub)
-	child := newEngine(ctx, d.agent, d, e.workers)
+	questions := e.questions.child(call, sub)
+	child := newEngine(ctx, questions.agent, questions, e.workers)
 	child.parent, child.drive = e, e.drive
 	return child
 }

@@ -15,17 +15,17 @@ import (
 // turn takes the calls of a turn to their outcomes, or as far as possible without a reply. Its
 // methods run on the scheduler's goroutine and decide what comes next.
 type turn struct {
-	engine  *engine
-	rec     *recorder
-	agent   *recipe
-	desk    *desk
-	scope   *scope
-	sched   *scheduler
-	person  *person
-	servers *servers
-	tools   *tools
-	sender  *sender
-	scan    []*ledger.Call // buffer of waiting
+	engine    *engine
+	rec       *recorder
+	agent     *recipe
+	questions *openQuestions
+	scope     *scope
+	sched     *scheduler
+	person    *person
+	servers   *servers
+	tools     *tools
+	sender    *sender
+	scan      []*ledger.Call // buffer of waiting
 
 	intents []ledger.Change // that start will record, with their events
 	starts  []Event
@@ -40,9 +40,9 @@ func newTurn(e *engine) *turn {
 	if e.rec.writer.journal != nil {
 		wait = linger
 	}
-	t := &turn{engine: e, rec: e.rec, agent: e.agent, desk: e.desk, scope: new(scope), sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait)}
+	t := &turn{engine: e, rec: e.rec, agent: e.agent, questions: e.questions, scope: new(scope), sched: newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait)}
 	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
-	t.person = &person{desk: e.desk, rec: e.rec, agent: e.agent, scope: t.scope, prompts: map[string]context.CancelFunc{}}
+	t.person = &person{questions: e.questions, rec: e.rec, agent: e.agent, scope: t.scope, prompts: map[string]context.CancelFunc{}}
 	t.servers = &servers{
 		rec: e.rec, agent: e.agent, scope: t.scope, sched: t.sched, person: t.person, visits: &e.visits,
 		reviews: map[question]*inquiry.ReviewLaterError{},
@@ -50,7 +50,7 @@ func newTurn(e *engine) *turn {
 	kept := &results{rec: e.rec, agent: e.agent, scope: t.scope, offered: e.offered}
 	t.tools = &tools{rec: e.rec, agent: e.agent, results: kept, offered: e.offered, jobs: make(map[string]*job, n)}
 	t.sender = &sender{
-		engine: e, rec: e.rec, desk: e.desk, agent: e.agent, scope: t.scope, tools: t.tools, servers: t.servers,
+		engine: e, rec: e.rec, questions: e.questions, agent: e.agent, scope: t.scope, tools: t.tools, servers: t.servers,
 		results: kept, finding: &finding{rec: e.rec, agent: e.agent, offered: e.offered},
 	}
 	ctx := context.WithValue(e.ctx, depthKey{}, depthOf(e.ctx)+1)
@@ -79,7 +79,7 @@ func workOn(e *engine) error {
 		}
 	}
 	if len(ledger.Open(e.rec.state)) > 0 {
-		return e.desk.suspend()
+		return e.questions.suspend()
 	}
 	output, stop := e.outputOf(), e.rec.stopped()
 	if output == nil && stop == nil && e.agent.output != nil && e.rec.state.Final != "" {
@@ -141,7 +141,7 @@ func (t *turn) start() (launch []errand, err error) {
 	if err := t.rec.record(starts, intents...); err != nil {
 		return nil, err
 	}
-	launch = append(launch, t.person.questions()...)
+	launch = append(launch, t.person.errands()...)
 	if len(launch) == 0 {
 		return nil, nil
 	}

@@ -25,8 +25,8 @@ func kindOf(params *mcp.ElicitParams) run.QuestionKind {
 	return run.QuestionForm
 }
 
-// goOn continues a call whose questions are all answered.
-func goOn(t *turn, c *ledger.Call) (func() error, error) {
+// continueRound continues a call whose questions are all answered.
+func continueRound(t *turn, c *ledger.Call) (func() error, error) {
 	round, _, err := roundOf(c)
 	if err != nil {
 		return nil, err
