@@ -46,12 +46,15 @@ func (e *limitError) Unwrap() error { return ErrLimit }
 // short returns the error of a run whose limit leaves no room for a model call with so much
 // input. tight is the run with the limit.
 func (a account) short(stop StopReason, tight *engine, input int64) error {
-	taken, limits, p := tight.rec.state.Taken(), tight.rec.state.Limits, a.price()
-	limit, used, kept, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), "", fmt.Sprint(input+leastOutput)
+	taken, limits := tight.rec.state.Taken(), tight.rec.state.Limits
+	limit, used, least := fmt.Sprint(limits.Tokens), fmt.Sprint(taken.Tokens), fmt.Sprint(input+leastOutput)
 	if stop == StopMaxCost {
+		p := a.price()
 		money := func(micro int64) string { return cost.Money{Currency: p.Currency, Micro: micro}.String() }
-		limit, used, least = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency]), money(cost.Most(p, input, leastOutput).Micro)
+		limit, used = money(limits.Cost[p.Currency]), money(taken.Cost[p.Currency])
+		least = money(cost.Most(p, input, leastOutput).Micro)
 	}
+	kept := ""
 	raise := "Options.Limits or WithLimits"
 	if tight.parent != nil {
 		raise = fmt.Sprintf("Options.Limits of the sub-agent %q", tight.agent.opts.Name)
@@ -220,7 +223,8 @@ func (a account) most(input, output int64) ledger.Amount {
 func (a account) refuses(amount ledger.Amount, share int64) error {
 	for at := a.engine; at != nil; at = at.parent {
 		taken, limits := at.rec.state.Taken(), at.rec.state.Limits
-		if left := max(limits.Tokens-taken.Tokens, 0) / share; limits.Tokens > 0 && amount.Tokens > left {
+		left := max(limits.Tokens-taken.Tokens, 0) / share
+		if limits.Tokens > 0 && amount.Tokens > left {
 			return fmt.Errorf("a call of the model may take %d tokens, and the run has %d left for it (Limits.Tokens)", amount.Tokens, left)
 		}
 		known := false
@@ -261,7 +265,8 @@ func (d *dialog) meter(r *reply, c *ModelCall, output int64) error {
 // dearest.
 func (a account) price() (dearest price.Price) {
 	for _, name := range a.engine.agent.names {
-		if p, _ := cost.PriceOf(a.engine.agent.opts.Model.Prices, name); dearest.Currency == "" || cost.Most(p, 1000, 1000).Micro > cost.Most(dearest, 1000, 1000).Micro {
+		p, _ := cost.PriceOf(a.engine.agent.opts.Model.Prices, name)
+		if dearest.Currency == "" || cost.Most(p, 1000, 1000).Micro > cost.Most(dearest, 1000, 1000).Micro {
 			dearest = p
 		}
 	}

@@ -40,6 +40,12 @@ type tally struct {
 	estimate estimate // of the history
 }
 
+// forgetHistory makes the counts begin again, for a history that has become shorter.
+func (t *tally) forgetHistory() {
+	t.estimate, t.ids = estimate{}, callIDs{}
+	t.window.messages, t.window.history, t.window.results = 0, 0, 0
+}
+
 // dialog is the conversation of a run with its model.
 type dialog struct {
 	engine  *engine
@@ -145,11 +151,10 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, err
 	}
 	d.here = true
-	if q := c.Request; output > 0 && (q.MaxTokens <= 0 || output < int64(q.MaxTokens)) {
-		q.MaxTokens = int(output)
-	}
+	lowerMaxTokens(c.Request, output)
 	use := d.fills(c.Request)
-	began, stream := time.Now(), &streamed{engine: d.engine, turn: d.rec.state.Turn}
+	began := time.Now()
+	stream := &streamed{engine: d.engine, turn: d.rec.state.Turn}
 	r, err = d.infer(c, stream, func(ctx context.Context) (*reply, error) {
 		return d.generated(ctx, c, stream, output)
 	})
@@ -174,6 +179,13 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them
 	}
 	return r, stop, d.replied(c, r, end, final)
+}
+
+// lowerMaxTokens bounds the output of a request, 0 for no bound.
+func lowerMaxTokens(q *model.Request, limit int64) {
+	if limit > 0 && (q.MaxTokens <= 0 || limit < int64(q.MaxTokens)) {
+		q.MaxTokens = int(limit)
+	}
 }
 
 // generated returns the reply to a model call, counted and changed by the hooks.

@@ -149,7 +149,7 @@ func (d *dialog) shorten(by compact.Compactor, budget compact.Budget) (*ledger.C
 	}
 	change := &ledger.Compacted{Replaced: short.Replaced, Messages: short.Messages, Usage: short.Usage}
 	d.nameKept(change)
-	d.counted.estimate, d.counted.ids, d.truncation = estimate{}, callIDs{}, truncation{told: d.truncation.told}
-	d.counted.window.messages, d.counted.window.history, d.counted.window.results = 0, 0, 0
+	d.counted.forgetHistory()
+	d.truncation = truncation{told: d.truncation.told}
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced, By: len(change.Messages)}}, change)
 }

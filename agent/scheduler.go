@@ -56,7 +56,8 @@ func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 // run starts errands and handles their reports until no goroutine is at work. It calls commit
 // after tool calls have ended, and fail with each error. After an error nothing starts.
 func (s *scheduler) run(start func() ([]errand, error), commit func() error, fail func(error)) error {
-	s.start, s.commit, s.fail, s.rest = start, commit, fail, make(chan error, 1)
+	s.start, s.commit, s.fail = start, commit, fail
+	s.rest = make(chan error, 1)
 	return s.proceed()
 }
 
@@ -76,7 +77,8 @@ func (s *scheduler) proceed() (err error) {
 		if s.active == 0 && len(launch) == 0 {
 			return err
 		}
-		if s.since = (time.Time{}); s.running > 0 {
+		s.since = time.Time{}
+		if s.running > 0 {
 			s.since = time.Now()
 		}
 		if s.launch(launch, flush != nil) {
@@ -96,7 +98,8 @@ func (s *scheduler) proceed() (err error) {
 		case <-s.passing:
 			s.settled = true
 		case <-flush:
-			flush, err = nil, errors.Join(err, s.commit())
+			flush = nil
+			err = errors.Join(err, s.commit())
 		}
 		if err != nil {
 			s.fail(err)

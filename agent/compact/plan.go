@@ -152,7 +152,9 @@ func (p *plan) try(keep int, inPlace int64) int64 {
 			break
 		}
 		// After the last turn there are messages of the user that the model has not answered.
-		if stays := i >= old && (keep > 0 || u.turn); stays || u.fixed || u.summary && !p.absorb {
+		recent := i >= old && (keep > 0 || u.turn)
+		summary := u.summary && !p.absorb
+		if recent || summary || u.fixed {
 			continue
 		}
 		p.gone[i] = true

@@ -20,7 +20,7 @@ import (
 type line struct {
 	V       int          `json:"v"`
 	Records []run.Record `json:"records"`
-	Answers []run.Reply  `json:"answers"`
+	Replies []run.Reply  `json:"answers"`
 	Head    head         `json:"head"`
 }
 
@@ -40,7 +40,7 @@ type head struct {
 // the store stay.
 func (h head) follow(next run.Head, records []run.Record, at int64) head {
 	next.Epoch, next.Held, next.TTL = h.Epoch, h.Held, h.TTL
-	out := head{Head: next, Holder: h.Holder}.answered(h.Answered)
+	out := head{Head: next, Holder: h.Holder}.withReplies(h.Answered)
 	switch {
 	case next.Snapshot >= records[0].Seq: // it is in this line
 		out.Current = at
@@ -50,8 +50,8 @@ func (h head) follow(next run.Head, records []run.Record, at int64) head {
 	return out
 }
 
-// answered adds questions that have a reply, and drops those that are not open.
-func (h head) answered(questions []string) head {
+// withReplies adds questions that have a reply, and drops those that are not open.
+func (h head) withReplies(questions []string) head {
 	closed := func(question string) bool { return !slices.Contains(h.Questions, question) }
 	h.Answered = slices.DeleteFunc(slices.Concat(h.Answered, questions), closed)
 	h.Replies = len(h.Answered)
@@ -84,7 +84,7 @@ func encode(l *line, e end) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b, err = encodeList(b, "answers", l.Answers); err != nil {
+	if b, err = encodeList(b, "answers", l.Replies); err != nil {
 		return nil, err
 	}
 	before := len(b)

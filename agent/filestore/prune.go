@@ -40,7 +40,7 @@ func (s *directory) rewrite(name string, c *content) error {
 	l := &line{Records: c.records[c.tip.head.Snapshot-c.records[0].Seq:], Head: c.tip.head}
 	l.Head.Current = 0
 	for _, a := range c.replies {
-		l.Answers = append(l.Answers, a)
+		l.Replies = append(l.Replies, a)
 	}
 	data, err := encode(l, end{sync: true})
 	if err == nil {

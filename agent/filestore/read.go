@@ -96,7 +96,7 @@ func parse(data []byte, at int64) (*content, error) {
 			return err
 		}
 		c.records = append(c.records, l.Records...)
-		for _, a := range l.Answers {
+		for _, a := range l.Replies {
 			c.replies[a.Question] = a
 		}
 		n := len(c.records)

@@ -45,7 +45,7 @@ func (s *directory) create(ctx context.Context, h record.Holder, first run.Head,
 	}
 	now := s.now()
 	first.Epoch, first.Held, first.TTL = record.FirstEpoch(now), now.Add(h.TTL), h.TTL
-	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.answered(nil)}
+	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.withReplies(nil)}
 	if err := s.begin(s.path(name), l); err != nil {
 		return record.Lease{}, err
 	}
@@ -88,10 +88,10 @@ func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Hea
 			if err != nil {
 				return err
 			}
-			if l.Answers, err = record.CheckReplies(log.tip.head.Head, log.replies, replies); err != nil {
+			if l.Replies, err = record.CheckReplies(log.tip.head.Head, log.replies, replies); err != nil {
 				return err
 			}
-			l.Head = l.Head.answered(questionIDs(l.Answers))
+			l.Head = l.Head.withReplies(questionIDs(l.Replies))
 		}
 		return s.write(f, t, l, s.syncs(records) || len(replies) > 0 && s.opts.Sync != SyncNever)
 	})
@@ -129,7 +129,7 @@ func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply)
 		case err != nil:
 			return err
 		case len(fresh) > 0:
-			return s.write(f, log.tip, &line{Answers: fresh, Head: log.tip.head.answered(questionIDs(fresh))}, s.opts.Sync != SyncNever)
+			return s.write(f, log.tip, &line{Replies: fresh, Head: log.tip.head.withReplies(questionIDs(fresh))}, s.opts.Sync != SyncNever)
 		case len(replies) > 0 && s.opts.Sync != SyncNever:
 			return f.Sync() // the process that wrote the reply may have ended before its sync
 		}

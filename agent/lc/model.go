@@ -68,8 +68,11 @@ func Model(m llms.Model, o *ModelOptions) agent.Model {
 	for _, set := range w.options.CallOptions {
 		set(&asked)
 	}
-	if path := langchaingo(m); math.IsNaN(asked.Temperature) && (path == "anthropic" || path == "openai") {
-		w.temperature = 1
+	if math.IsNaN(asked.Temperature) {
+		switch langchaingo(m) {
+		case "anthropic", "openai":
+			w.temperature = 1
+		}
 	}
 	if s, ok := m.(interface{ StreamsToolCalls() bool }); ok && s.StreamsToolCalls() {
 		w.options.Stream = true

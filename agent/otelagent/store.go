@@ -82,7 +82,8 @@ func count(ctx context.Context, store record.Store, q record.Query) (c counts, e
 	c.status = map[run.Status]int64{}
 	q.DueAt, q.Before, q.After = time.Time{}, time.Time{}, nil
 	seen := map[run.Key]bool{} // damaged runs are listed with each status
-	for _, q.Status = range observed {
+	for _, status := range observed {
+		q.Status = status
 		for head, err := range store.List(ctx, q) {
 			if d, ok := errors.AsType[*record.DamagedError](err); ok {
 				if !seen[d.Key] {

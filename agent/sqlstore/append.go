@@ -99,7 +99,7 @@ func (s *database) appendAtOnce(ctx context.Context, update []any, items []item)
 func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head run.Head, update []any, items []item, replies []run.Reply) error {
 	return s.writing(ctx, func(ctx context.Context, t *tx) error {
 		if len(replies) > 0 {
-			if err := t.answerAs(ctx, lease, head.Seq-uint64(len(items)), replies); err != nil {
+			if err := t.replyAs(ctx, lease, head.Seq-uint64(len(items)), replies); err != nil {
 				return err
 			}
 		}

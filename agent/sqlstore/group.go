@@ -7,13 +7,12 @@ import (
 	"sync"
 )
 
-// maxGroup bounds the changes of one commit.
+// maxGroup is the maximum number of changes in one transaction.
 const maxGroup = 256
 
-// group makes changes that arrive at the same time in one transaction, because a sync of the
-// disk takes as long for many changes as for one. It has no goroutine: the first caller
-// commits, and what arrives meanwhile waits for the next commit, which one of the waiting
-// callers makes.
+// group commits concurrent changes in one transaction, because a sync of the disk takes as long
+// for many changes as for one. It has no goroutine: the first caller commits, and what arrives
+// meanwhile waits for the next commit, which one of the waiting callers makes.
 type group struct {
 	commit func(context.Context, []*waiting)
 
@@ -43,15 +42,19 @@ func (g *group) do(ctx context.Context, leases bool, c change) error {
 	}
 	g.mu.Unlock()
 
+	var myTurn bool
 	select {
-	case lead := <-w.turn:
-		return g.lead(ctx, w, lead)
+	case myTurn = <-w.turn:
 	case <-ctx.Done():
+		if g.withdraw(w) {
+			return ctx.Err()
+		}
+		myTurn = <-w.turn
 	}
-	if g.withdraw(w) {
-		return ctx.Err()
+	if myTurn {
+		g.commitQueue(ctx, w)
 	}
-	return g.lead(ctx, w, <-w.turn)
+	return w.err
 }
 
 // withdraw takes a change out of the queue, unless it is being committed or its caller has been
@@ -67,12 +70,9 @@ func (g *group) withdraw(w *waiting) bool {
 	return true
 }
 
-// lead commits the head of the queue, which contains w, if it is the caller's turn. Then it
+// commitQueue commits the head of the queue, which begins with the caller's own change, and
 // passes on the turn.
-func (g *group) lead(ctx context.Context, w *waiting, lead bool) error {
-	if !lead {
-		return w.err
-	}
+func (g *group) commitQueue(ctx context.Context, own *waiting) {
 	g.mu.Lock()
 	n := min(len(g.queue), maxGroup)
 	batch := slices.Clone(g.queue[:n])
@@ -81,9 +81,8 @@ func (g *group) lead(ctx context.Context, w *waiting, lead bool) error {
 	for _, other := range batch {
 		other.err = errPanicked
 	}
-	defer g.passOn(batch, w)
+	defer g.passOn(batch, own)
 	g.commit(context.WithoutCancel(ctx), batch)
-	return w.err
 }
 
 // errPanicked is the error of changes whose commit has panicked, for example in the driver.
@@ -98,7 +97,8 @@ func (g *group) passOn(batch []*waiting, own *waiting) {
 			other.turn <- false
 		}
 	}
-	if g.active = len(g.queue) > 0; g.active {
+	g.active = len(g.queue) > 0
+	if g.active {
 		g.queue[0].turn <- true
 	}
 }
@@ -110,10 +110,10 @@ func (s *database) commit(ctx context.Context, batch []*waiting) {
 		batch[0].err = s.once(ctx, batch[0].leases, batch[0].change)
 		return
 	}
-	failed, err := s.together(ctx, batch)
+	err := s.together(ctx, batch)
 	for _, w := range batch {
 		switch {
-		case failed:
+		case errors.Is(err, errChangeFailed):
 			w.err = s.once(ctx, w.leases, w.change)
 		case err != nil:
 			w.err = err
@@ -121,23 +121,26 @@ func (s *database) commit(ctx context.Context, batch []*waiting) {
 	}
 }
 
-// together makes changes in one transaction. failed is true if a change has failed and none was
-// stored.
-func (s *database) together(ctx context.Context, batch []*waiting) (failed bool, err error) {
+// errChangeFailed is the error of a transaction that was rolled back because one of its changes
+// failed.
+var errChangeFailed = errors.New("a change failed")
+
+// together makes changes in one transaction.
+func (s *database) together(ctx context.Context, batch []*waiting) error {
 	records := slices.ContainsFunc(batch, func(w *waiting) bool { return !w.leases })
 	t, err := s.begin(ctx, !records)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if err := t.takeLock(ctx); err != nil { // without the lock none can be made
 		t.rollback(ctx)
-		return false, err
+		return err
 	}
 	for _, w := range batch {
 		if w.err = w.change(ctx, t); w.err != nil && !refused(w.err) {
 			t.rollback(ctx)
-			return true, w.err
+			return errChangeFailed
 		}
 	}
-	return false, t.commit(ctx)
+	return t.commit(ctx)
 }

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -22,11 +23,9 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 		if q.After != nil && q.DueAt.IsZero() {
 			last = &row{head: *q.After, updated: nanos(q.After.Updated)}
 		}
-		for left := q.Limit; ; left -= s.pageSize {
-			size := s.pageSize
-			if q.Limit > 0 {
-				size = min(size, left)
-			}
+		left := cmp.Or(q.Limit, math.MaxInt)
+		for left > 0 {
+			size := min(s.pageSize, left)
 			rows, err := s.page(ctx, q, last, size)
 			if err != nil {
 				yield(run.Head{}, fmt.Errorf("list runs: %w", err))
@@ -37,9 +36,10 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 					return
 				}
 			}
-			if len(rows) < s.pageSize {
+			if len(rows) < size {
 				return
 			}
+			left -= len(rows)
 			last = &rows[len(rows)-1]
 		}
 	}
@@ -118,10 +118,11 @@ func selectPage(q record.Query, last *row, size int) (query string, args []any) 
 		args = append(append(args, values...), size)
 	}
 	add(q, otherStatus)
-	for _, q.Status = range statuses {
-		add(q)
+	for _, status := range statuses {
+		list := q
+		list.Status = status
+		add(list)
 	}
-	q.Status = ""
 	return selectRows + ` WHERE num IN (SELECT num FROM (` + strings.Join(lists, " UNION ALL ") + ` ORDER BY updated DESC, tenant, id LIMIT ?) AS page)` +
 		order(q, "updated"), append(args, size, size)
 }
@@ -161,12 +162,12 @@ func conditions(q record.Query, column string, last *row, terms ...string) (wher
 		terms = append(terms, term)
 		args = append(args, values...)
 	}
-	switch any := (run.Key{Tenant: q.Tenant, ID: "any"}); {
-	case q.AllTenants:
-	case any.Check() != nil:
-		add("1 = 0")
-	default:
-		add("tenant = ?", q.Tenant)
+	if !q.AllTenants {
+		if key := (run.Key{Tenant: q.Tenant, ID: "any"}); key.Check() == nil {
+			add("tenant = ?", q.Tenant)
+		} else {
+			add("1 = 0")
+		}
 	}
 	if q.ID != "" {
 		_, id := names(run.Key{ID: q.ID})

@@ -17,7 +17,7 @@ import (
 const (
 	headPart = iota
 	recordPart
-	answerPart
+	replyPart
 )
 
 // Load implements [record.Store].
@@ -102,7 +102,7 @@ func (l *loading) take(key run.Key, part, n, m, ttl int64, replies int, data []b
 			return fmt.Errorf("%w: record %d is in the row of record %d", record.ErrCorrupt, r.Seq, n)
 		}
 		l.log.Records = append(l.log.Records, r)
-	case answerPart:
+	case replyPart:
 		var a run.Reply
 		if err = decode(data, m, &a); err != nil {
 			return fmt.Errorf("read an answer: %w", err)

@@ -63,8 +63,8 @@ func TestMixedGroup(t *testing.T) {
 			defer func() { _ = db.Close() }()
 			s := &database{db: db, d: &dialect{remote: true}}
 			s.settings.records.before, s.settings.leases.before = "records", "leases"
-			if failed, err := s.together(t.Context(), c.batch); !failed || err == nil {
-				t.Errorf("got %v, %v, want the failure of a change", failed, err)
+			if err := s.together(t.Context(), c.batch); !errors.Is(err, errChangeFailed) {
+				t.Errorf("got %v, want the failure of a change", err)
 			}
 			if driver.settings != c.want {
 				t.Errorf("got the settings of %s, want those of %s", driver.settings, c.want)

@@ -24,14 +24,20 @@ func lease(t *trial) {
 	for _, name := range []string{"one", "two"} { // the first is the holder's own
 		_, err := t.store.Acquire(t.Context(), one, record.Holder{Name: name, TTL: held})
 		t.wants("acquire what is held", err, record.ErrHeld)
-		if e, ok := errors.AsType[*record.HeldError](err); ok && (e.Holder != "one" && e.Holder != "" || !e.Until.After(time.Now())) {
+		e, ok := errors.AsType[*record.HeldError](err)
+		if !ok {
+			continue
+		}
+		if known := e.Holder == "one" || e.Holder == ""; !known || !e.Until.After(time.Now()) {
 			t.Errorf("got a run that %q holds until %s, want \"one\" and a time to come", e.Holder, e.Until)
 		}
 	}
 	t.wants("release", t.store.Release(t.Context(), first), nil)
-	if second := t.acquire(one, held); second.Epoch <= first.Epoch || second.Seq != d.head().Seq || !second.Created.Equal(d.head().Created) {
+	second := t.acquire(one, held)
+	if second.Epoch <= first.Epoch || second.Seq != d.head().Seq || !second.Created.Equal(d.head().Created) {
 		t.Errorf("got epoch %d at record %d after %d, and a run of %v, want a higher one at %d, and %v", second.Epoch, second.Seq, first.Epoch, second.Created, d.head().Seq, d.head().Created)
-	} else if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {
+	}
+	if got := t.load(one).Head; got.Epoch != second.Epoch || !got.Held.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want epoch %d and a time to come", got.Epoch, got.Held, second.Epoch)
 	}
 }

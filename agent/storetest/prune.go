@@ -44,7 +44,7 @@ func prune(t *trial) {
 	}
 	t.has(d, yes("open"))
 	lease = t.acquire(one, held)
-	t.append(lease, d, answered(yes("open")), said("more"))
+	t.append(lease, d, replied(yes("open")), said("more"))
 	later := &draft{state: must(ledger.StateOf(d.records)), records: d.records}
 	t.append(lease, later, later.snapshot())
 	t.append(lease, later, said("last"))

@@ -107,7 +107,7 @@ func acquireAtOnce(t *trial) {
 	t.has(d)
 }
 
-func answerAtOnce(t *trial) {
+func replyAtOnce(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	t.create(d, held)
 	replies := make([]run.Reply, many)
@@ -163,8 +163,8 @@ func loadAtOnce(t *trial) {
 		question, next := fmt.Sprint("a", i), fmt.Sprint("a", i+1)
 		t.append(lease, d, opened(question)...)
 		t.reply(d, yes(question))
-		t.append(lease, d, append([]ledger.Change{answered(yes(question)), said("x")}, opened("q"+next)...)...)
-		t.append(lease, d, answered(no("q"+next)))
+		t.append(lease, d, append([]ledger.Change{replied(yes(question)), said("x")}, opened("q"+next)...)...)
+		t.append(lease, d, replied(no("q"+next)))
 	}
 	stop()
 	wg.Wait()

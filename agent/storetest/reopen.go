@@ -21,7 +21,7 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	lease := first.acquire(one, held)
 	first.append(lease, d, said("1"))
 	first.reply(d, yes("a"), yes("b"))
-	first.append(lease, d, answered(yes("a")))
+	first.append(lease, d, replied(yes("a")))
 	first.append(lease, d, &ledger.Suspended{})
 	first.wants("delete", s.Delete(t.Context(), gone.key()), nil)
 	before := first.load(one).Head
@@ -40,6 +40,6 @@ func Reopen(t *testing.T, open func(t *testing.T) (store record.Store, close fun
 	second.wants("acquire what is held", err, record.ErrHeld)
 	second.lists("due", record.Query{AllTenants: true, DueAt: time.Now().Add(2 * held)}, "one")
 	second.wants("another answer", s.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
-	second.append(lease, d, &ledger.Woken{}, answered(yes("b")))
+	second.append(lease, d, &ledger.Woken{}, replied(yes("b")))
 	second.has(d)
 }

@@ -99,10 +99,10 @@ func (c *Client) Start(ctx context.Context, a *agent.Agent, in agent.Input, opts
 //	}
 func (c *Client) Resume(ctx context.Context, key run.Key) error {
 	log, err := record.LoadCurrent(ctx, c.store, key)
-	if err == nil {
-		err = c.drive(ctx, target{key.Tenant, key.ID, log.Head.Agent})
-	}
 	if err != nil {
+		return fmt.Errorf("resume run %q: %w", key.ID, err)
+	}
+	if err := c.drive(ctx, target{key.Tenant, key.ID, log.Head.Agent}); err != nil {
 		return fmt.Errorf("resume run %q: %w", key.ID, err)
 	}
 	return nil
@@ -158,19 +158,23 @@ func (c *Client) Reply(ctx context.Context, key run.Key, replies ...run.Reply) e
 	if len(replies) == 0 {
 		return nil
 	}
-	id, err := updateID(replies)
-	if err == nil {
-		err = c.update(ctx, key, id, replies)
-	}
-	if gone := (*serviceerror.NotFound)(nil); errors.As(err, &gone) { // no workflow drives the run
-		if err = record.Submit(ctx, c.store, key, replies...); err == nil {
+	err := c.update(ctx, key, replies)
+	if isGone(err) { // no workflow drives the run
+		err = record.Submit(ctx, c.store, key, replies...)
+		if err == nil {
 			return c.resumeDue(ctx, key)
 		}
 	}
-	if err = refused(err); err != nil {
-		return fmt.Errorf("answer run %q: %w", key.ID, err)
+	if err != nil {
+		return fmt.Errorf("answer run %q: %w", key.ID, refused(err))
 	}
 	return nil
+}
+
+// isGone reports whether there is no workflow that runs.
+func isGone(err error) bool {
+	var gone *serviceerror.NotFound
+	return errors.As(err, &gone)
 }
 
 // resumeDue lets workers drive a run that has a reply.
@@ -182,9 +186,14 @@ func (c *Client) resumeDue(ctx context.Context, key run.Key) error {
 	return c.Resume(ctx, key)
 }
 
-func (c *Client) update(ctx context.Context, key run.Key, id string, replies []run.Reply) error {
+// update sends replies to the workflow of a run, and waits until they are stored.
+func (c *Client) update(ctx context.Context, key run.Key, replies []run.Reply) error {
+	id, err := updateID(replies)
+	if err != nil {
+		return err
+	}
 	h, err := c.service.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		UpdateID: id, WorkflowID: WorkflowID(key), UpdateName: answerUpdate, Args: []any{replies},
+		UpdateID: id, WorkflowID: WorkflowID(key), UpdateName: replyUpdate, Args: []any{replies},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err != nil {
@@ -225,13 +234,13 @@ func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error)
 
 // State queries the workflow of a run.
 func (c *Client) State(ctx context.Context, key run.Key) (State, error) {
-	var s State
 	value, err := c.service.QueryWorkflow(ctx, WorkflowID(key), "", stateQuery)
-	if err == nil {
-		err = value.Get(&s)
-	}
 	if err != nil {
-		return s, fmt.Errorf("query run %q: %w", key.ID, err)
+		return State{}, fmt.Errorf("query run %q: %w", key.ID, err)
+	}
+	var s State
+	if err := value.Get(&s); err != nil {
+		return State{}, fmt.Errorf("query run %q: %w", key.ID, err)
 	}
 	return s, nil
 }
@@ -240,20 +249,26 @@ func (c *Client) State(ctx context.Context, key run.Key) (State, error) {
 // has ended stays as it is.
 func (c *Client) Cancel(ctx context.Context, key run.Key) error {
 	err := c.service.CancelWorkflow(ctx, WorkflowID(key), "")
-	if gone := (*serviceerror.NotFound)(nil); errors.As(err, &gone) { // no workflow drives the run
-		var log *record.Log
-		if log, err = record.LoadCurrent(ctx, c.store, key); err == nil && log.Head.Status.Ended() {
-			return nil
-		}
-		if err == nil {
-			err = c.Resume(ctx, key)
-		}
-		if err == nil {
-			err = c.service.CancelWorkflow(ctx, WorkflowID(key), "")
-		}
+	if isGone(err) {
+		err = c.cancelIdle(ctx, key)
 	}
 	if err != nil {
 		return fmt.Errorf("cancel run %q: %w", key.ID, err)
 	}
 	return nil
+}
+
+// cancelIdle cancels a run that no workflow drives: it begins one that records the end.
+func (c *Client) cancelIdle(ctx context.Context, key run.Key) error {
+	log, err := record.LoadCurrent(ctx, c.store, key)
+	if err != nil {
+		return err
+	}
+	if log.Head.Status.Ended() {
+		return nil
+	}
+	if err := c.Resume(ctx, key); err != nil {
+		return err
+	}
+	return c.service.CancelWorkflow(ctx, WorkflowID(key), "")
 }

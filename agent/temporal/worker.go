@@ -173,7 +173,7 @@ func register(r worker.WorkflowRegistry, w *workflows, a *activities) {
 	if r, ok := r.(worker.ActivityRegistry); ok {
 		r.RegisterActivityWithOptions(a.step, activity.RegisterOptions{Name: stepActivity})
 		r.RegisterActivityWithOptions(a.begin, activity.RegisterOptions{Name: beginActivity})
-		r.RegisterActivityWithOptions(a.reply, activity.RegisterOptions{Name: answerActivity})
+		r.RegisterActivityWithOptions(a.reply, activity.RegisterOptions{Name: replyActivity})
 		r.RegisterActivityWithOptions(a.cancel, activity.RegisterOptions{Name: cancelActivity})
 	}
 }

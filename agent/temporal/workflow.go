@@ -17,9 +17,9 @@ const (
 	runWorkflow    = "mcpchain.Run"
 	stepActivity   = "mcpchain.Step"
 	beginActivity  = "mcpchain.Begin"
-	answerActivity = "mcpchain.Answer"
+	replyActivity  = "mcpchain.Answer"
 	cancelActivity = "mcpchain.Cancel"
-	answerUpdate   = "answer"
+	replyUpdate    = "answer"
 	wakeSignal     = "wake"
 	stateQuery     = "state"
 )
@@ -128,7 +128,7 @@ func (d *driver) serve(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, stateQuery, func() (State, error) { return d.state, nil }); err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, answerUpdate, d.reply, workflow.UpdateHandlerOptions{Validator: d.checkAnswers})
+	return workflow.SetUpdateHandlerWithOptions(ctx, replyUpdate, d.reply, workflow.UpdateHandlerOptions{Validator: d.checkReplies})
 }
 
 // advance takes a step.

@@ -95,15 +95,20 @@ func verify(ctx context.Context, store Store, key run.Key) error {
 		return fmt.Errorf("run %q: its head is %s, and its records make %s: %w", key.ID, b, a, ErrCorrupt)
 	}
 	if current := log.Current(); len(current.Records) < len(log.Records) {
-		short, err := ledger.StateOf(current.Records)
-		if err == nil {
-			err = sameState(s, short)
-		}
-		if err != nil {
+		if err := checkSnapshot(current, s); err != nil {
 			return fmt.Errorf("run %q: its snapshot in record %d: %w: %w", key.ID, log.Head.Snapshot, err, ErrCorrupt)
 		}
 	}
 	return verifyBlobs(ctx, store, s)
+}
+
+// checkSnapshot returns an error if the records from the last snapshot on do not lead to a state.
+func checkSnapshot(current *Log, want *ledger.State) error {
+	s, err := ledger.StateOf(current.Records)
+	if err != nil {
+		return err
+	}
+	return sameState(want, s)
 }
 
 func encodeHead(h run.Head) []byte {
@@ -114,13 +119,17 @@ func encodeHead(h run.Head) []byte {
 	return data
 }
 
+// sameState returns an error if two states differ.
 func sameState(a, b *ledger.State) error {
-	one, err1 := a.MarshalJSON()
-	two, err2 := b.MarshalJSON()
-	if err := errors.Join(err1, err2); err != nil {
+	first, err := a.MarshalJSON()
+	if err != nil {
 		return err
 	}
-	if !bytes.Equal(one, two) {
+	second, err := b.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(first, second) {
 		return errors.New("it leads to another state")
 	}
 	return nil

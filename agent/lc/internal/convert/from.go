@@ -22,7 +22,8 @@ func FromLLMS(messages []llms.MessageContent) []run.Message {
 				parts = append(parts, part)
 			}
 		}
-		if last := len(out) - 1; last >= 0 && out[last].Role == role && (role == run.RoleTool || role == run.RoleAssistant) {
+		merges := role == run.RoleTool || role == run.RoleAssistant
+		if last := len(out) - 1; merges && last >= 0 && out[last].Role == role {
 			out[last].Parts = append(out[last].Parts, parts...)
 			continue
 		}

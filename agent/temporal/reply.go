@@ -14,10 +14,10 @@ import (
 
 // Bounds of the replies of a person.
 const (
-	maxAnswers     = 256     // in one update
-	maxAnswerBytes = 1 << 20 // in one update
-	maxAskID       = 255     // bytes
-	maxTaken       = 256     // questions that a workflow remembers
+	maxReplies    = 256     // in one update
+	maxReplyBytes = 1 << 20 // in one update
+	maxQuestionID = 255     // bytes
+	maxTaken      = 256     // questions that a workflow remembers
 )
 
 // reply lets the store take replies.
@@ -28,7 +28,7 @@ func (d *driver) reply(ctx workflow.Context, replies []run.Reply) error {
 		}
 	}
 	ctx = workflow.WithActivityOptions(ctx, d.quick)
-	err := workflow.ExecuteActivity(ctx, answerActivity, d.job.Target, replies).Get(ctx, nil)
+	err := workflow.ExecuteActivity(ctx, replyActivity, d.job.Target, replies).Get(ctx, nil)
 	if app := (*temporalsdk.ApplicationError)(nil); errors.As(err, &app) {
 		return app
 	}
@@ -38,21 +38,21 @@ func (d *driver) reply(ctx workflow.Context, replies []run.Reply) error {
 	return err
 }
 
-// checkAnswers refuses invalid replies before they enter the history. The store checks what the
+// checkReplies refuses invalid replies before they enter the history. The store checks what the
 // workflow cannot know.
-func (d *driver) checkAnswers(replies []run.Reply) error {
+func (d *driver) checkReplies(replies []run.Reply) error {
 	size := 0
 	for _, a := range replies {
 		size += len(a.Reason) + len(a.Arguments) + len(a.Content) + len(a.Scope) + len(a.By) + len(a.Unknown)
-		if a.Question == "" || len(a.Question) > maxAskID {
+		if a.Question == "" || len(a.Question) > maxQuestionID {
 			return refusal(fmt.Errorf("a question has no id of %d bytes: %w", len(a.Question), run.ErrNotAsked))
 		}
 		if !d.mayAsk(a.Question) {
 			return refusal(fmt.Errorf("answer question %q: %w", a.Question, run.ErrNotAsked))
 		}
 	}
-	if n := len(replies); n == 0 || n > maxAnswers || size > maxAnswerBytes {
-		return refusal(fmt.Errorf("%d answers of %d bytes, at most %d of %d may be sent at once: %w", n, size, maxAnswers, maxAnswerBytes, run.ErrUnfit))
+	if n := len(replies); n == 0 || n > maxReplies || size > maxReplyBytes {
+		return refusal(fmt.Errorf("%d answers of %d bytes, at most %d of %d may be sent at once: %w", n, size, maxReplies, maxReplyBytes, run.ErrUnfit))
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func no(question string) run.Reply {
 }
 
 // answered returns the change that records a reply.
-func answered(a run.Reply) ledger.Change { return &ledger.Replied{Reply: a} }
+func replied(a run.Reply) ledger.Change { return &ledger.Replied{Reply: a} }
 
 // reply checks that Reply needs no lease, and leaves the lease of the holder as it is.
 func reply(t *trial) {
@@ -33,17 +33,17 @@ func reply(t *trial) {
 	t.reply(d)
 	t.append(lease, d, said("1"))
 	t.has(d, yes("a"), no("c"))
-	t.append(lease, d, answered(yes("a")))
+	t.append(lease, d, replied(yes("a")))
 	t.has(d, no("c"))
 	t.reply(d, yes("b"))
-	t.append(lease, d, answered(yes("b")), answered(no("c")))
+	t.append(lease, d, replied(yes("b")), replied(no("c")))
 	t.has(d)
 	t.append(lease, d, opened("d")...)
 	t.reply(d, yes("d"))
 	t.has(d, yes("d"))
 }
 
-func answerFirst(t *trial) {
+func firstReplyCounts(t *trial) {
 	d := begin(one, opened("a")...)
 	t.create(d, held)
 	t.reply(d, yes("a"))
@@ -55,17 +55,17 @@ func answerFirst(t *trial) {
 	t.has(d, yes("a"))
 }
 
-func answerNotAsked(t *trial) {
+func replyNotAsked(t *trial) {
 	t.wants("answer no run", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
 	d := begin(one, opened("a")...)
 	lease := t.create(d, held)
 	t.wants("answer no question", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
-	t.append(lease, d, answered(no("a"))) // as the holder does
+	t.append(lease, d, replied(no("a"))) // as the holder does
 	t.wants("answer a closed question", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), run.ErrNotAsked)
 	t.has(d)
 }
 
-func answerWhole(t *trial) {
+func repliesTogether(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	t.create(d, held)
 	tries := func(what string, want error, replies ...run.Reply) {
@@ -80,12 +80,12 @@ func answerWhole(t *trial) {
 	t.has(d, yes("b"))
 }
 
-// answerClosed checks replies to closed questions.
-func answerClosed(t *trial) {
+// replyToClosed checks replies to closed questions.
+func replyToClosed(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
 	t.reply(d, yes("a"))
-	t.append(lease, d, answered(yes("a")))
+	t.append(lease, d, replied(yes("a")))
 	t.reply(d, yes("a"))
 	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	t.has(d)
@@ -99,14 +99,14 @@ func answerClosed(t *trial) {
 func appendReplies(t *trial) {
 	d := begin(one, opened("a", "b", "c")...)
 	lease := t.create(d, held)
-	t.appendWith(lease, d, []run.Reply{yes("a")}, answered(yes("a")), said("1"))
+	t.appendWith(lease, d, []run.Reply{yes("a")}, replied(yes("a")), said("1"))
 	t.has(d)
 	t.reply(d, yes("a"))
 	t.wants("another answer", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), record.ErrReplied)
 	t.appendWith(lease, d, []run.Reply{yes("b")}, said("2"))
 	t.has(d, yes("b"))
 	t.reply(d, no("c"))
-	t.appendWith(lease, d, []run.Reply{no("c"), yes("b")}, answered(yes("b")))
+	t.appendWith(lease, d, []run.Reply{no("c"), yes("b")}, replied(yes("b")))
 	t.has(d, no("c"))
 	t.appendWith(lease, d, []run.Reply{yes("a")}, &ledger.Ended{Status: run.StatusFinished})
 	t.has(d)

@@ -30,9 +30,9 @@ func (t *tx) reply(ctx context.Context, key run.Key, replies []run.Reply) error 
 	return t.updateReplies(ctx, head)
 }
 
-// answerAs stores replies for the holder of a run, who appends after record number behind. It
+// replyAs stores replies for the holder of a run, who appends after record number behind. It
 // changes nothing if the append will be refused.
-func (t *tx) answerAs(ctx context.Context, lease record.Lease, behind uint64, replies []run.Reply) error {
+func (t *tx) replyAs(ctx context.Context, lease record.Lease, behind uint64, replies []run.Reply) error {
 	head, err := t.head(ctx, lease.Key)
 	if errors.Is(err, record.ErrNotFound) || err == nil && (head.Epoch != lease.Epoch || head.Seq != behind) {
 		return refuse(record.ErrConflict)
