@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"reflect"
@@ -261,14 +260,7 @@ func (s *service) forget(w http.ResponseWriter, r *http.Request, c caller) error
 
 // decode decodes the body of a request.
 func decode(w http.ResponseWriter, r *http.Request, limit int64, body any) error {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
-	d.DisallowUnknownFields() // for example a state
-	err := d.Decode(body)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is more than one value")
-		}
-	}
+	err := hosting.DecodeJSON(http.MaxBytesReader(w, r.Body, limit), body)
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", limit)}
 	}

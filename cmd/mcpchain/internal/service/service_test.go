@@ -145,6 +145,7 @@ func TestLimits(t *testing.T) {
 	}
 	for body, want := range map[string]int{
 		`{"input":"` + strings.Repeat("x", maxInput) + `"}`: 413,
+		`{"input":"x"}` + strings.Repeat(" ", maxInput):     413,
 		`{"input":"hi","state":{}}`:                         400,
 		`{"input":""}`:                                      400,
 		`{"input":"hi"} {}`:                                 400,

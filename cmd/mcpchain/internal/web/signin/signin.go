@@ -6,21 +6,18 @@
 package signin
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 )
@@ -90,13 +87,7 @@ func (d *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Name  string `json:"name"`
 		Token string `json:"token"`
 	}
-	body := json.NewDecoder(r.Body)
-	err := body.Decode(&in)
-	if err == nil {
-		if _, more := body.Token(); !errors.Is(more, io.EOF) {
-			err = cmp.Or(more, errors.New("there is more than one value"))
-		}
-	}
+	err := hosting.DecodeJSON(r.Body, &in)
 	token := ""
 	if d.users.Tokens != nil {
 		in.Name, token, _ = d.users.Tokens.Find(strings.TrimSpace(in.Token))

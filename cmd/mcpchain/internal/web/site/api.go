@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
 
@@ -157,14 +157,7 @@ func (s *Site) describe(r *http.Request, err error) (status int, text string) {
 
 // readJSON decodes the body, or answers that it is invalid.
 func readJSON(w http.ResponseWriter, r *http.Request, v any) bool {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = cmp.Or(more, errors.New("there is more than one value"))
-		}
-	}
+	err := hosting.DecodeJSON(r.Body, v)
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		writeError(w, http.StatusRequestEntityTooLarge, "the request has more than "+strconv.Itoa(maxBody)+" bytes")
 		return false
