@@ -109,8 +109,8 @@ func amountIn(currency string, m cost.Money) int64 {
 	return m.Micro
 }
 
-func (a *account) usedUp(kind string, of string) error {
-	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", of, a.inWindow(), a.owner))
+func (a *account) usedUp(kind, limit string) error {
+	return refused(kind, fmt.Sprintf("the limit of %s%s for %s is used up", limit, a.inWindow(), a.owner))
 }
 
 // inWindow describes the window of the account for an error text, "" if it has none.

@@ -86,8 +86,8 @@ type Options struct {
 	// tools.
 	API string
 
-	// Extra are fields to add to every request to the host. New refuses fields that this package
-	// sets. Default: none.
+	// Extra are fields to add to every request to the host. They replace fields of this package. New
+	// refuses the fields of the conversation, its tools and the bound of the reply. Default: none.
 	Extra map[string]json.RawMessage
 
 	// Retries bounds the retries after temporary failures of the host. Default 2;

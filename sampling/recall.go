@@ -32,8 +32,8 @@ func (w *who) recallKey() recallKey {
 	return recallKey{session: w.origin.Session}
 }
 
-// of returns the memory of a server.
-func (r *recall) of(w *who) *chat.Memory {
+// memoryOf returns the memory of a server.
+func (r *recall) memoryOf(w *who) *chat.Memory {
 	key := w.recallKey()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -71,10 +71,10 @@ func TestRecallOfServersWithoutNames(t *testing.T) {
 
 func TestRecallIsBounded(t *testing.T) {
 	var r recall
-	kept := r.of(&who{label: "kept"})
+	kept := r.memoryOf(&who{label: "kept"})
 	for i := range 3 * maxServers {
-		r.of(&who{label: fmt.Sprint(i)})
-		if r.of(&who{label: "kept"}) != kept {
+		r.memoryOf(&who{label: fmt.Sprint(i)})
+		if r.memoryOf(&who{label: "kept"}) != kept {
 			t.Fatal("a memory that is in use was forgotten")
 		}
 	}

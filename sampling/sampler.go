@@ -239,7 +239,7 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 		return nil, err
 	}
 	question := chatRequest(r.request, tools, &s.options)
-	question.Memory = s.recall.of(r.who)
+	question.Memory = s.recall.memoryOf(r.who)
 	result, err := s.completeOnce(ctx, r, question, tools)
 	if badCall(err) && r.ticket.reserve(r.model.ID, s.reservation(r)) == nil {
 		result, err = s.completeOnce(ctx, r, question, tools)

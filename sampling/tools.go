@@ -42,7 +42,8 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 		out[t.Name] = &offered{schema, written}
 		r.grown += max(0, len(written.Parameters)-len(t.InputSchema))
 		if r.grown > left {
-			return nil, refused(kindSize, fmt.Sprintf("with the schemas of its tools rewritten for the model, the request has more than %d bytes, which is the limit", s.options.Limits.InputBytes))
+			return nil, refused(kindSize, fmt.Sprintf("with the schemas of its tools rewritten for the model, "+
+				"the request has more than %d bytes, which is the limit", s.options.Limits.InputBytes))
 		}
 	}
 	if r.grown == 0 {
@@ -52,9 +53,9 @@ func (s *Sampler) offer(ctx context.Context, r *run) (offer, error) {
 }
 
 // tools lists the tools for the host.
-func (o offer) tools(of []*mcp.Tool) []chat.Tool {
+func (o offer) tools(tools []*mcp.Tool) []chat.Tool {
 	var out []chat.Tool
-	for _, t := range of {
+	for _, t := range tools {
 		out = append(out, chat.Tool{Name: t.Name, Description: t.Description, Parameters: o[t.Name].written.Parameters})
 	}
 	return out

@@ -60,8 +60,8 @@ type Options struct {
 	// LM Studio, OpenRouter, Groq, Together, Gemini and Mistral.
 	Format string
 
-	// Extra are fields to add to every request, for features of a single host. New refuses fields that this
-	// package sets. Default: none.
+	// Extra are fields to add to every request, for features of a single host. They replace fields of this package.
+	// New refuses the fields of the conversation, its tools and the bound of the reply. Default: none.
 	Extra map[string]json.RawMessage
 
 	// Retries bounds the retries after temporary failures: an unreachable host and

@@ -21,8 +21,13 @@ func newHost(t testing.TB, h http.HandlerFunc) *host { return &host{fakehost.Pre
 // client makes a client of the host under a base URL of any name.
 func (s *host) client(t testing.TB, baseURL string, opts *Options) *Client {
 	t.Helper()
+	return newClient(t, baseURL, s.Client(), opts)
+}
+
+func newClient(t testing.TB, baseURL string, doer openai.HTTPDoer, opts *Options) *Client {
+	t.Helper()
 	cfg := openai.DefaultConfig(testKey)
-	cfg.BaseURL, cfg.HTTPClient = baseURL, s.Client()
+	cfg.BaseURL, cfg.HTTPClient = baseURL, doer
 	c, err := New(cfg, opts)
 	if err != nil {
 		t.Fatal(err)

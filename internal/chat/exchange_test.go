@@ -3,81 +3,48 @@ package chat
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/sashabaranov/go-openai"
 )
 
-// Streamed calls use one connection, one after the other.
+// Streamed calls use one connection, one after the other, also if the body ends a while after the reply: that does not
+// delay the reply, and the connection is free again while the tools run.
 func TestStreamsShareAConnection(t *testing.T) {
-	var connections atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		streaming(chunk(`{"content":"Hello"}`, "stop"), "data: [DONE]")(w, r)
-		w.(http.Flusher).Flush() // the end of the body comes by itself
-	}))
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			connections.Add(1)
-		}
-	}
-	server.EnableHTTP2 = false
-	server.StartTLS()
-	defer server.Close()
-	cfg := openai.DefaultConfig(testKey)
-	cfg.BaseURL, cfg.HTTPClient = server.URL+"/v1", server.Client()
-	c, err := New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 20 {
-		if reply, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil || reply.Text != "Hello" {
-			t.Fatalf("got %+v, %v", reply, err)
-		}
-	}
-	if n := connections.Load(); n != 1 {
-		t.Errorf("20 streamed calls opened %d connections, want 1", n)
-	}
-}
-
-// The end of a body that comes a while after the end of the reply costs neither time nor the connection.
-func TestLateEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
-			streaming(helloChunks...)(w, r)
-			w.(http.Flusher).Flush()
-			time.Sleep(500 * time.Millisecond)
+	for _, tt := range []struct{ late, pause time.Duration }{{0, 0}, {500 * time.Millisecond, time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+				streaming(helloChunks...)(w, r)
+				w.(http.Flusher).Flush() // the end of the body comes by itself
+				time.Sleep(tt.late)
+			})
+			defer h.Close()
+			dials, dial := 0, h.Transport().DialContext
+			h.Transport().DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+				dials++
+				return dial(ctx, network, address)
+			}
+			c := h.client(t, openAI, nil)
+			for range 20 {
+				start := time.Now()
+				if reply, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil || reply.Text != "Hello" {
+					t.Fatalf("got %+v, %v", reply, err)
+				}
+				if took := time.Since(start); took > restWait {
+					t.Errorf("the reply came after %v", took)
+				}
+				time.Sleep(tt.pause)
+			}
+			if dials != 1 {
+				t.Errorf("bodies that end after %v: 20 streamed calls opened %d connections, want 1", tt.late, dials)
+			}
 		})
-		defer h.Close()
-		dials, dial := 0, h.Transport().DialContext
-		h.Transport().DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			dials++
-			return dial(ctx, network, address)
-		}
-		c := h.client(t, openAI, nil)
-		for range 3 {
-			start := time.Now()
-			if _, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil {
-				t.Fatal(err)
-			}
-			if took := time.Since(start); took > 50*time.Millisecond {
-				t.Errorf("the reply came after %v", took)
-			}
-			time.Sleep(time.Second) // the tools run
-		}
-		if dials != 1 {
-			t.Errorf("got %d connections, want 1", dials)
-		}
-	})
+	}
 }
 
 // forgetful is a host that answers one request on each connection, says that the connection stays, and
@@ -118,15 +85,11 @@ func TestClosedConnections(t *testing.T) {
 		"reset":  func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0); _ = c.Close() },
 	} {
 		for api, body := range map[string]string{Chat: strings.Join(helloChunks, "\n\n") + "\n\n", Responses: strings.Join(append(events(helloItem), completed("response.completed", helloResponse)), "\n\n") + "\n\n"} {
-			cfg := openai.DefaultConfig(testKey)
-			cfg.BaseURL = forgetful(t, body, closing)
-			transport := &http.Transport{TLSClientConfig: &tls.Config{}}
+			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()
-			cfg.HTTPClient = &http.Client{Transport: transport}
-			c, err := New(cfg, &Options{API: api, Retries: -1, Retrying: func(err error, _ time.Duration) { t.Errorf("%s: told of %v", name, err) }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := newClient(t, forgetful(t, body, closing), &http.Client{Transport: transport}, &Options{
+				API: api, Retries: -1, Retrying: func(err error, _ time.Duration) { t.Errorf("%s: told of %v", name, err) },
+			})
 			for n := range 100 {
 				if reply, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil || reply.Text != "Hello" {
 					t.Fatalf("%s, %s: call %d: got %+v, %v", name, api, n, reply, err)
@@ -174,13 +137,8 @@ func redirects(t *testing.T, api, answer string, stranger *host) {
 				}
 				answering(answer)(w, r)
 			})
-			cfg := openai.DefaultConfig(testKey)
-			cfg.BaseURL = "https://own.example/v1"
-			cfg.HTTPClient = &http.Client{Transport: byHost{"own.example": own.Client(), "stranger.example": stranger.Client()}}
-			c, err := New(cfg, &Options{API: api, Retries: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			hosts := &http.Client{Transport: byHost{"own.example": own.Client(), "stranger.example": stranger.Client()}}
+			c := newClient(t, "https://own.example/v1", hosts, &Options{API: api, Retries: -1})
 			reply, err := c.Complete(t.Context(), hello())
 			switch {
 			case want == "" && (err != nil || reply.Text != "Hello"):

@@ -156,12 +156,7 @@ func TestNoSecretsInErrors(t *testing.T) {
 			return nil, fmt.Errorf("sent %v", r.Header)
 		},
 	} {
-		cfg := openai.DefaultConfig(testKey)
-		cfg.BaseURL, cfg.HTTPClient = base, doer
-		c, err := New(cfg, &Options{Retries: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := newClient(t, base, doer, &Options{Retries: -1})
 		_, err = c.Complete(t.Context(), hello())
 		if failure := wantCode(t, err, CodeUnreachable); strings.Contains(failure.Error(), testKey) {
 			t.Errorf("%s: the key is in %v", name, failure)
@@ -362,13 +357,8 @@ func TestRefusedConnection(t *testing.T) {
 		s := memhttp.New(http.NotFoundHandler())
 		s.Close()
 		dials := 0
-		cfg := openai.DefaultConfig(testKey)
-		cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) { dials++; return s.Client().Do(r) })
-		c, err := New(cfg, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = c.Complete(t.Context(), hello())
+		doer := doerFunc(func(r *http.Request) (*http.Response, error) { dials++; return s.Client().Do(r) })
+		_, err := newClient(t, openAI, doer, nil).Complete(t.Context(), hello())
 		failure := wantCode(t, err, CodeUnreachable)
 		if dials != 3 || !failure.Retryable() {
 			t.Errorf("got %d attempts, retryable %t, want 3, true", dials, failure.Retryable())

@@ -11,24 +11,18 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/sashabaranov/go-openai"
 )
 
 // Any answer of a host causes no panic, and gives either an *Error or a valid
 // Reply.
 func fuzzReply(f *testing.F, contentType string) {
 	f.Fuzz(func(t *testing.T, body []byte) {
-		cfg := openai.DefaultConfig(testKey)
-		cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) {
+		doer := doerFunc(func(r *http.Request) (*http.Response, error) {
 			return &http.Response{
 				StatusCode: 200, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(bytes.NewReader(body)),
 			}, nil
 		})
-		c, err := New(cfg, &Options{Retries: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := newClient(t, openAI, doer, &Options{Retries: -1})
 		r := hello()
 		r.Stop = []string{"STOP", "###"}
 		var streamed strings.Builder

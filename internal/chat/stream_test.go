@@ -14,8 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
-
-	"github.com/sashabaranov/go-openai"
 )
 
 // chunk is an event with a delta, and a finish reason if not empty.
@@ -184,17 +182,12 @@ func TestStreamCutByTheNetwork(t *testing.T) {
 
 // A reply with its finish reason is complete, however its connection ends.
 func TestStreamCutAfterTheReply(t *testing.T) {
-	cfg := openai.DefaultConfig(testKey)
-	cfg.HTTPClient = doerFunc(func(*http.Request) (*http.Response, error) {
+	doer := doerFunc(func(*http.Request) (*http.Response, error) {
 		reset := iotest.ErrReader(errors.New("stream error: stream ID 1; INTERNAL_ERROR"))
 		body := io.MultiReader(strings.NewReader(chunk(`{"content":"x"}`, "stop")+"\n\n"), reset)
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}, nil
 	})
-	c, err := New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := c.Stream(t.Context(), hello(), Deltas{}); err != nil || got.Text != "x" || got.Finish != FinishStop {
+	if got, err := newClient(t, openAI, doer, nil).Stream(t.Context(), hello(), Deltas{}); err != nil || got.Text != "x" || got.Finish != FinishStop {
 		t.Errorf("got %+v, %v, want x", got, err)
 	}
 }
