@@ -138,12 +138,12 @@ func (t *Transport) isResource(name string) bool {
 
 // legacySite is the authorization of revision 2025-03-26: the server's origin
 // is its own authorization server, with metadata at its root, or else with
-// endpoints at fixed paths.
+// endpoints at fixed paths. The Python SDK of that time writes the issuer with a slash.
 func (t *Transport) legacySite(ctx context.Context, why error) (*site, error) {
 	base := &url.URL{Scheme: t.server.Scheme, Host: t.server.Host}
 	at := func(path string) string { return base.JoinPath(path).String() }
 	header := http.Header{"Mcp-Protocol-Version": {"2025-03-26"}}
-	meta, err := t.fetch.metadataAt(ctx, at("/.well-known/oauth-authorization-server"), base.String(), header)
+	meta, err := t.fetch.metadataAt(ctx, at("/.well-known/oauth-authorization-server"), header, base.String(), base.String()+"/")
 	switch {
 	case absent(err):
 		meta = &issuerMetadata{

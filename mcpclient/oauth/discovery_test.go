@@ -130,6 +130,21 @@ func TestLegacyServers(t *testing.T) {
 	}
 }
 
+// The issuer of a legacy server is its origin, which its SDK may write with a slash. Another issuer
+// is not trusted.
+func TestLegacyIssuer(t *testing.T) {
+	w := legacyWorld(t, true)
+	w.meta["issuer"] = "https://mcp.test/"
+	w.meta["authorization_response_iss_parameter_supported"] = nil
+	w.mustCall(w.transport(answering(w, func(a url.Values) { a.Del("iss") })))
+
+	w = legacyWorld(t, true)
+	w.meta["issuer"] = "https://evil.test/"
+	if err := call(t.Context(), w.transport(w.options())); !errors.Is(err, ErrUntrusted) || len(w.asked) > 0 {
+		t.Errorf("got %v, %q, want ErrUntrusted and no sign-in", err, w.asked)
+	}
+}
+
 // TestLegacyOnlyWithoutMetadata: a failing server is not a legacy server.
 func TestLegacyOnlyWithoutMetadata(t *testing.T) {
 	w := legacyWorld(t, true)

@@ -59,7 +59,7 @@ func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMeta
 	}
 	var misses []error
 	for _, place := range metadataURLs(u) {
-		m, err := f.metadataAt(ctx, place, issuer, nil)
+		m, err := f.metadataAt(ctx, place, nil, issuer)
 		switch {
 		case err == nil:
 			return m, m.check(f.guard)
@@ -71,14 +71,15 @@ func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMeta
 	return nil, fmt.Errorf("no metadata of authorization server %s: %w", safeURL(issuer), errors.Join(misses...))
 }
 
-func (f *fetcher) metadataAt(ctx context.Context, place, issuer string, header http.Header) (*issuerMetadata, error) {
+// metadataAt fetches metadata, which must be of one of the issuers.
+func (f *fetcher) metadataAt(ctx context.Context, place string, header http.Header, issuers ...string) (*issuerMetadata, error) {
 	m := new(issuerMetadata)
 	if err := f.getJSON(ctx, "authorization server metadata", place, header, m); err != nil {
 		return nil, err
 	}
 	// 2026-07-28: "MUST NOT use the metadata if they differ".
-	if m.Issuer != issuer {
-		return nil, untrusted("the metadata at %s is of issuer %q, not of %q, exactly", safeURL(place), safeURL(m.Issuer), safeURL(issuer))
+	if !slices.Contains(issuers, m.Issuer) {
+		return nil, untrusted("the metadata at %s is of issuer %q, not of %q, exactly", safeURL(place), safeURL(m.Issuer), safeURL(issuers[0]))
 	}
 	return m, nil
 }
