@@ -106,17 +106,24 @@ func ExampleBearer() {
 	// tools/list 200
 }
 
-// logging prints the status of each message. The message comes from MessageFrom; the client
-// reads the body of the response.
+// logging prints the status of each message. The message comes from GetBody; the client reads the
+// body of the response.
 type logging struct{ next http.RoundTripper }
 
 func (l logging) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := l.next.RoundTrip(r)
+	if err != nil || r.GetBody == nil {
+		return resp, err
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return resp, nil // the response is good
+	}
 	var m struct{ Method string }
-	if body := mcpclient.MessageFrom(r.Context()); err == nil && json.Unmarshal(body, &m) == nil {
+	if json.NewDecoder(body).Decode(&m) == nil {
 		fmt.Println(m.Method, resp.StatusCode)
 	}
-	return resp, err
+	return resp, nil
 }
 
 // A server that is known to be old is reached directly over HTTP+SSE.

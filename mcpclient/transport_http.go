@@ -51,7 +51,7 @@ type HTTP struct {
 
 	// RoundTripper, if set, wraps the transport of Client for this connection only. It sees
 	// every HTTP request, including redirects and repetitions, with its credentials.
-	// [MessageFrom] returns the message of each. Dial calls it once. Its errors can be found
+	// GetBody of a request returns its message. Dial calls it once. Its errors can be found
 	// with errors.As in the errors of calls.
 	//
 	// A call waits for its RoundTrip and for a Read of its bodies. As with net/http, both must
@@ -93,8 +93,3 @@ func (t *HTTP) fallback(err error) *HTTP {
 	}
 	return nil
 }
-
-// MessageFrom returns the message of an HTTP request from its context, for an
-// [HTTP].RoundTripper that needs method, body and status together. Do not modify the message.
-// It is nil for the standalone stream, the end of a session, and a request of another package.
-func MessageFrom(ctx context.Context) []byte { return streamable.MessageFrom(ctx) }

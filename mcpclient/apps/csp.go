@@ -27,11 +27,6 @@ type CSP struct {
 	BaseURIDomains  []string `json:"baseUriDomains,omitempty"`  // base URIs of the document
 }
 
-// IsZero reports whether no origin is allowed.
-func (c CSP) IsZero() bool {
-	return len(c.ConnectDomains)+len(c.ResourceDomains)+len(c.FrameDomains)+len(c.BaseURIDomains) == 0
-}
-
 // readCSP returns the valid sources, and lists the others.
 func readCSP(ui map[string]json.RawMessage) (csp CSP, refused []string) {
 	for _, list := range []struct {

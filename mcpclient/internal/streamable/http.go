@@ -69,7 +69,6 @@ func (t *HTTP) conn() (*conn, error) {
 		own:     canonical(t.Header),
 		max:     t.MaxMessage,
 		source:  t.Token,
-		watched: t.RoundTripper != nil || t.Client != nil,
 	}
 	if c.max <= 0 {
 		c.max = wire.DefaultMaxMessage
@@ -113,10 +112,9 @@ type conn struct {
 	own     http.Header // the host's own, for every request; nil for none
 	max     int
 
-	client  http.Client
-	idle    *http.Transport // the transport of client, if it is our own
-	accept  accept
-	watched bool // the host sees the HTTP requests
+	client http.Client
+	idle   *http.Transport // the transport of client, if it is our own
+	accept accept
 
 	source    transport.TokenSource   // nil for none
 	session   atomic.Pointer[session] // nil for none

@@ -33,18 +33,6 @@ func newMessage(sent *wire.Message) *message {
 	return m
 }
 
-// messageKey is the context key of the message of an HTTP request.
-type messageKey struct{}
-
-// MessageFrom implements mcpclient.MessageFrom.
-func MessageFrom(ctx context.Context) []byte {
-	m, _ := ctx.Value(messageKey{}).(*wire.Message)
-	if m == nil {
-		return nil
-	}
-	return m.Body
-}
-
 // in sets the session of the message, or nil.
 func (m *message) in(s *session) {
 	m.session = s

@@ -90,9 +90,6 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 
 // once makes one HTTP request. accept is for requests with a message.
 func (c *conn) once(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
-	if c.watched && m.sent.Body != nil {
-		ctx = context.WithValue(ctx, messageKey{}, m.sent)
-	}
 	req, err := c.request(ctx, method, m.sent.Body)
 	if err != nil {
 		return nil, err
