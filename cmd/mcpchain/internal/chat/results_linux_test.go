@@ -3,15 +3,14 @@ package chat
 import (
 	"bytes"
 	"encoding/base64"
-	"image"
-	"image/png"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi/sixel"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture/picturetest"
 )
 
 // An edit is shown as a diff in the approval, and so is its result.
@@ -77,12 +76,12 @@ func TestPictures(t *testing.T) {
 	for name, tt := range map[string]struct {
 		env, answer string
 		begin, end  string
-		read        func(t *testing.T, sequence string) image.Image
+		protocol    picture.Protocol
 	}{
-		"kitty":  {"TERM_PROGRAM=ghostty", "\x1b[6;20;10t\x1b[?62;c", "\x1b_Gf=100", "\x1b\\", readKitty},
-		"iterm2": {"TERM_PROGRAM=iTerm.app", "\x1b[6;20;10t\x1b[?62;c", "\x1b]1337;File=", "\a", readITerm2},
-		"sixel":  {"TERM_PROGRAM=", "\x1b[6;20;10t\x1b[?62;4c", "\x1bP0;1q", "\x1b\\", readSixel},
-		"none":   {"TERM_PROGRAM=", "\x1b[?62;c", "", "", nil},
+		"kitty":  {"TERM_PROGRAM=ghostty", "\x1b[6;20;10t\x1b[?62;c", "\x1b_Gf=100", "\x1b\\", picture.Kitty},
+		"iterm2": {"TERM_PROGRAM=iTerm.app", "\x1b[6;20;10t\x1b[?62;c", "\x1b]1337;File=", "\a", picture.ITerm2},
+		"sixel":  {"TERM_PROGRAM=", "\x1b[6;20;10t\x1b[?62;4c", "\x1bP0;1q", "\x1b\\", picture.Sixel},
+		"none":   {"TERM_PROGRAM=", "\x1b[?62;c", "", "", picture.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := here(t, nil, []string{"workshop"}, "-yes")
@@ -93,13 +92,13 @@ func TestPictures(t *testing.T) {
 			m.typed(tt.answer)
 			m.await("bot ›")
 			m.await("you ›\n")
-			if tt.read != nil {
+			if tt.protocol != picture.None {
 				_, sequence, _ := strings.Cut(string(m.whole), tt.begin)
 				sequence, _, found := strings.Cut(sequence, tt.end)
 				if !found {
 					t.Fatalf("there is no picture in %q", m.whole)
 				}
-				if size := tt.read(t, sequence).Bounds().Size(); size.X != 96 || size.Y != 64 {
+				if size := picturetest.Read(t, tt.protocol, tt.begin+sequence+tt.end).Bounds().Size(); size.X != 96 || size.Y != 64 {
 					t.Errorf("got %v, want the whole picture", size)
 				}
 			}
@@ -183,36 +182,6 @@ func TestToolsOnScreen(t *testing.T) {
 	p.enter("you › ", "/tools *b*k*\n")
 	p.await("book_table (demo) Books a table at a restaurant. It asks t…\r\n")
 	p.leave()
-}
-
-func readKitty(t *testing.T, sequence string) image.Image {
-	_, payload, _ := strings.Cut(sequence, ";")
-	return readPNG(t, payload)
-}
-
-func readITerm2(t *testing.T, sequence string) image.Image {
-	_, payload, _ := strings.Cut(sequence, ":")
-	return readPNG(t, payload)
-}
-
-func readSixel(t *testing.T, sequence string) image.Image {
-	img, err := new(sixel.Decoder).Decode(strings.NewReader(sequence))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
-}
-
-func readPNG(t *testing.T, payload string) image.Image {
-	data, err := base64.StdEncoding.DecodeString(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
 }
 
 // Sounds and other files are saved with an extension for their content. The terminal is not asked about pictures.

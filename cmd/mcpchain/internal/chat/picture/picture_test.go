@@ -2,21 +2,19 @@ package picture_test
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
 	"image/color"
 	"image/draw"
 	"image/png"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/ansi/sixel"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/picture/picturetest"
 )
 
 // halves returns a picture that is red on the left and blue on the right.
@@ -27,48 +25,9 @@ func halves(width, height int) image.Image {
 	return img
 }
 
-// drawn decodes the picture that a terminal gets.
-var drawn = map[picture.Protocol]func(t *testing.T, sequence string) image.Image{
-	picture.Kitty: func(t *testing.T, sequence string) image.Image {
-		var payload strings.Builder
-		chunks := regexp.MustCompile(`\x1b_G([^;]*);([^\x1b]*)\x1b\\`).FindAllStringSubmatch(sequence, -1)
-		for i, chunk := range chunks {
-			if last := i == len(chunks)-1; last == strings.Contains(chunk[1], "m=1") && len(chunks) > 1 || len(chunk[2]) > 4096 {
-				t.Errorf("chunk %d: got %s with %d bytes", i, chunk[1], len(chunk[2]))
-			}
-			payload.WriteString(chunk[2])
-		}
-		return readPNG(t, payload.String())
-	},
-	picture.ITerm2: func(t *testing.T, sequence string) image.Image {
-		_, payload, _ := strings.Cut(strings.TrimSuffix(sequence, "\a"), ":")
-		return readPNG(t, payload)
-	},
-	picture.Sixel: func(t *testing.T, sequence string) image.Image {
-		_, payload, _ := strings.Cut(strings.TrimSuffix(sequence, "\x1b\\"), "q")
-		img, err := new(sixel.Decoder).Decode(strings.NewReader(payload))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return img
-	},
-}
-
-func readPNG(t *testing.T, payload string) image.Image {
-	data, err := base64.StdEncoding.DecodeString(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
-}
-
 // Each protocol draws the same picture within its cells.
 func TestDraw(t *testing.T) {
-	for protocol, read := range drawn {
+	for _, protocol := range []picture.Protocol{picture.Kitty, picture.ITerm2, picture.Sixel} {
 		sequence, rows, err := protocol.Draw(halves(900, 300), picture.Cell{Width: 10, Height: 20}, 60, 8)
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +35,7 @@ func TestDraw(t *testing.T) {
 		if rows != 8 || ansi.StringWidth(sequence) != 0 || ansi.Strip(sequence) != "" {
 			t.Errorf("%v: got %d rows and %d columns of text, want 8 and 0", protocol, rows, ansi.StringWidth(sequence))
 		}
-		img := read(t, sequence)
+		img := picturetest.Read(t, protocol, sequence)
 		if size := img.Bounds().Size(); size.X != 480 || size.Y != 160 {
 			t.Errorf("%v: got %v, want 480 by 160 pixels", protocol, size)
 		}
@@ -98,7 +57,7 @@ func TestSizes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if size := drawn[picture.Kitty](t, sequence).Bounds().Size(); rows != tt.rows || size != image.Pt(tt.x, tt.y) {
+		if size := picturetest.Read(t, picture.Kitty, sequence).Bounds().Size(); rows != tt.rows || size != image.Pt(tt.x, tt.y) {
 			t.Errorf("%d by %d: got %d rows, %v", tt.width, tt.height, rows, size)
 		}
 	}
