@@ -51,20 +51,24 @@ func listen(ctx context.Context, o *options) (err error) {
 	}
 	defer func() { _ = listener.Close() }()
 	o.logger = o.Logger()
-	app, err := assemble(ctx, o, listener.Addr())
+	a, err := assemble(ctx, o, listener.Addr())
 	if err != nil {
 		return err
 	}
-	defer app.close()
+	defer func() {
+		if err := a.close(); err != nil {
+			o.logger.Warn("a part of the program did not end well", "error", err)
+		}
+	}()
 	server := &http.Server{
-		Handler: app.handler, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 32 << 10,
+		Handler: a.handler, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 32 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx }, // streams end with the program
 		ErrorLog:    slog.NewLogLogger(o.logger.Handler(), slog.LevelWarn),
 	}
 	for _, w := range o.warnings(listener.Addr()) {
 		fmt.Fprintln(os.Stderr, "Warning:", w)
 	}
-	defer tokens.OnHangup(o.logger, app.again)()
+	defer tokens.OnHangup(o.logger, a.again)()
 	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C.\n", listener.Addr())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(bounded.New(listener, maxConnections, o.Proxies.Has)) }()
