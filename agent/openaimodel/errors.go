@@ -2,7 +2,6 @@ package openaimodel
 
 import (
 	"errors"
-	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -13,12 +12,8 @@ import (
 
 // Error is a failure of the host. Its text contains no credentials and no query of a URL.
 type Error struct {
-	host       string        // host name of the API, with its port if the base URL names one
-	Status     int           // HTTP status, or the status in the body; 0 for no answer
-	Code       string        // the host's code, or one of this module; may be empty
-	message    string        // at most 1 KiB
-	retryAfter time.Duration // wait that the host asked for; 0 for none
-	retryable  bool          // the same request may succeed later
+	Status int    // HTTP status, or the status in the body; 0 for no answer
+	Code   string // the host's code, or one of this module; may be empty
 
 	cause *chat.Error
 }
@@ -62,7 +57,7 @@ func modelError(err error) error {
 		return err
 	}
 	return &model.Error{
-		Kind: e.kind(), RetryAfter: e.retryAfter, Repeated: e.retryable && !e.cause.Begun,
+		Kind: e.kind(), RetryAfter: e.cause.RetryAfter, Repeated: e.cause.Retryable() && !e.cause.Begun,
 		Window: e.cause.Window, Prompt: e.cause.Prompt, Err: e,
 	}
 }
@@ -74,8 +69,5 @@ func failure(err error) error {
 	if !ok {
 		return err
 	}
-	return &Error{
-		host: e.Host, Status: e.Status, Code: e.Code, message: e.Message,
-		retryAfter: e.RetryAfter, retryable: e.Retryable(), cause: e,
-	}
+	return &Error{Status: e.Status, Code: e.Code, cause: e}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
 func TestErrors(t *testing.T) {
@@ -21,22 +22,22 @@ func TestErrors(t *testing.T) {
 		status int
 		body   string
 		is     func(error) bool
-		want   Error // the fields that count
+		want   chat.Error // the fields that count
 	}{
 		{"key", 401, `{"error":{"message":"Incorrect API key provided: ` + testKey + `","code":"invalid_api_key"}}`,
-			llms.IsAuthenticationError, Error{Status: 401, Code: "invalid_api_key"}},
+			llms.IsAuthenticationError, chat.Error{Status: 401, Code: "invalid_api_key"}},
 		{"rate", 429, `{"error":{"message":"slow down","type":"requests"}}`,
-			llms.IsRateLimitError, Error{Status: 429, Code: "requests", retryAfter: 90 * time.Second, retryable: true}},
+			llms.IsRateLimitError, chat.Error{Status: 429, Code: "requests", RetryAfter: 90 * time.Second}},
 		{"quota", 429, `{"error":{"message":"pay","code":"insufficient_quota"}}`,
-			llms.IsQuotaExceededError, Error{Status: 429, Code: "insufficient_quota", retryAfter: 90 * time.Second}},
+			llms.IsQuotaExceededError, chat.Error{Status: 429, Code: "insufficient_quota", RetryAfter: 90 * time.Second}},
 		{"length", 400, `{"error":{"message":"too long","code":"context_length_exceeded"}}`,
-			llms.IsTokenLimitError, Error{Status: 400, Code: "context_length_exceeded"}},
+			llms.IsTokenLimitError, chat.Error{Status: 400, Code: "context_length_exceeded"}},
 		{"request", 422, `{"detail":[{"loc":["body","messages"],"msg":"field required"}]}`,
-			llms.IsInvalidRequestError, Error{Status: 422}},
+			llms.IsInvalidRequestError, chat.Error{Status: 422}},
 		{"model", 404, `{"error":"model not found"}`,
-			func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }, Error{Status: 404}},
-		{"down", 503, ``, llms.IsProviderUnavailableError, Error{Status: 503, retryable: true}},
-		{"under 200", 200, `{"error":{"message":"upstream","code":502}}`, llms.IsProviderUnavailableError, Error{Status: 502, retryable: true}},
+			func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }, chat.Error{Status: 404}},
+		{"down", 503, ``, llms.IsProviderUnavailableError, chat.Error{Status: 503}},
+		{"under 200", 200, `{"error":{"message":"upstream","code":502}}`, llms.IsProviderUnavailableError, chat.Error{Status: 502}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestErrors(t *testing.T) {
 			if !ok {
 				t.Fatalf("got %T: %v, want an *Error", err, err)
 			}
-			if got.Status != tt.want.Status || got.Code != tt.want.Code || got.retryAfter != tt.want.retryAfter || got.retryable != tt.want.retryable {
+			if got.Status != tt.want.Status || got.Code != tt.want.Code || got.cause.RetryAfter != tt.want.RetryAfter {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 			if !tt.is(err) {

@@ -193,9 +193,9 @@ func (x *exchange) explain(err error) error {
 }
 
 func (x *exchange) readAll(r io.Reader) ([]byte, error) {
-	body, err := io.ReadAll(&boundedReader{r: r, left: x.maxReply})
+	body, err := io.ReadAll(x.bounded(r))
 	switch {
-	case errors.Is(err, errTooLarge):
+	case isTooLarge(err):
 		return nil, x.tooLarge()
 	case err != nil:
 		return nil, x.wrapError(CodeTruncated, err)
@@ -266,24 +266,14 @@ type streamBody struct {
 	io.Closer
 }
 
-var errTooLarge = errors.New("answer over its bound")
-
-// boundedReader fails with errTooLarge when r has more bytes than are left.
-type boundedReader struct {
-	r    io.Reader
-	left int64
+// bounded returns a reader that fails after maxReply bytes, as isTooLarge tells.
+func (x *exchange) bounded(r io.Reader) io.Reader {
+	return http.MaxBytesReader(nil, io.NopCloser(r), x.maxReply)
 }
 
-func (b *boundedReader) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, errTooLarge
-	}
-	n, err := b.r.Read(p[:min(int64(len(p)), b.left+1)])
-	b.left -= int64(n)
-	if b.left < 0 {
-		return n, errTooLarge
-	}
-	return n, err
+func isTooLarge(err error) bool {
+	_, ok := errors.AsType[*http.MaxBytesError](err)
+	return ok
 }
 
 // watchedReader ends its exchange if a read takes longer than the idle timeout.
@@ -308,7 +298,7 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 
 // events returns a reader of events that fails after maxReply bytes.
 func (x *exchange) events(src io.Reader) *sse.Reader {
-	return sse.NewReader(&boundedReader{r: src, left: x.maxReply}, int(x.maxReply))
+	return sse.NewReader(x.bounded(src), int(x.maxReply))
 }
 
 // next returns the next event of a stream that has not ended.
@@ -317,7 +307,7 @@ func (x *exchange) next(events *sse.Reader) (sse.Event, error) {
 	switch {
 	case err == nil:
 		return event, x.ctx.Err()
-	case errors.Is(err, errTooLarge):
+	case isTooLarge(err):
 		return event, x.tooLarge()
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
 		return event, x.newError(CodeTruncated, "the stream ended before the model did")

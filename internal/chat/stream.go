@@ -67,7 +67,7 @@ type assembler struct {
 
 // assemble reads a stream to its end.
 func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
-	side := &sideLines{r: &boundedReader{r: src, left: x.maxReply}}
+	side := &sideLines{r: x.bounded(src)}
 	a := &assembler{
 		x: x, draft: d, deltas: deltas, side: side, filter: newStopFilter(d.stops),
 		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
@@ -101,7 +101,7 @@ var errNoStream = errors.New("an answer in one piece")
 func (a *assembler) end(err error) error {
 	ended := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
-	case errors.Is(err, errTooLarge):
+	case isTooLarge(err):
 		return a.x.tooLarge()
 	case a.answer.finish != "" && (ended || a.x.ctx.Err() == nil):
 		a.done = true // some hosts omit [DONE], or its blank line, and some break off after the reply
