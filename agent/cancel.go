@@ -55,7 +55,8 @@ func (h *hold) means(ctx context.Context, c record.CancelRequest) (yes bool) {
 	_ = guarded("the store", func() error {
 		log, err := h.store.Load(ctx, c.Key)
 		if err == nil {
-			if yes = !endedSince(log.Records, c.Seq); !yes {
+			yes = !endedSince(log.Records, c.Seq)
+			if !yes {
 				h.void = c
 			}
 		}

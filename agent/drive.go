@@ -47,7 +47,7 @@ func (d *session) start(ctx context.Context, l *loaded, out func(Event) error) (
 		e.visits.end()
 		e.workers.end()
 		d.warnings = append(d.warnings, e.rec.writer.warned()...)
-		d.window, d.unkept = e.rec.writer.usedLast(), e.rec.writer.unkept()
+		d.window, d.unkept = e.rec.writer.windowUse(), e.rec.writer.unkept()
 		release()
 	}
 }
@@ -96,7 +96,7 @@ func (d *session) drive(ctx context.Context, l *loaded, out func(Event) error) e
 		e.rec.show(&Suspended{Questions: ledger.Open(s), Wake: s.Wake})
 	case run.StatusFinished: // earlier: Replay yields this event, too
 		at := Meta{Run: s.ID, Seq: s.Seq, Time: s.Updated}
-		_ = e.rec.writer.tell(&Output{Meta: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
+		_ = e.rec.writer.emit(&Output{Meta: at, Text: s.Output, StopReason: StopReason(s.Stop), FinishReason: s.Finish})
 	}
 	if err := e.rec.commit(); err != nil {
 		return err

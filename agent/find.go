@@ -228,7 +228,8 @@ func browse(c *adapter.Catalog, fits func(*adapter.Tool) bool) string {
 		if !fits(t) {
 			continue
 		}
-		if n++; n <= maxBrowsed {
+		n++
+		if n <= maxBrowsed {
 			b.WriteString("\n- " + t.Name())
 		}
 	}
@@ -282,7 +283,8 @@ func merged(all, one, two []*adapter.Tool) []*adapter.Tool {
 			if _, known := score[t]; !known || seen[t] {
 				continue
 			}
-			if seen[t] = true; rank < ranking {
+			seen[t] = true
+			if rank < ranking {
 				rank++
 				score[t] += 1 / float64(mergeRank+rank)
 			}

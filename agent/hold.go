@@ -205,8 +205,8 @@ func (e *lateError) Error() string {
 
 func (e *lateError) Unwrap() error { return e.err }
 
-// keep renews the lease until the context ends.
-func (h *hold) keep(ctx context.Context, lost context.CancelCauseFunc) {
+// keepRenewed renews the lease until the context ends.
+func (h *hold) keepRenewed(ctx context.Context, lost context.CancelCauseFunc) {
 	tick := time.NewTicker(max(h.ttl/3, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -233,5 +233,5 @@ func (h *hold) keep(ctx context.Context, lost context.CancelCauseFunc) {
 func (h *hold) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = h.store.Release(ctx, h.lease) // otherwise it expires
+	_ = guarded("the store", func() error { return h.store.Release(ctx, h.lease) }) // otherwise it expires
 }

@@ -101,7 +101,8 @@ func (k *results) readerName() (name string, change *ledger.Offered, err error) 
 		if _, taken := catalog.Lookup(readResult); taken {
 			n.taken[readResult] = true
 		}
-		if _, err = n.add(change, k.agent.reader.source.Tool()); err == nil {
+		_, err = n.add(change, k.agent.reader.source.Tool())
+		if err == nil {
 			change.Tools[0].Listed = true
 			name = change.Tools[0].Name
 		}
@@ -256,7 +257,8 @@ const maxHandles = 20
 func (k *results) handles() (all []string) {
 	k.rec.read(func(s *ledger.State) {
 		for _, k := range slices.Backward(s.Kept) {
-			if all = append(all, k.Handle); len(all) == maxHandles {
+			all = append(all, k.Handle)
+			if len(all) == maxHandles {
 				break
 			}
 		}

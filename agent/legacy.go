@@ -180,7 +180,8 @@ func (l *writer) given(ctx context.Context, ask string, after time.Duration) *ru
 			return err
 		})
 		l.mu.Lock()
-		if l.polling = false; err == nil { // otherwise it is asked again
+		l.polling = false
+		if err == nil { // otherwise it is asked again
 			l.kept = replies
 		}
 	}

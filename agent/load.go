@@ -43,8 +43,8 @@ func (a *Agent) create(ctx context.Context, o *runOptions, begun *ledger.Begun, 
 	if err != nil {
 		return nil, err
 	}
-	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
-	h.lease, err = a.opts.Durable.Store.Create(ctx, a.holder(), ledger.HeadOf(s), first)
+	h := a.newHold()
+	h.lease, err = h.store.Create(ctx, a.holder(), ledger.HeadOf(s), first)
 	if err == nil {
 		return &loaded{state: s, hold: h, journal: h}, nil
 	}
@@ -76,28 +76,39 @@ func (a *Agent) holder() record.Holder {
 // stored with the first records of this process.
 func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*loaded, error) {
 	l := new(loaded)
-	if err := l.load(ctx, a, key); err != nil {
-		return nil, err
-	}
-	unkept, err := l.admit(ctx, a.opts.Durable.Store, replies)
+	unkept, err := l.loadWith(ctx, a, key, replies)
 	if err != nil {
 		return nil, err
 	}
-	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
-	if h.lease, err = a.opts.Durable.Store.Acquire(ctx, key, a.holder()); err != nil {
-		return nil, a.heldUntil(ctx, key, err)
+	h, err := a.acquire(ctx, key)
+	if err != nil {
+		return nil, err
 	}
 	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it in the meantime
-		if err = l.load(ctx, a, key); err == nil {
-			unkept, err = l.admit(ctx, a.opts.Durable.Store, replies)
-		}
-		if err != nil {
+		if unkept, err = l.loadWith(ctx, a, key, replies); err != nil {
 			h.release()
 			return nil, err
 		}
 	}
-	h.unkept, l.hold, l.journal = unkept, h, h
+	h.unkept = unkept
+	l.hold, l.journal = h, h
 	return l, nil
+}
+
+// acquire acquires the lease of a run.
+func (a *Agent) acquire(ctx context.Context, key run.Key) (*hold, error) {
+	h := a.newHold()
+	lease, err := h.store.Acquire(ctx, key, a.holder())
+	if err != nil {
+		return nil, a.heldUntil(ctx, key, err)
+	}
+	h.lease = lease
+	return h, nil
+}
+
+// newHold returns a hold whose lease is requested now.
+func (a *Agent) newHold() *hold {
+	return &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
 }
 
 // holdStep acquires a run for a step. It loads the run unless this process was the last to step
@@ -106,10 +117,9 @@ func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loaded, error) {
 	if !a.stepped.has(key) {
 		return a.hold(ctx, key)
 	}
-	h := &hold{store: a.opts.Durable.Store, ttl: a.opts.Durable.LeaseTTL, renewed: time.Now()}
-	var err error
-	if h.lease, err = a.opts.Durable.Store.Acquire(ctx, key, a.holder()); err != nil {
-		return nil, a.heldUntil(ctx, key, err)
+	h, err := a.acquire(ctx, key)
+	if err != nil {
+		return nil, err
 	}
 	l := &loaded{hold: h, journal: h}
 	l.state, l.counted = a.stepped.take(h.lease)
@@ -135,11 +145,19 @@ func (l *loaded) load(ctx context.Context, a *Agent, key run.Key) error {
 	return nil
 }
 
-// admit checks replies against their questions, adds them to the run, and returns those that
+// loadWith reads the run from the store and adds replies to it, see addReplies.
+func (l *loaded) loadWith(ctx context.Context, a *Agent, key run.Key, replies []run.Reply) (unkept []run.Reply, err error) {
+	if err := l.load(ctx, a, key); err != nil {
+		return nil, err
+	}
+	return l.addReplies(ctx, a.opts.Durable.Store, replies)
+}
+
+// addReplies checks replies against their questions, adds them to the run, and returns those that
 // have to be made durable. That includes replies that the store has already, because the
 // process that gave them may have died before they were durable. The store itself knows the
 // replies to closed questions.
-func (l *loaded) admit(ctx context.Context, store record.Store, replies []run.Reply) (unkept []run.Reply, err error) {
+func (l *loaded) addReplies(ctx context.Context, store record.Store, replies []run.Reply) (unkept []run.Reply, err error) {
 	open, err := ledger.CheckOpen(l.state, replies)
 	switch {
 	case err != nil:

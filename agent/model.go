@@ -77,7 +77,8 @@ func (d *dialog) turn() error {
 	}
 	reply, stop, err := d.ask(d.account.limit())
 	if long, ok := errors.AsType[*overflow](err); ok {
-		if err = d.refit(long); err == nil {
+		err = d.refit(long)
+		if err == nil {
 			reply, stop, err = d.ask(d.account.limit())
 		}
 		if long, ok := errors.AsType[*overflow](err); ok {
@@ -173,7 +174,7 @@ func (d *dialog) ask(at StopReason) (r *reply, stop StopReason, err error) {
 	end.Window = use
 	use.counted(&r.usage, r.estimated)
 	if len(d.rec.path) == 0 {
-		d.rec.writer.used(use)
+		d.rec.writer.setWindowUse(use)
 	}
 	if d.rec.writer.out != nil {
 		end.ToolCalls = slices.Clone(end.ToolCalls) // the history shares them

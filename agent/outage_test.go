@@ -245,3 +245,17 @@ func TestRecoverPassesOverEndedRuns(t *testing.T) {
 		})
 	})
 }
+
+// unreleased is a store that panics when a lease is released.
+type unreleased struct{ record.Store }
+
+func (unreleased) Release(context.Context, record.Lease) error { panic("released twice") }
+
+// A store that panics when a run is released does not end the program.
+func TestReleasePanics(t *testing.T) {
+	store := unreleased{record.NewMemory()}
+	a, _ := process(t, store, play(says("done")), agent.Options{})
+	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Output != "done" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}

@@ -96,7 +96,7 @@ func (r *recorder) show(event Event) bool {
 		r.writer.warnings = warn(r.writer.warnings, w)
 	}
 	r.writer.mu.Unlock()
-	return r.writer.tell(event) == nil
+	return r.writer.emit(event) == nil
 }
 
 // commit returns when everything that was recorded is durable.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"math"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -67,11 +69,21 @@ type RecoverOptions struct {
 // driven, because its store or lease fails, is tried again after waits that double up to a
 // minute.
 func Recover(ctx context.Context, store record.Store, agents []*Agent, o *RecoverOptions) error {
-	r := &recovery{store: store, agents: map[string]*Agent{}, busy: map[run.Key]bool{}, tenants: map[string]int{}, refused: map[string]bool{}, retry: map[run.Key]wait{}, damaged: map[string]bool{}, freed: make(chan struct{}, 1)}
+	r := &recovery{
+		store:   store,
+		agents:  map[string]*Agent{},
+		freed:   make(chan struct{}, 1),
+		busy:    map[run.Key]bool{},
+		tenants: map[string]int{},
+		refused: map[string]bool{},
+		retry:   map[run.Key]wait{},
+		damaged: map[string]bool{},
+	}
 	if o != nil {
 		r.opts = *o
 	}
-	r.opts.Parallel, r.opts.Every = cmp.Or(r.opts.Parallel, 64), cmp.Or(r.opts.Every, time.Second)
+	r.opts.Parallel = cmp.Or(r.opts.Parallel, 64)
+	r.opts.Every = cmp.Or(r.opts.Every, time.Second)
 	r.opts.Logger = cmp.Or(r.opts.Logger, slog.Default())
 	for _, a := range agents {
 		if a.opts.Durable.Store != store {
@@ -127,6 +139,18 @@ const (
 // betweenPasses is how long ends of runs are collected before others take their place.
 const betweenPasses = 20 * time.Millisecond
 
+// collectEnds waits while other runs may end, because one pass lists everything due.
+func (r *recovery) collectEnds(ctx context.Context) error {
+	if err := backoff.Sleep(ctx, min(r.opts.Every, betweenPasses)); err != nil {
+		return ctx.Err()
+	}
+	select {
+	case <-r.freed:
+	default:
+	}
+	return nil
+}
+
 func (r *recovery) loop(ctx context.Context) error {
 	wake := r.opts.Wake
 	away := false // the last list failed
@@ -148,14 +172,8 @@ func (r *recovery) loop(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(r.opts.Every):
 		case <-r.freed:
-			select { // meanwhile other runs end: one pass lists everything due
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(min(r.opts.Every, betweenPasses)):
-			}
-			select {
-			case <-r.freed:
-			default:
+			if err := r.collectEnds(ctx); err != nil {
+				return err
 			}
 		case _, open := <-wake:
 			if !open {
@@ -187,7 +205,7 @@ func (r *recovery) pass(ctx context.Context) (started int, err error) {
 			return started, err
 		}
 		a := r.agents[head.Agent]
-		if a == nil || !r.take(head) {
+		if a == nil || !r.tryStart(head) {
 			continue
 		}
 		select {
@@ -234,33 +252,37 @@ const (
 	aloneWait  = time.Minute // how long it waits for this process to have no other work
 )
 
-// suspicion returns the time from which a run may be driven with which processes have died.
-func suspicion(head run.Head) time.Time {
+// suspectUntil returns the time from which a run may be driven with which processes have died.
+func suspectUntil(head run.Head) time.Time {
 	if head.Takeovers < suspicious {
 		return time.Time{}
 	}
 	return head.Updated.Add(min(time.Second<<min(head.Takeovers-suspicious, 20), lastDoubt))
 }
 
-// takeAloneLocked reports whether a run may start beside the others.
-func (r *recovery) takeAloneLocked(head run.Head, now time.Time) bool {
-	if from := suspicion(head); !from.IsZero() {
-		if now.Before(from) || len(r.busy) > 0 && now.Before(from.Add(aloneWait)) {
-			return false
-		}
-		r.suspect, r.alone = head.Key, now
-		return true
+// mayStartLocked reports whether a run may start beside the others.
+func (r *recovery) mayStartLocked(head run.Head, now time.Time) bool {
+	from := suspectUntil(head)
+	if from.IsZero() {
+		return r.alone.IsZero() || now.Sub(r.alone) > aloneTime
 	}
-	return r.alone.IsZero() || now.Sub(r.alone) > aloneTime
+	if now.Before(from) {
+		return false
+	}
+	if len(r.busy) > 0 && now.Before(from.Add(aloneWait)) {
+		return false
+	}
+	r.suspect, r.alone = head.Key, now
+	return true
 }
 
-// take reports whether a run may start: no goroutine drives it, it has not just failed, it may
+// tryStart reports whether a run may start, and counts it: no goroutine drives it, it has not just failed, it may
 // start beside the others, and its tenant has less than its share.
-func (r *recovery) take(head run.Head) bool {
+func (r *recovery) tryStart(head run.Head) bool {
 	key, now := head.Key, time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.busy[key] || now.Before(r.retry[key].until) || !r.takeAloneLocked(head, now) {
+	if r.busy[key] || now.Before(r.retry[key].until) || !r.mayStartLocked(head, now) {
 		return false
 	}
 	if r.opts.Share > 0 {
@@ -301,23 +323,26 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 		r.logTakeover(l.state)
 		return l, nil
 	}
-	err = func() error {
-		for e, err := range d.events(ctx) {
-			if err != nil {
-				return err
-			}
-			if r.opts.OnEvent != nil {
-				r.opts.OnEvent(key, e)
-			}
-		}
-		return nil
-	}()
+	err = r.forward(key, d.events(ctx))
 	if r.opts.OnEnd != nil && l != nil {
 		result := resultOf(l.state)
 		result.Warnings, result.Window = d.warnings, d.window
 		r.opts.OnEnd(key, result, err)
 	}
 	return err
+}
+
+// forward passes the events of a run to OnEvent. It returns the error with which they end.
+func (r *recovery) forward(key run.Key, events iter.Seq2[Event, error]) error {
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		if r.opts.OnEvent != nil {
+			r.opts.OnEvent(key, e)
+		}
+	}
+	return nil
 }
 
 // errNotDue is the error of a run that another process has ended since it was listed.
@@ -355,8 +380,8 @@ func (r *recovery) settle(key run.Key, err error) {
 	if r.suspect == key {
 		r.suspect, r.alone = run.Key{}, time.Time{}
 	}
-	r.leaveLocked(key.Tenant)
-	if err == nil || errors.Is(err, record.ErrHeld) || errors.Is(err, record.ErrNotFound) || errors.Is(err, ErrFailed) || errors.Is(err, ErrCancelled) || errors.Is(err, errNotDue) {
+	r.releaseShareLocked(key.Tenant)
+	if err == nil || isSettled(err) {
 		delete(r.retry, key)
 		return
 	}
@@ -370,9 +395,20 @@ func (r *recovery) settle(key run.Key, err error) {
 	r.opts.Logger.Log(context.Background(), level, "a run cannot go on", "run", key.ID, "tenant", key.Tenant, "error", err)
 }
 
-// leaveLocked counts the end of a run, and triggers a search for the next one if the tenant has
+// isSettled reports whether an error of the work on a run means that the run need not be tried
+// again later: it has ended, or another process works on it.
+func isSettled(err error) bool {
+	for _, settled := range []error{record.ErrHeld, record.ErrNotFound, ErrFailed, ErrCancelled, errNotDue} {
+		if errors.Is(err, settled) {
+			return true
+		}
+	}
+	return false
+}
+
+// releaseShareLocked counts the end of a run, and triggers a search for the next one if the tenant has
 // one waiting.
-func (r *recovery) leaveLocked(tenant string) {
+func (r *recovery) releaseShareLocked(tenant string) {
 	if r.opts.Share <= 0 {
 		return
 	}
@@ -383,7 +419,8 @@ func (r *recovery) leaveLocked(tenant string) {
 		default:
 		}
 	}
-	if r.tenants[tenant]--; r.tenants[tenant] == 0 {
+	r.tenants[tenant]--
+	if r.tenants[tenant] == 0 {
 		delete(r.tenants, tenant)
 	}
 }

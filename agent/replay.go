@@ -103,7 +103,8 @@ func (p *replay) events(at place, c, next ledger.Change) []Event {
 			return []Event{&ModelStart{Turn: s.Turn, Model: at.model(), Final: c.Final != "", Messages: len(s.History)}}
 		}
 	case *ledger.Responded:
-		if p.words[s] = len(c.Calls) == 0 && !c.Repair; !takesOver(c) {
+		p.words[s] = len(c.Calls) == 0 && !c.Repair
+		if !takesOver(c) {
 			return []Event{modelEnd(s.Turn, c)}
 		}
 	case *ledger.Intent:

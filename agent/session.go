@@ -86,7 +86,8 @@ func (d *session) handing(ctx context.Context, l *loaded, yield func(Event) bool
 			if m := e.meta(); m.Seq == 0 { // it belongs to no record
 				m.Seq, m.More = at.Seq, at.More
 			}
-			if at = e.Position(); !yield(e) {
+			at = e.Position()
+			if !yield(e) {
 				return errStopped
 			}
 		case <-done:
@@ -112,7 +113,15 @@ func (d *session) held(ctx context.Context, l *loaded, f func(context.Context) e
 		return f(ctx)
 	}
 	for {
-		if err := d.renewed(ctx, l, f); err != nil || !d.retakes(ctx, l) {
+		if err := d.renewed(ctx, l, f); err != nil {
+			return err
+		}
+		retaken := false
+		err := guarded("the store", func() error {
+			retaken = d.retakes(ctx, l)
+			return nil
+		})
+		if err != nil || !retaken {
 			return err
 		}
 	}
@@ -151,7 +160,7 @@ func (d *session) renewed(ctx context.Context, l *loaded, f func(context.Context
 		l.hold.all = r
 	} else {
 		var renewing sync.WaitGroup
-		renewing.Go(func() { l.hold.keep(ctx, cancel) })
+		renewing.Go(func() { l.hold.keepRenewed(ctx, cancel) })
 		defer renewing.Wait()
 	}
 	defer cancel(nil)

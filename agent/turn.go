@@ -192,7 +192,8 @@ func (t *turn) startDeciding() error {
 		return nil
 	}
 	calls := t.rec.calls(isProposed)
-	if t.sched.settled = len(calls) == 0; t.sched.settled {
+	t.sched.settled = len(calls) == 0
+	if t.sched.settled {
 		return nil
 	}
 	asks := t.asks(calls)

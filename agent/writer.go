@@ -80,7 +80,8 @@ func (l *writer) add(r ledger.Entry, events []Event) error {
 	}
 	if l.journal != nil {
 		l.records = append(l.records, r)
-		if l.size += resultSize(r.Change); l.size > maxCommit {
+		l.size += resultSize(r.Change)
+		if l.size > maxCommit {
 			l.cuts, l.size = append(l.cuts, cut{len(l.records), ledger.HeadOf(l.root)}), 0
 		}
 	}
@@ -151,34 +152,34 @@ func (l *writer) write() {
 }
 
 func (l *writer) put(head run.Head, records []ledger.Entry, cuts []cut, events []Event) error {
-	if err := l.keepAll(head, records, cuts); err != nil {
+	if err := l.appendEntries(head, records, cuts); err != nil {
 		return err
 	}
 	for _, e := range events {
-		if err := l.tell(e); err != nil {
+		if err := l.emit(e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tell emits an event.
-func (l *writer) tell(e Event) error {
+// emit emits an event.
+func (l *writer) emit(e Event) error {
 	if l.out == nil {
 		return context.Cause(l.ctx)
 	}
 	return l.out(e)
 }
 
-// used records what filled the window in the last model call.
-func (l *writer) used(u *WindowUse) {
+// setWindowUse records what filled the window in the last model call.
+func (l *writer) setWindowUse(u *WindowUse) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.window = u
 }
 
-// usedLast returns what filled the window in the last model call, nil if there was none.
-func (l *writer) usedLast() *WindowUse {
+// windowUse returns what filled the window in the last model call, nil if there was none.
+func (l *writer) windowUse() *WindowUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.window
@@ -243,8 +244,8 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// keepAll makes records durable, in one write for each cut.
-func (l *writer) keepAll(head run.Head, entries []ledger.Entry, cuts []cut) error {
+// appendEntries makes records durable, in one write for each cut.
+func (l *writer) appendEntries(head run.Head, entries []ledger.Entry, cuts []cut) error {
 	records, err := ledger.Encode(entries...)
 	if err != nil {
 		return l.refuse(err)
@@ -252,7 +253,7 @@ func (l *writer) keepAll(head run.Head, entries []ledger.Entry, cuts []cut) erro
 	done := 0
 	for _, c := range cuts {
 		if c.at < len(records) {
-			if err := l.keep(c.head, records[done:c.at]); err != nil {
+			if err := l.appendRecords(c.head, records[done:c.at]); err != nil {
 				return err
 			}
 			done = c.at
@@ -261,11 +262,11 @@ func (l *writer) keepAll(head run.Head, entries []ledger.Entry, cuts []cut) erro
 	if done == len(records) {
 		return nil
 	}
-	return l.keep(head, records[done:])
+	return l.appendRecords(head, records[done:])
 }
 
-// keep makes records durable.
-func (l *writer) keep(head run.Head, records []run.Record) error {
+// appendRecords makes records durable.
+func (l *writer) appendRecords(head run.Head, records []run.Record) error {
 	ctx := l.ctx
 	if ctx.Err() != nil {
 		last := outlive
@@ -282,7 +283,7 @@ func (l *writer) keep(head run.Head, records []run.Record) error {
 		l.observe.Appended(ctx, time.Since(began), err)
 	}
 	if err != nil && ctx == l.ctx && ctx.Err() != nil { // it ended in the meantime
-		return l.keep(head, records)
+		return l.appendRecords(head, records)
 	}
 	if err != nil {
 		return l.refuse(err)
@@ -325,7 +326,7 @@ func (l *writer) save() error {
 	if l.journal == nil || refused || len(records) == 0 {
 		return nil
 	}
-	return guarded("the journal", func() error { return l.keepAll(head, records, cuts) })
+	return guarded("the journal", func() error { return l.appendEntries(head, records, cuts) })
 }
 
 // resultSize estimates the bytes of the result in a change, 0 for other changes.

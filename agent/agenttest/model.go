@@ -63,7 +63,8 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 	return func(yield func(model.Delta, error) bool) {
 		left := false
 		reply, err := m.step(ctx, r, func(d model.Delta) error {
-			if left = left || !yield(d, nil); left {
+			left = left || !yield(d, nil)
+			if left {
 				return context.Canceled
 			}
 			return nil

@@ -342,7 +342,8 @@ func (a *answer) parts() ([]run.Part, error) {
 		p := run.Part{Type: run.PartReasoning}
 		switch b.kind {
 		case "text":
-			if p = (run.Part{Type: run.PartText, Text: b.text.String()}); p.Text == "" {
+			p = run.Part{Type: run.PartText, Text: b.text.String()}
+			if p.Text == "" {
 				continue
 			}
 		case "thinking":
@@ -350,7 +351,8 @@ func (a *answer) parts() ([]run.Part, error) {
 		case "redacted_thinking":
 			p.Provider = keep(redactedKey, b.signature.String())
 		case "tool_use":
-			if calls++; calls > maxCalls {
+			calls++
+			if calls > maxCalls {
 				return nil, fmt.Errorf("more than %d calls", maxCalls)
 			}
 			input := strings.TrimSpace(b.text.String())

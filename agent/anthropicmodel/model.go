@@ -153,7 +153,8 @@ func (m *Model) setAddress(key string) error {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return errors.New("BaseURL is not an http or https URL")
 	}
-	if m.vertex = strings.HasSuffix(base, "/publishers/anthropic/models"); m.vertex {
+	m.vertex = strings.HasSuffix(base, "/publishers/anthropic/models")
+	if m.vertex {
 		m.url = base + "/" + url.PathEscape(m.name) + ":streamRawPredict"
 		if key != "" {
 			m.header.Set("Authorization", "Bearer "+key)
@@ -236,7 +237,8 @@ func (m *Model) ask(ctx context.Context, r *model.Request, show func(model.Delta
 	reply, err := m.post(ctx, &asked, show)
 	if refusesThoughts(err) && refused.add(asked.Messages) {
 		asked.Messages = refused.without(r.Messages)
-		if reply, err = m.post(ctx, &asked, show); err == nil {
+		reply, err = m.post(ctx, &asked, show)
+		if err == nil {
 			reply.Warning = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
 		}
 	}

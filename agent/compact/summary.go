@@ -40,7 +40,8 @@ func Summarize(s Summarizer, o *Options) Compactor {
 			return p.compacted(nil), nil
 		}
 		text, used, err := s(ctx, old)
-		if text = strings.TrimSpace(text); text == "" && err == nil {
+		text = strings.TrimSpace(text)
+		if text == "" && err == nil {
 			err = errors.New("the summary is empty")
 		}
 		if err != nil {

@@ -277,7 +277,8 @@ func (f *Feed) streamLocked(key run.Key) *stream {
 func (f *Feed) restartLocked(s *stream, at agent.Position) {
 	f.dropLocked(s, len(s.events))
 	s.first++ // readers that wait for the next event look in the store
-	if s.floor = at; f.opts.Items == nil && !s.begun {
+	s.floor = at
+	if f.opts.Items == nil && !s.begun {
 		s.floor = agent.Position{}
 	}
 	s.last, s.begun, s.left = s.floor, true, false
@@ -329,7 +330,8 @@ func (f *Feed) dropLocked(s *stream, n int) {
 		s.events[i] = published{}
 	}
 	s.first += uint64(n)
-	if s.events = s.events[n:]; len(s.events) > 0 {
+	s.events = s.events[n:]
+	if len(s.events) > 0 {
 		return
 	}
 	s.events = nil

@@ -248,7 +248,8 @@ func (r *Reader) got(e Event, at agent.Position) {
 
 // skip skips events that are lost, because memory does not have them and there is no store.
 func (r *Reader) skip(floor agent.Position, begun bool) {
-	if r.caught = !begun; begun {
+	r.caught = !begun
+	if begun {
 		r.at = floor
 		r.ready = append(r.ready, refresh(r.stream.key))
 	}
@@ -326,7 +327,8 @@ func (r *Reader) replay(ctx context.Context, until *agent.Position) (whole bool,
 		}
 		p := published{Event{i.At.String(), i.Data}, i.At}
 		r.got(p.Event, p.at)
-		if size += p.size(); size >= room {
+		size += p.size()
+		if size >= room {
 			return false, nil
 		}
 	}

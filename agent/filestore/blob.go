@@ -3,7 +3,6 @@ package filestore
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -84,34 +83,26 @@ func (s *directory) putBlob(key run.Key, name string, data []byte) error {
 	return s.opts.FS.SyncDir(dir)
 }
 
-// writeChecked writes a file under another name first, so that it is complete or absent.
+// writeChecked writes a file so that it is complete or absent.
 func (s *directory) writeChecked(path string, data []byte) error {
-	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
-	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	head := fmt.Appendf(nil, blobFormat, crc32.Checksum(data, castagnoli))
-	if _, err = f.WriteAt(head, 0); err == nil {
-		_, err = f.WriteAt(data, int64(len(head)))
-	}
-	if err == nil && s.opts.Sync != SyncNever {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = s.opts.FS.Rename(unfinished, path)
-	}
-	if err != nil {
-		return errors.Join(err, s.opts.FS.Remove(unfinished))
-	}
-	return nil
+	return s.replace(path, func(f File) error {
+		head := fmt.Appendf(nil, blobFormat, crc32.Checksum(data, castagnoli))
+		if _, err := f.WriteAt(head, 0); err != nil {
+			return err
+		}
+		if _, err := f.WriteAt(data, int64(len(head))); err != nil {
+			return err
+		}
+		return s.sync(f)
+	})
 }
 
 // Blob implements [record.BlobStore].
 func (s *directory) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
-	if err = ctx.Err(); err == nil {
-		data, err = s.readBlob(key, name)
+	if err := ctx.Err(); err != nil {
+		return nil, of("load a blob of", key, err)
 	}
+	data, err = s.readBlob(key, name)
 	return data, of("load a blob of", key, err)
 }
 
@@ -189,7 +180,8 @@ func (s *directory) blobSizes(dir, name string) (all, one int64, err error) {
 			return 0, 0, err
 		}
 		n := max(0, info.Size()-int64(blobHead))
-		if all += n; e.Name() == name {
+		all += n
+		if e.Name() == name {
 			one = n
 		}
 	}

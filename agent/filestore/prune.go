@@ -2,10 +2,7 @@ package filestore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
@@ -32,28 +29,23 @@ func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
 
 // rewrite writes a file that begins with the last snapshot. If it fails, the old file stays.
 func (s *directory) rewrite(name string, c *content) error {
-	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
-	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
 	l := &line{Records: c.records[c.tip.head.Snapshot-c.records[0].Seq:], Head: c.tip.head}
 	l.Head.Current = 0
 	for _, a := range c.replies {
 		l.Replies = append(l.Replies, a)
 	}
 	data, err := encode(l, end{sync: true})
-	if err == nil {
-		_, err = f.WriteAt(data, 0)
-	}
-	if err == nil && s.opts.Sync != SyncNever {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = s.opts.FS.Rename(unfinished, s.path(name))
-	}
 	if err != nil {
-		return errors.Join(err, s.opts.FS.Remove(unfinished))
+		return err
+	}
+	err = s.replace(s.path(name), func(f File) error {
+		if _, err := f.WriteAt(data, 0); err != nil {
+			return err
+		}
+		return s.sync(f)
+	})
+	if err != nil {
+		return err
 	}
 	return s.syncDir()
 }

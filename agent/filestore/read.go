@@ -212,7 +212,8 @@ func isName(name string) bool {
 func (s *directory) headOf(ctx context.Context, name string) (h run.Head, err error) {
 	err = s.calm(ctx, name, func(f File) (whole bool, err error) {
 		t, err := s.readEnd(f, name)
-		if h = t.head.Head; err != nil && nameOf(h.Key) != name {
+		h = t.head.Head
+		if err != nil && nameOf(h.Key) != name {
 			h.Key = run.Key{}
 		}
 		return err == nil && !t.torn && !t.bare, err

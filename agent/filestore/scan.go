@@ -50,7 +50,8 @@ func scan(s span, visit func(raw []byte) error) (t tip, err error) {
 		}
 		last, e, rest, t.bare = raw, next, after, !broken
 		t.end += int64(len(raw)) + 1
-		if t.synced = e.synced; e.sync {
+		t.synced = e.synced
+		if e.sync {
 			t.synced = t.end
 		}
 	}

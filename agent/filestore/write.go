@@ -54,19 +54,38 @@ func (s *directory) create(ctx context.Context, h record.Holder, first run.Head,
 
 // begin creates a file with its first line. If it fails, there is no file.
 func (s *directory) begin(path string, l *line) (err error) {
+	err = s.replace(path, func(f File) error { return s.write(f, tip{}, l, s.opts.Sync != SyncNever) })
+	if err != nil {
+		return err
+	}
+	return s.syncDir()
+}
+
+// replace writes a file under another name first, so that the file at path is complete, or as it
+// was before.
+func (s *directory) replace(path string, write func(File) error) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	err = s.write(f, tip{}, l, s.opts.Sync != SyncNever)
-	if err = errors.Join(err, f.Close()); err == nil {
+	err = write(f)
+	err = errors.Join(err, f.Close())
+	if err == nil {
 		err = s.opts.FS.Rename(unfinished, path)
 	}
 	if err != nil {
 		return errors.Join(err, s.opts.FS.Remove(unfinished))
 	}
-	return s.syncDir()
+	return nil
+}
+
+// sync makes the content of a file durable, unless Options say never.
+func (s *directory) sync(f File) error {
+	if s.opts.Sync == SyncNever {
+		return nil
+	}
+	return f.Sync()
 }
 
 func (s *directory) syncDir() error {

@@ -37,7 +37,8 @@ func formOf(d string, m llms.Model) form {
 	path := langchaingo(m)
 	named := d
 	if d == "" {
-		if d = packages[path]; d == "" {
+		d = packages[path]
+		if d == "" {
 			d = "openai"
 		}
 	}

@@ -110,7 +110,8 @@ func (w *wrapped) Generate(ctx context.Context, r *model.Request) iter.Seq2[mode
 		var err error
 		if r.Stream && w.options.Stream {
 			var stopped bool
-			if response, stopped, err = w.stream(ctx, messages, r, yield); stopped {
+			response, stopped, err = w.stream(ctx, messages, r, yield)
+			if stopped {
 				return
 			}
 		} else {

@@ -62,7 +62,8 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 	return func(yield func(model.Delta, error) bool) {
 		stopped := false
 		show := func(d model.Delta) error {
-			if stopped = !yield(d, nil); stopped {
+			stopped = !yield(d, nil)
+			if stopped {
 				return errStopped
 			}
 			return nil
@@ -87,7 +88,8 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 	refused.remove(q.Messages)
 	reply, err := m.send(ctx, q, r.Stream, show)
 	if refusesThoughts(err) && refused.add(q.Messages) {
-		if reply, err = m.send(ctx, q, r.Stream, show); err == nil {
+		reply, err = m.send(ctx, q, r.Stream, show)
+		if err == nil {
 			reply.Note = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
 		}
 	}

@@ -109,7 +109,8 @@ func (w *writer) messages(key attribute.Key, all []run.Message) []attribute.KeyV
 	size := len("[]")
 	for _, m := range slices.Backward(all) {
 		item := encode(w.message(m))
-		if size += len(item) + len(","); size > w.limit {
+		size += len(item) + len(",")
+		if size > w.limit {
 			break
 		}
 		items = append(items, item)
@@ -132,7 +133,8 @@ func (w *writer) tools(all []model.Tool) []attribute.KeyValue {
 		if string(item) == "null" {
 			continue // parameters that are not JSON
 		}
-		if size += len(item) + len(","); size > w.limit {
+		size += len(item) + len(",")
+		if size > w.limit {
 			break
 		}
 		items = append(items, item)

@@ -137,7 +137,8 @@ func (s *database) together(ctx context.Context, batch []*waiting) error {
 		return err
 	}
 	for _, w := range batch {
-		if w.err = w.change(ctx, t); w.err != nil && !refused(w.err) {
+		w.err = w.change(ctx, t)
+		if w.err != nil && !refused(w.err) {
 			t.rollback(ctx)
 			return errChangeFailed
 		}

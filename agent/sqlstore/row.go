@@ -102,7 +102,8 @@ func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, replies int) (
 		return h, fmt.Errorf("read the head of run %q: it is of run %q: %w", key.ID, h.Key.ID, record.ErrCorrupt)
 	}
 	h.Epoch, h.Replies = uint64(epoch), replies
-	if h.TTL = time.Duration(ttl); held != 0 {
+	h.TTL = time.Duration(ttl)
+	if held != 0 {
 		h.Held = time.Unix(0, held)
 	}
 	return h, nil

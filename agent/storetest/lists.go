@@ -242,7 +242,8 @@ func listBody(t *trial) {
 		d := begin(head.Key)
 		t.append(lease, d, said("x"))
 		t.has(d)
-		if seen++; seen == 2 {
+		seen++
+		if seen == 2 {
 			t.wants("delete", t.store.Delete(t.Context(), head.Key), nil)
 		}
 	}

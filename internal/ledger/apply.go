@@ -126,10 +126,12 @@ func follows(s *State, c Change) error {
 func nests(s *State, c Change) error {
 	depth := 0
 	for n, ok := c.(*Nested); ok; n, ok = c.(*Nested) {
-		if depth++; depth > MaxDepth {
+		depth++
+		if depth > MaxDepth {
 			return errTooDeep
 		}
-		if c = n.Record.Change; empty(c) {
+		c = n.Record.Change
+		if empty(c) {
 			return errors.New("the record of the sub-agent has no change")
 		}
 	}

@@ -142,7 +142,8 @@ func readChange(data []byte, c Change, depth int) error {
 	if !ok {
 		return jsonv2.Unmarshal(data, c, format)
 	}
-	if depth++; depth > MaxDepth {
+	depth++
+	if depth > MaxDepth {
 		return errTooDeep
 	}
 	var e struct {

@@ -28,7 +28,8 @@ func SnapshotDue(s *State) bool {
 func (s *State) hasMoreParts(n uint64) bool {
 	var parts uint64
 	for _, m := range s.History {
-		if parts += uint64(max(len(m.Parts), 1)); parts > n {
+		parts += uint64(max(len(m.Parts), 1))
+		if parts > n {
 			return true
 		}
 	}

@@ -33,7 +33,8 @@ func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	err := cancel()
 	for wait := firstLook; errors.Is(err, ErrHeld) || errors.Is(err, ErrConflict); wait = min(2*wait, lastLook) {
 		held := err
-		if err = store.RequestCancel(ctx, key); err == nil {
+		err = store.RequestCancel(ctx, key)
+		if err == nil {
 			select {
 			case <-time.After(wait):
 			case <-ctx.Done():

@@ -259,7 +259,8 @@ func headsOf(head run.Head, records []run.Record) (heads []run.Head, err error) 
 		if err := ledger.Apply(s, e); err != nil {
 			return nil, err
 		}
-		if size += len(r.JSON); size > importChunk || i == len(records)-1 {
+		size += len(r.JSON)
+		if size > importChunk || i == len(records)-1 {
 			heads, size = append(heads, ledger.HeadOf(s)), 0
 		}
 	}

@@ -74,7 +74,8 @@ func (l *questionList) list(ctx context.Context, statuses ...run.Status) bool {
 		}
 		for _, q := range questions {
 			l.seen[head.Key] = true
-			if l.left--; !l.yield(q, nil) {
+			l.left--
+			if !l.yield(q, nil) {
 				return false
 			}
 		}
