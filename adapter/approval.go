@@ -189,7 +189,8 @@ func (t *Tool) decided(d approval.Decision, arguments json.RawMessage) (_ json.R
 // decide returns the decision for the call: a remembered one, or the host's.
 func (a *approvals) decide(ctx context.Context, q *question) (approval.Decision, error) {
 	user, known := a.userOf(ctx)
-	q.user, q.anonymous = user, !known
+	q.user = user
+	q.anonymous = !known
 	if d, found := a.recall(ctx, q); found {
 		return d, nil
 	}
@@ -202,10 +203,11 @@ func (a *approvals) decide(ctx context.Context, q *question) (approval.Decision,
 		return d, nil
 	}
 	d, err := q.put(ctx)
-	if err == nil {
-		a.remember(ctx, d, q)
+	if err != nil {
+		return approval.Decision{}, err
 	}
-	return d, err
+	a.remember(ctx, d, q)
+	return d, nil
 }
 
 // put asks the host.

@@ -50,7 +50,8 @@ func matches(pattern, name []rune) bool {
 // passesFilters reports whether the host's filters include a tool. The error is a panic of the filter.
 func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
 	r := s.recipe
-	if len(r.Allow) > 0 && !matchesAny(r.Allow, def.Name) || matchesAny(r.Deny, def.Name) {
+	allowed := len(r.Allow) == 0 || matchesAny(r.Allow, def.Name)
+	if !allowed || matchesAny(r.Deny, def.Name) {
 		return false, nil
 	}
 	if r.Filter == nil {

@@ -40,10 +40,11 @@ func (r *roster) start(f func()) bool {
 }
 
 func (r *roster) startLocked(f func()) bool {
-	if !r.closed {
-		r.background.Go(f)
+	if r.closed {
+		return false
 	}
-	return !r.closed
+	r.background.Go(f)
+	return true
 }
 
 // current returns the present version of a tool, whose name and connection may differ. The
@@ -173,14 +174,15 @@ func (r *roster) add(s *server, failed error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.reserved, s.label)
-	if failed == nil && r.closed {
-		failed = errToolsetClosed
+	switch {
+	case failed != nil:
+		return failed
+	case r.closed:
+		return errToolsetClosed
 	}
-	if failed == nil {
-		r.servers = append(r.servers, s)
-		r.buildLocked()
-	}
-	return failed
+	r.servers = append(r.servers, s)
+	r.buildLocked()
+	return nil
 }
 
 // remove removes a server and returns it, nil if there is none.

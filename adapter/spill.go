@@ -116,7 +116,7 @@ func (p *spill) fit(text string, t *Tool) string {
 	if handle == "" {
 		return shorten(text, limit)
 	}
-	kind, shape := "", ""
+	var kind, shape string
 	if limit >= roomForShape {
 		kind, shape = kept.Describe([]byte(text))
 	}

@@ -33,15 +33,20 @@ func withParamHeaders(next sender, tools headerTools) sender {
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeHeaderMismatch {
 			return got, err
 		}
-		params, listErr := tools.relearn(ctx, r.target)
-		if listErr == nil {
-			listErr = r.mirror(params)
-		}
-		if listErr != nil {
-			return response{}, fmt.Errorf("%w (and no better headers could be made: %w)", err, listErr)
+		if relearnErr := r.mirrorAgain(ctx, tools); relearnErr != nil {
+			return response{}, fmt.Errorf("%w (and no better headers could be made: %w)", err, relearnErr)
 		}
 		return next(ctx, r, o)
 	}
+}
+
+// mirrorAgain sets the headers by the tool's present definition.
+func (r *request) mirrorAgain(ctx context.Context, tools headerTools) error {
+	params, err := tools.relearn(ctx, r.target)
+	if err != nil {
+		return err
+	}
+	return r.mirror(params)
 }
 
 // mirrors reports whether headers repeat arguments of tool calls.

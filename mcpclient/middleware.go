@@ -169,7 +169,9 @@ func (q *Request) changed(r *request, o *callOptions, given json.RawMessage) (*r
 	case meta != nil:
 		return nil, nil, errors.New("middleware: params: _meta goes into Request.Meta")
 	}
-	changed.target, changed.params, changed.answers = params.target, params.params, params.answers
+	changed.target = params.target
+	changed.params = params.params
+	changed.answers = params.answers
 	return &changed, &options, nil
 }
 
@@ -185,11 +187,11 @@ func middlewareResult(raw, got json.RawMessage) (json.RawMessage, error) {
 // madeResult checks a result from the host's code.
 func madeResult(by string, raw json.RawMessage) (json.RawMessage, error) {
 	made, err := jsonrpc.EncodeParams(raw)
-	if err == nil && made == nil {
-		err = errors.New("want a JSON object, got nothing")
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", mcp.ErrInvalidResult, by, err)
+	}
+	if made == nil {
+		return nil, fmt.Errorf("%w: %s: want a JSON object, got nothing", mcp.ErrInvalidResult, by)
 	}
 	return made, nil
 }

@@ -72,7 +72,10 @@ func (w *pageWalk[T]) startOver(err error) bool {
 	if !w.fromCache() || w.again || !isLostCursor(err, w.cursor) {
 		return false
 	}
-	w.page, w.cursor, w.held, w.again = 1, nil, nil, true
+	w.page = 1
+	w.cursor = nil
+	w.held = nil
+	w.again = true
 	clear(w.seen)
 	return true
 }

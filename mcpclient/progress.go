@@ -34,17 +34,13 @@ func (in *receiver) progressed(params json.RawMessage) {
 	if !ok {
 		return
 	}
-	var ctx context.Context
-	call, ok := in.calls.Find(id)
-	if ok {
-		ctx = call.Value.(*inFlight).ctx
+	if call, ok := in.calls.Find(id); ok {
+		bound.From(call.Value.(*inFlight).ctx).Heard()
+		call.Note(bytes.Clone(params)) // without the rest of the message
 	} else if f := in.followers.of(id); f != nil {
-		call, ctx = &f.Call, f.ctx
-	} else {
-		return
+		bound.From(f.ctx).Heard()
+		f.Note(bytes.Clone(params))
 	}
-	bound.From(ctx).Heard()
-	call.Note(bytes.Clone(params)) // without the rest of the message
 }
 
 // tellProgress decodes a notification for the caller's function.
@@ -69,7 +65,8 @@ type follower struct {
 // newFollower returns a follower for a call with this context. It keeps up to maxNotes
 // notifications.
 func (s *taskStarter) newFollower(ctx context.Context, told bool) *follower {
-	f, maxNotes := &follower{ctx: ctx}, 0
+	f := &follower{ctx: ctx}
+	maxNotes := 0
 	if told {
 		maxNotes = s.limits.Notifications
 	}

@@ -99,13 +99,14 @@ func passing(ctx context.Context, err error, failed int) (wait time.Duration, ok
 	case ok || !lost(err):
 		return 0, false
 	}
+	if wait > maxRetryWait {
+		return 0, false
+	}
 	if end, bounded := ctx.Deadline(); bounded {
 		left := time.Until(end)
-		ok, later = left > wait, min(later, (wait+left)/2)
-	} else {
-		ok = true
+		return min(later, (wait+left)/2), left > wait
 	}
-	return later, ok && wait <= maxRetryWait
+	return later, true
 }
 
 // lost reports whether an answer over HTTP was lost or never began.

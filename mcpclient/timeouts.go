@@ -59,8 +59,10 @@ type Timeouts struct {
 func (t Timeouts) withDefaults() Timeouts {
 	t.Probe = cmp.Or(max(t.Probe, 0), 5*time.Second)
 	t.Close = cmp.Or(max(t.Close, 0), 5*time.Second)
-	if t.KeepAlive = max(t.KeepAlive, 0); t.KeepAlive > 0 {
+	if t.KeepAlive > 0 {
 		t.KeepAlive = max(t.KeepAlive, shortestKeepAlive)
+	} else {
+		t.KeepAlive = 0
 	}
 	t.SubscriptionIdle = cmp.Or(t.SubscriptionIdle, 5*time.Minute)
 	t.ElicitationDone = cmp.Or(t.ElicitationDone, defaultDoneWait)
@@ -77,7 +79,10 @@ const (
 // no limit. The call asks for progress, which extends it, and over HTTP in the legacy era also
 // opens the standalone stream for it.
 func WithIdleTimeout(d time.Duration) CallOption {
-	return func(o *callOptions) { o.idle, o.heed = limit{d, true}, d > 0 }
+	return func(o *callOptions) {
+		o.idle = limit{d, true}
+		o.heed = d > 0
+	}
 }
 
 // WithTimeout bounds this call as a whole instead of [Timeouts.Call]; 0 or less means that only

@@ -163,12 +163,14 @@ func (p *parser) object() (*node, error) {
 		if m.key, err = p.str(); err != nil {
 			return nil, err
 		}
-		if m.first = seen[m.key]; m.first == 0 {
+		m.first = seen[m.key]
+		if m.first == 0 {
 			seen[m.key] = m.line
 		}
 		if c, err = p.next(); err != nil {
 			return nil, err
-		} else if c != ':' {
+		}
+		if c != ':' {
 			return nil, p.unexpected(c, "a colon after the key "+quoteKey(m.key), n)
 		}
 		p.pos++
@@ -236,10 +238,11 @@ func (p *parser) unexpected(c byte, want string, inside *node) *syntaxError {
 func (p *parser) str() (string, error) {
 	rest := p.data[p.pos:]
 	end := 1
-	for ; end < len(rest) && rest[end] != '"' && rest[end] != '\n'; end++ {
+	for end < len(rest) && rest[end] != '"' && rest[end] != '\n' {
 		if rest[end] == '\\' {
 			end++
 		}
+		end++
 	}
 	if end >= len(rest) || rest[end] != '"' {
 		return "", p.errorf("a string has no closing quote on its line")

@@ -154,8 +154,12 @@ func (s *settings) envFile() ([]string, error) {
 }
 
 func unquote(s string) string {
-	if n := len(s); n >= 2 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
-		return s[1 : n-1]
+	for _, quote := range []string{`"`, "'"} {
+		inner, opened := strings.CutPrefix(s, quote)
+		inner, closed := strings.CutSuffix(inner, quote)
+		if opened && closed {
+			return inner
+		}
 	}
 	return s
 }

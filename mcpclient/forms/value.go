@@ -49,12 +49,16 @@ func (f *Field) value(v any) (any, error) {
 }
 
 func (f *Field) fitsString(s string) bool {
-	n := utf8.RuneCountInString(s)
-	if !utf8.ValidString(s) || f.MinLength != nil && n < *f.MinLength || f.MaxLength != nil && n > *f.MaxLength {
+	if !utf8.ValidString(s) || !within(utf8.RuneCountInString(s), f.MinLength, f.MaxLength) || !fitsFormat(f.Format, s) {
 		return false
 	}
 	re, err := tree.CompilePattern(f.Pattern) // unanchored, as in JSON Schema
-	return fitsFormat(f.Format, s) && err == nil && re.MatchString(s)
+	return err == nil && re.MatchString(s)
+}
+
+// within reports whether n is in bounds, where nil is none.
+func within(n int, least, most *int) bool {
+	return (least == nil || n >= *least) && (most == nil || n <= *most)
 }
 
 // formatName names a format that is checked; "" stands for the others, which
@@ -150,7 +154,8 @@ func exact(text string) (*big.Rat, bool) {
 }
 
 func (f *Field) inRange(n *big.Rat) bool {
-	least, most := ratOf(f.Minimum), ratOf(f.Maximum)
+	least := ratOf(f.Minimum)
+	most := ratOf(f.Maximum)
 	return (least == nil || n.Cmp(least) >= 0) && (most == nil || n.Cmp(most) <= 0)
 }
 
@@ -195,5 +200,5 @@ func (f *Field) fitsChoices(list []string) bool {
 			return false
 		}
 	}
-	return (f.MinItems == nil || len(list) >= *f.MinItems) && (f.MaxItems == nil || len(list) <= *f.MaxItems)
+	return within(len(list), f.MinItems, f.MaxItems)
 }
