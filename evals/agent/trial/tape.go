@@ -34,7 +34,7 @@ func (p *player) openModels() (err error) {
 	switch {
 	case p.Model.Record:
 		if err := tape.Clear(file); err != nil {
-			return harness("%w", err)
+			return err
 		}
 		p.models.Tape = tape.Recorder(p.Task.ID, file, p.filter())
 	case p.Model.Mode == results.Recorded:

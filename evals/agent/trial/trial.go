@@ -101,7 +101,7 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	p := &player{Trial: t, dir: dir, store: record.NewMemory(), world: world.New(dir), line: l}
 	defer p.close()
 	defer func() { scrub(l, p.filter()) }()
-	err = p.play(ctx)
+	err = p.perform(ctx)
 	if errors.Is(err, errHarness) {
 		return nil, err
 	}
@@ -184,10 +184,10 @@ func (p *player) close() {
 	}
 }
 
-// play runs the task.
-func (p *player) play(ctx context.Context) error {
+// perform has agents do the task.
+func (p *player) perform(ctx context.Context) error {
 	if err := p.openModels(); err != nil {
-		return err
+		return &harnessError{err}
 	}
 	err := p.drive(ctx)
 	if errors.Is(err, errHarness) && len(p.hints) > 0 {
