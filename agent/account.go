@@ -230,9 +230,13 @@ func (a account) refuses(amount ledger.Amount, share int64) error {
 		known := false
 		for currency, micro := range amount.Cost {
 			limit, ok := limits.Cost[currency]
-			known = known || ok
-			if left := max(limit-taken.Cost[currency], 0) / share; ok && micro > left {
-				return fmt.Errorf("a call of the model may cost %v, and the run has %v left for it (Limits.Cost)", cost.Money{Currency: currency, Micro: micro}, cost.Money{Currency: currency, Micro: left})
+			if !ok {
+				continue
+			}
+			known = true
+			if left := max(limit-taken.Cost[currency], 0) / share; micro > left {
+				return fmt.Errorf("a call of the model may cost %v, and the run has %v left for it (Limits.Cost)",
+					cost.Money{Currency: currency, Micro: micro}, cost.Money{Currency: currency, Micro: left})
 			}
 		}
 		if len(limits.Cost) > 0 && !known {

@@ -134,25 +134,42 @@ func (l *writer) snapshot() {
 
 // write writes what was recorded, without the lock.
 func (l *writer) write() {
-	records, cuts, events, seq := l.records, l.cuts, l.events, l.root.Seq
-	l.records, l.cuts, l.size, l.events, l.spare, l.writing = nil, nil, 0, l.spare, nil, true
-	var head run.Head
-	if len(records) > 0 {
-		head = ledger.HeadOf(l.root)
-	}
+	queued, seq := l.takeRecordsLocked(), l.root.Seq
+	events := l.events
+	l.events, l.spare = l.spare, nil
+	l.writing = true
 	l.mu.Unlock()
-	err := guarded("the journal", func() error { return l.put(head, records, cuts, events) })
+	err := guarded("the journal", func() error { return l.put(queued, events) })
 	clear(events)
 	l.mu.Lock()
-	l.spare, l.writing, l.done = events[:0], false, seq
+	l.spare = events[:0]
+	l.writing = false
+	l.done = seq
 	if l.err == nil {
 		l.err = err
 	}
 	l.wrote.Broadcast()
 }
 
-func (l *writer) put(head run.Head, records []ledger.Entry, cuts []cut, events []Event) error {
-	if err := l.appendEntries(head, records, cuts); err != nil {
+// queued are the records of one commit.
+type queued struct {
+	records []ledger.Entry
+	cuts    []cut
+	head    run.Head // after all records
+}
+
+// takeRecordsLocked returns the records that are not yet written, and leaves none.
+func (l *writer) takeRecordsLocked() (q queued) {
+	if len(l.records) > 0 {
+		q = queued{l.records, l.cuts, ledger.HeadOf(l.root)}
+	}
+	l.records, l.cuts, l.size = nil, nil, 0
+	return q
+}
+
+// put makes records durable, and emits their events.
+func (l *writer) put(q queued, events []Event) error {
+	if err := l.appendAll(q); err != nil {
 		return err
 	}
 	for _, e := range events {
@@ -244,14 +261,14 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// appendEntries makes records durable, in one write for each cut.
-func (l *writer) appendEntries(head run.Head, entries []ledger.Entry, cuts []cut) error {
-	records, err := ledger.Encode(entries...)
+// appendAll makes records durable, in one write for each cut.
+func (l *writer) appendAll(q queued) error {
+	records, err := ledger.Encode(q.records...)
 	if err != nil {
 		return l.refuse(err)
 	}
 	done := 0
-	for _, c := range cuts {
+	for _, c := range q.cuts {
 		if c.at < len(records) {
 			if err := l.appendRecords(c.head, records[done:c.at]); err != nil {
 				return err
@@ -262,7 +279,7 @@ func (l *writer) appendEntries(head run.Head, entries []ledger.Entry, cuts []cut
 	if done == len(records) {
 		return nil
 	}
-	return l.appendRecords(head, records[done:])
+	return l.appendRecords(q.head, records[done:])
 }
 
 // appendRecords makes records durable.
@@ -319,14 +336,12 @@ func (l *writer) save() error {
 	for l.writing {
 		l.wrote.Wait()
 	}
-	records, cuts, head := l.records, l.cuts, ledger.HeadOf(l.root)
-	l.records, l.cuts, l.size = nil, nil, 0
-	refused := l.refused
+	queued, refused := l.takeRecordsLocked(), l.refused
 	l.mu.Unlock()
-	if l.journal == nil || refused || len(records) == 0 {
+	if l.journal == nil || refused {
 		return nil
 	}
-	return guarded("the journal", func() error { return l.appendEntries(head, records, cuts) })
+	return guarded("the journal", func() error { return l.appendAll(queued) })
 }
 
 // resultSize estimates the bytes of the result in a change, 0 for other changes.

@@ -121,14 +121,14 @@ func (p *plan) make(inPlace int64) {
 		if p.try(keep, inPlace) <= p.start {
 			return
 		}
-		if keep > 0 {
-			continue
+		if keep <= 0 {
+			break
 		}
-		if first := slices.IndexFunc(p.units, func(u unit) bool { return u.fixed && p.messages[u.from].Role == run.RoleUser }); first >= 0 && first != p.last && p.units[first].tokens > p.start {
-			p.units[first].fixed = false // the task itself is too long
-			p.try(0, inPlace)
-		}
-		return
+	}
+	task := slices.IndexFunc(p.units, func(u unit) bool { return u.fixed && p.messages[u.from].Role == run.RoleUser })
+	if task >= 0 && task != p.last && p.units[task].tokens > p.start { // the task itself is too long
+		p.units[task].fixed = false
+		p.try(0, inPlace)
 	}
 }
 
