@@ -73,7 +73,21 @@ func checkBlock(c mcp.Content) error {
 	case *mcp.UnknownContent:
 		return fmt.Errorf("content of type %q is unknown or malformed", excerpt.Cut(c.Type))
 	}
-	return fmt.Errorf("content of type %T does not belong in a sampling message", c)
+	return fmt.Errorf("content of type %q does not belong in a sampling message", typeOf(c))
+}
+
+// typeOf returns the type of content in the protocol, "null" for nil.
+func typeOf(c mcp.Content) string {
+	if c == nil {
+		return "null"
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	if raw, err := json.Marshal(c); err == nil {
+		_ = json.Unmarshal(raw, &head) // our own JSON
+	}
+	return head.Type
 }
 
 func notEmpty(kind string, data []byte) error {
@@ -129,7 +143,7 @@ func inputSize(p *mcp.CreateMessageParams) int {
 	}
 	if p.ModelPreferences != nil {
 		for _, h := range p.ModelPreferences.Hints {
-			size += len(h.Name)
+			size += blockSize + len(h.Name)
 		}
 	}
 	for _, t := range p.Tools {

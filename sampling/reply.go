@@ -130,7 +130,7 @@ func checkReplyBlock(c mcp.Content, p *mcp.CreateMessageParams, taken map[string
 		taken[c.ID] = true
 		return nil
 	}
-	return fmt.Errorf("content of type %T does not belong in a reply", c)
+	return fmt.Errorf("content of type %q does not belong in a reply", typeOf(c))
 }
 
 func hasTool(tools []*mcp.Tool, name string) bool {

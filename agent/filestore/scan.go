@@ -110,7 +110,7 @@ func readTip(f io.ReaderAt, size int64) (t tip, ok bool, err error) {
 	if err := readAt(f, data, from); err != nil {
 		return tip{}, false, err
 	}
-	begin, ok := lastBegin(data, from)
+	begin, ok := lastBegin(data)
 	if !ok || begin < 0 || begin >= size {
 		return tip{}, false, nil
 	}
@@ -127,9 +127,9 @@ func readTip(f io.ReaderAt, size int64) (t tip, ok bool, err error) {
 
 // lastBegin returns the offset from which lines may not be durable according to the last line.
 // It does not compare the checksum of the line.
-func lastBegin(tail []byte, from int64) (begin int64, ok bool) {
+func lastBegin(tail []byte) (begin int64, ok bool) {
 	raw, broken := bytes.CutSuffix(tail, []byte{'\n'})
-	if !broken || len(raw) < endSize || from+int64(len(raw)) < 0 {
+	if !broken || len(raw) < endSize {
 		return 0, false
 	}
 	text := raw[len(raw)-endSize:]

@@ -115,8 +115,12 @@ func (m *metrics) inferred(ctx context.Context, v *agent.Inference, kind string,
 	}
 	all := with(kind, attributes)
 	m.inference.Record(ctx, seconds, all)
-	m.inputs.Record(ctx, v.Usage.Input, all)
-	m.outputs.Record(ctx, v.Usage.Output, all)
+	if v.Usage.Input > 0 { // otherwise unknown, for example because the call failed
+		m.inputs.Record(ctx, v.Usage.Input, all)
+	}
+	if v.Usage.Output > 0 {
+		m.outputs.Record(ctx, v.Usage.Output, all)
+	}
 	if v.FirstChunk > 0 {
 		m.firstChunk.Record(ctx, v.FirstChunk.Seconds(), with("", attributes))
 	}

@@ -114,6 +114,9 @@ func TestErrorTypes(t *testing.T) {
 		if d := cmp.Diff(want, r.lines(t)); d != "" {
 			t.Errorf("%v: spans (-want +got):\n%s", err, d)
 		}
+		if m, counted := r.metrics(t)["gen_ai.client.inference.operation.input_tokens"]; counted {
+			t.Errorf("%v: a call without a reply counts with the tokens %+v", err, m.Data)
+		}
 		for _, name := range []string{"gen_ai.client.inference.duration", "gen_ai.invoke_agent.duration"} {
 			h, ok := r.metrics(t)[name].Data.(metricdata.Histogram[float64])
 			if !ok || len(h.DataPoints) != 1 {

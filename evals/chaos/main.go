@@ -33,6 +33,11 @@ func main() {
 	flag.Parse()
 	ctx := context.Background()
 	if o.store == "temporal" {
+		flag.Visit(func(f *flag.Flag) {
+			if f.Name != "store" {
+				log.Fatalf("-%s: with -store temporal, write other flags after --", f.Name)
+			}
+		})
 		if err := atTemporal(ctx); err != nil {
 			log.Fatal(err)
 		}

@@ -3,6 +3,7 @@
 // are processes that share a store of runs. From the root of the repository:
 //
 //	go run ./evals/chaos -store temporal
+//	go run ./evals/chaos -store temporal -- -runs 20 -workers 2
 //
 // Each run asks for approvals and forms. Some replies are sent twice, and some too late. Every
 // other second a worker is killed and started again. At the end each call of each run is
@@ -22,6 +23,8 @@ import (
 	"flag"
 	"log"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 )
 
@@ -52,7 +55,11 @@ func main() {
 	flag.StringVar(&o.world, "world", "", "`URL` of the tools, for a worker")
 	flag.StringVar(&o.dir, "dir", "", "of the store, for a worker")
 	flag.Parse()
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if o.runs < 1 || o.workers < 1 {
+		log.Fatal("-runs and -workers have to be above 0")
+	}
 	if o.worker > 0 {
 		log.Fatal(o.work(ctx))
 	}

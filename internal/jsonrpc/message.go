@@ -80,8 +80,8 @@ func integer(number string) string {
 // ErrBatch means that the bytes hold an array of messages: see [Batch].
 var ErrBatch = errors.New("a batch of messages")
 
-// Parse reads one message. It must be valid JSON, nested at most [MaxDepth]
-// deep; the values of the members are checked when they are decoded.
+// Parse reads one message. It must be valid JSON, and its members nested at most
+// [MaxDepth] deep; their values are checked when they are decoded.
 func Parse(data []byte) (Message, error) {
 	var m Message
 	s := scanner{data: data}
@@ -152,13 +152,18 @@ func (m *Message) check() error {
 		return errors.New("both a request and a response")
 	case m.Method == "" && !answer:
 		return errors.New("neither a request nor a response")
-	case m.Result != nil && m.Error != nil && string(m.Error) != "null":
-		return errors.New("both a result and an error")
-	case m.Result != nil && !m.HasID():
-		return errors.New("a result without an id")
+	case m.Result != nil && m.Error != nil: // some peers send the other member as null
+		switch {
+		case string(m.Error) == "null":
+			m.Error = nil
+		case string(m.Result) == "null":
+			m.Result = nil
+		default:
+			return errors.New("both a result and an error")
+		}
 	}
-	if m.Result != nil {
-		m.Error = nil // some servers send "error":null beside the result
+	if m.Result != nil && !m.HasID() {
+		return errors.New("a result without an id")
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ func TestParse(t *testing.T) {
 		{"error", `{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}`, Message{ID: raw("7"), Error: raw(`{"code":-1,"message":"no"}`)}},
 		{"error without id", `{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}`, Message{Error: raw(`{"code":-32700,"message":"no"}`)}},
 		{"error with id null", `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}`, Message{ID: raw("null"), Error: raw(`{"code":1,"message":""}`)}},
+		{"error beside result null", `{"id":1,"result":null,"error":{"code":-1,"message":"no"}}`, Message{ID: raw("1"), Error: raw(`{"code":-1,"message":"no"}`)}},
+		{"both null", `{"id":1,"result":null,"error":null}`, Message{ID: raw("1"), Result: raw(`null`)}},
 		{"result beside error null", `{"id":1,"result":{},"error":null}`, Message{ID: raw("1"), Result: raw(`{}`)}},
 		{"without jsonrpc", `{"id":1,"result":{}}`, Message{ID: raw("1"), Result: raw(`{}`)}},
 		{"big id", `{"id":9007199254740993,"method":"m"}`, Message{ID: raw("9007199254740993"), Method: "m"}},

@@ -65,6 +65,8 @@ func (c *Command) Positive(names ...string) error {
 			above = v > 0
 		case float64:
 			above = v > 0
+		default:
+			panic(fmt.Sprintf("flag -%s is a %T", name, v))
 		}
 		if !above {
 			return c.Wrong("-%s has to be above 0", name)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -116,9 +118,17 @@ func CallName(c *agent.Call) string {
 
 // Progress returns how far a call is, and the server's message about it.
 func Progress(e *agent.ToolProgress) string {
-	s := fmt.Sprint(e.Progress.Progress)
+	s := number(e.Progress.Progress)
 	if e.Progress.Total != nil {
-		s += fmt.Sprintf("/%v", *e.Progress.Total)
+		s += "/" + number(*e.Progress.Total)
 	}
 	return s + " " + e.Progress.Message
+}
+
+// number formats a number without an exponent, unless it is very large or very small.
+func number(v float64) string {
+	if abs := math.Abs(v); abs >= 1e15 || abs > 0 && abs < 1e-6 {
+		return fmt.Sprint(v)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
@@ -73,6 +74,7 @@ func (t *site) open(w http.ResponseWriter, r *http.Request, v *view) {
 		return
 	}
 	n, shown, err := t.begin(r.Context(), v, &q)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTime)) // loading a view may take as long
 	switch {
 	case errors.Is(err, errMany):
 		http.Error(w, err.Error(), http.StatusTooManyRequests)

@@ -3,6 +3,7 @@ package views
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"mime"
 	"net"
 	"net/http"
@@ -164,7 +165,11 @@ func (t *site) file(w http.ResponseWriter, name string) {
 // readJSON decodes the body of a request, and reports whether it could.
 func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
-		http.Error(w, "the request cannot be read", http.StatusBadRequest)
+		status := http.StatusBadRequest
+		if _, long := errors.AsType[*http.MaxBytesError](err); long {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, "the request cannot be read", status)
 		return false
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the request may last as long as the page
