@@ -41,8 +41,8 @@ type Options struct {
 	// Permissions are the most that views may get. Default: none.
 	Permissions apps.Permissions
 
-	// Key, 32 random bytes, signs the URLs of frames, so that they stay valid in another
-	// process and after a restart. The labels in place of a star also depend on it: with
+	// Key, 32 random bytes, at least 16, signs the URLs of frames, so that they stay valid in
+	// another process and after a restart. The labels in place of a star also depend on it: with
 	// another key views do not find their stored data. Default: a random key.
 	Key []byte
 }
@@ -57,7 +57,10 @@ type Sandbox struct {
 	key          []byte
 }
 
-// New returns a sandbox. The error names the invalid origin.
+// minKey is the smallest key, in bytes.
+const minKey = 16
+
+// New returns a sandbox. The error names the invalid option.
 func New(o *Options) (*Sandbox, error) {
 	if o == nil {
 		o = new(Options)
@@ -79,6 +82,9 @@ func New(o *Options) (*Sandbox, error) {
 	}
 	if len(s.ancestors) == 0 {
 		return nil, errors.New("sandbox: Options.HostOrigins is empty")
+	}
+	if len(s.key) > 0 && len(s.key) < minKey {
+		return nil, fmt.Errorf("sandbox: Options.Key has %d bytes: want at least %d", len(s.key), minKey)
 	}
 	if len(s.key) == 0 {
 		s.key = make([]byte, 32)

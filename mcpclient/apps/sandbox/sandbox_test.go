@@ -262,10 +262,18 @@ func TestOwnAndPrivateSources(t *testing.T) {
 	}
 }
 
+// A short key can be guessed, and with it a policy can be forged.
+func TestShortKey(t *testing.T) {
+	_, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}, Key: []byte("short")})
+	if err == nil || !strings.Contains(err.Error(), "Options.Key") {
+		t.Errorf("got %v, want an error that names the option", err)
+	}
+}
+
 func FuzzURL(f *testing.F) {
 	f.Add("/?view=e30&mark=00")
 	f.Add("/")
-	s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}, Key: []byte("k")})
+	s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}, Key: []byte("a key of this test")})
 	if err != nil {
 		f.Fatal(err)
 	}
