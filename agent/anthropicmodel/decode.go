@@ -333,8 +333,8 @@ func (a *answer) Whole(body []byte) error {
 	return a.start(&r)
 }
 
-// parts returns the blocks as parts of a run. It leaves out a call that the bound of the reply has cut off, also before its
-// arguments.
+// parts returns the blocks as parts of a run. It leaves out the calls of a refused reply, and a call that the bound of the
+// reply has cut off, also before its arguments.
 func (a *answer) parts() ([]run.Part, error) {
 	var out []run.Part
 	calls := 0
@@ -357,6 +357,8 @@ func (a *answer) parts() ([]run.Part, error) {
 			}
 			input := strings.TrimSpace(b.text.String())
 			switch {
+			case finish(a.stop) == model.FinishRefusal:
+				continue // the model took back what it began
 			case finish(a.stop) == model.FinishLength && i == len(a.blocks)-1 && !json.Valid([]byte(input)):
 				continue
 			case input == "":

@@ -297,7 +297,7 @@ func TestEndsOfReplies(t *testing.T) {
 	for stop, want := range map[string]struct {
 		finish string
 		parts  int
-	}{"max_tokens": {model.FinishLength, 1}, "model_context_window_exceeded": {model.FinishLength, 1}, "refusal": {model.FinishRefusal, 2}, "stop_sequence": {model.FinishStop, 2}, "later_word": {"later_word", 2}} {
+	}{"max_tokens": {model.FinishLength, 1}, "model_context_window_exceeded": {model.FinishLength, 1}, "refusal": {model.FinishRefusal, 1}, "stop_sequence": {model.FinishStop, 2}, "later_word": {"later_word", 2}} {
 		for _, call := range []fakehost.Block{before, within} {
 			h := &fakehost.Claude{Key: "key-1", Stop: stop, Reply: func(*fakehost.ClaudeRequest) []fakehost.Block {
 				return []fakehost.Block{{Type: "text", Text: "Well"}, call}

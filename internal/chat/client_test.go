@@ -280,6 +280,8 @@ func TestReplyVariants(t *testing.T) {
 			Reply{Model: "m", Finish: FinishLength, ToolCalls: []ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}}},
 		{"one call without arguments, one cut off before them", `{"choices":[{"finish_reason":"length","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":""}},{"id":"b","function":{"name":"f","arguments":""}}]}}]}`,
 			Reply{Model: "m", Finish: FinishLength, ToolCalls: []ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}}},
+		{"filtered beside a call", `{"choices":[{"finish_reason":"content_filter","message":{"content":"x","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}`,
+			Reply{Model: "m", Text: "x", Finish: FinishContentFilter}},
 		{"stop sequence", `{"choices":[{"finish_reason":"stop","message":{"content":"a###b","tool_calls":[{"id":"a","function":{"name":"f"}}]}}]}`,
 			Reply{Model: "m", Text: "a", Finish: FinishStop, Stopped: true}},
 	}

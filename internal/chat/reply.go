@@ -149,6 +149,8 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 	switch {
 	case a.cut: // the model would have stopped here, before any call
 		r.Finish, r.Stopped, a.calls = FinishStop, true, nil
+	case r.Finish == FinishContentFilter: // a part of the calls may be withheld
+		a.calls = nil
 	case r.Finish == FinishStop && a.stopWord != "":
 		for _, s := range d.stops {
 			r.Stopped = r.Stopped || s == a.stopWord
@@ -165,7 +167,7 @@ func (d *draft) settle(x *exchange, a *answer) (*Reply, error) {
 		return nil, x.newError(CodeTruncated, "the host broke off with finish reason "+a.finish)
 	case r.Finish == FinishContentFilter && !said:
 		return nil, x.newError(CodeContentFilter, "the host withheld the answer")
-	case len(r.ToolCalls) > 0 && r.Finish != FinishLength && r.Finish != FinishContentFilter:
+	case len(r.ToolCalls) > 0 && r.Finish != FinishLength:
 		r.Finish = FinishToolCalls
 	case len(r.ToolCalls) == 0 && r.Finish == FinishToolCalls: // vLLM without a tool parser
 		r.Finish = FinishStop

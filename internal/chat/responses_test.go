@@ -275,6 +275,7 @@ func TestResponsesEnd(t *testing.T) {
 		"cut before input":    {answering(response("incomplete", textItem+`,{"type":"function_call","call_id":"c","name":"f","arguments":""}`, `,"incomplete_details":{"reason":"max_output_tokens"}`)), FinishLength, "", ""},
 		"cut call":            {answering(response("incomplete", textItem+`,{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a"}`, `,"incomplete_details":{"reason":"max_output_tokens"}`)), FinishLength, "", ""},
 		"filter":              {streaming(append(first, completed("response.incomplete", response("incomplete", textItem, `,"incomplete_details":{"reason":"content_filter"}`)))...), FinishContentFilter, "", ""},
+		"filter beside call":  {answering(response("incomplete", textItem+`,{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`, `,"incomplete_details":{"reason":"content_filter"}`)), FinishContentFilter, "", ""},
 		"refusal":             {answering(response("completed", `{"type":"message","content":[{"type":"refusal","refusal":"No."}]}`, "")), FinishStop, "", ""},
 		"failed":              {streaming(append(first, completed("response.failed", response("failed", "", `,"error":{"code":"server_error","message":"boom"}`)))...), "", "server_error", "boom"},
 		"error event":         {streaming(append(first, "event: error\ndata: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"slow\"}")...), "", "rate_limit_exceeded", "slow"},
