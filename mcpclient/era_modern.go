@@ -81,15 +81,15 @@ func (e modernEra) header(r *request) http.Header {
 // inputRequired decodes resultType, which determines the meaning of a result.
 func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
 	var resultType json.RawMessage
-	round := new(inputRound)
+	var found inputRound
 	err := jsonrpc.Members(raw, func(key, value []byte) {
 		switch string(key) {
 		case "resultType":
 			resultType = value
 		case "inputRequests":
-			round.questions = notNull(value)
+			found.questions = notNull(value)
 		case "requestState":
-			round.state = notNull(value)
+			found.state = notNull(value)
 		}
 	})
 	if err != nil {
@@ -99,7 +99,8 @@ func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]b
 	case "", `"complete"`:
 		return nil, nil
 	case `"input_required"`:
-		return round, round.check(r.method)
+		round := found // only a round takes an allocation
+		return &round, round.check(r.method)
 	case `"task"`:
 		if r.task && (r.method == "tools/call" || r.method == "tasks/get") { // some servers repeat it there
 			return nil, nil

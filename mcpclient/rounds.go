@@ -31,6 +31,7 @@ type questioner interface {
 
 // withRounds repeats a request until the server has all its input, in at most limit rounds.
 func withRounds(next sender, limit int, q questioner) sender {
+	quote := q.quote // made once: a method value takes an allocation
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		rounds := inputRounds{questioner: q, limit: limit, asked: o.rounds, manual: o.manual}
 		for {
@@ -41,7 +42,7 @@ func withRounds(next sender, limit int, q questioner) sender {
 				}
 				return response{}, err
 			}
-			round, err := q.current().inputRequired(r, got.result, q.quote)
+			round, err := q.current().inputRequired(r, got.result, quote)
 			if err != nil || round == nil {
 				got.repeats = rounds.asked + rounds.deferrals
 				return got, err
