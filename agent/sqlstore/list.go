@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -23,7 +22,10 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 		if q.After != nil && q.DueAt.IsZero() {
 			last = &row{head: *q.After, updated: nanos(q.After.Updated)}
 		}
-		left := cmp.Or(q.Limit, math.MaxInt)
+		left := q.Limit
+		if left <= 0 { // no limit
+			left = math.MaxInt
+		}
 		for left > 0 {
 			size := min(s.pageSize, left)
 			rows, err := s.page(ctx, q, last, size)

@@ -21,7 +21,7 @@ func no(question string) run.Reply {
 	return run.Reply{Question: question, Action: run.ActionDecline, By: "bob", At: start}
 }
 
-// answered returns the change that records a reply.
+// replied returns the change that records a reply.
 func replied(a run.Reply) ledger.Change { return &ledger.Replied{Reply: a} }
 
 // reply checks that Reply needs no lease, and leaves the lease of the holder as it is.
