@@ -117,9 +117,7 @@ func BenchmarkConnect(b *testing.B) {
 		opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
 		connect := func(b *testing.B, t mcpclient.Transport) {
 			c := connected(b, t, opts)
-			if err := c.Close(); err != nil {
-				b.Fatal(err)
-			}
+			must(b, c.Close())
 		}
 		b.Run("pipe/"+revision, func(b *testing.B) {
 			b.ReportAllocs()
@@ -162,9 +160,7 @@ func BenchmarkTools(b *testing.B) {
 	for b.Loop() {
 		n := 0
 		for _, err := range c.Tools(b.Context()) {
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			n++
 		}
 		if n != 1000 {

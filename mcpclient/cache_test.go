@@ -14,8 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -26,14 +24,10 @@ func wantTools(t *testing.T, ctx context.Context, c *mcpclient.Client, want stri
 	t.Helper()
 	var names []string
 	for tool, err := range c.Tools(ctx, opts...) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		names = append(names, tool.Name)
 	}
-	if got := strings.Join(names, " "); got != want {
-		t.Errorf("got tools %q, want %q", got, want)
-	}
+	equal(t, "tools", strings.Join(names, " "), want)
 }
 
 // wantRead reads resources whose text is the id of the request that fetched it.
@@ -42,14 +36,10 @@ func wantRead(t *testing.T, ctx context.Context, c *mcpclient.Client, want strin
 	var texts []string
 	for _, uri := range uris {
 		r, err := c.ReadResource(ctx, uri)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		texts = append(texts, r.Contents[0].Text)
 	}
-	if got := strings.Join(texts, " "); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	equal(t, "", strings.Join(texts, " "), want)
 }
 
 func TestCache(t *testing.T) {
@@ -66,14 +56,10 @@ func TestCache(t *testing.T) {
 			wantTools(t, ctx, c, "a3 b3")
 			wantTools(t, ctx, c, "a4", mcpclient.WithMeta("k", json.RawMessage("1")))
 			for _, err := range c.Prompts(ctx) {
-				if !errors.Is(err, mcp.ErrInvalidResult) {
-					t.Errorf("got %v, want ErrInvalidResult", err)
-				}
+				wantIs(t, err, mcp.ErrInvalidResult)
 			}
 			for _, err := range c.Prompts(ctx) {
-				if err != nil {
-					t.Error(err)
-				}
+				noError(t, err)
 			}
 			if raw, err := c.Call(ctx, "tools/list", nil); err != nil || !strings.Contains(string(raw), "raw") {
 				t.Errorf("a custom call: got %s, %v", raw, err)
@@ -97,15 +83,9 @@ func TestCache(t *testing.T) {
 			wantRead(t, ctx, c, "11 11", "file:///e", "file:///e")
 			over, cancel := context.WithCancel(ctx)
 			cancel()
-			if _, err := c.ReadResource(over, "file:///e"); !errors.Is(err, context.Canceled) {
-				t.Errorf("cancelled: got %v", err)
-			}
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-			if _, err := c.ReadResource(ctx, "file:///e"); !errors.Is(err, mcpclient.ErrClosed) {
-				t.Errorf("closed: got %v", err)
-			}
+			wantIs(t, errOf(c.ReadResource(over, "file:///e")), context.Canceled, "cancelled")
+			noError(t, c.Close())
+			wantIs(t, errOf(c.ReadResource(ctx, "file:///e")), mcpclient.ErrClosed, "closed")
 		}},
 		{name: "cache_changed_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			wantTools(t, ctx, c, "a")
@@ -149,18 +129,14 @@ func TestCacheBounds(t *testing.T) {
 func TestPages(t *testing.T) {
 	playAll(t, []conversation{{name: "cache_cursor_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		first, err := mcpclient.ListPage[mcp.Tool](ctx, c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		next := "c"
 		want := &mcp.Page[mcp.Tool]{
 			Items:      []*mcp.Tool{{Name: "a", InputSchema: json.RawMessage("{}")}},
 			NextCursor: &next,
 			TTL:        time.Minute,
 		}
-		if diff := cmp.Diff(want, first); diff != "" {
-			t.Errorf("page: got +, want -:\n%s", diff)
-		}
+		same(t, "page", first, want)
 		second, err := mcpclient.ListPage[mcp.Tool](ctx, c, first.NextCursor)
 		if err != nil || second.NextCursor != nil || second.Items[0].Name != "b" {
 			t.Errorf("got %+v, %v", second, err)
@@ -212,9 +188,7 @@ func TestNotificationsInvalidate(t *testing.T) {
 					_, skills := collect(mcpclient.List[struct{}](t.Context(), c, "skills/list", "skills"), func(*struct{}) string { return "" })
 					_, skill := c.Call(t.Context(), "skills/get", map[string]string{"uri": "u"})
 					_, read := c.ReadResource(t.Context(), "u")
-					if err := errors.Join(tools, prompts, resources, templates, skills, skill, read); err != nil {
-						t.Error(err)
-					}
+					noError(t, errors.Join(tools, prompts, resources, templates, skills, skill, read))
 				}
 				all()
 				clear(asked)
@@ -254,9 +228,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 			c := connectWith(t, s, token, modern())
 			defer func() { _ = c.Close() }()
 			for i, next := range []string{"one", "one", "two"} {
-				if err := token.Set(next); err != nil {
-					t.Fatal(err)
-				}
+				must(t, token.Set(next))
 				list(t, c, &asked, []int{1, 1, 2}[i])
 			}
 			_ = token.Renew("two-b")
@@ -291,8 +263,6 @@ func TestCacheEndsWithClient(t *testing.T) {
 		wantTools(t, t.Context(), c, "")
 		_ = p.conn.Close()
 		<-c.Done()
-		if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
+		wantIs(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), mcpclient.ErrClosed)
 	})
 }

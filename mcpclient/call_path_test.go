@@ -52,9 +52,7 @@ func TestPathOfACall(t *testing.T) {
 func documentedPath(t *testing.T) (all []function) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, section, _ := strings.Cut(string(page), "### The path of a call\n")
 	section, _, _ = strings.Cut(section, "\n### ")
 	for _, m := range regexp.MustCompile("(?m)^[0-9]+\\. `(\\w+)` \\(`([\\w.]+)`\\)").FindAllStringSubmatch(section, -1) {
@@ -151,7 +149,5 @@ func callSum(t *testing.T, transport mcpclient.Transport, o mcpclient.Options) {
 	t.Helper()
 	c := connected(t, transport, &o)
 	defer func() { _ = c.Close() }()
-	if _, err := c.CallTool(t.Context(), "sum", nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(c.CallTool(t.Context(), "sum", nil)))
 }

@@ -61,19 +61,13 @@ func TestCustomMessages(t *testing.T) {
 			if raw, err := c.Call(ctx, "acme/do", nil); err != nil || string(raw) != "true" {
 				t.Errorf("got %s, %v", raw, err)
 			}
-			if err := c.Notify(ctx, "acme/happened", map[string]any{"z": nil}); err != nil {
-				t.Error(err)
-			}
-			if _, err := c.Call(ctx, "acme/do", json.RawMessage("null"), mcpclient.WithMeta("k", json.RawMessage("\n\"<&>\"\n"))); err != nil {
-				t.Error(err)
-			}
+			noError(t, c.Notify(ctx, "acme/happened", map[string]any{"z": nil}))
+			noError(t, errOf(c.Call(ctx, "acme/do", json.RawMessage("null"), mcpclient.WithMeta("k", json.RawMessage("\n\"<&>\"\n")))))
 		}},
 		{name: "custom_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			do(t, ctx, c)
 			_, err := c.Call(ctx, "tools/call", map[string]any{"name": "t", "requestState": "mine", "inputResponses": map[string]any{"k": struct{}{}}})
-			if err != nil {
-				t.Error(err)
-			}
+			noError(t, err)
 		}},
 	})
 }
@@ -98,9 +92,7 @@ func giveUp(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		if !errors.Is(err, want) || !strings.HasPrefix(err.Error(), `call tool "slow": `) {
 			t.Errorf("got %v, want %v", err, want)
 		}
-		if waited := time.Since(start); waited != time.Duration(i)*3*time.Second {
-			t.Errorf("the call returned after %v", waited)
-		}
+		equal(t, "the call returned after", time.Since(start), time.Duration(i)*3*time.Second)
 		cancel()
 		synctest.Wait()
 		if i == 0 {
@@ -175,9 +167,7 @@ func TestNilArguments(t *testing.T) {
 					},
 					"tools[0]: no tool": func() error { return c.RegisterTools(nil) },
 				} {
-					if err := call(); err == nil || !strings.Contains(err.Error(), want+" (nil)") {
-						t.Errorf("got %v, want %q", err, want)
-					}
+					wantText(t, call(), want+" (nil)")
 				}
 				if _, err := c.CallTool(t.Context(), "a", nil, nil); err != nil {
 					t.Errorf("an option that is nil: got %v", err)

@@ -137,9 +137,7 @@ func TestServerStopsReading(t *testing.T) {
 				pending := goCall(t.Context(), c, "b")
 				synctest.Wait()
 				start := time.Now()
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, c.Close())
 				if got := <-pending; !errors.Is(got.err, mcpclient.ErrClosed) {
 					t.Errorf("a call under way: got %v, want %v", got.err, mcpclient.ErrClosed)
 				}
@@ -159,9 +157,7 @@ func TestLateAnswers(t *testing.T) {
 				giveUp := func(answered bool) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 					defer cancel()
-					if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
-					}
+					wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 					m := p.next()
 					if notice := p.next(); notice.Method != "notifications/cancelled" {
 						t.Errorf("got %s, want the notice that the call is cancelled", notice.Method)
@@ -280,9 +276,7 @@ func TestPanics(t *testing.T) {
 					if len(done) == 0 {
 						p.answer(m)
 					}
-					if got := <-done; got != want {
-						t.Errorf("the call ended with %s, want %s", got, want)
-					}
+					equal(t, "the call ended with", <-done, want)
 					if era == "legacy" && probe.asks != "" {
 						if m := p.next(); m.Error == nil || m.Error.Code != mcp.CodeInternalError {
 							t.Errorf("the server got %+v, want an internal error", m)

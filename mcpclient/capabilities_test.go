@@ -65,9 +65,7 @@ func TestCapabilitiesAreAdded(t *testing.T) {
 		opts := asks(opts)
 		opts.Protocol.Capabilities = json.RawMessage(`{"sampling":{"tools":{}},"roots":null,"extensions":{"com.example/x":{"n":1}},"experimental":{"e":{}}}`)
 		playAll(t, []conversation{{name: "capabilities_added_" + suffix, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			if err := c.SetRoots(ctx, nil); err != nil {
-				t.Error(err)
-			}
+			noError(t, c.SetRoots(ctx, nil))
 			callText(t, ctx, c, "ask", "done", mcpclient.WithTask(&mcp.Tool{Name: "ask"}))
 		}}})
 	}
@@ -84,9 +82,7 @@ func TestCapabilitiesAreAdded(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
 		_, err := mcpclient.Connect(t.Context(), transport, &opts)
 		_ = conn.Close()
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", declared, err, want)
-		}
+		wantText(t, err, want, declared)
 	}
 }
 
@@ -104,18 +100,12 @@ func TestAllowUndeclared(t *testing.T) {
 			}
 			if suffix == "legacy" {
 				s, err := c.Subscribe(ctx, mcp.SubscriptionFilter{Resources: []string{"file:///r", "file:///r"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
+				must(t, err)
+				noError(t, s.Close())
 				return
 			}
 			task, err := c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if res, err := task.Wait(ctx); err != nil || res.Text() != "done" {
 				t.Errorf("got %+v, %v", res, err)
 			}
@@ -145,9 +135,7 @@ func TestCapabilitiesRefused(t *testing.T) {
 			_, err := mcpclient.Connect(t.Context(), transport, &opts)
 			_ = conn.Close()
 			for _, want := range want {
-				if err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("%s: got %v, want %q", declared, err, want)
-				}
+				wantText(t, err, want, declared)
 			}
 		}
 		opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(exact), true
@@ -155,9 +143,7 @@ func TestCapabilitiesRefused(t *testing.T) {
 		_, err := mcpclient.Connect(t.Context(), transport, &opts)
 		_ = conn.Close()
 		for _, want := range []string{"declares sampling, and Options.Sampling is nil", "declares elicitation", "declares roots"} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("no handlers: got %v, want %q", err, want)
-			}
+			wantText(t, err, want, "no handlers")
 		}
 	}
 }

@@ -26,9 +26,7 @@ func TestCloseKeepsTheReason(t *testing.T) {
 			t.Fatalf("got %v, want the end of the connection", before)
 		}
 		_ = c.Close()
-		if after := c.Err(); after != before {
-			t.Errorf("after Close: got %v, want %v", after, before)
-		}
+		equal(t, "after Close", c.Err(), before)
 	})
 }
 
@@ -47,15 +45,9 @@ func TestDoneAfterTheConnection(t *testing.T) {
 			closed <- time.Since(start)
 		}()
 		<-c.Done()
-		if took := time.Since(start); took != time.Minute {
-			t.Errorf("Done after %v, want 1 m", took)
-		}
-		if took := <-closed; took != time.Minute {
-			t.Errorf("Close took %v, want 1 m", took)
-		}
-		if took := <-after; took != 0 {
-			t.Errorf("AfterEnd after %v, want at once", took)
-		}
+		equal(t, "Done after", time.Since(start), time.Minute)
+		equal(t, "Close took", <-closed, time.Minute)
+		equal(t, "AfterEnd after", <-after, 0)
 	})
 }
 
@@ -78,9 +70,7 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 				if err := <-told; !errors.Is(err, mcpclient.ErrClosed) || err != c.Err() {
 					t.Errorf("told %v, want %v", err, c.Err())
 				}
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, c.Close())
 				within(t, "the end", start, 0)
 				time.Sleep(time.Hour)
 				select {
@@ -104,9 +94,7 @@ func TestEndedClientClosesItsConnection(t *testing.T) {
 		start := time.Now()
 		_ = (<-transport.peers).conn.Close()
 		<-c.Done()
-		if took := time.Since(start); took != time.Minute {
-			t.Errorf("Done after %v, want the minute that it takes", took)
-		}
+		equal(t, "Done after", time.Since(start), time.Minute)
 	})
 }
 
@@ -141,9 +129,7 @@ func TestCloseEndsTheWaitForARetry(t *testing.T) {
 		start := time.Now()
 		closed := make(chan error, 1)
 		go func() { closed <- c.Close() }()
-		if err := <-waiting; !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
+		wantIs(t, <-waiting, mcpclient.ErrClosed)
 		within(t, "the wait", start, 0)
 		<-closed
 	})
@@ -196,9 +182,7 @@ func TestCloseDropsNotifications(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Close())
 		within(t, "Close", start, 0)
 		<-c.Done()
 		within(t, "Done", start, time.Second)

@@ -77,14 +77,10 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 		go func() { closed <- c.Close() }()
 	}
 	for range calls {
-		if err := <-failed; !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
+		wantIs(t, <-failed, mcpclient.ErrClosed)
 	}
 	within(t, "failing the calls", start, 0)
-	if err := errors.Join(<-closed, <-closed, c.Close()); err != nil {
-		t.Error(err)
-	}
+	noError(t, errors.Join(<-closed, <-closed, c.Close()))
 	within(t, "Close", start, bound)
 	synctest.Wait() // the end of the session ran in host code
 	select {
@@ -92,15 +88,9 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 	default:
 		t.Error("Done is open once nothing runs any more")
 	}
-	if err := c.Err(); err != mcpclient.ErrClosed {
-		t.Errorf("got Err %v, want ErrClosed", err)
-	}
-	if err := call(t.Context()); !errors.Is(err, mcpclient.ErrClosed) {
-		t.Errorf("call after Close: got %v", err)
-	}
-	if err := c.Notify(t.Context(), "n", nil); !errors.Is(err, mcpclient.ErrClosed) {
-		t.Errorf("notification after Close: got %v", err)
-	}
+	equal(t, "Err", c.Err(), mcpclient.ErrClosed)
+	wantIs(t, call(t.Context()), mcpclient.ErrClosed, "call after Close")
+	wantIs(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification after Close")
 }
 
 // Over HTTP, Close also ends the session, and does not wait long for a server that does not
@@ -130,9 +120,7 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 					_, err := c.CallTool(ctx, "a", nil)
 					return err
 				})
-				if got := deleted.Load(); got != int32(bound/(5*time.Second)) {
-					t.Errorf("the session was ended %d times", got)
-				}
+				equal(t, "the session was ended times", deleted.Load(), int32(bound/(5*time.Second)))
 			})
 		})
 	}
@@ -165,12 +153,8 @@ func TestConnectionDies(t *testing.T) {
 				if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed {
 					t.Errorf("got Err %v, want ErrClosed and the cause", err)
 				}
-				if err := c.Ping(t.Context()); !errors.Is(err, mcpclient.ErrClosed) {
-					t.Errorf("call afterwards: got %v", err)
-				}
-				if err := c.Notify(t.Context(), "n", nil); !errors.Is(err, mcpclient.ErrClosed) {
-					t.Errorf("notification afterwards: got %v", err)
-				}
+				wantIs(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
+				wantIs(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification afterwards")
 			})
 		})
 	}
@@ -206,9 +190,7 @@ func TestConnectContextBoundsConnectingOnly(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				c, p, err := connect(t, ctx, opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer func() { _ = c.Close() }()
 				cancel()
 				synctest.Wait()
@@ -308,9 +290,7 @@ func TestHandlerCallsClient(t *testing.T) {
 						}
 					}
 				}()
-				if _, err := c.CallTool(t.Context(), "outer", nil); err != nil {
-					t.Error(err)
-				}
+				noError(t, errOf(c.CallTool(t.Context(), "outer", nil)))
 				observed.Wait()
 			})
 		})
@@ -335,9 +315,7 @@ func TestStubbornHandlers(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				var asked sync.WaitGroup
 				asked.Go(func() {
-					if _, err := c.CallTool(ctx, "asks", nil); !errors.Is(err, context.Canceled) {
-						t.Errorf("got %v", err)
-					}
+					wantIs(t, errOf(c.CallTool(ctx, "asks", nil)), context.Canceled)
 				})
 				m := p.next()
 				if name == "legacy" {
@@ -351,9 +329,7 @@ func TestStubbornHandlers(t *testing.T) {
 				cancel()
 				asked.Wait() // although the handler is still running
 				within(t, "the calls", start, 0)
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, c.Close())
 				within(t, "Close", start, 0)
 				select {
 				case <-c.Done():
@@ -381,9 +357,7 @@ func TestCloseInInputRound(t *testing.T) {
 			_ = c.Close()
 		}()
 		start := time.Now()
-		if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
+		wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrClosed)
 		within(t, "the call", start, 0)
 	})
 }
@@ -469,9 +443,7 @@ func TestAfterEnd(t *testing.T) {
 				if !c.AfterEnd(func(err error) { time.Sleep(time.Second); ended = err }) || !c.AfterEnd(func(error) { panic("oops") }) {
 					t.Error("got false before the end")
 				}
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, c.Close())
 				if <-c.Done(); ended != mcpclient.ErrClosed {
 					t.Errorf("told %v, want %v", ended, mcpclient.ErrClosed)
 				}
@@ -507,9 +479,7 @@ func TestConnectRefusedAfterSilence(t *testing.T) {
 		}()
 		start := time.Now()
 		_, err := mcpclient.Connect(t.Context(), transport, nil)
-		if err == nil || !strings.Contains(err.Error(), "API_KEY is missing") {
-			t.Errorf("got %v, want the refusal", err)
-		}
+		wantText(t, err, "API_KEY is missing")
 		within(t, "Connect", start, 11*time.Second)
 		_ = conn.Close()
 	})
@@ -544,9 +514,7 @@ func (nowhere) Dial(context.Context) (mcpclient.Conn, error) { return nil, nil }
 
 func TestConnectWithoutConnection(t *testing.T) {
 	const want = "nowhere.Dial returned no connection"
-	if _, err := mcpclient.Connect(t.Context(), nowhere{}, nil); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %q", err, want)
-	}
+	wantText(t, errOf(mcpclient.Connect(t.Context(), nowhere{}, nil)), want)
 }
 
 // The error names the server that does not answer.

@@ -34,9 +34,7 @@ func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 	default:
 	}
 	start := time.Now()
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, c.Close())
 	e := <-ended
 	if took := e.at.Sub(start); took != 0 || !errors.Is(e.err, mcpclient.ErrClosed) {
 		t.Errorf("got %v after %v, want ErrClosed at once", e.err, took)

@@ -3,7 +3,6 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,9 +53,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 		c := connected(t, transport, &o)
 		failed := make(chan time.Time, 1)
 		go func() {
-			if _, err := c.CallTool(t.Context(), "asks", nil); !errors.Is(err, mcpclient.ErrClosed) {
-				t.Errorf("got %v, want ErrClosed", err)
-			}
+			wantIs(t, errOf(c.CallTool(t.Context(), "asks", nil)), mcpclient.ErrClosed)
 			failed <- time.Now()
 		}()
 		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage","params":`+samplingParams+`}}}}`, p.next().ID)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -24,9 +21,7 @@ func cancelled(t *testing.T, c *mcpclient.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
-	}
+	wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 }
 
 // tardy is a transport whose connections take a second for each message.
@@ -67,9 +62,7 @@ func TestCloseAfterCancel(t *testing.T) {
 		cancel()
 		calls.Wait()
 		start := time.Now()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Close())
 		if took := time.Since(start); took != 2*time.Second { // two batches of concurrent sends
 			t.Errorf("Close took %v, want 2 s", took)
 		}
@@ -116,12 +109,8 @@ func TestCloseAfterCancelHTTP(t *testing.T) {
 		defer server.Close()
 		c := connectedBy(t, server.URL(), server.Client(), legacy())
 		cancelled(t, c)
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if diff := cmp.Diff([]string{"notifications/cancelled s-1", "s-1"}, got); diff != "" {
-			t.Errorf("what the server heard last, got +, want -:\n%s", diff)
-		}
+		noError(t, c.Close())
+		same(t, "what the server heard last", got, []string{"notifications/cancelled s-1", "s-1"})
 	})
 }
 
@@ -137,11 +126,7 @@ func TestCloseWithStuckPeer(t *testing.T) {
 			p.send(`{"id":1,"method":"ping"}`)
 		}()
 		start := time.Now()
-		if err := c.Close(); err != nil {
-			p.t.Error(err)
-		}
-		if took := time.Since(start); took != 3*time.Second {
-			p.t.Errorf("Close took %v, want 3 s", took)
-		}
+		noError(p.t, c.Close())
+		equal(p.t, "Close took", time.Since(start), 3*time.Second)
 	})
 }

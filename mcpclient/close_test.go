@@ -33,9 +33,7 @@ func (k *closer) callback() { k.once.Do(k.close) }
 func (k *closer) close() {
 	c := k.client.Load()
 	start := time.Now()
-	if err := c.Close(); err != nil {
-		k.t.Errorf("Close in a callback: %v", err)
-	}
+	noError(k.t, c.Close(), "Close in a callback")
 	k.took <- time.Since(start)
 	time.Sleep(time.Second)
 	k.closed.Store(true)
@@ -45,19 +43,13 @@ func (k *closer) close() {
 // goroutine of the client, Done waits for it, and Close elsewhere does not.
 func (k *closer) ended(c *mcpclient.Client, onClient bool, want time.Duration) {
 	k.t.Helper()
-	if took := <-k.took; took != want {
-		k.t.Errorf("Close in the callback took %v, want %v", took, want)
-	}
+	equal(k.t, "Close in the callback took", <-k.took, want)
 	start := time.Now()
-	if err := c.Close(); err != nil {
-		k.t.Error(err)
-	}
+	noError(k.t, c.Close())
 	if onClient && k.closed.Load() {
 		k.t.Error("Close elsewhere waited for the callback")
 	}
-	if err := c.Err(); err != mcpclient.ErrClosed {
-		k.t.Errorf("got Err %v, want ErrClosed", err)
-	}
+	equal(k.t, "Err", c.Err(), mcpclient.ErrClosed)
 	<-c.Done()
 	if onClient && !k.closed.Load() {
 		k.t.Error("Done did not wait for the callback")
@@ -163,9 +155,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, p.next().ID)
 			}()
 			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithProgress(func(mcp.Progress) { k.callback() }))
-			if !errors.Is(err, mcpclient.ErrClosed) {
-				t.Errorf("got %v, want ErrClosed", err)
-			}
+			wantIs(t, err, mcpclient.ErrClosed)
 			k.ended(c, false, 0)
 		})
 	})
@@ -187,9 +177,7 @@ func TestCallbackOfACallCloses(t *testing.T) {
 					k.callback()
 				}
 			}
-			if !errors.Is(last, mcpclient.ErrClosed) {
-				t.Errorf("got %v, want ErrClosed", last)
-			}
+			wantIs(t, last, mcpclient.ErrClosed)
 			k.ended(c, false, 0)
 		})
 	})
@@ -257,15 +245,11 @@ func TestHookCloses(t *testing.T) {
 				switch in {
 				case http.MethodPost:
 					want = 0
-					if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrClosed) {
-						t.Errorf("got %v, want ErrClosed", err)
-					}
+					wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrClosed)
 				case http.MethodGet:
 					s.reopen()
 				case http.MethodDelete:
-					if err := c.Close(); err != nil {
-						t.Error(err)
-					}
+					noError(t, c.Close())
 				}
 				k.ended(c, in != http.MethodPost, want)
 			})
@@ -290,9 +274,7 @@ func TestHookThatWaitsForClose(t *testing.T) {
 	}
 	hooked(t, o, before, func(t *testing.T, k *closer, s *sessionServer) {
 		s.reopen()
-		if got := <-k.took; got != 3*time.Second {
-			t.Errorf("Close took %v, want 3 s", got)
-		}
+		equal(t, "Close took", <-k.took, 3*time.Second)
 	})
 }
 
@@ -307,9 +289,7 @@ func TestHandlersCloseEachOthersClients(t *testing.T) {
 			c, p := connectedPeer(t, closingSampler(legacy(), func() {
 				both.Done()
 				both.Wait()
-				if err := clients[1-i].Load().Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, clients[1-i].Load().Close())
 			}))
 			clients[i].Store(c)
 			peers[i] = p
@@ -360,9 +340,7 @@ func TestConnectEndsSoonAfterItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		if _, err := mcpclient.Connect(ctx, lingering{}, nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the end of the context", err)
-		}
+		wantIs(t, errOf(mcpclient.Connect(ctx, lingering{}, nil)), context.DeadlineExceeded)
 		within(t, "Connect", start, 1500*time.Millisecond)
 		time.Sleep(2 * time.Minute)
 	})

@@ -72,9 +72,7 @@ func TestCompletionTotal(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"completion":{"values":[],"total":%s}}}`, p.next().ID, total)
 			}()
 			got, err := c.Complete(t.Context(), &mcp.CompleteParams{Prompt: "p", Argument: "a"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			text := "<nil>"
 			if got.Total != nil {
 				text = fmt.Sprint(*got.Total)

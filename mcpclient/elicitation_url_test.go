@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -65,17 +63,13 @@ func TestURLElicitationError(t *testing.T) {
 	playAll(t, []conversation{{name: "url_legacy", way: "pipe", opts: visiting(legacy(), person), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		start := time.Now()
 		callText(t, ctx, c, "t", "done")
-		if took := time.Since(start); took != 2*time.Second {
-			t.Errorf("completed visits: took %v, want 2 s", took)
-		}
+		equal(t, "completed visits: took", time.Since(start), 2*time.Second)
 		_, err := c.CallTool(ctx, "t", nil)
 		wantVisits(t, err, mcp.ElicitDecline, 2)
 		start = time.Now()
 		_, err = c.CallTool(ctx, "t", nil)
 		wantVisits(t, err, mcp.ElicitAccept, 1)
-		if took := time.Since(start); took != 5*time.Minute {
-			t.Errorf("no word of completion: took %v, want 5 min", took)
-		}
+		equal(t, "no word of completion: took", time.Since(start), 5*time.Minute)
 		_, err = c.CallTool(ctx, "t", nil)
 		wantVisits(t, err, "", 0)
 		callText(t, ctx, c, "t", "done")
@@ -83,9 +77,7 @@ func TestURLElicitationError(t *testing.T) {
 		for i := range person.seen {
 			person.seen[i] = path.Base(person.seen[i])
 		}
-		if diff := cmp.Diff(want, person.seen); diff != "" {
-			t.Errorf("visits: got +, want -:\n%s", diff)
-		}
+		same(t, "visits", person.seen, want)
 	}}})
 	form := asks(legacy())
 	form.Sampling, form.Roots = nil, nil
@@ -125,9 +117,7 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, m.ID, params)
 				}
 			}()
-			if _, err := c.CallTool(t.Context(), "t", nil); !errors.Is(err, mcp.ErrInvalidResult) {
-				t.Errorf("%q: got %v, want %v", url, err, mcp.ErrInvalidResult)
-			}
+			wantIs(t, errOf(c.CallTool(t.Context(), "t", nil)), mcp.ErrInvalidResult, url)
 			_, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithManualInput())
 			question := round(t, err).Requests["k"]
 			if params, ok := inquiry.Elicitation(&question); ok {
@@ -172,13 +162,9 @@ func TestVisitGivenUp(t *testing.T) {
 				}
 			}
 		}()
-		if _, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the deadline", err)
-		}
+		wantIs(t, errOf(c.CallTool(t.Context(), "t", nil, mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 		time.AfterFunc(time.Second, func() { _ = c.Close() })
-		if _, err := c.CallTool(t.Context(), "t", nil); !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
+		wantIs(t, errOf(c.CallTool(t.Context(), "t", nil)), mcpclient.ErrClosed)
 	})
 }
 

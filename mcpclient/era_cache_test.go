@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -76,13 +75,9 @@ func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...strin
 func stored(t *testing.T, v *mcpclient.EraCache) *mcpclient.EraCache {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out := new(mcpclient.EraCache)
-	if err := json.Unmarshal(data, out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, out))
 	return out
 }
 
@@ -140,17 +135,13 @@ func TestEraCacheOutlivesTrouble(t *testing.T) {
 				}
 				return err
 			}
-			if err := connect(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, connect())
 			s.broken = status
 			if e := wantError[*transport.HTTPError](t, connect()); e.Status != status {
 				t.Errorf("got %v, want status %d", e, status)
 			}
 			s.broken = 0
-			if err := connect(); err != nil {
-				t.Error(err)
-			}
+			noError(t, connect())
 			if !slices.Equal(asked, []string{discover}) {
 				t.Errorf("status %d: asked %q, want one server/discover", status, asked)
 			}
@@ -167,12 +158,8 @@ func TestEraCacheOfTheDead(t *testing.T) {
 		s.connects(t, v, discover, initialize)
 		s.greet = func(p *peer) { p.next(); _ = p.conn.Close() }
 		before := s.dialed()
-		if _, err := mcpclient.Connect(t.Context(), s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}}); !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
-		if got := s.dialed() - before; got != 1 {
-			t.Errorf("got %d dials, want 1", got)
-		}
+		wantIs(t, errOf(mcpclient.Connect(t.Context(), s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})), mcpclient.ErrClosed)
+		equal(t, "dials", s.dialed()-before, 1)
 	})
 }
 
@@ -230,9 +217,7 @@ func TestEraCacheTellNoSecret(t *testing.T) {
 		server := memhttp.New(&sessionServer{streams: make(chan struct{})})
 		defer server.Close()
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + "/mcp?key=s3cr3t", Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_ = c.Close()
 		data, err := json.Marshal(v)
 		if err != nil || len(data) < 50 || strings.Contains(string(data), "s3cr3t") || strings.Contains(string(data), "mcp?") {
@@ -292,9 +277,7 @@ func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 		for _, want := range []string{mcp.Revision20251125, mcp.Revision20260728, mcp.Revision20260728} {
 			modern = want == mcp.Revision20260728
 			c := connected(t, transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
-			if got := c.Server().Revision; got != want {
-				t.Errorf("got revision %s, want %s", got, want)
-			}
+			equal(t, "revision", c.Server().Revision, want)
 			if c.Transport() != mcpclient.Transport(transport) {
 				t.Errorf("got the transport %T, want that of Connect", c.Transport())
 			}
@@ -317,14 +300,10 @@ func TestEraCacheReadMany(t *testing.T) {
 			all[fmt.Sprintf("%032d", i)] = entry{mcp.Revision20251125, now.Add(-time.Duration(stored-i) * time.Millisecond)}
 		}
 		data, err := json.Marshal(all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		v := new(mcpclient.EraCache)
 		var kept map[string]entry
-		if err := json.Unmarshal(data, v); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(data, v))
 		if data, err := json.Marshal(v); err != nil || json.Unmarshal(data, &kept) != nil || len(kept) != 1024 {
 			t.Fatalf("got %d entries, %v, want 1,024", len(kept), err)
 		}

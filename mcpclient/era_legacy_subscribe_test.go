@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -38,9 +37,7 @@ func TestSubscribeInALostSession(t *testing.T) {
 		var calls sync.WaitGroup
 		for range 3 {
 			calls.Go(func() {
-				if _, err := c.Subscribe(t.Context(), onResources("file:///a", "file:///b")); err != nil {
-					t.Error(err)
-				}
+				noError(t, errOf(c.Subscribe(t.Context(), onResources("file:///a", "file:///b"))))
 			})
 		}
 		calls.Wait()
@@ -93,9 +90,7 @@ func TestSubscribeOnALostConnection(t *testing.T) {
 			t.Errorf("on the next connection: got %+v", m)
 		}
 		p.answer(m)
-		if err := <-subscribed; err != nil {
-			t.Error(err)
-		}
+		noError(t, <-subscribed)
 		p.quiet()
 	})
 }
@@ -109,17 +104,13 @@ func TestSubscribeAfterSilence(t *testing.T) {
 		var calls sync.WaitGroup
 		calls.Go(func() {
 			_, err := c.Subscribe(t.Context(), onResources("file:///a"), mcpclient.WithTimeout(time.Second))
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v, want no answer within 1 s", err)
-			}
+			wantIs(t, err, context.DeadlineExceeded)
 		})
 		if m := p.next(); m.Method != "resources/subscribe" {
 			t.Errorf("got %+v", m)
 		}
 		calls.Go(func() {
-			if _, err := c.Subscribe(t.Context(), onResources("file:///a")); err != nil {
-				t.Error(err)
-			}
+			noError(t, errOf(c.Subscribe(t.Context(), onResources("file:///a"))))
 		})
 		m := p.next()
 		if m.Method == "notifications/cancelled" { // sent while the test continues

@@ -37,9 +37,7 @@ func TestErrorTexts(t *testing.T) {
 		"no common protocol revision: the client speaks a, the server none that it names": &mcpclient.RevisionError{Client: []string{"a"}},
 		`server "s": exit status 3; it wrote to stderr:` + "\nno cheese":                  &transport.ProcessError{Command: "s", Status: "exit status 3", Stderr: "no cheese"},
 	} {
-		if got := err.Error(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		equal(t, "", err.Error(), want)
 	}
 	for _, err := range []error{
 		&mcp.RPCError{Message: long}, &mcp.ToolError{Result: result(long)},
@@ -138,8 +136,6 @@ func TestDisplayName(t *testing.T) {
 		"annotated": {Name: "name", Annotations: annotated},
 		"name":      {Name: "name", Annotations: &mcp.ToolAnnotations{}},
 	} {
-		if got := tool.DisplayName(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		equal(t, "", tool.DisplayName(), want)
 	}
 }

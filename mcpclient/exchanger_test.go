@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -163,9 +161,7 @@ func TestExchangerOfAHost(t *testing.T) {
 			t.Errorf("ask: got %+v, %v, want the roots", r, err)
 		}
 		server.notices <- "notifications/acme"
-		if got := <-noticed; got != "notifications/acme" {
-			t.Errorf("got notification %q", got)
-		}
+		equal(t, "notification", <-noticed, "notifications/acme")
 		var broken *transport.BrokenError
 		if _, err := c.CallTool(t.Context(), "cut", nil); !errors.As(err, &broken) {
 			t.Errorf("cut: got %v, want a BrokenError", err)
@@ -178,21 +174,15 @@ func TestExchangerOfAHost(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := c.CallTool(ctx, "hang", nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("hang: got %v, want the deadline", err)
-		}
+		wantIs(t, errOf(c.CallTool(ctx, "hang", nil)), context.DeadlineExceeded, "hang")
 		synctest.Wait()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Close())
 		<-c.Done()
 		want := []string{
 			"initialize s-1", "notifications/initialized s-1", "tools/callask s-1", " s-1", "tools/callcut s-1",
 			"tools/list s-1", "initialize s-2", "notifications/initialized s-2", "tools/list s-2",
 			"tools/callhang s-2", "notifications/cancelled s-2", "end s-2",
 		}
-		if diff := cmp.Diff(want, server.seen); diff != "" {
-			t.Errorf("got +, want -:\n%s", diff)
-		}
+		same(t, "", server.seen, want)
 	})
 }

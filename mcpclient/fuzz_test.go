@@ -20,9 +20,7 @@ func FuzzReceive(f *testing.F) {
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		for _, section := range txtar.Parse(data).Files {
 			f.Add(bytes.TrimSpace(section.Data), len(data)%2 == 0)
 		}
@@ -54,8 +52,6 @@ func FuzzReceive(f *testing.F) {
 		<-marked
 		cancel()
 		<-returned
-		if err := c.Err(); err != nil {
-			t.Errorf("the connection ended: %v", err)
-		}
+		noError(t, c.Err(), "the connection ended")
 	})
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -71,15 +69,9 @@ func TestHeaderConn(t *testing.T) {
 			sent := make(chan string, 16)
 			c := connected(t, tunnel{transport, sent}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 			defer func() { _ = c.Close() }()
-			if _, err := listTools(t.Context(), c); err != nil {
-				t.Error(err)
-			}
-			if _, err := c.CallTool(t.Context(), "book", map[string]string{"region": "eu"}); err != nil {
-				t.Error(err)
-			}
-			if err := c.Notify(t.Context(), "notifications/x", nil); err != nil {
-				t.Error(err)
-			}
+			noError(t, errOf(listTools(t.Context(), c)))
+			noError(t, errOf(c.CallTool(t.Context(), "book", map[string]string{"region": "eu"})))
+			noError(t, c.Notify(t.Context(), "notifications/x", nil))
 			given, cancel := context.WithCancel(t.Context())
 			go func() { synctest.Wait(); cancel() }()
 			if _, err := c.CallTool(given, "hang", nil); err == nil {
@@ -90,9 +82,7 @@ func TestHeaderConn(t *testing.T) {
 			for len(sent) > 0 {
 				got = append(got, <-sent)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: got +, want -:\n%s", revision, diff)
-			}
+			same(t, revision, got, want)
 		})
 	}
 }

@@ -74,9 +74,7 @@ func TestParamHeaders(t *testing.T) {
 		if err := call(`{"s":"unknown"}`); err != nil || len(got) != 0 {
 			t.Errorf("before the schema is known: got %v, %v", got, err)
 		}
-		if err := c.RegisterTools(tool("t", schema)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.RegisterTools(tool("t", schema)))
 		for args, want := range map[string]map[string]string{
 			`{"s":"us west 1","n":42,"b":true,"plain":"x"}`:        {"S": "us west 1", "N": "42", "B": "true"},
 			`{"s":"","n":-7,"b":false}`:                            {"S": "", "N": "-7", "B": "false"},
@@ -103,9 +101,7 @@ func TestParamHeaders(t *testing.T) {
 			if err := call(args); err != nil {
 				t.Errorf("%s: %v", args, err)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: got +, want -:\n%s", args, diff)
-			}
+			same(t, args, got, want)
 		}
 		for _, n := range []string{"9007199254740992", "-9007199254740992", "1e400", "9007199254740993.0", "99999999999999999999"} {
 			if err := call(`{"n":` + n + `}`); err == nil || !strings.Contains(err.Error(), "2^53-1") || got != nil {
@@ -115,9 +111,7 @@ func TestParamHeaders(t *testing.T) {
 		if _, err := c.Call(t.Context(), "tools/call", json.RawMessage(`{"name":"t","arguments":{"s":"custom"}}`)); err != nil || got["S"] != "custom" {
 			t.Errorf("custom request: got %v, %v", got, err)
 		}
-		if err := c.RegisterTools(tool("t", `{"type":"object"}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.RegisterTools(tool("t", `{"type":"object"}`)))
 		if err := call(`{"s":"forgotten"}`); err != nil || len(got) != 0 {
 			t.Errorf("after the schema changed: got %v, %v", got, err)
 		}
@@ -139,12 +133,9 @@ func TestInvalidToolsLeftOut(t *testing.T) {
 		return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			left = nil
 			names, err := collect(c.Tools(ctx), toolName)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(listed, names) + cmp.Diff(invalid, left); diff != "" {
-				t.Errorf("got +, want -:\n%s", diff)
-			}
+			must(t, err)
+			same(t, "", names, listed)
+			same(t, "left out", left, invalid)
 		}
 	}
 	playAll(t, []conversation{
@@ -184,23 +175,17 @@ func TestListsTeachHeaders(t *testing.T) {
 						fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, m.ID, tools)
 						return
 					}
-					if got := r.Header.Get("Mcp-Param-S"); got != test.header {
-						t.Errorf("got header %q, want %q", got, test.header)
-					}
+					equal(t, "header", r.Header.Get("Mcp-Param-S"), test.header)
 					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 				})
 				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &test.opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer func() { _ = c.Close() }()
 				got, err := test.list(t.Context(), c)
 				if diff := cmp.Diff(test.listed, got); err != nil || diff != "" {
 					t.Errorf("%v; got +, want -:\n%s", err, diff)
 				}
-				if _, err := c.CallTool(t.Context(), "t", map[string]string{"s": "v"}); err != nil {
-					t.Error(err)
-				}
+				noError(t, errOf(c.CallTool(t.Context(), "t", map[string]string{"s": "v"})))
 			})
 		})
 	}
@@ -251,9 +236,7 @@ func TestParamHeadersForgotten(t *testing.T) {
 		for i := range all {
 			tools = append(tools, tool(fmt.Sprint("t", i), schema))
 		}
-		if err := c.RegisterTools(tools...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.RegisterTools(tools...))
 		for i := range all {
 			_, _ = c.CallTool(t.Context(), fmt.Sprint("t", i), map[string]string{"s": "v"})
 		}

@@ -62,18 +62,14 @@ func endlessStatus(status int) func(t *testing.T) {
 				return transport.Token{Value: fmt.Sprint("token", asked.Load())}, nil
 			}),
 		}, &opts)
-		if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
-			t.Error(err)
-		}
+		noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
 		if got := sessions.Load(); (got == 2) != (status == http.StatusNotFound) {
 			t.Errorf("got %d sessions", got)
 		}
 		if got := asked.Load(); (got == 1) != (status == http.StatusUnauthorized) {
 			t.Errorf("got %d calls of the hook", got)
 		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Close())
 	}
 }
 
@@ -88,9 +84,7 @@ func endlessPage(t *testing.T) {
 	if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "the reason is") {
 		t.Errorf("got %v, want an error about the content type", err)
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, c.Close())
 }
 
 // Connect continues with the next revision.
@@ -110,9 +104,7 @@ func endlessProbe(t *testing.T) {
 	}))
 	defer s.Close()
 	c := connectTo(t, s, mcpclient.Options{})
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, c.Close())
 }
 
 // Clients that were told to wait equally long do not return at the same time.
@@ -145,9 +137,7 @@ func sentAway(t *testing.T) {
 				return
 			}
 			defer func() { _ = c.Close() }()
-			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
-				t.Error(err)
-			}
+			noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
 		})
 	}
 	lists.Wait()
@@ -167,17 +157,11 @@ func cutConnections(t *testing.T) {
 	c := connectTo(t, s, modern())
 	const lists = 10
 	for range lists {
-		if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
-			t.Error(err)
-		}
+		noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
 	}
 	if _, err := c.CallTool(t.Context(), "a", nil); err == nil {
 		t.Error("tool call: got no error")
 	}
-	if got := len(server.got); got != 2*lists+1 {
-		t.Errorf("got %d requests, want %d", got, 2*lists+1)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	equal(t, "requests", len(server.got), 2*lists+1)
+	noError(t, c.Close())
 }

@@ -84,9 +84,7 @@ func metBy(t *testing.T, opts mcpclient.Options, f func(c *mcpclient.Client, p *
 	t.Helper()
 	c, p := connectedPeer(t, opts)
 	f(c, p)
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, c.Close())
 }
 
 // Messages that look like the client's own handshake must not make it encode its current calls.
@@ -106,9 +104,7 @@ func handshakesBesideLargeCall(t *testing.T) {
 		}
 		synctest.Wait()
 		p.answer(call)
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		noError(t, <-done)
 	})
 }
 
@@ -174,9 +170,7 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 			if got := <-next; !errors.Is(got.err, mcpclient.ErrClosed) {
 				t.Errorf("got %v for the next call, want ErrClosed", got.err)
 			}
-			if err := c.Notify(t.Context(), "x", nil); !errors.Is(err, mcpclient.ErrClosed) {
-				t.Errorf("got %v for a notification, want ErrClosed", err)
-			}
+			wantIs(t, c.Notify(t.Context(), "x", nil), mcpclient.ErrClosed)
 		} else if got := <-next; got.err != nil || got.text != "next" {
 			t.Errorf("got %+v for the next call, want its answer", got)
 		}
@@ -186,9 +180,7 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 		case restart != nil && (got.err != nil || got.text != "first"): // nothing of it was written
 			t.Errorf("got %+v for the first call, want its answer", got)
 		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Close())
 	}
 }
 
@@ -285,9 +277,7 @@ func answersAmongText(t *testing.T) {
 	for range forms {
 		callText(t, t.Context(), c, "a", "a")
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, c.Close())
 }
 
 func listsWithHoles(t *testing.T) {

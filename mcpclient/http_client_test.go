@@ -34,9 +34,7 @@ func connectBy(t *testing.T, url string, client *http.Client, o mcpclient.Option
 func connectedBy(t *testing.T, url string, client *http.Client, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	c, err := connectBy(t, url, client, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -67,9 +65,7 @@ func TestClientTimeout(t *testing.T) {
 		client := s.Client()
 		client.Timeout = 3 * time.Second
 		c, err := connectBy(t, s.URL(), client, modern())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		start := time.Now()
 		_, err = c.CallTool(t.Context(), "a", nil)
 		var timeout net.Error
@@ -120,9 +116,7 @@ func TestHalfResponses(t *testing.T) {
 				return test.resp, nil
 			}))
 			_, err := connectBy(t, "http://a.test", &http.Client{Transport: transport}, modern())
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q", err, test.want)
-			}
+			wantText(t, err, test.want)
 		})
 	}
 }
@@ -133,13 +127,9 @@ func TestHTTPSToAPlainServer(t *testing.T) {
 	defer s.Close()
 	address := strings.Replace(s.URL, "http://", "https://", 1)
 	_, err := connectBy(t, address, nil, legacy())
-	if !errors.Is(err, http.ErrSchemeMismatch) {
-		t.Errorf("got %v, want %v", err, http.ErrSchemeMismatch)
-	}
+	wantIs(t, err, http.ErrSchemeMismatch)
 	proxy, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
 	_, err = connectBy(t, "http://a.test", client, legacy())
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); !ok || errors.Is(err, http.ErrSchemeMismatch) {
@@ -191,15 +181,11 @@ func TestNotificationsShareConnections(t *testing.T) {
 				c := connectedBy(t, s.URL(), client, modern())
 				for i := range 100 {
 					ctx, cancel := context.WithCancel(t.Context())
-					if err := c.Notify(ctx, fmt.Sprintf("x/%d", i), nil); err != nil {
-						t.Fatal(err)
-					}
+					must(t, c.Notify(ctx, fmt.Sprintf("x/%d", i), nil))
 					cancel()
 					synctest.Wait()
 				}
-				if n := dialed.Load(); n != 1 {
-					t.Errorf("got %d connections for 100 notifications, want 1", n)
-				}
+				equal(t, "connections for 100 notifications", dialed.Load(), 1)
 			})
 		})
 	}
@@ -212,9 +198,7 @@ func TestNotifyInTime(t *testing.T) {
 		c := connectedBy(t, s.URL(), s.Client(), modern())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := c.Notify(ctx, "x/slow", nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
-		}
+		wantIs(t, c.Notify(ctx, "x/slow", nil), context.DeadlineExceeded)
 	})
 }
 
@@ -248,9 +232,7 @@ func TestConnectionAfterHandshake(t *testing.T) {
 				defer s.Close()
 				start := time.Now()
 				c := connectedBy(t, s.URL(), s.Client(), modern())
-				if took := time.Since(start); took != tt.took {
-					t.Errorf("Connect took %v, want %v", took, tt.took)
-				}
+				equal(t, "Connect took", time.Since(start), tt.took)
 				var reused bool
 				trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
 				callText(t, httptrace.WithClientTrace(t.Context(), trace), c, "a", "a")

@@ -43,9 +43,7 @@ func TestClosedNewConnection(t *testing.T) {
 			return ours
 		}
 		c, err := connectBy(t, s.URL(), client, modern())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ends = []net.Conn{closed(), closed()}
 		start := time.Now()
 		if _, err := c.Call(t.Context(), "tools/list", nil); err != nil || time.Since(start) < 250*time.Millisecond {
@@ -81,9 +79,7 @@ func TestResetOverHTTP2(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 	c, err := connectBy(t, s.URL, s.Client(), modern())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resets.Store(1)
 	if _, err := c.Call(t.Context(), "tools/list", nil); err != nil || resets.Load() >= 0 {
 		t.Errorf("got %v with %d resets left", err, resets.Load())
@@ -106,9 +102,7 @@ func TestGoAway(t *testing.T) {
 			tlsOnly.StartTLS()
 			defer tlsOnly.Close()
 			l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: tlsOnly.TLS.Certificates, NextProtos: []string{"h2"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var serving sync.WaitGroup
 			defer serving.Wait()
 			defer func() { _ = l.Close() }()

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -25,18 +23,14 @@ const overJSON = "json" // for conversations about HTTP itself
 
 func TestHTTPHeaders(t *testing.T) {
 	inSession := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		if got := c.SessionID(); got != "s-1" {
-			t.Errorf("got session %q", got)
-		}
+		equal(t, "session", c.SessionID(), "s-1")
 		callText(t, ctx, c, "a", "done")
 	}
 	playAll(t, []conversation{
 		{name: "http_legacy", way: overJSON, opts: heeding(legacy()), play: inSession},
 		{name: "http_2025-03-26", way: overJSON, opts: heeding(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250326}}), play: inSession},
 		{name: "http_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			if got := c.SessionID(); got != "" {
-				t.Errorf("got session %q", got)
-			}
+			equal(t, "session", c.SessionID(), "")
 			for _, name := range []string{"us west 1", "Hello, 世界", " padded ", "line1\nline2", "\tindented", "=?base64?literal?=", "日本語", ""} {
 				callText(t, ctx, c, name, "done")
 			}
@@ -44,9 +38,7 @@ func TestHTTPHeaders(t *testing.T) {
 			_, read := c.ReadResource(ctx, "file:///ä")
 			_, list := collect(c.Tools(ctx), toolName)
 			_, custom := c.Call(ctx, "tasks/get", map[string]string{"taskId": "t 1"})
-			if err := errors.Join(prompt, read, list, custom, c.Notify(ctx, "acme/happened", nil)); err != nil {
-				t.Error(err)
-			}
+			noError(t, errors.Join(prompt, read, list, custom, c.Notify(ctx, "acme/happened", nil)))
 		}},
 	})
 }
@@ -72,9 +64,7 @@ func TestNameHeader(t *testing.T) {
 			if _, err := c.Call(t.Context(), method, params); err != nil {
 				t.Errorf("%s: %v", method, err)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: got +, want -:\n%s", method, diff)
-			}
+			same(t, method, got, want)
 		}
 	})
 }
@@ -103,9 +93,7 @@ func TestVersionHeader(t *testing.T) {
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()
 			all := []string{"", want, want, want} // initialize, initialized, tools/call, DELETE
-			if diff := cmp.Diff(all, got); diff != "" {
-				t.Errorf("%s: got +, want -:\n%s", revision, diff)
-			}
+			same(t, revision, got, all)
 		})
 	}
 }
@@ -162,12 +150,8 @@ func TestHTTPCutFailsOneCall(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		callText(t, ctx, c, "b", "done")
-		if err := <-failed; err == nil || !strings.Contains(err.Error(), "the answer to the request did not come") {
-			t.Errorf("got %v", err)
-		}
-		if waited := time.Since(start); waited != time.Second {
-			t.Errorf("the calls took %v", waited)
-		}
+		wantText(t, <-failed, "the answer to the request did not come")
+		equal(t, "the calls took", time.Since(start), time.Second)
 	}}})
 }
 
@@ -182,9 +166,7 @@ func TestHTTPBodies(t *testing.T) {
 				t.Errorf("call %d: got %v, want %v", i, err, want)
 			}
 		}
-		if _, err := c.CallTool(ctx, "a", nil); err == nil || !strings.Contains(err.Error(), "the event stream ended") {
-			t.Errorf("stream with the answer to another request: got %v", err)
-		}
+		wantText(t, errOf(c.CallTool(ctx, "a", nil)), "the event stream ended", "stream with the answer to another request")
 		for _, status := range []int{http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable} {
 			_, err := c.CallTool(ctx, "a", nil)
 			e := wantError[*transport.HTTPError](t, err)
@@ -203,9 +185,7 @@ func TestHTTPBodies(t *testing.T) {
 		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams {
 			t.Errorf("got %v", err)
 		}
-		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
-			t.Errorf("body of unknown length: got %v", err)
-		}
+		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), transport.ErrMessageTooLarge, "body of unknown length")
 	}}})
 }
 
@@ -221,12 +201,8 @@ func TestHTTPPosts(t *testing.T) {
 			start := time.Now()
 			callText(t, ctx, c, "a", "done")
 			callText(t, ctx, c, "a", "done")
-			if err := c.Notify(ctx, "acme/happened", nil); err != nil {
-				t.Error(err)
-			}
-			if waited := time.Since(start); waited != 0 {
-				t.Errorf("waited %v for the server", waited)
-			}
+			noError(t, c.Notify(ctx, "acme/happened", nil))
+			equal(t, "waited for the server", time.Since(start), 0)
 			time.Sleep(2 * time.Second)
 		}},
 	})
@@ -241,12 +217,8 @@ func TestHTTPConn(t *testing.T) {
 			}
 		})
 		conn, err := (&mcpclient.HTTP{URL: s.URL(), Client: s.Client()}).Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.Send(t.Context(), []byte(`{"method":"taken"}`)); err != nil {
-			t.Error(err)
-		}
+		must(t, err)
+		noError(t, conn.Send(t.Context(), []byte(`{"method":"taken"}`)))
 		if e := wantError[*transport.HTTPError](t, conn.Send(t.Context(), []byte(`{"method":"refused"}`))); e.Status != http.StatusBadRequest {
 			t.Errorf("got %v", e)
 		}
@@ -256,15 +228,9 @@ func TestHTTPConn(t *testing.T) {
 			received <- err
 		}()
 		synctest.Wait()
-		if err := errors.Join(conn.Close(), conn.Close()); err != nil {
-			t.Error(err)
-		}
-		if err := <-received; err != io.EOF {
-			t.Errorf("got %v from Recv, want EOF", err)
-		}
-		if err := conn.Send(t.Context(), []byte(`{}`)); !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("got %v over a closed connection, want ErrClosed", err)
-		}
+		noError(t, errors.Join(conn.Close(), conn.Close()))
+		equal(t, "from Recv", <-received, io.EOF)
+		wantIs(t, conn.Send(t.Context(), []byte(`{}`)), mcpclient.ErrClosed)
 	})
 }
 
@@ -306,9 +272,7 @@ func TestConnectFailsInSession(t *testing.T) {
 				if _, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o); err == nil {
 					t.Error("got a client, want an error")
 				}
-				if took := time.Since(start); took != test.want {
-					t.Errorf("Connect took %v, want %v", took, test.want)
-				}
+				equal(t, "Connect took", time.Since(start), test.want)
 				select {
 				case id := <-ended:
 					if id != "s-1" || len(ended) > 0 {
@@ -375,8 +339,6 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 				told <- p.Progress
 			}
 		})
-		if diff := cmp.Diff([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, got); diff != "" {
-			t.Errorf("progress, got +, want -:\n%s", diff)
-		}
+		same(t, "progress", got, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9})
 	})
 }

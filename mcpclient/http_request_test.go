@@ -49,16 +49,12 @@ func TestAccept(t *testing.T) {
 				for range 3 {
 					_, err := c.CallTool(t.Context(), "a", nil)
 					if name != "nothing" {
-						if err != nil {
-							t.Error(err)
-						}
+						noError(t, err)
 					} else if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusNotAcceptable {
 						t.Errorf("got %v", err)
 					}
 				}
-				if diff := cmp.Diff(test.want, got); diff != "" {
-					t.Errorf("got +, want -:\n%s", diff)
-				}
+				same(t, "", got, test.want)
 			})
 		})
 	}
@@ -91,9 +87,7 @@ func TestAcceptOfTheHost(t *testing.T) {
 					t.Errorf("%q: got %v", takes, err)
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%q: got +, want -:\n%s", takes, diff)
-			}
+			same(t, takes, got, want)
 		})
 	}
 }
@@ -141,9 +135,7 @@ func TestHTTPHooks(t *testing.T) {
 				return transport.Token{Value: "second"}, nil
 			}),
 		}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = c.Close() }()
 		log = nil
 		callText(t, t.Context(), c, "json", "json")
@@ -152,9 +144,7 @@ func TestHTTPHooks(t *testing.T) {
 		if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?" {
 			t.Errorf("got %v", err)
 		}
-		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		want := []string{
 			"POST tools/call", "tools/call 200",
 			"POST tools/call", "tools/call 200",
@@ -219,9 +209,7 @@ func TestTokenRefused(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		callText(t, t.Context(), c, "a", "a")
 		h.Token = nil // the connection has its own copy
-		if err := token.Set("old"); err != nil {
-			t.Error(err)
-		}
+		noError(t, token.Set("old"))
 		callText(t, t.Context(), c, "a", "a")
 	})
 }
@@ -246,9 +234,7 @@ func TestResponseWithoutRequest(t *testing.T) {
 				return resp, err
 			})
 		}}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = c.Close() }()
 		callText(t, t.Context(), c, "a", "a")
 		_, err = c.CallTool(t.Context(), "missing", nil)
@@ -281,14 +267,10 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 				})
 			},
 		}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = c.Close() }()
 		_, err = c.CallTool(t.Context(), "a", nil)
-		if got := wantError[*dialError](t, err); got != cause {
-			t.Errorf("got %v, want the error of the round tripper", got)
-		}
+		equal(t, "", wantError[*dialError](t, err), cause)
 		if !strings.Contains(err.Error(), "the proxy refused [secret]") {
 			t.Errorf("got %v, want its text without the secret", err)
 		}
@@ -321,15 +303,11 @@ func TestHeaderNames(t *testing.T) {
 			for key, want := range map[string][]string{
 				"Authorization": {authorization}, "User-Agent": {"host/1"}, "Accept": {"text/html"}, "X-Key": {"1", "2", "3"},
 			} {
-				if diff := cmp.Diff(want, got[key]); diff != "" {
-					t.Errorf("%s, got +, want -:\n%s", key, diff)
-				}
+				same(t, key, got[key], want)
 			}
 		}
 		check("Bearer fixed")
-		if err := token.Set("token"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, token.Set("token"))
 		check("Bearer token")
 	})
 }
@@ -357,13 +335,9 @@ func TestCloseWithEndlessBody(t *testing.T) {
 				return resp, err
 			})
 		}}, &o)
-		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		start := time.Now()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Close())
 		within(t, "Close", start, time.Second)
 	})
 }

@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -91,9 +88,7 @@ func TestHTTPEventTooLarge(t *testing.T) {
 			t.Errorf("got connections after %q at %v", resumed, opened)
 		}
 		_, err := c.CallTool(t.Context(), "a", nil)
-		if err == nil || !strings.Contains(err.Error(), "an event is over 1000 bytes") {
-			t.Errorf("got %v", err)
-		}
+		wantText(t, err, "an event is over 1000 bytes")
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		if len(resumed) != 2 {
@@ -156,9 +151,7 @@ func TestHTTPResumeGivesUp(t *testing.T) {
 	}
 	overLegacyHTTP(t, h, func(t *testing.T, c *mcpclient.Client) {
 		_, err := c.CallTool(t.Context(), "a", nil)
-		if err == nil || !strings.Contains(err.Error(), "5 attempts brought nothing") {
-			t.Errorf("got %v, want that the attempts brought nothing", err)
-		}
+		wantText(t, err, "5 attempts brought nothing")
 		if len(opened) != 6 {
 			t.Fatalf("got %d connections, want 6", len(opened))
 		}
@@ -194,9 +187,7 @@ func TestHTTPInitializeResumed(t *testing.T) {
 		defer s.Close()
 		c := connectTo(t, s, legacy())
 		defer func() { _ = c.Close() }()
-		if diff := cmp.Diff([]string{"s-1 after 1"}, resumed); diff != "" {
-			t.Errorf("resumed streams, got +, want -:\n%s", diff)
-		}
+		same(t, "resumed streams", resumed, []string{"s-1 after 1"})
 	})
 }
 
@@ -248,24 +239,18 @@ func TestHTTPResumeInOwnSession(t *testing.T) {
 		var streaming sync.WaitGroup
 		for range calls {
 			streaming.Go(func() {
-				if _, err := c.CallTool(t.Context(), "slow", nil); !errors.Is(err, mcpclient.ErrSessionLost) {
-					t.Errorf("got %v, want a lost session", err)
-				}
+				wantIs(t, errOf(c.CallTool(t.Context(), "slow", nil)), mcpclient.ErrSessionLost)
 			})
 		}
 		synctest.Wait()
 		mu.Lock()
 		known = ""
 		mu.Unlock()
-		if err := c.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Ping(t.Context()))
 		close(cut)
 		streaming.Wait()
 		want := slices.Repeat([]string{"session-1"}, calls)
-		if diff := cmp.Diff(want, resumed); diff != "" {
-			t.Errorf("sessions of resumed streams, got +, want -:\n%s", diff)
-		}
+		same(t, "sessions of resumed streams", resumed, want)
 		if got := c.SessionID(); sessions != 2 || got != "session-2" {
 			t.Errorf("got %d sessions, now %q, want a second one only", sessions, got)
 		}

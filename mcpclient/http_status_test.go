@@ -77,9 +77,7 @@ func TestProbeUnreachable(t *testing.T) {
 		defer s.Close()
 		s.Refuse(true)
 		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
-		if err == nil || !strings.Contains(err.Error(), "server/discover") {
-			t.Errorf("got %v, want the failure of the probe", err)
-		}
+		wantText(t, err, "server/discover")
 	})
 }
 
@@ -194,9 +192,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 					Header: http.Header{"X-Key": {"header-key"}, "Authorization": {"Bearer bearer-token"}},
 					Client: client,
 				}, &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				_, err = c.CallTool(t.Context(), "a", nil)
 				if err == nil {
 					t.Fatal("got no error")
@@ -297,14 +293,10 @@ func TestShortSecretsStay(t *testing.T) {
 		o := legacy()
 		token := new(transport.Bearer)
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = c.Close() }()
 		for _, next := range []string{"name", "a"} {
-			if err := errors.Join(token.Set(next), c.Notify(t.Context(), "notifications/acme", nil)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(token.Set(next), c.Notify(t.Context(), "notifications/acme", nil)))
 		}
 		_, err = c.CallTool(t.Context(), "a", nil)
 		if e := wantError[*mcp.RPCError](t, err); e.Message != "1 name" || string(e.Data) != data {

@@ -218,9 +218,7 @@ func TestBlackHole(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				start := time.Now()
-				if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("got %v, want the deadline", err)
-				}
+				wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 				within(t, "the call", start, time.Second)
 				synctest.Wait()
 				if ended.Load() == 0 {
@@ -236,9 +234,7 @@ func TestBlackHole(t *testing.T) {
 				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				start = time.Now()
-				if _, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: all.URL(), Client: all.Client()}, &opts); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("connect: got %v, want the deadline", err)
-				}
+				wantIs(t, errOf(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: all.URL(), Client: all.Client()}, &opts)), context.DeadlineExceeded, "connect")
 				within(t, "connecting", start, time.Second)
 			})
 		})
@@ -284,9 +280,7 @@ func TestServerKeepsResponsesOpen(t *testing.T) {
 				within(t, "50 calls", start, 0)
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if n := open.Load(); n != 0 {
-					t.Errorf("got %d responses open a second after the answers, want none", n)
-				}
+				equal(t, "responses open a second after the answers", open.Load(), 0)
 				for range 50 {
 					callText(t, t.Context(), c, "a", "a")
 				}
@@ -294,9 +288,7 @@ func TestServerKeepsResponsesOpen(t *testing.T) {
 				_ = c.Close()
 				within(t, "Close", start, 10*time.Millisecond)
 				synctest.Wait()
-				if n := open.Load(); n != 0 {
-					t.Errorf("got %d responses open after Close, want none", n)
-				}
+				equal(t, "responses open after Close", open.Load(), 0)
 			})
 		})
 	}
@@ -327,9 +319,7 @@ func TestCallsShareConnections(t *testing.T) {
 					}
 				}
 				call(100)
-				if n := dialed.Load(); n != 1 {
-					t.Errorf("got %d connections for 100 calls, want 1", n)
-				}
+				equal(t, "connections for 100 calls", dialed.Load(), 1)
 				const callers, calls = 64, 20
 				var wg sync.WaitGroup
 				for range callers {
@@ -422,9 +412,7 @@ func TestConnectContextEndsOverHTTP(t *testing.T) {
 				opts.OnNotification = seen.add
 				ctx, cancel := context.WithCancel(t.Context())
 				c, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer func() { _ = c.Close() }()
 				cancel()
 				time.Sleep(time.Minute)

@@ -64,9 +64,7 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 			inBubble(t, kept(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
 				start := time.Now()
 				<-c.Done()
-				if took := time.Since(start); took != time.Minute {
-					t.Errorf("it took %v, want the wait and the answer's time", took)
-				}
+				equal(t, "it took", time.Since(start), time.Minute)
 				if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "no sign of life: no answer to") {
 					t.Errorf("got %v, want ErrClosed and the cause", err)
 				}
@@ -74,21 +72,15 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 				if m := p.next(); m.Method != "" {
 					t.Errorf("got %+v behind it", m)
 				}
-				if err := c.Ping(t.Context()); !errors.Is(err, mcpclient.ErrClosed) {
-					t.Errorf("call afterwards: got %v", err)
-				}
+				wantIs(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
 			})
 			restarting(t, kept(opts), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, _ *peer) {
 				time.Sleep(59 * time.Second)
-				if n := transport.dialed(); n != 1 {
-					t.Errorf("dialed %d times before the time was over", n)
-				}
+				equal(t, "dialed times before the time was over", transport.dialed(), 1)
 				time.Sleep(5 * time.Second)
 				go (<-transport.peers).echo()
 				callText(t, t.Context(), c, "a", "a")
-				if n := transport.dialed(); n != 2 {
-					t.Errorf("dialed %d times, want 2", n)
-				}
+				equal(t, "dialed times", transport.dialed(), 2)
 			})
 		})
 	}
@@ -117,9 +109,7 @@ func TestKeepAliveOverHTTP(t *testing.T) {
 		})
 		o := kept(legacy())
 		c, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		time.Sleep(time.Hour)
 		_ = c.Close()
 	})

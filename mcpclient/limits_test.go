@@ -85,9 +85,7 @@ func TestLimitInAPause(t *testing.T) {
 			"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
 			"tools/call":      `{"resultType":"input_required","requestState":"busy"}`,
 		}), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = c.Close() }()
 		err = limited(t, c, time.Second, mcpclient.WithTimeout(time.Second))
 		if limit, ok := errors.AsType[*mcpclient.TimeoutError](err); !ok || limit.Limit != time.Second {
@@ -152,9 +150,7 @@ func TestProgressIsAskedFor(t *testing.T) {
 				} else {
 					_, err = c.Call(t.Context(), "acme/do", nil, tt.opts...)
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				noError(t, err)
 			})
 		})
 	}
@@ -191,9 +187,7 @@ func TestSubscribeLimit(t *testing.T) {
 			if _, err := c.Subscribe(t.Context(), onTools, tt.opts...); err == nil {
 				t.Error("got no error")
 			}
-			if took := time.Since(start); took != tt.want {
-				t.Errorf("took %v, want %v", took, tt.want)
-			}
+			equal(t, "took", time.Since(start), tt.want)
 		})
 	}
 }

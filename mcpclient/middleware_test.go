@@ -115,28 +115,20 @@ func TestMiddleware(t *testing.T) {
 				if name == "modern" {
 					want = []string{"outer > server/discover", "inner > server/discover", "inner < server/discover", "outer < server/discover"}
 				}
-				if diff := cmp.Diff(d.read(), want); diff != "" {
-					t.Errorf("handshake: got -, want +:\n%s", diff)
-				}
+				same(t, "handshake", d.read(), want)
 				go p.answers()
 				callText(t, t.Context(), c, "ask", "ask")
 				want = []string{"outer > tools/call ask", "inner > tools/call ask",
 					"asked > sampling/createMessage", "last > sampling/createMessage", "handler in ask",
 					"last < sampling/createMessage", "asked < sampling/createMessage",
 					"inner < tools/call", "outer < tools/call"}
-				if diff := cmp.Diff(d.read(), want); diff != "" {
-					t.Errorf("call: got -, want +:\n%s", diff)
-				}
-				if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
-					t.Error(err)
-				}
+				same(t, "call", d.read(), want)
+				noError(t, c.Notify(t.Context(), "notifications/acme", nil))
 				if _, err := mcpclient.ListPage[mcp.Resource](t.Context(), c, nil); err == nil {
 					t.Error("resources that are not offered: got no error")
 				}
 				want = []string{"outer > notifications/acme", "inner > notifications/acme", "inner < notifications/acme", "outer < notifications/acme"}
-				if diff := cmp.Diff(d.read(), want); diff != "" {
-					t.Errorf("notification: got -, want +:\n%s", diff)
-				}
+				same(t, "notification", d.read(), want)
 			})
 		})
 	}
@@ -173,9 +165,7 @@ func TestMiddlewareRequest(t *testing.T) {
 			})
 			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 				go p.answers()
-				if _, err := c.CallTool(t.Context(), "ask", map[string]int{"a": 1}, mcpclient.WithMeta("k", json.RawMessage("2"))); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errOf(c.CallTool(t.Context(), "ask", map[string]int{"a": 1}, mcpclient.WithMeta("k", json.RawMessage("2")))))
 				if call.Client != c || call.Name != "ask" || call.Notification || string(call.Params) != `{"name":"ask","arguments":{"a":1}}` || string(call.Meta["k"]) != "2" {
 					t.Errorf("call: got %+v", call)
 				}
@@ -217,20 +207,14 @@ func TestMiddlewareChangesRequest(t *testing.T) {
 				})
 				m := p.next()
 				var meta map[string]any
-				if err := json.Unmarshal(m.Params.Meta, &meta); err != nil {
-					t.Fatal(err)
-				}
+				must(t, json.Unmarshal(m.Params.Meta, &meta))
 				maps.DeleteFunc(meta, func(key string, _ any) bool {
 					return strings.HasPrefix(key, "io.modelcontextprotocol/") || key == "progressToken"
 				})
-				if diff := cmp.Diff(meta, map[string]any{"traceparent": "00-1", "kept": 1.0}); diff != "" {
-					t.Errorf("_meta: got -, want +:\n%s", diff)
-				}
+				same(t, "_meta", meta, map[string]any{"traceparent": "00-1", "kept": 1.0})
 				p.answer(m)
 				calls.Wait()
-				if err := c.Notify(t.Context(), "notifications/acme", map[string]any{"_meta": map[string]int{"own": 1}}); err != nil {
-					t.Error(err)
-				}
+				noError(t, c.Notify(t.Context(), "notifications/acme", map[string]any{"_meta": map[string]int{"own": 1}}))
 				if m := p.next(); m.Params.Name != "n" || !strings.Contains(string(m.Params.Meta), `"traceparent":"00-1"`) || !strings.Contains(string(m.Params.Meta), `"own":1`) {
 					t.Errorf("notification: got %+v", m)
 				}
@@ -352,9 +336,7 @@ func TestMiddlewareSeesCallsOnce(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		d.read()
 		for range 2 {
-			if _, err := collect(c.Tools(t.Context()), toolName); err != nil {
-				t.Error(err)
-			}
+			noError(t, errOf(collect(c.Tools(t.Context()), toolName)))
 		}
 		if diff := cmp.Diff(d.read(), []string{"m > tools/list", "m < tools/list"}); diff != "" || n != 2 {
 			t.Errorf("after %d requests: got -, want +:\n%s", n, diff)
@@ -374,9 +356,7 @@ func TestMiddlewareErrorsAreScrubbed(t *testing.T) {
 		})
 		o.Middleware = []mcpclient.Middleware{d.middleware("m")}
 		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}}}, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = c.Close() }()
 		d.read()
 		_, err = c.CallTool(t.Context(), "a", nil)
@@ -413,29 +393,19 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 			first := make(chan message, 1)
 			go func() { first <- acknowledge() }()
 			s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(d.read(), []string{"m > subscriptions/listen"}); diff != "" {
-				t.Errorf("got -, want +:\n%s", diff)
-			}
+			must(t, err)
+			same(t, "", d.read(), []string{"m > subscriptions/listen"})
 			m := <-first
 			want := "m < context canceled"
 			if ended {
 				want = "m < subscriptions/listen"
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, m.ID)
 				for _, err := range s.Changes(t.Context()) {
-					if !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
-						t.Errorf("got %v, want %v", err, mcpclient.ErrSubscriptionEnded)
-					}
+					wantIs(t, err, mcpclient.ErrSubscriptionEnded)
 				}
 			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-			if diff := cmp.Diff(d.read(), []string{want}); diff != "" {
-				t.Errorf("got -, want +:\n%s", diff)
-			}
+			noError(t, s.Close())
+			same(t, "", d.read(), []string{want})
 			if !ended {
 				p.next() // notifications/cancelled
 			}
@@ -507,9 +477,7 @@ func TestMiddlewareRefused(t *testing.T) {
 	} {
 		transport, conn := mcpclient.Pipe()
 		defer func() { _ = conn.Close() }()
-		if _, err := mcpclient.Connect(t.Context(), transport, &opts); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		wantText(t, errOf(mcpclient.Connect(t.Context(), transport, &opts)), want)
 	}
 }
 
@@ -579,9 +547,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 				callText(t, t.Context(), c, "a", "a")
 				time.Sleep(time.Second) // the standalone stream is refused meanwhile
 				isSSE := c.Transport().(*mcpclient.HTTP).SSE
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, c.Close())
 				if client.Transport != before {
 					t.Error("the caller's client was changed")
 				}

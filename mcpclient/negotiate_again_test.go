@@ -118,9 +118,7 @@ func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 		var eras mcpclient.EraCache
 		way := newChangeable(t, "s", "legacy")
 		c, err := mcpclient.Connect(t.Context(), way, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_ = c.Close()
 		way.greet = func(p *peer) {
 			p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"the licence is over"}}`, p.next().ID)
@@ -176,9 +174,7 @@ func TestServerThatDiesOnAPipe(t *testing.T) {
 				if errors.Is(err, transport.ErrDialedOnce) || !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(fmt.Sprint(err), advice) {
 					t.Errorf("got %v, want what the server did", err)
 				}
-				if err := dial(mcp.Revision20251125); err != nil {
-					t.Errorf("as advised: %v", err)
-				}
+				noError(t, dial(mcp.Revision20251125), "as advised")
 			})
 		})
 	}

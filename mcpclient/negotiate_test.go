@@ -211,9 +211,7 @@ func TestForcedRevision(t *testing.T) {
 // "The initialize request MUST NOT be cancelled by clients."
 func TestInitializeIsNotCancelled(t *testing.T) {
 	playAll(t, []conversation{{name: "cancel_initialize", opts: legacy(), patience: 9 * time.Second, refused: func(t *testing.T, err error) {
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the deadline", err)
-		}
+		wantIs(t, err, context.DeadlineExceeded)
 		synctest.Wait()
 	}}})
 }
@@ -293,9 +291,7 @@ func slowModernServer(t *testing.T, initialized string) {
 	}()
 	c := connected(t, transport, nil)
 	defer func() { _ = c.Close() }()
-	if got := c.Server().Revision; got != mcp.Revision20260728 {
-		t.Errorf("got revision %s, want the modern one", got)
-	}
+	equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
 }
 
 // If the URL belongs to something else, the error says so, whatever that answers. A later

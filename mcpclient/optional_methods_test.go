@@ -215,9 +215,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 					a := &attempt{T: t, peer: &peer{t: t, conn: server, inbox: make(chan message, 100)}}
 					go a.peer.read()
 					client, err := pipe.Dial(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					inner := test.conn(plain{client})
 					if got, want := test.used(a, wrap(inner), inner), form != "none"; got != want {
 						t.Errorf("used: got %t, want %t", got, want)
@@ -270,14 +268,10 @@ func TestTransportBoundsConnecting(t *testing.T) {
 			pipe, server := mcpclient.Pipe()
 			defer func() { _ = server.Close() }()
 			conn, err := pipe.Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			o := legacy()
 			o.Protocol.Revision = mcp.Revision20251125
-			if _, err := mcpclient.Connect(t.Context(), form(conn), &o); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %q in it", err, want)
-			}
+			wantText(t, errOf(mcpclient.Connect(t.Context(), form(conn), &o)), want)
 		})
 	}
 }

@@ -125,9 +125,7 @@ func TestOriginOfTask(t *testing.T) {
 		}
 		p.next()
 		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, result.ID)
-		if err := <-waited; err != nil {
-			t.Error(err)
-		}
+		noError(t, <-waited)
 	})
 }
 

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/schemacheck"
@@ -45,9 +43,7 @@ func TestOutputCheck(t *testing.T) {
 			t.Errorf("null: got %+v", bad)
 		}
 		// A call that cannot be checked is not sent.
-		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator))); err == nil || !strings.Contains(err.Error(), "unsupported dialect") {
-			t.Errorf("unknown dialect: got %v", err)
-		}
+		wantText(t, errOf(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator)))), "unsupported dialect", "unknown dialect")
 		if _, err := c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(&mcp.Tool{}, nil)); err != nil {
 			t.Errorf("no schema: %v", err)
 		}
@@ -88,18 +84,12 @@ func TestCheckOutputs(t *testing.T) {
 				}
 			}
 			held("unknown", "forecast", true)
-			if _, err := collect(c.Tools(t.Context()), toolName); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(collect(c.Tools(t.Context()), toolName)))
 			held("listed", "forecast", test.fits)
 			held("without a schema", "plain", true)
-			if err := c.RegisterTools(tool("forecast", `{}`)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.RegisterTools(tool("forecast", `{}`)))
 			held("registered without", "forecast", true)
-			if err := c.RegisterTools(&mcp.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.RegisterTools(&mcp.Tool{Name: "forecast", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(test.schema)}))
 			held("registered", "forecast", test.fits)
 			if unusable := strings.HasPrefix(name, "no "); unusable != strings.Contains(log.String(), "is not checked") {
 				t.Errorf("got the log %q, want a warning: %t", &log, unusable)
@@ -134,9 +124,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 	}
 	register := func(name string, schema []byte) {
 		t.Helper()
-		if err := c.RegisterTools(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: schema}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.RegisterTools(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: schema}))
 	}
 	own := []byte(`{}`)
 	register("own", own)
@@ -164,12 +152,8 @@ func TestCheckOutputsRemembers(t *testing.T) {
 func TestOutputsAreNotChecked(t *testing.T) {
 	c := connected(t, weather(degrees, `{"content":[]}`), nil)
 	defer func() { _ = c.Close() }()
-	if _, err := collect(c.Tools(t.Context()), toolName); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.CallTool(t.Context(), "forecast", nil); err != nil {
-		t.Error(err)
-	}
+	must(t, errOf(collect(c.Tools(t.Context()), toolName)))
+	noError(t, errOf(c.CallTool(t.Context(), "forecast", nil)))
 }
 
 // strict is a validator that rejects everything.
@@ -193,22 +177,16 @@ func TestValidatorOfOutputs(t *testing.T) {
 		}
 	}
 	for _, v := range []*strict{first, second} {
-		if diff := cmp.Diff([]string{schema}, v.compiled); diff != "" {
-			t.Errorf("schemas: got +, want -:\n%s", diff)
-		}
+		same(t, "schemas", v.compiled, []string{schema})
 	}
 }
 
 // The error for a missing validator names the package that has one.
 func TestNoValidator(t *testing.T) {
 	const want = "package mcpclient/schemacheck"
-	if _, err := mcpclient.Connect(t.Context(), weather(degrees, `{}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("Connect: got %v, want %q", err, want)
-	}
+	wantText(t, errOf(mcpclient.Connect(t.Context(), weather(degrees, `{}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true}})), want, "Connect")
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		if _, err := c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(degrees), nil)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("CallTool: got %v, want %q", err, want)
-		}
+		wantText(t, errOf(c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(degrees), nil))), want, "CallTool")
 	})
 }
 

@@ -41,9 +41,7 @@ func TestLists(t *testing.T) {
 	play := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		var tools []*mcp.Tool
 		for tool, err := range c.Tools(ctx) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			tools = append(tools, tool)
 		}
 		if len(tools) != 3 || tools[0].Name != "a" || string(tools[0].InputSchema) != `{"type":"object"}` && string(tools[0].InputSchema) != `{"type": "object"}` {
@@ -75,9 +73,7 @@ func TestLists(t *testing.T) {
 		if names, err := collect(c.Resources(ctx), resourceURI); err != nil || len(names) > 0 {
 			t.Errorf("no items: got %q, %v, want none", names, err)
 		}
-		if _, err := collect(c.ResourceTemplates(ctx), templateURI); !errors.Is(err, mcp.ErrInvalidResult) {
-			t.Errorf("an object for the items: got %v", err)
-		}
+		wantIs(t, errOf(collect(c.ResourceTemplates(ctx), templateURI)), mcp.ErrInvalidResult, "an object for the items")
 		_, err = collect(c.Prompts(ctx), promptName)
 		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams {
 			t.Errorf("got %v", err)
@@ -191,9 +187,7 @@ func TestCursorsOfSessions(t *testing.T) {
 			if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
 				t.Errorf("got %q, %v, want the first page and a lost session", names, err)
 			}
-			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, new("c")); !errors.Is(err, mcpclient.ErrSessionLost) {
-				t.Errorf("a page: got %v, want a lost session", err)
-			}
+			wantIs(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, new("c"))), mcpclient.ErrSessionLost, "a page")
 			if want := []string{"s-1", "s-2"}; !slices.Equal(cursors, want) {
 				t.Errorf("got cursors in the sessions %q, want %q", cursors, want)
 			}

@@ -53,9 +53,7 @@ func inBubble(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcpc
 func connected(t testing.TB, transport mcpclient.Transport, opts *mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	c, err := mcpclient.Connect(t.Context(), transport, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -63,9 +61,7 @@ func connected(t testing.TB, transport mcpclient.Transport, opts *mcpclient.Opti
 func connectedPeer(t *testing.T, opts mcpclient.Options) (*mcpclient.Client, *peer) {
 	t.Helper()
 	c, p, err := connect(t, t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c, p
 }
 
@@ -140,9 +136,7 @@ func (p *peer) send(format string, args ...any) {
 	if len(args) > 0 {
 		format = fmt.Sprintf(format, args...)
 	}
-	if err := p.conn.Send(context.Background(), []byte(format)); err != nil {
-		p.t.Errorf("send to the client: %v", err)
-	}
+	noError(p.t, p.conn.Send(context.Background(), []byte(format)), "send to the client")
 }
 
 // answer answers a tool call with the tool's name as text.

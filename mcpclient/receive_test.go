@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -60,9 +59,7 @@ func TestLogging(t *testing.T) {
 				t.Error("unknown level: got no error")
 			}
 			for _, level := range []mcp.LogLevel{mcp.LogDebug, ""} {
-				if err := c.SetLogLevel(ctx, level); err != nil {
-					t.Error(err)
-				}
+				noError(t, c.SetLogLevel(ctx, level))
 				callText(t, ctx, c, "talk", "done")
 			}
 			callText(t, ctx, c, "talk", "done", mcpclient.WithLogLevel(mcp.LogAlert))
@@ -84,9 +81,7 @@ func TestLogLevelForNobody(t *testing.T) {
 	opts := legacy()
 	opts.LogLevel = mcp.LogWarning
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		if err := c.SetLogLevel(t.Context(), ""); err != nil {
-			t.Errorf("none: got %v", err)
-		}
+		noError(t, c.SetLogLevel(t.Context(), ""), "none")
 		p.quiet()
 	})
 	for _, opts := range []mcpclient.Options{legacy(), modern()} {
@@ -125,17 +120,13 @@ func TestBatch(t *testing.T) {
 
 func TestGarbage(t *testing.T) {
 	playAll(t, []conversation{{name: "garbage", way: "pipe", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, mcp.ErrInvalidResult) {
-			t.Errorf("a: got %v", err)
-		}
+		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), mcp.ErrInvalidResult, "a")
 		callText(t, ctx, c, "b", "fine")
 		var wg sync.WaitGroup
 		wg.Go(func() { callText(t, ctx, c, "c", "fine") })
 		synctest.Wait()
 		wg.Go(func() {
-			if _, err := c.CallTool(ctx, "d", nil); !errors.Is(err, mcp.ErrInvalidResult) {
-				t.Errorf("d: got %v", err)
-			}
+			wantIs(t, errOf(c.CallTool(ctx, "d", nil)), mcp.ErrInvalidResult, "d")
 		})
 		wg.Wait()
 	}}})
@@ -165,9 +156,7 @@ func TestTooLargeMessage(t *testing.T) {
 
 		var calls sync.WaitGroup
 		calls.Go(func() {
-			if _, err := c.CallTool(t.Context(), "long", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
-				t.Errorf("got %v, want ErrMessageTooLarge", err)
-			}
+			wantIs(t, errOf(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge)
 		})
 		first := <-asked
 		calls.Go(func() { callText(t, t.Context(), c, "short", "short") })
@@ -182,9 +171,7 @@ func TestTooLargeMessage(t *testing.T) {
 		calls.Wait()
 
 		calls.Go(func() {
-			if _, err := c.CallTool(t.Context(), "long", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
-				t.Errorf("id at the end: got %v, want ErrMessageTooLarge", err)
-			}
+			wantIs(t, errOf(c.CallTool(t.Context(), "long", nil)), transport.ErrMessageTooLarge, "id at the end")
 		})
 		third := <-asked
 		say(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, third.ID) // the only call that waits
@@ -199,9 +186,7 @@ func TestBatchIsBounded(t *testing.T) {
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		var call sync.WaitGroup
 		call.Go(func() {
-			if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcp.ErrInvalidResult) {
-				t.Errorf("got %v", err)
-			}
+			wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult)
 		})
 		m := p.next()
 		p.send("[" + strings.Repeat(`{"method":"n"},`, 1000) + answerTo(m) + "]")
@@ -212,9 +197,7 @@ func TestBatchIsBounded(t *testing.T) {
 		p.send("[" + strings.Repeat(`{"method":"n"},`, 999) + answerTo(m) + "]")
 		call.Wait()
 		synctest.Wait()
-		if n := len(seen.methods); n != 999 {
-			t.Errorf("got %d notifications, want 999", n)
-		}
+		equal(t, "notifications", len(seen.methods), 999)
 	})
 }
 
@@ -256,9 +239,7 @@ func TestNoiseIsNoAnswer(t *testing.T) {
 				}()
 				c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, nil)
 				defer func() { _ = c.Close() }()
-				if got := c.Server().Revision; got != mcp.Revision20260728 {
-					t.Errorf("got revision %q, want %q", got, mcp.Revision20260728)
-				}
+				equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
 				callText(t, t.Context(), c, "a", "a")
 			})
 		})

@@ -54,9 +54,7 @@ func TestDuplicateQuestionsTakeNoPlace(t *testing.T) {
 		}
 		p.ask("2")
 		synctest.Wait()
-		if n := running.Load(); n != 2 {
-			t.Errorf("%d questions are being answered, want 2", n)
-		}
+		equal(t, "questions are being answered", running.Load(), 2)
 		close(release)
 		for range 2 {
 			if m := p.next(); m.Error != nil {
@@ -79,12 +77,8 @@ func TestParamHeadersOfDeepSiblings(t *testing.T) {
 			got = r.Header.Get("Mcp-Param-D") + r.Header.Get("Mcp-Param-E") + r.Header.Get("Mcp-Param-F")
 			_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 		}, func(t *testing.T, c *mcpclient.Client) {
-			if err := c.RegisterTools(tool("t", schema)); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := c.CallTool(t.Context(), "t", json.RawMessage(args)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.RegisterTools(tool("t", schema)))
+			must(t, errOf(c.CallTool(t.Context(), "t", json.RawMessage(args))))
 		})
 		if got != "123" {
 			t.Errorf("at depth %d: got %q, want 123", depth, got)
@@ -113,13 +107,9 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 		_, toolErr := c.CallTool(t.Context(), "old:it", nil)
 		_, readErr := c.ReadResource(t.Context(), "old:it")
 		_, promptErr := c.GetPrompt(t.Context(), "old:it", nil)
-		if err := errors.Join(toolErr, readErr, promptErr); err != nil {
-			t.Error(err)
-		}
+		noError(t, errors.Join(toolErr, readErr, promptErr))
 	})
-	if got := strings.Join(names, " "); got != "new:it new:it new:it" {
-		t.Errorf("got Mcp-Name %q, want new:it of each", got)
-	}
+	equal(t, "Mcp-Name", strings.Join(names, " "), "new:it new:it new:it")
 }
 
 // The first next of a middleware does not use up the second: each may be sent again in a new
@@ -144,12 +134,8 @@ func TestMiddlewareCallsNextTwice(t *testing.T) {
 		}))
 		c := connectTo(t, server, o)
 		defer func() { _ = c.Close() }()
-		if err := listOnce(t.Context(), c); err != nil {
-			t.Error(err)
-		}
-		if got := c.SessionID(); got != "s-3" {
-			t.Errorf("got session %q, want s-3", got)
-		}
+		noError(t, listOnce(t.Context(), c))
+		equal(t, "session", c.SessionID(), "s-3")
 	})
 }
 
@@ -171,12 +157,8 @@ func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
 			o.Limits.Retries = 3
 			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, &o)
 			defer func() { _ = c.Close() }()
-			if err := listOnce(t.Context(), c); !errors.Is(err, transport.ErrMessageTooLarge) {
-				t.Errorf("%s: got %v, want ErrMessageTooLarge", media, err)
-			}
-			if n := asked.Load(); n != 1 {
-				t.Errorf("%s: got %d requests, want 1", media, n)
-			}
+			wantIs(t, listOnce(t.Context(), c), transport.ErrMessageTooLarge, media)
+			equal(t, media, asked.Load(), 1)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"strings"
@@ -39,15 +38,9 @@ func TestRestartRepeatsOnce(t *testing.T) {
 					}
 				}()
 				defer close(transport.peers)
-				if err := listOnce(t.Context(), c); !errors.Is(err, mcpclient.ErrConnectionLost) {
-					t.Errorf("got %v, want ErrConnectionLost", err)
-				}
-				if n := lists.Load(); n != 2 {
-					t.Errorf("got %d tools/list, want 2", n)
-				}
-				if err := c.Ping(t.Context()); err != nil {
-					t.Errorf("after that: %v", err)
-				}
+				wantIs(t, listOnce(t.Context(), c), mcpclient.ErrConnectionLost)
+				equal(t, "tools/list", lists.Load(), 2)
+				noError(t, c.Ping(t.Context()), "after that")
 			})
 		})
 	}
@@ -135,12 +128,8 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		_ = (<-transport.peers).conn.Close()
 		time.Sleep(time.Minute)
-		if err := c.Ping(withinMinute(t)); err != nil {
-			t.Error(err)
-		}
-		if got := transport.dialed(); got != 3 {
-			t.Errorf("got %d dials, want 3", got)
-		}
+		noError(t, c.Ping(withinMinute(t)))
+		equal(t, "dials", transport.dialed(), 3)
 	})
 }
 
@@ -179,11 +168,7 @@ func TestRestartedConnectionEndsAtOnce(t *testing.T) {
 		}
 		_ = p.conn.Close()
 		synctest.Wait()
-		if err := c.Ping(withinMinute(t)); err != nil {
-			t.Error(err)
-		}
-		if got := peerTransport.dialed(); got != 3 {
-			t.Errorf("got %d dials, want 3", got)
-		}
+		noError(t, c.Ping(withinMinute(t)))
+		equal(t, "dials", peerTransport.dialed(), 3)
 	})
 }

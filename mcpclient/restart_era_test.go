@@ -145,9 +145,7 @@ func TestServerThatComesBackInAnotherEra(t *testing.T) {
 				}
 			}()
 			callText(t, t.Context(), c, "a", "a")
-			if got := c.Server().Revision; got != want {
-				t.Errorf("speaks %s, want %s", got, want)
-			}
+			equal(t, "speaks", c.Server().Revision, want)
 			if _, err := c.CallTool(t.Context(), "die", nil); !errors.Is(err, mcpclient.ErrConnectionLost) || mcpclient.Unsent(err) {
 				t.Errorf("got %v, want %v", err, mcpclient.ErrConnectionLost)
 			}

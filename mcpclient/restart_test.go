@@ -17,8 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/mcptest"
@@ -111,9 +109,7 @@ func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t
 
 func wantEvents(t *testing.T, e *events, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, e.seen()); diff != "" {
-		t.Errorf("attempts: got +, want -:\n%s", diff)
-	}
+	same(t, "attempts", e.seen(), want)
 }
 
 // Current calls fail at once or are repeated, and later ones wait.
@@ -150,16 +146,12 @@ func TestRestart(t *testing.T) {
 					}
 				})
 				calls.Go(func() {
-					if err := c.Notify(t.Context(), "acme/later", nil); err != nil {
-						t.Errorf("notification: %v", err)
-					}
+					noError(t, c.Notify(t.Context(), "acme/later", nil), "notification")
 				})
 				calls.Go(func() {
 					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 					defer cancel()
-					if _, err := c.CallTool(ctx, "c", nil); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("a call that cannot wait: got %v", err)
-					}
+					wantIs(t, errOf(c.CallTool(ctx, "c", nil)), context.DeadlineExceeded, "a call that cannot wait")
 				})
 				p = <-transport.peers
 				got := map[string]int{}
@@ -256,9 +248,7 @@ func TestRestartIsToldOnce(t *testing.T) {
 				}
 			})
 		}
-		if got := len(told.all); got != len(records) {
-			t.Errorf("%s: got %d events, want %d", name, got, len(records))
-		}
+		equal(t, name, len(told.all), len(records))
 	}
 }
 
@@ -284,9 +274,7 @@ func TestRestartHandshakeFails(t *testing.T) {
 				go p.echo()
 				callText(t, t.Context(), c, "a", "a")
 				wantEvents(t, &told, "1", "2", "3", "3+")
-				if got := transport.dialed(); got != 4 {
-					t.Errorf("got %d dials, want 4", got)
-				}
+				equal(t, "dials", transport.dialed(), 4)
 			})
 		})
 	}
@@ -340,9 +328,7 @@ func TestRestartEndsWhileRestoring(t *testing.T) {
 	var told events
 	restarting(t, legacy(), mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		go func() { p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, p.next().ID) }()
-		if err := c.SetLogLevel(t.Context(), mcp.LogError); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.SetLogLevel(t.Context(), mcp.LogError))
 		deaths := 2
 		transport.greet = func(p *peer) {
 			p.greetLogging()
@@ -374,16 +360,10 @@ func TestRestartClosed(t *testing.T) {
 		go func() { waiting <- c.Ping(t.Context()) }()
 		time.Sleep(time.Minute)
 		start := time.Now()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := <-waiting; !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
+		noError(t, c.Close())
+		wantIs(t, <-waiting, mcpclient.ErrClosed)
 		within(t, "Close", start, 0)
-		if got := transport.dialed(); got != 1 {
-			t.Errorf("got %d dials, want 1", got)
-		}
+		equal(t, "dials", transport.dialed(), 1)
 	})
 }
 
@@ -417,9 +397,7 @@ func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		go func() { _ = c.Close() }()
-		if err := <-waiting; !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
+		wantIs(t, <-waiting, mcpclient.ErrClosed)
 		within(t, "the end of the wait", start, 0)
 		_ = c.Close()
 		time.Sleep(5 * time.Minute)
@@ -434,9 +412,7 @@ func TestRestartClosedInHandshake(t *testing.T) {
 		<-transport.peers
 		synctest.Wait()
 		start := time.Now()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Close())
 		within(t, "Close", start, 0)
 	})
 }
@@ -495,9 +471,7 @@ func TestRestartCallbackCalls(t *testing.T) {
 		for range 2 {
 			m := p.next()
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
-			if err := <-pinged; err != nil {
-				t.Error(err)
-			}
+			noError(t, <-pinged)
 		}
 	})
 }
@@ -514,9 +488,7 @@ func TestRestartRestores(t *testing.T) {
 				c := connected(t, scripted{mcptest.Read(t, "testdata/restart_"+era+".txtar")}, &o)
 				defer func() { synctest.Wait(); _ = c.Close() }()
 				if era == "legacy" {
-					if err := c.SetLogLevel(t.Context(), mcp.LogError); err != nil {
-						t.Fatal(err)
-					}
+					must(t, c.SetLogLevel(t.Context(), mcp.LogError))
 				}
 				s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
 				read := func(want string) {
@@ -526,9 +498,7 @@ func TestRestartRestores(t *testing.T) {
 					}
 				}
 				read("one")
-				if _, err := c.CallTool(t.Context(), "die", nil); !errors.Is(err, mcpclient.ErrConnectionLost) {
-					t.Errorf("got %v, want a lost connection", err)
-				}
+				wantIs(t, errOf(c.CallTool(t.Context(), "die", nil)), mcpclient.ErrConnectionLost)
 				wantChanges(t, s, stale)
 				read("two")
 				wantChanges(t, s, toolsChanged)
@@ -573,9 +543,7 @@ func TestRestartInAnotherEra(t *testing.T) {
 				_ = p.conn.Close()
 				go (<-transport.peers).echo()
 				callText(t, t.Context(), c, "a", "a")
-				if got := c.Server().Revision; got != to {
-					t.Errorf("got revision %s, want %s", got, to)
-				}
+				equal(t, "revision", c.Server().Revision, to)
 				if err := end(s); !errors.Is(err, mcpclient.ErrSubscriptionEnded) || !strings.Contains(err.Error(), "another era") {
 					t.Errorf("got %v, want the end of the subscription", err)
 				}
@@ -611,9 +579,7 @@ func TestRestartOverSSE(t *testing.T) {
 				recipe.Token = token
 				c := connected(t, recipe, &o)
 				defer func() { _ = c.Close() }()
-				if err := token.Set("token"); err != nil {
-					t.Fatal(err)
-				}
+				must(t, token.Set("token"))
 				synctest.Wait()
 				current.Store(second)
 				close(first.say)

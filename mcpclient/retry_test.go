@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -270,9 +269,7 @@ func TestRetryGivenUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		_, err := collect(c.Tools(ctx), toolName)
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want %v", err, context.Canceled)
-		}
+		wantIs(t, err, context.Canceled)
 		if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusServiceUnavailable {
 			t.Errorf("got status %d, want 503", e.Status)
 		}

@@ -45,9 +45,7 @@ func TestManualInput(t *testing.T) {
 		opts := unasked(t)
 		opts.Client = mcp.Implementation{Name: "test", Version: "1"}
 		first, err := mcpclient.Connect(t.Context(), transport, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = first.CallTool(t.Context(), "ask", map[string]int{"a": 1}, manual)
 		r := round(t, err)
 		if !strings.Contains(err.Error(), `"llm" (sampling/createMessage), "who" (elicitation/create), "ws" (roots/list)`) {
@@ -65,23 +63,15 @@ func TestManualInput(t *testing.T) {
 			t.Error("a sampling request was read as an elicitation")
 		}
 		answers := map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}, "llm": tea()}
-		if _, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers); err == nil || !strings.Contains(err.Error(), `answer "ws": roots/list has no answer`) {
-			t.Errorf("one answer short: got %v", err)
-		}
+		wantText(t, errOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers)), `answer "ws": roots/list has no answer`, "one answer short")
 		answers["ws"] = json.RawMessage(`{"roots": []}`)
 		_, err = mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers, manual)
 		stored, err := json.Marshal(round(t, err))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := first.Close(); err != nil {
-			t.Error(err)
-		}
+		must(t, err)
+		noError(t, first.Close())
 
 		second, err := mcpclient.Connect(t.Context(), transport, &opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = second.Close() }()
 		restored := new(mcp.InputRequired)
 		if err := json.Unmarshal(stored, restored); err != nil || restored.Rounds != 2 {
@@ -105,9 +95,7 @@ func TestAnswerLater(t *testing.T) {
 	playAll(t, []conversation{{name: "later_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.CallTool(ctx, "ask", map[string]int{"a": 1})
 		stored, err := json.Marshal(round(t, err))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r := new(mcp.InputRequired)
 		if err := json.Unmarshal(stored, r); err != nil || len(r.Answers) != 2 {
 			t.Fatalf("got %s, %v, want two answers", stored, err)
@@ -117,15 +105,9 @@ func TestAnswerLater(t *testing.T) {
 				t.Errorf("the handlers answer %s: got %s, %v, want %s", key, got, err, want)
 			}
 		}
-		if _, err := mcpclient.AnswerInput(ctx, c, r, "who"); !errors.Is(err, mcp.ErrAnswerLater) {
-			t.Errorf("a handler puts its answer off again: got %v, want %v", err, mcp.ErrAnswerLater)
-		}
-		if _, err := mcpclient.AnswerInput(ctx, c, r, "nothing"); err == nil || !strings.Contains(err.Error(), "nothing is asked") {
-			t.Errorf("an unknown key: got %v", err)
-		}
-		if _, err := mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil); err == nil || !strings.Contains(err.Error(), `answer "who"`) {
-			t.Errorf("without the answer: got %v", err)
-		}
+		wantIs(t, errOf(mcpclient.AnswerInput(ctx, c, r, "who")), mcp.ErrAnswerLater, "a handler puts its answer off again")
+		wantText(t, errOf(mcpclient.AnswerInput(ctx, c, r, "nothing")), "nothing is asked", "an unknown key")
+		wantText(t, errOf(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil)), `answer "who"`, "without the answer")
 		res, err := mcpclient.Continue[mcp.CallToolResult](ctx, c, r, map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}})
 		if err != nil || res.Text() != "done" {
 			t.Errorf("got %+v, %v", res, err)
@@ -140,9 +122,7 @@ func TestManualInputOfOthers(t *testing.T) {
 	playAll(t, []conversation{{name: "manual_others_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.GetPrompt(ctx, "p", map[string]string{"x": "y"}, manual)
 		r := round(t, err)
-		if _, err := mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil); err == nil || !strings.Contains(err.Error(), "prompts/get") {
-			t.Errorf("the round of a prompt as that of a tool: got %v", err)
-		}
+		wantText(t, errOf(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil)), "prompts/get", "the round of a prompt as that of a tool")
 		bad := &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": 7}}
 		for name, answers := range map[string]map[string]any{
 			"not asked":   {"who": &mcp.ElicitResult{Action: mcp.ElicitDecline}, "else": 1},
@@ -164,9 +144,7 @@ func TestManualInputOfOthers(t *testing.T) {
 		if r = round(t, err); r.Requests != nil {
 			t.Errorf("got %+v, want no requests", r)
 		}
-		if _, err := mcpclient.Continue[mcp.ReadResourceResult](ctx, c, r, nil); err != nil {
-			t.Error(err)
-		}
+		noError(t, errOf(mcpclient.Continue[mcp.ReadResourceResult](ctx, c, r, nil)))
 		if _, err := c.ReadResource(ctx, "file:///r"); err != nil { // not cached
 			t.Error(err)
 		}
@@ -186,9 +164,7 @@ func TestInvalidStateIsNotEchoed(t *testing.T) {
 		for _, state := range []string{`"\q"`, "\"a\tb\""} {
 			var call sync.WaitGroup
 			call.Go(func() {
-				if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcp.ErrInvalidResult) {
-					t.Errorf("got %v, want %v", err, mcp.ErrInvalidResult)
-				}
+				wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult)
 			})
 			p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":%s}}`, p.next().ID, state)
 			synctest.Wait()
@@ -252,9 +228,7 @@ func TestDeferralsAreBounded(t *testing.T) {
 				if !errors.Is(err, mcpclient.ErrTooManyRounds) || !strings.Contains(err.Error(), test.text) {
 					t.Errorf("got %v, want ErrTooManyRounds and %q", err, test.text)
 				}
-				if took := time.Since(start); took != test.want {
-					t.Errorf("it took %v, want %v", took, test.want)
-				}
+				equal(t, "it took", time.Since(start), test.want)
 			})
 		})
 	}
@@ -314,9 +288,7 @@ func TestGivenUpBetweenRounds(t *testing.T) {
 			<-asked
 			cancel()
 		}()
-		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want %v", err, context.Canceled)
-		}
+		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.Canceled)
 		p.quiet()
 	})
 }
@@ -339,9 +311,7 @@ func TestTaskAfterRound(t *testing.T) {
 			p.send(`{"id":%s,"result":{"taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`, p.next().ID)
 		}()
 		task, err := c.StartTask(t.Context(), slow, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if res, err := task.Wait(t.Context()); err != nil || res.Text() != "done" {
 			t.Errorf("got %+v, %v", res, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mcpchain/mcpchain/internal/inquiry"
@@ -78,9 +77,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 		if err := json.Unmarshal([]byte(test.want), test.into); err != nil {
 			t.Errorf("%s: %v", test.want, err)
 		}
-		if diff := cmp.Diff(test.value, test.into, cmpopts.IgnoreUnexported(mcp.CallToolResult{})); diff != "" {
-			t.Errorf("%s: got +, want -:\n%s", test.want, diff)
-		}
+		same(t, test.want, test.into, test.value, cmpopts.IgnoreUnexported(mcp.CallToolResult{}))
 	}
 }
 

@@ -3,7 +3,6 @@ package mcpclient_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -124,9 +123,7 @@ func TestUnsentIsNotCancelled(t *testing.T) {
 	stuckPeer(t, legacy(), "tools/call", func(c *mcpclient.Client, p *peer) {
 		ctx, cancel := context.WithTimeout(p.t.Context(), time.Second)
 		defer cancel()
-		if _, err := c.CallTool(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) {
-			p.t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
-		}
+		wantIs(p.t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 		time.Sleep(time.Minute)
 		p.quiet()
 	})
@@ -177,9 +174,7 @@ func TestTellingIsBounded(t *testing.T) {
 		lost := func(want int) {
 			p.t.Helper()
 			synctest.Wait()
-			if got := strings.Count(log.String(), "message to the server lost"); got != want {
-				p.t.Errorf("got %d messages given up, want %d", got, want)
-			}
+			equal(p.t, "messages given up", strings.Count(log.String(), "message to the server lost"), want)
 		}
 		for i := range 2000 {
 			p.send(`{"id":%d,"method":"ping"}`, i)

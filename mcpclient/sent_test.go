@@ -68,9 +68,7 @@ func TestUnsent(t *testing.T) {
 				opts.Limits.Retries = -1
 				opts.Protocol.AllowUndeclared = true
 				c, err := connectBy(t, s.URL(), client, opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if first == "" {
 					failure = tt.err
 				}
@@ -116,9 +114,7 @@ func TestResumptionIsRefused(t *testing.T) {
 // A client whose connection has ended sends nothing.
 func TestUnsentAfterTheEnd(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, _ *peer) {
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Close())
 		if _, err := c.CallTool(t.Context(), "a", nil); !mcpclient.Unsent(err) {
 			t.Errorf("got %v, want that it was not sent", err)
 		}
@@ -137,9 +133,7 @@ func TestSendCheck(t *testing.T) {
 			opts := modern()
 			opts.Protocol.AllowUndeclared = true
 			c, err := connectBy(t, s.URL(), s.Client(), opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			asked := 0
 			_, err = c.CallTool(t.Context(), "a", nil, mcpclient.WithSendCheck(func(context.Context) error {
 				if asked++; asked > allowed {

@@ -101,13 +101,9 @@ func TestServerCancelsItsRequest(t *testing.T) {
 func TestSetRoots(t *testing.T) {
 	change := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for _, uri := range []string{"https://example.com", "file:relative", "", "file://%zz"} {
-			if err := c.SetRoots(ctx, []mcp.Root{{URI: uri}}); err == nil || !strings.Contains(err.Error(), uri) {
-				t.Errorf("%q: got %v", uri, err)
-			}
+			wantText(t, c.SetRoots(ctx, []mcp.Root{{URI: uri}}), uri, uri)
 		}
-		if err := c.SetRoots(ctx, nil); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.SetRoots(ctx, nil))
 		callText(t, ctx, c, "ask", "done")
 	}
 	legacyRoots, modernRoots := legacy(), modern()
@@ -137,12 +133,8 @@ func TestInputRounds(t *testing.T) {
 			}
 		}},
 		{name: "ask_prompt_resource_modern", opts: asks(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			if _, err := c.GetPrompt(ctx, "p", nil); err != nil {
-				t.Error(err)
-			}
-			if _, err := c.ReadResource(ctx, "file:///r"); err != nil {
-				t.Error(err)
-			}
+			noError(t, errOf(c.GetPrompt(ctx, "p", nil)))
+			noError(t, errOf(c.ReadResource(ctx, "file:///r")))
 		}},
 		{name: "ask_broken_modern", opts: broken, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			for i := 2; i <= 11; i++ {
@@ -187,9 +179,7 @@ func TestDecline(t *testing.T) {
 		first = true
 		playAll(t, []conversation{{name: "decline_modern", way: way, opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			callText(t, ctx, c, "t", "a pity")
-			if _, err := c.CallTool(ctx, "t", nil); !errors.Is(err, mcp.ErrRejected) {
-				t.Errorf("got %v, want the rejection", err)
-			}
+			wantIs(t, errOf(c.CallTool(ctx, "t", nil)), mcp.ErrRejected)
 		}}})
 	}
 }
@@ -263,8 +253,6 @@ func TestModernServerSendsRequests(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":8,"method":"roots/list"}`)
 			p.next()
 		}
-		if n := strings.Count(log.String(), "level=WARN"); n != 100 {
-			t.Errorf("got %d warnings, want them bounded by 100", n)
-		}
+		equal(t, "warnings", strings.Count(log.String(), "level=WARN"), 100)
 	})
 }

@@ -48,16 +48,12 @@ func TestMaxServerRequests(t *testing.T) {
 			t.Errorf("got %+v, want a refusal of the third request", m)
 		}
 		synctest.Wait()
-		if n := running.Load(); n != 2 {
-			t.Errorf("got %d handlers, want 2", n)
-		}
+		equal(t, "handlers", running.Load(), 2)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":0}}`)
 		synctest.Wait()
 		p.ask("3")
 		synctest.Wait()
-		if n := running.Load(); n != 2 {
-			t.Errorf("got %d handlers after one ended and one began, want 2", n)
-		}
+		equal(t, "handlers after one ended and one began", running.Load(), 2)
 		p.quiet()
 	})
 }
@@ -74,20 +70,14 @@ func TestRequestIDUsedTwice(t *testing.T) {
 			t.Errorf("got %+v, want a refusal", m)
 		}
 		synctest.Wait()
-		if n := running.Load(); n != 1 {
-			t.Errorf("got %d handlers, want 1", n)
-		}
+		equal(t, "handlers", running.Load(), 1)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
 		p.ask("1")
 		synctest.Wait()
-		if n := running.Load(); n != 1 {
-			t.Errorf("got %d handlers after one was given up and asked again, want 1", n)
-		}
+		equal(t, "handlers after one was given up and asked again", running.Load(), 1)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
 		synctest.Wait()
-		if n := running.Load(); n != 0 {
-			t.Errorf("got %d handlers in the end, want 0", n)
-		}
+		equal(t, "handlers in the end", running.Load(), 0)
 		p.quiet()
 	})
 }
@@ -136,9 +126,7 @@ func TestFloodOfRequests(t *testing.T) {
 			t.Errorf("got %d more goroutines", n)
 		}
 		synctest.Wait()
-		if n := running.Load(); n != 16 {
-			t.Errorf("got %d handlers, want 16", n)
-		}
+		equal(t, "handlers", running.Load(), 16)
 		refused := 0
 		for len(p.inbox) > 0 {
 			if m := p.next(); m.Error == nil {
@@ -177,9 +165,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 		c := connectedBy(t, s.URL(), s.Client(), opts)
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()
-		if n := running.Load(); n != 0 {
-			t.Errorf("got %d handlers after the call, want none", n)
-		}
+		equal(t, "handlers after the call", running.Load(), 0)
 		if n := most.Load(); n > 500 { // each of the 33 connections has goroutines at both ends
 			t.Errorf("got %d more goroutines", n)
 		}
@@ -202,9 +188,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		c := connected(t, transport, &o)
 		before := runtime.NumGoroutine()
 		for i := range 10_000 {
-			if err := conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"ping"}`, i)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"ping"}`, i)))
 		}
 		synctest.Wait()
 		if n := runtime.NumGoroutine() - before; n > 50 {
@@ -217,9 +201,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 			t.Error("got an answer")
 		}
 		within(t, "a call", start, time.Second)
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Close())
 		within(t, "the call and Close", start, 1500*time.Millisecond)
 	})
 }
@@ -312,9 +294,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s,"2":%[2]s}}}`, p.next().ID, samplingQuestion)
 		}
 		synctest.Wait()
-		if n := running.Load(); n != 3 {
-			t.Errorf("got %d handlers, want 3", n)
-		}
+		equal(t, "handlers", running.Load(), 3)
 		go p.echo()
 		close(release)
 		calls.Wait()
@@ -424,9 +404,7 @@ func TestQuestionWithinOtherClientIsBounded(t *testing.T) {
 			pb.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, pb.next().ID, samplingQuestion)
 		}
 		synctest.Wait()
-		if n := running.Load(); n != 2 {
-			t.Errorf("got %d handlers, want 2", n)
-		}
+		equal(t, "handlers", running.Load(), 2)
 		_, _ = a.Close(), b.Close()
 		calls.Wait()
 	})
@@ -443,9 +421,7 @@ func TestNoQuestionsWait(t *testing.T) {
 			}()
 			start := time.Now()
 			callText(t, t.Context(), c, "a", "a")
-			if got := time.Since(start); got != 250*time.Millisecond {
-				t.Errorf("%s: got a wait of %v, want 250ms", none, got)
-			}
+			equal(t, none, time.Since(start), 250*time.Millisecond)
 		})
 	}
 }
@@ -465,9 +441,7 @@ func TestWaitsForStream(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		s := subscribed(t, t.Context(), c, onTools)
 		time.Sleep(10 * time.Minute)
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, s.Close())
 		longest := time.Second
 		for i := 1; i < len(tries); i++ {
 			if wait := tries[i].Sub(tries[i-1]); wait < longest/2 || wait > longest {
@@ -492,9 +466,7 @@ func TestCachedResultsAreBounded(t *testing.T) {
 			}
 		}()
 		read := func(n int) {
-			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, new(fmt.Sprint(n))); err != nil {
-				t.Error(err)
-			}
+			noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, new(fmt.Sprint(n)))))
 		}
 		for n := range 1025 {
 			read(n)
@@ -573,9 +545,7 @@ func TestBreachesInLog(t *testing.T) {
 				}
 			}()
 			for range 1000 {
-				if err := c.Ping(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, c.Ping(t.Context()))
 			}
 		})
 	})
@@ -597,9 +567,7 @@ func TestInvalidToolsAreBounded(t *testing.T) {
 		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 0 {
 			t.Errorf("got %d tools, %v", len(names), err)
 		}
-		if got := strings.Count(log.String(), "\n"); got != 100 {
-			t.Errorf("got %d lines about 1,000 tools, want 100", got)
-		}
+		equal(t, "lines about 1,000 tools", strings.Count(log.String(), "\n"), 100)
 	})
 }
 
@@ -639,9 +607,7 @@ func wantBoundedLog(t *testing.T, opts mcpclient.Options, breaches func(t *testi
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		breaches(t, c, p)
 		synctest.Wait()
-		if got := strings.Count(log.String(), "\n"); got != 100 {
-			t.Errorf("got %d lines about 1,000 messages, want 100", got)
-		}
+		equal(t, "lines about 1,000 messages", strings.Count(log.String(), "\n"), 100)
 		if !strings.Contains(log.String(), "later ones are not logged") {
 			t.Error("the log does not say that it ends")
 		}
@@ -667,9 +633,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 				_ = c.Close()
 				t.Fatal("connected to a server that lists more than 100,000 icons")
 			}
-			if !errors.Is(err, mcp.ErrInvalidResult) {
-				t.Errorf("got %v, want ErrInvalidResult", err)
-			}
+			wantIs(t, err, mcp.ErrInvalidResult)
 		})
 	}
 }

@@ -162,15 +162,9 @@ func TestInitializeOfNewSessionIsNotCancelled(t *testing.T) {
 			return true
 		}
 		a.forget(false)
-		if err := listOnce(t.Context(), c); !errors.Is(err, mcpclient.ErrSessionLost) {
-			t.Errorf("got %v, want ErrSessionLost", err)
-		}
-		if n := a.seen("initialize"); n != 2 {
-			t.Errorf("got %d initialize, want 2", n)
-		}
-		if n := a.seen("notifications/cancelled"); n != 0 {
-			t.Errorf("got %d notifications/cancelled, want none", n)
-		}
+		wantIs(t, listOnce(t.Context(), c), mcpclient.ErrSessionLost)
+		equal(t, "initialize", a.seen("initialize"), 2)
+		equal(t, "notifications/cancelled", a.seen("notifications/cancelled"), 0)
 	})
 }
 
@@ -197,15 +191,11 @@ func TestQuestionEndsWithItsSession(t *testing.T) {
 			return false
 		}
 		a.forget(false)
-		if err := listOnce(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, listOnce(t.Context(), c))
 		if !stopped {
 			t.Error("the handler continued while the next session began")
 		}
-		if n := a.seen("POST"); n != 0 {
-			t.Errorf("got %d answers, want none", n)
-		}
+		equal(t, "answers", a.seen("POST"), 0)
 	})
 }
 
@@ -218,16 +208,10 @@ func TestSessionGoesOnWithoutRenewal(t *testing.T) {
 			return true
 		}
 		a.forget(true)
-		if err := listOnce(t.Context(), c); !errors.Is(err, mcpclient.ErrSessionLost) {
-			t.Errorf("got %v, want ErrSessionLost", err)
-		}
+		wantIs(t, listOnce(t.Context(), c), mcpclient.ErrSessionLost)
 		a.says("s-1") <- aQuestion
-		if n := a.seen("POST s-1"); n != 1 {
-			t.Errorf("got %d answers, want 1", n)
-		}
-		if err := listOnce(t.Context(), c); err != nil {
-			t.Errorf("in the old session: %v", err)
-		}
+		equal(t, "answers", a.seen("POST s-1"), 1)
+		noError(t, listOnce(t.Context(), c), "in the old session")
 	})
 }
 
@@ -242,9 +226,7 @@ func TestSessionsForgottenAtOnce(t *testing.T) {
 		a.forget(false)
 		close(a.says("s-1"))
 		time.Sleep(50 * time.Second)
-		if n := a.seen("initialize"); n != 2 {
-			t.Errorf("got %d sessions, want 2", n)
-		}
+		equal(t, "sessions", a.seen("initialize"), 2)
 	})
 }
 
@@ -264,9 +246,7 @@ func TestQuestionOfLostSession(t *testing.T) {
 			return false
 		}
 		a.forget(false)
-		if err := listOnce(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, listOnce(t.Context(), c))
 		synctest.Wait()
 		if asked != 0 {
 			t.Errorf("the handler was asked %d times, want never", asked)
@@ -278,22 +258,16 @@ func TestQuestionOfLostSession(t *testing.T) {
 func TestNotificationInLostSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.forget(false)
-		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Notify(t.Context(), "notifications/acme", nil))
 		for what, want := range map[string]int{"notifications/acme s-1": 1, "initialize": 2, "notifications/acme s-2": 1} {
-			if n := a.seen(what); n != want {
-				t.Errorf("%s: got %d, want %d", what, n, want)
-			}
+			equal(t, what, a.seen(what), want)
 		}
 		a.begin = func(w http.ResponseWriter, _ *http.Request, _ message) bool {
 			w.WriteHeader(http.StatusForbidden)
 			return true
 		}
 		a.forget(false)
-		if err := c.Notify(t.Context(), "notifications/acme", nil); !errors.Is(err, mcpclient.ErrSessionLost) {
-			t.Errorf("got %v, want ErrSessionLost", err)
-		}
+		wantIs(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
 	})
 }
 
@@ -304,12 +278,8 @@ func TestNotificationInNoSession(t *testing.T) {
 		a.mu.Lock()
 		a.refuses = "notifications/acme"
 		a.mu.Unlock()
-		if err := c.Notify(t.Context(), "notifications/acme", nil); !errors.Is(err, mcpclient.ErrSessionLost) {
-			t.Errorf("got %v, want ErrSessionLost", err)
-		}
-		if n := a.seen("initialize"); n != 2 {
-			t.Errorf("got %d sessions, want 2", n)
-		}
+		wantIs(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
+		equal(t, "sessions", a.seen("initialize"), 2)
 	})
 }
 
@@ -346,9 +316,7 @@ func TestAnswerInLostSession(t *testing.T) {
 			}
 			within(t, "the end of the call", start, time.Second)
 			for what, want := range map[string]int{"initialize": 2, "tools/call": 1, "POST s-1": 1, "POST s-2": 0} {
-				if n := a.seen(what); n != want {
-					t.Errorf("%s: got %d, want %d", what, n, want)
-				}
+				equal(t, what, a.seen(what), want)
 			}
 		})
 	}
@@ -368,13 +336,9 @@ func TestCancellationInLostSession(t *testing.T) {
 		synctest.Wait()
 		a.forget(false)
 		cancel()
-		if err := <-failed; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		wantIs(t, <-failed, context.Canceled)
 		for what, want := range map[string]int{"notifications/cancelled s-1": 1, "initialize": 2, "notifications/cancelled s-2": 0} {
-			if n := a.seen(what); n != want {
-				t.Errorf("%s: got %d, want %d", what, n, want)
-			}
+			equal(t, what, a.seen(what), want)
 		}
 		if err := listOnce(t.Context(), c); err != nil || a.seen("tools/list s-1") > 0 {
 			t.Errorf("got %v, and %d requests in the session before", err, a.seen("tools/list s-1"))

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -123,25 +121,19 @@ func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *sessio
 func wantSeen(t *testing.T, s *sessionServer, want ...string) {
 	t.Helper()
 	got := s.seen()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("requests of the client, got +, want -:\n%s", diff)
-	}
+	same(t, "requests of the client", got, want)
 }
 
 func TestSessionLost(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		if err := c.SetLogLevel(t.Context(), mcp.LogError); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.SetLogLevel(t.Context(), mcp.LogError))
 		s.seen()
 		s.forget()
 		names, err := collect(c.Tools(t.Context()), toolName)
 		if err != nil || len(names) != 1 {
 			t.Errorf("got %q, %v", names, err)
 		}
-		if got := c.SessionID(); got != "s-2" {
-			t.Errorf("got session %q", got)
-		}
+		equal(t, "session", c.SessionID(), "s-2")
 		got := s.seen()
 		if i := indexOf(got, "GET s-2 2025-11-25"); i < 0 {
 			t.Errorf("no standalone stream among %q", got)
@@ -155,9 +147,7 @@ func TestSessionLost(t *testing.T) {
 			"logging/setLevel s-2 2025-11-25",
 			"tools/list s-2 2025-11-25",
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("got +, want -:\n%s", diff)
-		}
+		same(t, "", got, want)
 	})
 }
 
@@ -179,12 +169,8 @@ func TestSessionLostVaguely(t *testing.T) {
 			t.Errorf("got %q, %v", names, err)
 		}
 		s.forget()
-		if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, mcpclient.ErrSessionLost) {
-			t.Errorf("got %v, want a lost session", err)
-		}
-		if got := c.SessionID(); got != "s-3" {
-			t.Errorf("got session %q, want the third", got)
-		}
+		wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrSessionLost)
+		equal(t, "session", c.SessionID(), "s-3")
 	})
 }
 
@@ -203,9 +189,7 @@ func TestSessionLostInToolCall(t *testing.T) {
 			if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusNotFound {
 				t.Errorf("got %v", err)
 			}
-			if err := call(); err != nil {
-				t.Errorf("in the new session: %v", err)
-			}
+			noError(t, call(), "in the new session")
 		}
 	})
 }
@@ -216,9 +200,7 @@ func TestSessionRenewedOnce(t *testing.T) {
 		var calls sync.WaitGroup
 		for range 50 {
 			calls.Go(func() {
-				if _, err := collect(c.Tools(t.Context()), toolName); err != nil {
-					t.Error(err)
-				}
+				noError(t, errOf(collect(c.Tools(t.Context()), toolName)))
 			})
 		}
 		calls.Wait()
@@ -267,9 +249,7 @@ func TestSessionLostAgain(t *testing.T) {
 		s.known, s.lost = "", 1000
 		s.mu.Unlock()
 		_, err := collect(c.Tools(t.Context()), toolName)
-		if !errors.Is(err, mcpclient.ErrSessionLost) {
-			t.Errorf("got %v", err)
-		}
+		wantIs(t, err, mcpclient.ErrSessionLost)
 		if got := s.seen(); len(got) > 10 {
 			t.Errorf("got %d requests: %q", len(got), got)
 		}
@@ -309,9 +289,7 @@ func TestSessionRenewalOutlivesCall(t *testing.T) {
 		slow = true
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := c.Ping(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
+		wantIs(t, c.Ping(ctx), context.DeadlineExceeded)
 		if _, err := c.CallTool(t.Context(), "a", nil); err != nil {
 			t.Errorf("a call that waited for the new session: %v", err)
 		}

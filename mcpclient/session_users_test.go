@@ -14,8 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -139,9 +137,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 // change makes the client continue as another user.
 func change(t *testing.T, c *mcpclient.Client, token *transport.Bearer, to string) {
 	t.Helper()
-	if err := errors.Join(token.Set(to), c.Ping(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(token.Set(to), c.Ping(t.Context())))
 }
 
 // A call continues in its session when another user's token begins another: its questions,
@@ -162,9 +158,7 @@ func TestCallOutlivesToken(t *testing.T) {
 		if got := <-call; got.err != nil || got.text != "ask" {
 			t.Errorf("the call of the old session: got %+v, want its result", got)
 		}
-		if diff := cmp.Diff([]string{"DELETE s-1 Bearer one"}, d.seen()); diff != "" {
-			t.Errorf("after that, got +, want -:\n%s", diff)
-		}
+		same(t, "after that", d.seen(), []string{"DELETE s-1 Bearer one"})
 	})
 }
 
@@ -217,17 +211,13 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 		o := legacy()
 		token := renews("three")
 		c := connectWith(t, server, token, o)
-		if err := errors.Join(token.Set("two"), c.Notify(t.Context(), "notifications/acme", nil)); err != nil {
-			t.Error(err)
-		}
+		noError(t, errors.Join(token.Set("two"), c.Notify(t.Context(), "notifications/acme", nil)))
 		want := []string{
 			"initialize", "notifications/initialized", "initialize Bearer two", "notifications/initialized Bearer two",
 			"notifications/initialized Bearer three", "notifications/acme Bearer three",
 		}
 		defer func() { _ = c.Close() }()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("got +, want -:\n%s", diff)
-		}
+		same(t, "", got, want)
 	})
 }
 
@@ -283,9 +273,7 @@ func TestCloseEndsAllSessions(t *testing.T) {
 		change(t, c, token, "two")
 		d.seen()
 		start := time.Now()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Close())
 		within(t, "Close", start, 0)
 		if got := <-call; got.err == nil {
 			t.Error("the call continued")
@@ -343,9 +331,7 @@ func TestOldSessionWithNewToken(t *testing.T) {
 		if got := <-call; got.err != nil {
 			t.Error(got.err)
 		}
-		if diff := cmp.Diff([]string{"s-1 Bearer one", "s-1 Bearer two"}, resumed); diff != "" {
-			t.Errorf("the stream was taken up with, got +, want -:\n%s", diff)
-		}
+		same(t, "the stream was taken up with", resumed, []string{"s-1 Bearer one", "s-1 Bearer two"})
 	})
 }
 

@@ -64,9 +64,7 @@ func TestSkippedLinesOfNextConnection(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		_ = (<-greeting.ends)()
 		synctest.Wait()
-		if err := c.Ping(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Ping(t.Context()))
 		if got := strings.Count(log.String(), "hello count=1\n"); got != 2 {
 			t.Errorf("got %d greetings, want one from each connection:\n%s", got, log.String())
 		}

@@ -114,9 +114,7 @@ func withOldServer(t *testing.T, s *oldServer, transport func(url string, client
 	ctx, cancel := context.WithCancel(t.Context())
 	c, err := mcpclient.Connect(ctx, transport(server.URL()+"/sse", server.Client()), &o)
 	cancel() // the connection outlives its context
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = c.Close() }()
 	<-shaken // later messages belong to the test
 	f(t, c)
@@ -154,9 +152,7 @@ func TestSSE(t *testing.T) {
 						if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session") {
 							t.Errorf("got %v", err)
 						}
-						if err := c.Close(); err != nil {
-							t.Error(err)
-						}
+						noError(t, c.Close())
 						<-s.left
 					})
 				})
@@ -201,9 +197,7 @@ func TestSSECancel(t *testing.T) {
 				withOldServer(t, s, direct, func(t *testing.T, c *mcpclient.Client) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 					defer cancel()
-					if _, err := c.CallTool(ctx, tool, nil); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("got %v, want the deadline", err)
-					}
+					wantIs(t, errOf(c.CallTool(ctx, tool, nil)), context.DeadlineExceeded)
 					<-s.got
 					if m := <-s.got; m.Method != "notifications/cancelled" {
 						t.Errorf("got %+v, want the notice that the call is cancelled", m)
@@ -223,9 +217,7 @@ func TestSSEMessageTooLarge(t *testing.T) {
 				s.say <- strings.Repeat("x", 2000)
 				s.say <- answerTo(<-s.got)
 			}()
-			if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, transport.ErrMessageTooLarge) {
-				t.Errorf("got %v", err)
-			}
+			wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), transport.ErrMessageTooLarge)
 			callText(t, t.Context(), c, "b", "b")
 		})
 	})
@@ -259,17 +251,11 @@ func TestSSEEndpoint(t *testing.T) {
 				transport := &mcpclient.HTTP{URL: server.URL() + "/sse", SSE: true, Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
 				c, err := transport.Dial(t.Context())
 				if test.want != ok {
-					if err == nil || !strings.Contains(err.Error(), test.want) {
-						t.Errorf("got %v, want %q", err, test.want)
-					}
+					wantText(t, err, test.want)
 					return
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := c.Send(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`)); err != nil {
-					t.Error(err)
-				}
+				must(t, err)
+				noError(t, c.Send(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`)))
 				if m := <-s.got; m.Method != "a" {
 					t.Errorf("got %+v", m)
 				}
@@ -328,14 +314,10 @@ func TestSSEFallbackFails(t *testing.T) {
 		defer s.Close()
 		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
 		for _, want := range []string{"initialize: ", "HTTP status 405", "nothing to post here", "over HTTP+SSE: ", `content type "text/html; charset=utf-8"`} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %q in it", err, want)
-			}
+			wantText(t, err, want)
 		}
 	})
 	for _, url := range []string{"", "ftp://h", "http://"} {
-		if _, err := (&mcpclient.HTTP{URL: url, SSE: true}).Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "HTTP.URL") {
-			t.Errorf("%q: got %v", url, err)
-		}
+		wantText(t, errOf((&mcpclient.HTTP{URL: url, SSE: true}).Dial(t.Context())), "HTTP.URL", url)
 	}
 }

@@ -39,9 +39,7 @@ func TestConnectWaitsForStream(t *testing.T) {
 				start := time.Now()
 				c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &test.opts)
 				defer func() { _ = c.Close() }()
-				if got := time.Since(start); got != test.want {
-					t.Errorf("connecting took %v, want %v", got, test.want)
-				}
+				equal(t, "connecting took", time.Since(start), test.want)
 			})
 		})
 	}
@@ -118,18 +116,12 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 				defer func() { _ = c.Close() }()
 				callText(t, t.Context(), c, "a", "a")
 				time.Sleep(time.Hour)
-				if n := opened.Load(); n != 0 {
-					t.Errorf("opened %d streams while nobody wanted to hear", n)
-				}
+				equal(t, "opened streams while nobody wanted to hear", opened.Load(), 0)
 				for range 2 {
-					if err := heed(t.Context(), c); err != nil {
-						t.Fatal(err)
-					}
+					must(t, heed(t.Context(), c))
 				}
 				synctest.Wait()
-				if n := opened.Load(); n != 1 {
-					t.Errorf("opened %d streams, want one", n)
-				}
+				equal(t, "opened streams", opened.Load(), 1)
 			})
 		})
 	}

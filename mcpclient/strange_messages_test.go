@@ -218,9 +218,7 @@ func TestStrangeMessages(t *testing.T) {
 						t.Errorf("another call: got %q, %v", got.text, got.err)
 					}
 					callText(t, t.Context(), c, "third", "third")
-					if err := c.Err(); err != nil {
-						t.Errorf("the connection ended: %v", err)
-					}
+					noError(t, c.Err(), "the connection ended")
 				})
 			})
 		}

@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -133,9 +131,7 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 func TestSubscribeToTasks(t *testing.T) {
 	play := func(t *testing.T, c *mcpclient.Client) {
 		s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{PromptsListChanged: true, Tasks: []string{"t2", "t1", "t2"}})
-		if diff := cmp.Diff(mcp.SubscriptionFilter{Tasks: []string{"t1", "t2"}}, s.Filter()); diff != "" {
-			t.Errorf("filter: got +, want -:\n%s", diff)
-		}
+		same(t, "filter", s.Filter(), mcp.SubscriptionFilter{Tasks: []string{"t1", "t2"}})
 		wantChanges(t, s,
 			mcp.Change{Kind: mcp.TaskUpdated, Task: "t2"},
 			mcp.Change{Kind: mcp.TaskUpdated, Task: "t1"}, stale)
@@ -195,9 +191,7 @@ func TestSubscriptionThatIsCutRegularly(t *testing.T) {
 			ended = time.Now()
 		})
 		c, err := connectBy(t, s.URL(), s.Client(), modern())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		err = end(subscribed(t, t.Context(), c, onTools))
 		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeMethodNotFound || opened != cuts+1 {
 			t.Errorf("got %v after %d streams, want the answer to the %d. request", err, opened, cuts+1)

@@ -22,9 +22,7 @@ import (
 func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcp.SubscriptionFilter, opts ...mcpclient.CallOption) *mcpclient.Subscription {
 	t.Helper()
 	s, err := c.Subscribe(ctx, f, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -40,9 +38,7 @@ func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcp.Change) {
 			break
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("changes: got +, want -:\n%s", diff)
-	}
+	same(t, "changes", got, want)
 }
 
 // wantNoChange checks that no change waits and the subscription has not ended.
@@ -95,14 +91,10 @@ func TestSubscribeModern(t *testing.T) {
 			ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///b", "file:///a", "file:///b"},
 		})
 		want := mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}}
-		if diff := cmp.Diff(want, s.Filter()); diff != "" {
-			t.Errorf("filter: got +, want -:\n%s", diff)
-		}
+		same(t, "filter", s.Filter(), want)
 		synctest.Wait()
 		wantChanges(t, s, toolsChanged, updated("file:///a"), updated("file:///a/part"))
-		if err := end(s); !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
-			t.Errorf("got %v, want ErrSubscriptionEnded", err)
-		}
+		wantIs(t, end(s), mcpclient.ErrSubscriptionEnded)
 		mu.Lock()
 		defer mu.Unlock()
 		if len(observed) != 6 || observed[1] != "notifications/tools/list_changed" {
@@ -123,9 +115,7 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 		_ = one.Close()
 		_ = one.Close()
 		synctest.Wait()
-		if err := end(one); err != nil {
-			t.Errorf("closed: got %v, want no error", err)
-		}
+		noError(t, end(one), "closed")
 		ping(t, ctx, c)
 		wantChanges(t, two, updated("file:///b"), updated("file:///c"))
 		if err := end(two); !errors.Is(err, mcpclient.ErrSubscriptionEnded) || !strings.Contains(err.Error(), "going down") {
@@ -150,9 +140,7 @@ func TestSubscribeRefused(t *testing.T) {
 			if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeMethodNotFound {
 				t.Errorf("got %v", err)
 			}
-			if _, err := c.Subscribe(ctx, onTools); !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
-				t.Errorf("ended before it began: got %v, want ErrSubscriptionEnded", err)
-			}
+			wantIs(t, errOf(c.Subscribe(ctx, onTools)), mcpclient.ErrSubscriptionEnded, "ended before it began")
 		}},
 		{name: "subscribe_silent_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			start := time.Now()
@@ -171,9 +159,7 @@ func TestSubscribeRefused(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			synctest.Wait()
-			if _, err := c.Subscribe(ctx, onResources("file:///s"), mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("silent server: got %v, want the deadline", err)
-			}
+			wantIs(t, errOf(c.Subscribe(ctx, onResources("file:///s"), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded, "silent server")
 		}},
 	})
 }
@@ -188,12 +174,8 @@ func TestSubscriptionBounds(t *testing.T) {
 		wantChanges(t, s, stale)
 		wantNoChange(t, s)
 		wantChanges(t, s, stale, updated("file:///a/4"))
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := end(s); !errors.Is(err, mcpclient.ErrClosed) {
-			t.Errorf("client closed: got %v, want ErrClosed", err)
-		}
+		noError(t, c.Close())
+		wantIs(t, end(s), mcpclient.ErrClosed, "client closed")
 	}}})
 }
 
@@ -202,9 +184,7 @@ func TestSubscribeLegacy(t *testing.T) {
 		f := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, Resources: []string{"file:///a", "file:///b"}}
 		one := subscribed(t, ctx, c, f)
 		f.PromptsListChanged = false
-		if diff := cmp.Diff(f, one.Filter()); diff != "" {
-			t.Errorf("filter: got +, want -:\n%s", diff)
-		}
+		same(t, "filter", one.Filter(), f)
 		two := subscribed(t, ctx, c, mcp.SubscriptionFilter{ResourcesListChanged: true, Resources: []string{"file:///c", "file:///a"}})
 		ping(t, ctx, c)
 		wantChanges(t, one, updated("file:///a"), toolsChanged, updated("file:///c/part"))
@@ -236,9 +216,7 @@ func TestSubscriptionReopened(t *testing.T) {
 			}
 		}},
 		{name: "http_subscribe_closed_modern", way: "json", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			if err := subscribed(t, ctx, c, onTools).Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, subscribed(t, ctx, c, onTools).Close())
 		}},
 	})
 }
@@ -259,9 +237,7 @@ func TestAgreedToNothing(t *testing.T) {
 			t.Errorf("got %+v, want the end of what the server holds open for nothing", m)
 		}
 		go func() { p.send("%s", acknowledgement(p.next(), "")) }()
-		if diff := cmp.Diff(onTools, subscribed(t, t.Context(), c, onTools).Filter()); diff != "" {
-			t.Errorf("filter: got +, want -:\n%s", diff)
-		}
+		same(t, "filter", subscribed(t, t.Context(), c, onTools).Filter(), onTools)
 	})
 }
 
@@ -357,14 +333,10 @@ func TestReopenedSubscriptionForgets(t *testing.T) {
 		for range 2 {
 			wantTools(t, t.Context(), c, "")
 		}
-		if diff := cmp.Diff(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true}, sub.Filter()); diff != "" {
-			t.Errorf("filter: got +, want -:\n%s", diff)
-		}
+		same(t, "filter", sub.Filter(), mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
 		cut <- true
 		wantChanges(t, sub, stale)
-		if diff := cmp.Diff(onTools, sub.Filter()); diff != "" {
-			t.Errorf("filter afterwards: got +, want -:\n%s", diff)
-		}
+		same(t, "filter afterwards", sub.Filter(), onTools)
 		for range 2 {
 			wantTools(t, t.Context(), c, "")
 		}

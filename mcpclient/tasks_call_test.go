@@ -299,9 +299,7 @@ func TestWithTaskOutputCheck(t *testing.T) {
 func TestWithTaskLeavesAlone(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.end = "cancelled"
-		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow)); !errors.Is(err, mcpclient.ErrTaskCancelled) {
-			t.Errorf("got %v, want %v", err, mcpclient.ErrTaskCancelled)
-		}
+		wantIs(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))), mcpclient.ErrTaskCancelled)
 		w.cancelled(t, false)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -315,9 +313,7 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		w := &worker{peer: <-transport.peers, output: `null`, polls: -2}
 		go w.work()
-		if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second/2)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the deadline", err)
-		}
+		wantIs(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second/2))), context.DeadlineExceeded)
 		w.cancelled(t, false)
 	})
 }
@@ -416,9 +412,7 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 		c := connected(t, h, &opts)
 		defer func() { _ = c.Close() }()
 		ctx := context.WithValue(t.Context(), user{}, "eve")
-		if _, err := c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the deadline", err)
-		}
+		wantIs(t, errOf(c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 		got := <-cancelled
 		for name, want := range map[string]string{"Mcp-Method": "tasks/cancel", "Mcp-Name": "k", "User": "eve"} {
 			if got.Get(name) != want {
@@ -433,9 +427,7 @@ func taskWithSecret(t *testing.T, server *memhttp.Server, opts mcpclient.Options
 	opts.Protocol.AllowUndeclared = true
 	h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"secret-key"}}}
 	c, err := mcpclient.Connect(t.Context(), h, &opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = c.Close() }()
 	_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))
 	return err
@@ -511,9 +503,7 @@ func TestTaskRequired(t *testing.T) {
 			}
 			opts := legacy()
 			c, err := mcpclient.Connect(t.Context(), transport, &opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer func() { _ = c.Close() }()
 			_, err = c.CallTool(t.Context(), "slow", nil)
 			if got := strings.Contains(fmt.Sprint(err), "WithTask"); wantError[*mcp.RPCError](t, err).Code != mcp.CodeMethodNotFound || got != want {
@@ -528,9 +518,7 @@ func TestTaskRequired(t *testing.T) {
 func TestOptionOfAnotherTool(t *testing.T) {
 	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		for name, opt := range map[string]mcpclient.CallOption{"WithTask": mcpclient.WithTask(slow), "WithOutputCheck": mcpclient.WithOutputCheck(slow, nil)} {
-			if _, err := c.CallTool(t.Context(), "quick", nil, opt); err == nil || !strings.Contains(err.Error(), name+` is given another tool, "slow"`) {
-				t.Errorf("%s: got %v, want an error that names both", name, err)
-			}
+			wantText(t, errOf(c.CallTool(t.Context(), "quick", nil, opt)), name+` is given another tool, "slow"`, name)
 		}
 		p.quiet()
 	})
@@ -595,9 +583,7 @@ func TestTaskOfAnotherRevision(t *testing.T) {
 					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, p.next().ID)
 				}
 				c, err := mcpclient.Connect(t.Context(), transport, &tt.opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer func() { _ = c.Close() }()
 				_, err = c.CallTool(t.Context(), "slow", nil, tt.call...)
 				if wantError[*mcp.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {

@@ -33,9 +33,7 @@ func rooted(o mcpclient.Options) mcpclient.Options {
 func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	start := time.Now()
 	task, err := c.StartTask(ctx, slow, map[string]int{"a": 1}, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	minute := time.Minute
 	want := mcp.TaskState{
 		ID: "k1", Status: mcp.TaskWorking, TTL: &minute, PollInterval: 5 * time.Second,
@@ -60,9 +58,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	if ttl := old.State().TTL; ttl != nil {
 		t.Errorf("forever: got %v, want nil", *ttl)
 	}
-	if err := old.Cancel(ctx); err != nil {
-		t.Error(err)
-	}
+	noError(t, old.Cancel(ctx))
 	if _, err := old.Wait(ctx); !errors.Is(err, mcpclient.ErrTaskCancelled) || !old.State().Status.Final() {
 		t.Errorf("cancelled: got %v", err)
 	}
@@ -85,9 +81,7 @@ func TestTasks(t *testing.T) {
 		{name: "tasks_legacy", opts: rooted(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			tasks(t, ctx, c)
 			// A cancelled request for a task sends no cancellation.
-			if _, err := c.StartTask(ctx, slow, nil, 0, mcpclient.WithTimeout(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v, want the deadline", err)
-			}
+			wantIs(t, errOf(c.StartTask(ctx, slow, nil, 0, mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 			time.Sleep(2 * time.Second)
 			ping(t, ctx, c)
 			for _, support := range []string{``, `{}`, `{"taskSupport":"forbidden"}`, `7`} {
@@ -97,14 +91,10 @@ func TestTasks(t *testing.T) {
 		}},
 		{name: "tasks_modern", opts: rooted(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			tasks(t, ctx, c)
-			if _, err := c.CallTool(ctx, "slow", nil); !errors.Is(err, mcp.ErrInvalidResult) {
-				t.Errorf("a task that nobody asked for: got %v", err)
-			}
+			wantIs(t, errOf(c.CallTool(ctx, "slow", nil)), mcp.ErrInvalidResult, "a task that nobody asked for")
 			old := c.Task("old", "slow")
 			for _, what := range []string{"another task", "unknown status", "no result", "no error"} {
-				if _, err := old.Wait(ctx); !errors.Is(err, mcp.ErrInvalidResult) {
-					t.Errorf("%s: got %v, want ErrInvalidResult", what, err)
-				}
+				wantIs(t, errOf(old.Wait(ctx)), mcp.ErrInvalidResult, what)
 			}
 		}},
 	})
@@ -201,13 +191,9 @@ func TestTaskBounds(t *testing.T) {
 			t.Errorf("short interval: got %v after %d polls, want the deadline after 10", err, gets)
 		}
 		questions = "new"
-		if _, err := task.Wait(t.Context()); !errors.Is(err, mcpclient.ErrTooManyRounds) {
-			t.Errorf("always another question: got %v, want ErrTooManyRounds", err)
-		}
+		wantIs(t, errOf(task.Wait(t.Context())), mcpclient.ErrTooManyRounds, "always another question")
 		questions = `{"1":{"method":"roots/list"},"2":{"method":"roots/list"},"3":{"method":"roots/list"},"4":{"method":"roots/list"}}`
-		if _, err := task.Wait(t.Context()); !errors.Is(err, mcp.ErrInvalidResult) {
-			t.Errorf("four questions at once: got %v, want ErrInvalidResult", err)
-		}
+		wantIs(t, errOf(task.Wait(t.Context())), mcp.ErrInvalidResult, "four questions at once")
 		poll, questions, gets = "1e300", `{}`, 0
 		long, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
 		defer cancel()
@@ -215,9 +201,7 @@ func TestTaskBounds(t *testing.T) {
 			t.Errorf("long interval: got %v after %d polls, want the deadline after 2", err, gets)
 		}
 		questions = ""
-		if _, err := task.Wait(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noError(t, errOf(task.Wait(t.Context())))
 	})
 }
 
@@ -233,14 +217,10 @@ func TestTaskIsReadOnce(t *testing.T) {
 		}()
 		task := c.Task("k", "slow")
 		polled := allocated(func() {
-			if _, err := task.Poll(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, errOf(task.Poll(t.Context())))
 		})
 		waited := allocated(func() {
-			if _, err := task.Wait(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, errOf(task.Wait(t.Context())))
 		})
 		if more := float64(waited-polled) / size; more > 1.5 {
 			t.Errorf("a wait takes %.1f times its result more than a poll, want room for the result alone", more)
@@ -257,9 +237,7 @@ func TestNoTasksBefore20251125(t *testing.T) {
 			p.next()
 		}
 		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = c.Close() }()
 		_, err = c.StartTask(t.Context(), slow, nil, 0)
 		wantError[*mcpclient.CapabilityError](t, err)
@@ -288,18 +266,14 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 			}
 		}()
 		task := c.Task("k", "slow")
-		if _, err := task.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "no model") {
-			t.Errorf("a question without an answer: got %v", err)
-		}
+		wantText(t, errOf(task.Wait(t.Context())), "no model", "a question without an answer")
 		var waits sync.WaitGroup
 		for range 2 { // one answers, and the other continues to poll
 			waits.Go(func() {
 				for range 2 {
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 					defer cancel()
-					if _, err := task.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("got %v, want the deadline", err)
-					}
+					wantIs(t, errOf(task.Wait(ctx)), context.DeadlineExceeded)
 				}
 			})
 		}
@@ -350,9 +324,7 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 			}
 		}
 		for range 2 { // the second time after the end of the task
-			if err := other.Answer(t.Context(), r, answer); err != nil {
-				t.Fatal(err)
-			}
+			must(t, other.Answer(t.Context(), r, answer))
 		}
 		if res, err := other.Wait(t.Context()); err != nil || res.Text() != "done" {
 			t.Errorf("got %+v, %v, want the result", res, err)
@@ -378,9 +350,7 @@ func TestTaskResultElsewhere(t *testing.T) {
 			}
 		}()
 		task := c.Task("k", "slow")
-		if err := task.Cancel(t.Context()); !errors.Is(err, mcp.ErrInvalidResult) {
-			t.Errorf("tasks/cancel: got %v, want ErrInvalidResult", err)
-		}
+		wantIs(t, task.Cancel(t.Context()), mcp.ErrInvalidResult, "tasks/cancel")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := task.Wait(ctx); !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "answer: ") {
@@ -409,12 +379,8 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 		go func() {
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"cancelled"}}`, p.next().ID)
 		}()
-		if err := task.Cancel(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := task.Wait(t.Context()); !errors.Is(err, mcpclient.ErrTaskCancelled) {
-			t.Errorf("got %v, want %v", err, mcpclient.ErrTaskCancelled)
-		}
+		must(t, task.Cancel(t.Context()))
+		wantIs(t, errOf(task.Wait(t.Context())), mcpclient.ErrTaskCancelled)
 		p.quiet()
 		if text := log.String(); !strings.Contains(text, "tool=slow status=cancelled") || strings.Contains(text, "secret-id") {
 			t.Errorf("got the log %q, want the status, and not the id", text)
@@ -433,9 +399,7 @@ func TestLateAnswerTakesNothingBack(t *testing.T) {
 				ask := func() message {
 					go func() {
 						state, err := task.Poll(t.Context())
-						if err != nil {
-							t.Error(err)
-						}
+						noError(t, err)
 						polled <- state.Status
 					}()
 					return p.next()
@@ -476,13 +440,9 @@ func TestTaskIsCancelledMeanwhile(t *testing.T) {
 		cancelled := make(chan error)
 		go func() { cancelled <- task.Cancel(t.Context()) }()
 		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"cancelled"}}`, p.next().ID)
-		if err := <-cancelled; err != nil {
-			t.Error(err)
-		}
+		noError(t, <-cancelled)
 		p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such task"}}`, poll.ID)
-		if err := <-waited; !errors.Is(err, mcpclient.ErrTaskCancelled) {
-			t.Errorf("got %v, want %v", err, mcpclient.ErrTaskCancelled)
-		}
+		wantIs(t, <-waited, mcpclient.ErrTaskCancelled)
 	})
 }
 
@@ -493,9 +453,7 @@ func TestResumeNoTask(t *testing.T) {
 		result, err := task.Wait(t.Context())
 		_, pollErr := task.Poll(t.Context())
 		for _, err := range []error{err, pollErr, task.Cancel(t.Context())} {
-			if err == nil || !strings.Contains(err.Error(), "no id") {
-				t.Errorf("got %v, want that it has no id", err)
-			}
+			wantText(t, err, "no id")
 		}
 		if result != nil {
 			t.Errorf("got %+v, want no result", result)
@@ -521,9 +479,7 @@ func TestTaskStateAfterResult(t *testing.T) {
 				}
 			}()
 			task := c.Task("k", "slow")
-			if _, err := task.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(task.Wait(t.Context())))
 			if got := task.State(); got.Status != want || got.Message != "" {
 				t.Errorf("%s: got the state %v, want %s", result, got, want)
 			}

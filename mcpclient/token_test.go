@@ -14,8 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -54,12 +52,8 @@ func TestBearerToken(t *testing.T) {
 			if err := by(token); err != nil {
 				t.Errorf("%q: %v", token, err)
 			}
-			if err := c.Ping(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if got := c.SessionID(); got != session {
-				t.Errorf("%q: got session %q, want %q", token, got, session)
-			}
+			noError(t, c.Ping(t.Context()))
+			equal(t, token, c.SessionID(), session)
 			all := requests()
 			for _, w := range want {
 				if i := indexOf(all, w); i < 0 {
@@ -94,9 +88,7 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 		o := modern()
 		c := connectWith(t, s, token, o)
 		for _, next := range []string{"late-token", "next-token"} {
-			if err := token.Set(next); err != nil {
-				t.Fatal(err)
-			}
+			must(t, token.Set(next))
 			_, err := c.CallTool(t.Context(), "a", nil)
 			if got != "Bearer "+next || err == nil || strings.Contains(err.Error(), next) || strings.Contains(err.Error(), "late-token") {
 				t.Errorf("the server got %q, the caller %v", got, err)
@@ -206,20 +198,14 @@ func TestEndOfSessionUnauthorized(t *testing.T) {
 					return nil
 				}}
 				c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header, Token: token}, &o)
-				if err := errors.Join(token.Set("token"), c.Ping(t.Context())); err != nil {
-					t.Error(err)
-				}
+				noError(t, errors.Join(token.Set("token"), c.Ping(t.Context())))
 				synctest.Wait()
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
+				noError(t, c.Close())
 				first := "s-1"
 				if header != nil {
 					first += " Bearer fixed"
 				}
-				if diff := cmp.Diff([]string{first, "s-2 Bearer token"}, got); diff != "" {
-					t.Errorf("ended sessions, got +, want -:\n%s", diff)
-				}
+				same(t, "ended sessions", got, []string{first, "s-2 Bearer token"})
 			})
 		})
 	}
@@ -257,9 +243,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 			Restart:  &mcpclient.Restart{Attempts: 1},
 		})
 		defer func() { _ = c.Close() }()
-		if err := token.Set("old-token"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, token.Set("old-token"))
 		synctest.Wait()
 		current.Store(second)
 		close(first.say)
@@ -330,9 +314,7 @@ func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *
 		server := memhttp.New(s)
 		defer server.Close()
 		token := new(transport.Bearer)
-		if err := token.Set("one"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, token.Set("one"))
 		c := connectWith(t, server, token, legacy())
 		s.seen()
 		f(t, c, s, token)
@@ -355,18 +337,14 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if diff := cmp.Diff([]string{"POSTinitialize Bearer two"}, s.seen()); diff != "" {
-			t.Errorf("two: got +, want -:\n%s", diff)
-		}
+		same(t, "two", s.seen(), []string{"POSTinitialize Bearer two"})
 		for _, next := range []string{"two", "three"} { // while a session for "two" begins
 			_ = token.Set(next)
 			all.Go(func() { _ = c.Ping(t.Context()) })
 			synctest.Wait()
 		}
 		all.Wait()
-		if err := c.Ping(t.Context()); err != nil {
-			t.Errorf("three: %v", err)
-		}
+		noError(t, c.Ping(t.Context()), "three")
 		seen := s.seen()
 		has(t, seen, "POSTinitialize Bearer three", true)
 		has(t, seen, "POSTping s-2 Bearer three", true)
@@ -383,16 +361,10 @@ func TestTokenAfterError(t *testing.T) {
 		_ = token.Set("three")
 		soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if err := c.Ping(soon); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("too late: got %v", err)
-		}
-		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
-			t.Error(err)
-		}
+		wantIs(t, c.Ping(soon), context.DeadlineExceeded, "too late")
+		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		_ = token.Set("four")
-		if err := c.Notify(t.Context(), "notifications/acme", nil); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		seen := s.seen()
 		has(t, seen, "POSTnotifications/acme s-2 Bearer three", true)
 		has(t, seen, "POSTnotifications/acme s-3 Bearer four", true)
@@ -416,12 +388,8 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 		}
 		token = transport.Token{Value: "one-b", Owner: "first"}
 		s.seen()
-		if err := c.Ping(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if diff := cmp.Diff([]string{"POSTping s-1 Bearer one-b"}, s.seen()); diff != "" {
-			t.Errorf("got +, want -:\n%s", diff)
-		}
+		noError(t, c.Ping(t.Context()))
+		same(t, "", s.seen(), []string{"POSTping s-1 Bearer one-b"})
 		_ = c.Close()
 	})
 }
@@ -444,9 +412,7 @@ func TestTokenOfEverOtherUsers(t *testing.T) {
 					return transport.Token{Value: "token", Owner: fmt.Sprint((asked + asks - 1) / asks)}, nil
 				}), legacy())
 				changes = true
-				if err := c.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "another user") {
-					t.Errorf("got %v, want an error about the user", err)
-				}
+				wantText(t, c.Ping(t.Context()), "another user")
 				changes = false
 				_ = c.Close()
 			})
@@ -508,9 +474,7 @@ func TestStreamOfOtherUser(t *testing.T) {
 		if got := <-call; got.err == nil {
 			t.Error("the call got an answer")
 		}
-		if diff := cmp.Diff([]string{"Bearer one"}, resumed); diff != "" {
-			t.Errorf("the stream was taken up with, got +, want -:\n%s", diff)
-		}
+		same(t, "the stream was taken up with", resumed, []string{"Bearer one"})
 		_ = c.Close()
 	})
 }
@@ -534,9 +498,7 @@ func TestTokenSourceFails(t *testing.T) {
 			t.Errorf("refused: got %v, want the error of the source", err)
 		}
 		out = true
-		if _, err := c.CallTool(t.Context(), "a", nil); !errors.Is(err, errSignedOut) {
-			t.Errorf("asked: got %v, want the error of the source", err)
-		}
+		wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), errSignedOut, "asked")
 		_ = c.Close()
 	})
 }

@@ -68,15 +68,11 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 		for i := range 10 {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i) * 300 * time.Millisecond)
-				if _, err := c.CallTool(t.Context(), "a", nil); err != nil {
-					t.Error(err)
-				}
+				noError(t, errOf(c.CallTool(t.Context(), "a", nil)))
 			})
 		}
 		wg.Wait()
-		if n := renewals.Load(); n != 1 {
-			t.Errorf("the token was renewed %d times, want once", n)
-		}
+		equal(t, "the token was renewed times", renewals.Load(), 1)
 		_ = c.Close()
 	})
 }

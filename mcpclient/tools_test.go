@@ -69,13 +69,9 @@ func TestBadArguments(t *testing.T) {
 	playAll(t, []conversation{{name: "capabilities", way: "pipe", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		for _, args := range []any{[]int{1}, "text", make(chan int), json.RawMessage(`{"a":`), json.RawMessage(`7`)} {
 			_, err := c.CallTool(ctx, "add", args)
-			if err == nil || !strings.Contains(err.Error(), `call tool "add": arguments: `) {
-				t.Errorf("%v: got %v", args, err)
-			}
+			wantText(t, err, `call tool "add": arguments: `, fmt.Sprint(args))
 		}
-		if _, err := c.CallTool(ctx, "add", []byte(`{"a":1}`)); err == nil || !strings.Contains(err.Error(), "json.RawMessage") {
-			t.Errorf("bytes: got %v, want an error that names json.RawMessage", err)
-		}
+		wantText(t, errOf(c.CallTool(ctx, "add", []byte(`{"a":1}`))), "json.RawMessage", "bytes")
 		ping(t, ctx, c)
 	}}})
 }

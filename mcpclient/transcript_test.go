@@ -70,14 +70,10 @@ func (conv conversation) run(t *testing.T, way string) {
 		conv.refused(t, err)
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() {
 		synctest.Wait() // for pending messages of the client
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, c.Close())
 	}()
 	conv.play(t, ctx, c)
 }
@@ -101,17 +97,13 @@ func overHTTP(t *testing.T, script *mcptest.Script) *mcpclient.HTTP {
 // ping checks that a connection works.
 func ping(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	t.Helper()
-	if err := c.Ping(ctx); err != nil {
-		t.Error(err)
-	}
+	noError(t, c.Ping(ctx))
 }
 
 // speaks checks the negotiated revision.
 func speaks(revision string) func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	return func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		if got := c.Server().Revision; got != revision {
-			t.Errorf("got revision %s, want %s", got, revision)
-		}
+		equal(t, "revision", c.Server().Revision, revision)
 		ping(t, ctx, c)
 	}
 }
