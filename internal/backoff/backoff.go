@@ -76,10 +76,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// RetryAfter reads the wait that a server asks for: Retry-After-Ms, or
-// Retry-After in seconds or as a date. A date is compared with the server's
-// clock (Date) if it is given, else with now. The wait is at most 24 h. The result is
-// false without a valid wait.
+// RetryAfter reads the wait that a server asks for: Retry-After-Ms, or Retry-After in seconds or as
+// a date. A date is compared with the server's clock (Date) if it is given, else with now. The wait
+// is at most 24 h. The result is false without a valid wait.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if d, ok := count(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d, true

@@ -63,8 +63,7 @@ func Within(ctx context.Context, limits Limits) *Context {
 
 type contextKey struct{}
 
-// From returns the innermost Context among the parents of ctx, nil if there is
-// none.
+// From returns the innermost Context among the parents of ctx, nil if there is none.
 func From(ctx context.Context) *Context {
 	c, _ := ctx.Value(contextKey{}).(*Context)
 	return c
@@ -78,8 +77,7 @@ func (c *Context) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Deadline is the end of the total time, or the parent's deadline if that is
-// earlier.
+// Deadline is the end of the total time, or the parent's deadline if that is earlier.
 func (c *Context) Deadline() (time.Time, bool) {
 	around, bounded := c.Context.Deadline()
 	if c.limits.Whole <= 0 {

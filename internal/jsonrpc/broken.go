@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// BrokenMembers calls visit with the top-level members of a message that is
-// incomplete or not JSON, as far as they can be read. The value is nil unless
-// it is a complete string, number or word.
+// BrokenMembers calls visit with the top-level members of a message that is incomplete or not JSON,
+// as far as they can be read. The value is nil unless it is a complete string, number or word.
 func BrokenMembers(text []byte, visit func(key, value []byte)) {
 	s := scanner{data: text}
 	depth, atName := 0, false
@@ -51,8 +50,7 @@ func (s *scanner) skipString() bool {
 	return false
 }
 
-// scalar moves past a string, a number or a word, and returns it if the text
-// continues after it.
+// scalar moves past a string, a number or a word, and returns it if the text continues after it.
 func (s *scanner) scalar() []byte {
 	s.space()
 	start := s.pos
@@ -73,10 +71,9 @@ func (s *scanner) scalar() []byte {
 // blanks may stand anywhere between the parts of JSON text.
 const blanks = " \t\r\n"
 
-// Split finds the messages in text that is not one message: at most max, one
-// behind the other, or among words. noisy reports whether there are words. rest
-// is text that begins like a message but is not one. Text that is one JSON value
-// is rest.
+// Split finds the messages in text that is not one message: at most max, one behind the other, or
+// among words. noisy reports whether there are words. rest is text that begins like a message but
+// is not one. Text that is one JSON value is rest.
 func Split(text []byte, max int) (messages []json.RawMessage, rest []byte, noisy bool) {
 	s := scanner{data: text}
 	for len(messages) < max {
@@ -116,9 +113,8 @@ func Behind(line []byte) []byte {
 	return line[start:]
 }
 
-// toMessage moves past words to the beginning of an object, or of an array of
-// objects. ok is false if there is none, or if the words may be a part of a
-// larger value.
+// toMessage moves past words to the beginning of an object, or of an array of objects. ok is false
+// if there is none, or if the words may be a part of a larger value.
 func (s *scanner) toMessage() (words, ok bool) {
 	s.space()
 	before, _, ok := bytes.Cut(s.data[s.pos:], []byte{'{'})

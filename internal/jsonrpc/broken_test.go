@@ -92,8 +92,7 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// FuzzSplit checks that every message found in a text is JSON, and a part of
-// the text, in order.
+// FuzzSplit checks that every message found in a text is JSON, and a part of the text, in order.
 func FuzzSplit(f *testing.F) {
 	for _, s := range documents {
 		f.Add([]byte(s))

@@ -168,8 +168,7 @@ func (c *Call) over() bool {
 	return c.done
 }
 
-// Note queues a note for the call to see before its response, for example
-// progress.
+// Note queues a note for the call to see before its response, for example progress.
 func (c *Call) Note(note json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

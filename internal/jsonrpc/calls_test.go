@@ -108,8 +108,7 @@ func TestCallNotes(t *testing.T) {
 		c.Note(raw("4"))
 		calls.Resolve(c.ID, Response{Result: raw("1")})
 		wg.Wait()
-		// The waiting call may see 2 before it is dropped, and sees the rest in
-		// order.
+		// The waiting call may see 2 before it is dropped, and sees the rest in order.
 		if n := len(got); n < 3 || got[0] != "1" || got[n-2] != "3" || got[n-1] != "4" {
 			t.Errorf("got notes %q, want 1, 3, 4 with 2 perhaps", got)
 		}
@@ -170,8 +169,7 @@ func TestCallsConcurrently(t *testing.T) {
 	}
 }
 
-// Pending lists the waiting calls, and makes no new list while they are the
-// same.
+// Pending lists the waiting calls, and makes no new list while they are the same.
 func TestPending(t *testing.T) {
 	var calls Calls
 	want := func(when string, all ...*Call) {

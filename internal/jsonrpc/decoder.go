@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Decoder reads JSON text from front to back, each part once. Loops over
-// objects and arrays nest; if the body of a loop does not read a value, it is
-// skipped:
+// Decoder reads JSON text from front to back, each part once. Loops over objects and arrays nest;
+// if the body of a loop does not read a value, it is skipped:
 //
 //	for key := range d.Members {
 //		switch string(key) {
@@ -65,8 +64,7 @@ func (d *Decoder) End() error {
 // Offset is the decoder's position in its text.
 func (d *Decoder) Offset() int { return d.s.pos }
 
-// Spend counts the elements of all arrays in raw, for a value that another
-// function decodes.
+// Spend counts the elements of all arrays in raw, for a value that another function decodes.
 func (d *Decoder) Spend(raw []byte) { d.spend(CountElements(raw)) }
 
 func (d *Decoder) spend(n int) {
@@ -100,8 +98,7 @@ func (d *Decoder) Raw() []byte {
 	return d.Since(start)
 }
 
-// String reads a string. It moves past any other value; then ok is false,
-// without an error.
+// String reads a string. It moves past any other value; then ok is false, without an error.
 func (d *Decoder) String() (s string, ok bool) { return String(d.Raw()) }
 
 // Members ranges over the names of an object. A name is valid until the next.

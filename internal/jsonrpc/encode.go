@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Marshal is json.Marshal without HTML escaping, and with valid UTF-8 in raw
-// messages too.
+// Marshal is json.Marshal without HTML escaping, and with valid UTF-8 in raw messages too.
 func Marshal(v any) ([]byte, error) { return AppendValue(nil, v) }
 
 // AppendValue appends v like [Marshal], on one line.
@@ -56,8 +55,7 @@ func (e *encoder) free() {
 	}
 }
 
-// Compact returns raw as JSON on one line in valid UTF-8, raw itself if it is
-// so already.
+// Compact returns raw as JSON on one line in valid UTF-8, raw itself if it is so already.
 func Compact(raw json.RawMessage) (json.RawMessage, error) {
 	if err := Check(raw); err != nil {
 		return nil, err
@@ -73,8 +71,7 @@ func Compact(raw json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// Check returns an error unless the text is one JSON value, nested at most
-// [MaxDepth] deep.
+// Check returns an error unless the text is one JSON value, nested at most [MaxDepth] deep.
 func Check(raw []byte) error {
 	s := scanner{data: raw}
 	if err := s.value(); err != nil {
@@ -115,8 +112,7 @@ func AppendResult(b []byte, id, result json.RawMessage) []byte {
 	return append(b, '}')
 }
 
-// AppendError appends a response with an error, a JSON object. id is echoed
-// unchanged.
+// AppendError appends a response with an error, a JSON object. id is echoed unchanged.
 func AppendError(b []byte, id, err json.RawMessage) []byte {
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, id...)

@@ -90,8 +90,7 @@ func decode(d *Decoder, how *uint64) any {
 	return a
 }
 
-// FuzzDecoder compares the Decoder with encoding/json, with the text read in
-// any pieces.
+// FuzzDecoder compares the Decoder with encoding/json, with the text read in any pieces.
 func FuzzDecoder(f *testing.F) {
 	for i, s := range documents {
 		f.Add([]byte(s), uint64(i)*0x9E3779B97F4A7C15)

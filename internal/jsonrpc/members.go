@@ -21,8 +21,7 @@ func UnmarshalMember(d *Decoder, name string, into any) {
 	}
 }
 
-// MembersOf ranges over the names of an object that may be null, or [] where it is
-// empty.
+// MembersOf ranges over the names of an object that may be null, or [] where it is empty.
 func MembersOf(d *Decoder) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { eachMember(d, yield) }
 }
@@ -39,8 +38,7 @@ func eachMember(d *Decoder, yield func(name []byte) bool) {
 	}
 }
 
-// IsEmptyList reports a list without elements, which is how PHP writes an object
-// without members.
+// IsEmptyList reports a list without elements, which is how PHP writes an object without members.
 func IsEmptyList(raw []byte) bool {
 	return len(raw) >= 2 && raw[0] == '[' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
 }

@@ -31,13 +31,11 @@ func (m *Message) IsResponse() bool { return m.Method == "" }
 // Response returns the response in m. It is empty if m is a request.
 func (m *Message) Response() Response { return Response{m.Result, m.Error} }
 
-// HasID reports whether m has an id: an error about an unreadable request has
-// none, or null.
+// HasID reports whether m has an id: an error about an unreadable request has none, or null.
 func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
 
-// IntID returns the id as one of our ids, a positive integer. quoted reports
-// whether the peer wrote the number as a string. Some peers keep numbers as
-// floats and write 7.0 or 7e0.
+// IntID returns the id as one of our ids, a positive integer. quoted reports whether the peer wrote
+// the number as a string. Some peers keep numbers as floats and write 7.0 or 7e0.
 func (m *Message) IntID() (id int64, quoted, ok bool) {
 	s := string(m.ID)
 	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
@@ -171,8 +169,7 @@ func (m *Message) check() error {
 // ErrLargeBatch means that an array holds too many messages.
 var ErrLargeBatch = errors.New("a batch of too many messages")
 
-// Batch splits an array of at most max messages. A nested array counts as its
-// elements.
+// Batch splits an array of at most max messages. A nested array counts as its elements.
 func Batch(data []byte, max int) ([]json.RawMessage, error) {
 	s := scanner{data: data}
 	var out []json.RawMessage

@@ -41,8 +41,7 @@ func EncodeParams(v any) ([]byte, error) {
 	return raw, nil
 }
 
-// NotObject is the error of what has to be a JSON object and is encoded as another
-// value.
+// NotObject is the error of what has to be a JSON object and is encoded as another value.
 func NotObject(v any, encoded []byte) error {
 	if _, ok := v.([]byte); ok {
 		return errors.New("want a JSON object, got a []byte, which JSON has as base64: make it a json.RawMessage")
@@ -65,8 +64,7 @@ func CloseObject(b []byte) []byte {
 	return append(b, '}')
 }
 
-// AppendMembers appends the members of object, without its braces, and a comma
-// where there are any.
+// AppendMembers appends the members of object, without its braces, and a comma where there are any.
 func AppendMembers(b []byte, object []byte) []byte {
 	if len(object) < 2 {
 		return b

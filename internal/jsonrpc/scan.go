@@ -271,8 +271,7 @@ func (s *scanner) compound() error {
 	}
 }
 
-// leave moves from the end of a value to the next value, or past the end of all
-// open brackets.
+// leave moves from the end of a value to the next value, or past the end of all open brackets.
 func (s *scanner) leave(open *nesting) (done bool, err error) {
 	for {
 		s.space()

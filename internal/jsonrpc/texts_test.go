@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// However a server writes a secret, data is JSON without it, and what has none
-// stays as it came.
+// However a server writes a secret, data is JSON without it, and what has none stays as it came.
 func TestMapTexts(t *testing.T) {
 	redact := func(s string) string {
 		for _, secret := range []string{"a/secret+key", "123456789"} {

@@ -42,8 +42,7 @@ func Object(raw []byte, max int) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// Lookup returns the value at a path of names in an object, nil if there is
-// none.
+// Lookup returns the value at a path of names in an object, nil if there is none.
 func Lookup(object []byte, path ...string) (value []byte) {
 	value = object
 	for _, name := range path {
@@ -60,10 +59,9 @@ func Lookup(object []byte, path ...string) (value []byte) {
 	return value
 }
 
-// LimitArrays returns an error if a member of the object, except the named
-// ones, is an array of more than max elements, or if all arrays in these
-// members together, at any depth, have more than ten times as many. Decoding
-// costs memory for each element, however short it is.
+// LimitArrays returns an error if a member of the object, except the named ones, is an array of
+// more than max elements, or if all arrays in these members together, at any depth, have more than
+// ten times as many. Decoding costs memory for each element, however short it is.
 func LimitArrays(object []byte, max int, except ...string) error {
 	s := scanner{data: object}
 	all := 0

@@ -1,8 +1,7 @@
 // Package memhttp provides an HTTP server with its own in-memory network, for tests.
 //
-// Everything waits only on channels, so it works inside a bubble of
-// [testing/synctest]; connections over a real network do not. A connection has
-// no buffer: a write waits until the peer reads.
+// Everything waits only on channels, so it works inside a bubble of [testing/synctest]; connections
+// over a real network do not. A connection has no buffer: a write waits until the peer reads.
 package memhttp
 
 import (
@@ -56,8 +55,7 @@ func (s *Server) Client() *http.Client { return &http.Client{Transport: s.transp
 // Transport returns the one transport of the server's clients.
 func (s *Server) Transport() *http.Transport { return s.transport }
 
-// Drop cuts every connection, like a failing network. New connections are
-// possible.
+// Drop cuts every connection, like a failing network. New connections are possible.
 func (s *Server) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,10 +72,9 @@ func (s *Server) Refuse(refuse bool) {
 	s.refuses = refuse
 }
 
-// Close cuts every connection, refuses new ones, and returns when no handler
-// runs; a handler must watch its request's context. Hijacked connections are
-// cut, too, but Close does not wait for their goroutines. Close may be called
-// more than once.
+// Close cuts every connection, refuses new ones, and returns when no handler runs; a handler must
+// watch its request's context. Hijacked connections are cut, too, but Close does not wait for their
+// goroutines. Close may be called more than once.
 func (s *Server) Close() {
 	s.mu.Lock()
 	first := !s.closed

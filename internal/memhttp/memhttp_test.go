@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
-// inBubble runs f against a server of h. The end of the bubble proves that no
-// goroutine is left.
+// inBubble runs f against a server of h. The end of the bubble proves that no goroutine is left.
 func inBubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, s *memhttp.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

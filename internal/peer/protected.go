@@ -67,8 +67,7 @@ func StartProtected(t testing.TB, server *sdk.Server, life time.Duration) *Prote
 	return p
 }
 
-// Notes is a server with the tools list_notes and add_note. Its texts try to control a
-// terminal.
+// Notes is a server with the tools list_notes and add_note. Its texts try to control a terminal.
 func Notes() *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, &sdk.ServerOptions{Instructions: "Keep notes short."})
 	type input struct {

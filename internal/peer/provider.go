@@ -15,10 +15,9 @@ import (
 	"time"
 )
 
-// Provider is a running authorization server: oidc-provider, certified for
-// OpenID Connect. It registers clients, demands PKCE, rotates refresh tokens,
-// and issues signed tokens for one resource with the scopes notes:read and
-// notes:write.
+// Provider is a running authorization server: oidc-provider, certified for OpenID Connect. It
+// registers clients, demands PKCE, rotates refresh tokens, and issues signed tokens for one
+// resource with the scopes notes:read and notes:write.
 type Provider struct {
 	Issuer string
 	Login  string // of the person whom Browse acts as
@@ -51,8 +50,7 @@ func (p *Provider) Browse(ctx context.Context, authorizationURL string) error {
 	return resp.Body.Close()
 }
 
-// BrowseUntil is Browse up to the redirect to the application; done gets its
-// URL.
+// BrowseUntil is Browse up to the redirect to the application; done gets its URL.
 func (p *Provider) BrowseUntil(ctx context.Context, authorizationURL string, done func(*url.URL)) error {
 	jar, err := cookiejar.New(nil)
 	if err != nil {

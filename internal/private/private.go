@@ -1,5 +1,4 @@
-// Package private reads and writes files that only the user of this process can
-// change.
+// Package private reads and writes files that only the user of this process can change.
 package private
 
 import (
@@ -18,10 +17,9 @@ const (
 	abandonAfter = time.Hour // age of a dead process's file
 )
 
-// CheckDir refuses a directory in which another user can put files: it must not
-// be a symbolic link, belong to another user, or be writable for a group or
-// others. On systems without Unix permissions, only links are refused. The
-// error for a missing directory is [fs.ErrNotExist].
+// CheckDir refuses a directory in which another user can put files: it must not be a symbolic link,
+// belong to another user, or be writable for a group or others. On systems without Unix
+// permissions, only links are refused. The error for a missing directory is [fs.ErrNotExist].
 func CheckDir(path string) error {
 	path = filepath.Clean(path) // Lstat follows a link with a slash behind it
 	info, err := os.Lstat(path)
@@ -39,11 +37,10 @@ func CheckDir(path string) error {
 	return nil
 }
 
-// ReadFile returns the content of a regular file of at most limit bytes. It
-// refuses a symbolic link, a file of another user and one with a permission of
-// denied; on systems without Unix permissions, only links are refused. The
-// directory has to pass [CheckDir]. The error for a missing file is
-// [fs.ErrNotExist].
+// ReadFile returns the content of a regular file of at most limit bytes. It refuses a symbolic
+// link, a file of another user and one with a permission of denied; on systems without Unix
+// permissions, only links are refused. The directory has to pass [CheckDir]. The error for a
+// missing file is [fs.ErrNotExist].
 func ReadFile(path string, limit int64, denied fs.FileMode) ([]byte, error) {
 	if err := CheckDir(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -99,8 +96,7 @@ func WriteFile(path string, content []byte) (err error) {
 	return replace(file.Name(), path)
 }
 
-// Sweep removes unfinished files older than an hour from a directory, as far as
-// it can.
+// Sweep removes unfinished files older than an hour from a directory, as far as it can.
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// contains reports whether an error's text contains want; an empty want means
-// no error.
+// contains reports whether an error's text contains want; an empty want means no error.
 func contains(err error, want string) bool {
 	return want == "" && err == nil || want != "" && err != nil && strings.Contains(err.Error(), want)
 }

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// exposed returns "": on Windows a file inherits its permissions from its
-// directory.
+// exposed returns "": on Windows a file inherits its permissions from its directory.
 func exposed(fs.FileInfo, fs.FileMode) string { return "" }
 
 // replace waits for readers of the old file: it cannot be replaced while it is open.

@@ -22,9 +22,8 @@ type askingKey struct{}
 // ends. A sign-in outlives its request for a while, and must not keep the keyboard.
 func Asking(ctx context.Context) context.Context { return context.WithValue(ctx, askingKey{}, ctx) }
 
-// Page signs in by a page that the person opens on this machine, or on another device. The
-// answer comes to a port of this machine, or the person pastes it. Without [Asking] it
-// refuses.
+// Page signs in by a page that the person opens on this machine, or on another device. The answer
+// comes to a port of this machine, or the person pastes it. Without [Asking] it refuses.
 type Page struct {
 	Advice string // what the person can do at another time
 	Port   int    // of this machine; 0 for any

@@ -25,9 +25,8 @@ var errReleased = errors.New("the reader was released")
 
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
-// lines splits a stream. A line longer than the buffer is gathered in several
-// buffers, and joined when its length is known, so that it is in memory twice
-// at most.
+// lines splits a stream. A line longer than the buffer is gathered in several buffers, and joined
+// when its length is known, so that it is in memory twice at most.
 type lines struct {
 	src io.Reader
 	max int // bytes of a line
@@ -51,10 +50,9 @@ type found struct {
 	ok bool
 }
 
-// next returns the next line without its end. It points into the buffer and is
-// valid until the next call; if owned is set, the caller may keep it. For a
-// comment, and for any line if skipping is set, only the first byte is certain.
-// With an error it is the interrupted line, or empty.
+// next returns the next line without its end. It points into the buffer and is valid until the next
+// call; if owned is set, the caller may keep it. For a comment, and for any line if skipping is
+// set, only the first byte is certain. With an error it is the interrupted line, or empty.
 func (l *lines) next(skipping bool) (line []byte, owned bool, err error) {
 	if !l.started {
 		l.skipByteOrderMark()

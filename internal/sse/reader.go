@@ -15,9 +15,8 @@ type Reader struct {
 	rest     []byte
 }
 
-// NewReader returns a reader of r. maxEvent, in bytes and above 0, bounds the
-// data of one event and each of its lines. Comments are not kept and have no
-// bound.
+// NewReader returns a reader of r. maxEvent, in bytes and above 0, bounds the data of one event and
+// each of its lines. Comments are not kept and have no bound.
 //
 // A reader reads up to 64 KiB beyond the returned event, and between two
 // events it holds at most 4 KiB.
@@ -28,9 +27,8 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{lines: lines{src: r, max: maxEvent + len("data: ")}}
 }
 
-// Next returns the next event as soon as its blank line has arrived. A block of
-// lines without data is an event, too, if it sets the id or the retry time;
-// other blocks without data are skipped.
+// Next returns the next event as soon as its blank line has arrived. A block of lines without data
+// is an event, too, if it sets the id or the retry time; other blocks without data are skipped.
 //
 // The errors are:
 //   - io.EOF, when the stream ended between two events;
@@ -38,10 +36,9 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 //   - a [*TooLargeError], after which Next continues with the next event;
 //   - the error of the stream.
 //
-// With an error the event has no data. It has the fields that came before the
-// cut and are useful without data: the retry time, which by the standard takes
-// effect at once, and for an event too large its id and type, if they came
-// before its data.
+// With an error the event has no data. It has the fields that came before the cut and are useful
+// without data: the retry time, which by the standard takes effect at once, and for an event too
+// large its id and type, if they came before its data.
 func (r *Reader) Next() (Event, error) {
 	var ev Event
 	begun := false
@@ -73,16 +70,14 @@ func (r *Reader) Next() (Event, error) {
 // AtEnd reports whether the stream is known to end after the returned events.
 func (r *Reader) AtEnd() bool { return r.lines.err == io.EOF }
 
-// Release returns the reader's memory to a pool. The reader must not be used
-// afterwards; its events stay valid. A reader may also be left to the garbage
-// collector.
+// Release returns the reader's memory to a pool. The reader must not be used afterwards; its events
+// stay valid. A reader may also be left to the garbage collector.
 func (r *Reader) Release() { r.lines.release() }
 
-// Rest returns the data of an event that lacks only its blank line or the end
-// of its last line, nil for none. Call it after Next has returned
-// io.ErrUnexpectedEOF at the end of the stream. The standard drops such an
-// event, but some servers send only such events; the content has to show that
-// it is whole.
+// Rest returns the data of an event that lacks only its blank line or the end of its last line, nil
+// for none. Call it after Next has returned io.ErrUnexpectedEOF at the end of the stream. The
+// standard drops such an event, but some servers send only such events; the content has to show
+// that it is whole.
 func (r *Reader) Rest() []byte { return r.rest }
 
 // ended returns the last result of a stream. The stream may have broken off
@@ -117,8 +112,7 @@ func (ev *Event) setType() {
 	}
 }
 
-// field adds a line that is not blank to the event. If owned is set, the line's
-// memory may be kept.
+// field adds a line that is not blank to the event. If owned is set, the line's memory may be kept.
 func (r *Reader) field(ev *Event, line []byte, owned bool) (known, fits bool) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))

@@ -212,8 +212,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// The answer to a line over the bound comes at once, not at the end of a line
-// that may never end.
+// The answer to a line over the bound comes at once, not at the end of a line that may never end.
 func TestTooLargeDoesNotWait(t *testing.T) {
 	src := io.MultiReader(strings.NewReader("data: 12345"), iotest.ErrReader(errors.New("read too far")))
 	var tooLarge *TooLargeError
@@ -374,8 +373,7 @@ func TestAtEnd(t *testing.T) {
 	}
 }
 
-// A released reader shares no memory with other readers, nor with its own
-// events.
+// A released reader shares no memory with other readers, nor with its own events.
 func TestRelease(t *testing.T) {
 	first := NewReader(strings.NewReader("data: mine\n\ndata: lost\n\n"), 100)
 	ev, err := first.Next()

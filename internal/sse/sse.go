@@ -11,21 +11,18 @@ import (
 // MaxRetry is the longest [Event.Retry]; a longer time becomes this.
 const MaxRetry = time.Hour
 
-// Event is one event of a stream, or a block of lines without data about the
-// stream itself.
+// Event is one event of a stream, or a block of lines without data about the stream itself.
 type Event struct {
 	// Type is "message" if the server named none.
 	Type string
 
-	// ID is for the Last-Event-ID header of a later request, unchanged: it may
-	// hold bytes that a header does not take. HasID tells an empty id from none;
-	// an empty id deletes the last id.
+	// ID is for the Last-Event-ID header of a later request, unchanged: it may hold bytes that a
+	// header does not take. HasID tells an empty id from none; an empty id deletes the last id.
 	ID    string
 	HasID bool
 
-	// Data belongs to the caller: lines joined by \n, in the bytes of the stream.
-	// It is nil if the block had no data field, and empty but not nil if the field
-	// was empty.
+	// Data belongs to the caller: lines joined by \n, in the bytes of the stream. It is nil if the
+	// block had no data field, and empty but not nil if the field was empty.
 	Data []byte
 
 	// Retry is the wait before connecting again, at most [MaxRetry].
@@ -33,8 +30,7 @@ type Event struct {
 	HasRetry bool
 }
 
-// TooLargeError marks an event that was skipped because its data, or a line, is
-// over the bound.
+// TooLargeError marks an event that was skipped because its data, or a line, is over the bound.
 type TooLargeError struct {
 	Limit int // bytes
 }

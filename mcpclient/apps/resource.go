@@ -54,9 +54,8 @@ type Resource struct {
 	Domain        string      `json:"domain,omitempty"` // an origin of its own, in the syntax of certain hosts
 	PrefersBorder *bool       `json:"prefersBorder,omitempty"`
 
-	// Refused describes the declared sources that no policy may have, which are left out of
-	// CSP. Each is a text for people with the list and the source, at most 1 KiB of it from the
-	// server.
+	// Refused describes the declared sources that no policy may have, which are left out of CSP.
+	// Each is a text for people with the list and the source, at most 1 KiB of it from the server.
 	Refused []string `json:"-"`
 }
 

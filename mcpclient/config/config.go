@@ -29,8 +29,7 @@
 //		}
 //	}
 //
-// Comments, trailing commas and a byte order mark are accepted. Files are read,
-// never written.
+// Comments, trailing commas and a byte order mark are accepted. Files are read, never written.
 //
 // The guide is docs/mcp-json.md of the repository, and "mcpchain inspect" tells what becomes of a
 // file.
@@ -41,21 +40,18 @@
 // its file, line and key: a mistyped key must not silently start a server
 // without its settings. Errors never show values, as they may be secrets.
 //
-// A mistake in one server is in the Err of that [Server], and the others can be
-// used. Load and Parse fail if the list of servers is unknown: the file cannot
-// be read, is not JSON, or has neither key. A host that wants all servers or
-// none checks [Config.Err].
+// A mistake in one server is in the Err of that [Server], and the others can be used. Load and
+// Parse fail if the list of servers is unknown: the file cannot be read, is not JSON, or has
+// neither key. A host that wants all servers or none checks [Config.Err].
 //
 // # Variables
 //
-// Every string of a server may name environment variables: ${VAR}, VS Code's
-// ${env:VAR}, and ${VAR:-text} for a text to use when the variable is unset or
-// empty. An unset variable without such a text is an error. $${ stands for a
-// literal ${. In a header an empty variable is an error, too; ${VAR:-} permits
-// it. ${input:ID} is asked for by [Loader.Input]. VS Code's and Cursor's ${workspaceFolder},
-// ${workspaceFolderBasename}, ${userHome} and ${pathSeparator} work too; the
-// workspace is the directory of the file, or its parent if the file is in
-// .vscode or .cursor.
+// Every string of a server may name environment variables: ${VAR}, VS Code's ${env:VAR}, and
+// ${VAR:-text} for a text to use when the variable is unset or empty. An unset variable without
+// such a text is an error. $${ stands for a literal ${. In a header an empty variable is an error,
+// too; ${VAR:-} permits it. ${input:ID} is asked for by [Loader.Input]. VS Code's and Cursor's
+// ${workspaceFolder}, ${workspaceFolderBasename}, ${userHome} and ${pathSeparator} work too; the
+// workspace is the directory of the file, or its parent if the file is in .vscode or .cursor.
 //
 // # Revision
 //
@@ -67,8 +63,7 @@
 //
 // # Keys
 //
-// A server has these keys; the names in parentheses mean the same, as other
-// programs write them.
+// A server has these keys; the names in parentheses mean the same, as other programs write them.
 //
 //	command       the program to start, or a list of the program and its arguments
 //	args          its arguments
@@ -94,9 +89,8 @@
 //
 // # Limits
 //
-// A file has at most 1 MiB and nests at most 64 levels deep; an environment
-// file has at most 1 MiB. Of inputs the first 100 count, each with at most 100
-// choices. A timeout is at most 24 h.
+// A file has at most 1 MiB and nests at most 64 levels deep; an environment file has at most 1 MiB.
+// Of inputs the first 100 count, each with at most 100 choices. A timeout is at most 24 h.
 package config
 
 import (
@@ -166,9 +160,8 @@ type Server struct {
 	// Disabled is true for servers that must not be used. Only their keys are checked.
 	Disabled bool
 
-	// Err says why the server cannot be used: its entry is invalid, is in the file twice, or
-	// needs an unsupported feature, such as a prompt for an input. It does not affect other
-	// servers.
+	// Err says why the server cannot be used: its entry is invalid, is in the file twice, or needs
+	// an unsupported feature, such as a prompt for an input. It does not affect other servers.
 	Err error
 
 	place place // of the entry, see At

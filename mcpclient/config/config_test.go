@@ -233,8 +233,7 @@ func TestCommandWithArguments(t *testing.T) {
 	}
 }
 
-// A header keeps valid characters and refuses others, from the file or from a
-// variable.
+// A header keeps valid characters and refuses others, from the file or from a variable.
 func TestHeaderValues(t *testing.T) {
 	const refused = "the value has a line break or another control character"
 	for value, ok := range map[string]bool{

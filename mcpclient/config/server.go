@@ -121,8 +121,7 @@ type settings struct {
 	unsupported *fault // the first unsupported need
 }
 
-// server reads one server. A mistake goes into its Err and does not affect the
-// others.
+// server reads one server. A mistake goes into its Err and does not affect the others.
 func (d *decoder) server(key string, m member) Server {
 	server := Server{Name: m.key, place: place{d.file, m.line, key}}
 	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}

@@ -95,17 +95,15 @@ func (f *Field) Parse(text string) (any, error) {
 	return f.value(values)
 }
 
-// Check reports why v is not an answer to the field, as a [*Error]. A number may be of any
-// numeric type or a [json.Number], choices may be a []any of strings, and a
-// choice is the option's value, not its title. Nil is an answer to a field that
-// is not required or that has a default.
+// Check reports why v is not an answer to the field, as a [*Error]. A number may be of any numeric
+// type or a [json.Number], choices may be a []any of strings, and a choice is the option's value,
+// not its title. Nil is an answer to a field that is not required or that has a default.
 func (f *Field) Check(v any) error {
 	_, err := f.answer(v)
 	return err
 }
 
-// answer checks v and returns it in the type that the field's kind has. Nil
-// leaves the field alone.
+// answer checks v and returns it in the type that the field's kind has. Nil leaves the field alone.
 func (f *Field) answer(v any) (any, error) {
 	if v == nil {
 		return f.untouched()

@@ -11,9 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// formSchema is a JSON object, whose keywords are read one by one: exact, and in
-// the order of the text. It keeps its first fault, so that a reader looks for
-// one at its end.
+// formSchema is a JSON object, whose keywords are read one by one: exact, and in the order of the
+// text. It keeps its first fault, so that a reader looks for one at its end.
 type formSchema struct {
 	names  []string
 	values map[string]json.RawMessage

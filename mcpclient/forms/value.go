@@ -20,8 +20,7 @@ const (
 	maxOptionsListed = 10 // in an error
 )
 
-// value checks v, which is not nil, and returns it in the type that the
-// field's kind has.
+// value checks v, which is not nil, and returns it in the type that the field's kind has.
 func (f *Field) value(v any) (any, error) {
 	switch f.Kind {
 	case KindString:
@@ -61,8 +60,7 @@ func within(n int, least, most *int) bool {
 	return (least == nil || n >= *least) && (most == nil || n <= *most)
 }
 
-// formatName names a format that is checked; "" stands for the others, which
-// are the server's own.
+// formatName names a format that is checked; "" stands for the others, which are the server's own.
 func formatName(format string) string {
 	switch format {
 	case "email":

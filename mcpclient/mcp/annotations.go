@@ -8,9 +8,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Annotations say for whom a block is and how much it matters. They are hints: an
-// audience or a priority in another form than these is read where its meaning is
-// plain, and is nil otherwise.
+// Annotations say for whom a block is and how much it matters. They are hints: an audience or a
+// priority in another form than these is read where its meaning is plain, and is nil otherwise.
 type Annotations struct {
 	Audience     []string `json:"audience,omitempty"` // "user", "assistant"; one of them may come as a string
 	Priority     *float64 `json:"priority,omitempty"` // 0 to 1; it may come as a string

@@ -35,8 +35,7 @@ type ImageContent struct {
 	Meta        json.RawMessage
 }
 
-// AudioContent is a sound, decoded from its base64 form. It exists since
-// revision 2025-03-26.
+// AudioContent is a sound, decoded from its base64 form. It exists since revision 2025-03-26.
 type AudioContent struct {
 	Data        []byte
 	MIMEType    string
@@ -57,8 +56,7 @@ type EmbeddedResource struct {
 	Meta        json.RawMessage
 }
 
-// ToolUseContent is a model's wish to call a tool, in sampling messages since
-// revision 2025-11-25.
+// ToolUseContent is a model's wish to call a tool, in sampling messages since revision 2025-11-25.
 type ToolUseContent struct {
 	ID    string
 	Name  string
@@ -66,8 +64,7 @@ type ToolUseContent struct {
 	Meta  json.RawMessage
 }
 
-// ToolResultContent answers a [ToolUseContent], in sampling messages since
-// revision 2025-11-25.
+// ToolResultContent answers a [ToolUseContent], in sampling messages since revision 2025-11-25.
 type ToolResultContent struct {
 	ToolUseID         string
 	Content           []Content
@@ -99,8 +96,7 @@ func (*ToolResultContent) isContent() {}
 
 func (*UnknownContent) isContent() {}
 
-// ResourceContents is what a resource holds: Text, or Blob when the resource
-// is binary.
+// ResourceContents is what a resource holds: Text, or Blob when the resource is binary.
 type ResourceContents struct {
 	URI      string          `json:"uri"`
 	MIMEType string          `json:"mimeType"`

@@ -12,9 +12,8 @@ import (
 // maxContentDepth bounds tool results inside tool results.
 const maxContentDepth = 4
 
-// readBlock reads one content block. A block of an unknown type, or one
-// that does not fit its type, becomes an [*UnknownContent]; only text that is
-// not a JSON object is an error.
+// readBlock reads one content block. A block of an unknown type, or one that does not fit its type,
+// becomes an [*UnknownContent]; only text that is not a JSON object is an error.
 func readBlock(raw json.RawMessage) (Content, error) {
 	if err := jsonrpc.Check(raw); err != nil {
 		return nil, fmt.Errorf("content block: %w: %s", err, excerpt.Quote(raw))
@@ -90,8 +89,7 @@ func (b *block) field(key []byte) *[]byte {
 	return nil
 }
 
-// decode returns the content that b describes, or nil when its members do not
-// fit its type.
+// decode returns the content that b describes, or nil when its members do not fit its type.
 func (b *block) decode(d *jsonrpc.Decoder, kind, raw []byte, depth int) Content {
 	if d.Spend(b.annotations); d.Err() != nil {
 		return nil

@@ -5,18 +5,15 @@ import (
 	"encoding/json"
 )
 
-// ElicitationHandler lets a server ask the person something in the middle of a
-// call. It is installed by mcpclient.Options.Elicitation, which also declares the
-// capability.
+// ElicitationHandler lets a server ask the person something in the middle of a call. It is
+// installed by mcpclient.Options.Elicitation, which also declares the capability.
 //
-// Elicit is called concurrently, at most mcpclient.Limits.ServerRequests
-// calls at once. Its context ends if the server cancels, if the call behind the
-// request ends, or if the client closes; [OriginFrom] names the server, and a
-// person must see that name. The answer to a form is completed with defaults
-// and checked by the requested schema before it is sent. If it does not fit,
-// the server learns only that, and Options.Logger gets the mistake; a handler
-// can check with forms.Complete. Errors reach the server like the
-// errors of a [SamplingHandler].
+// Elicit is called concurrently, at most mcpclient.Limits.ServerRequests calls at once. Its context
+// ends if the server cancels, if the call behind the request ends, or if the client closes;
+// [OriginFrom] names the server, and a person must see that name. The answer to a form is completed
+// with defaults and checked by the requested schema before it is sent. If it does not fit, the
+// server learns only that, and Options.Logger gets the mistake; a handler can check with
+// forms.Complete. Errors reach the server like the errors of a [SamplingHandler].
 //
 // A URL must be shown in full, opened only on the person's consent, never
 // fetched, and never answered by a model.
@@ -32,8 +29,7 @@ func (f ElicitationFunc) Elicit(ctx context.Context, params *ElicitParams) (*Eli
 	return f(ctx, params)
 }
 
-// ElicitationCapability says which modes an [ElicitationHandler] takes. A
-// handler that implements
+// ElicitationCapability says which modes an [ElicitationHandler] takes. A handler that implements
 //
 //	ElicitationCapability() ElicitationCapability
 //
@@ -54,8 +50,7 @@ type ElicitParams struct {
 	Mode    string `json:"mode"` // ElicitForm or ElicitURL; never empty when a handler gets it
 	Message string `json:"message"`
 
-	// RequestedSchema describes the form: a flat JSON Schema, which
-	// forms.Read reads.
+	// RequestedSchema describes the form: a flat JSON Schema, which forms.Read reads.
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
 
 	URL           string          `json:"url,omitempty"`           // begins with https:// or http://

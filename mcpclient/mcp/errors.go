@@ -21,9 +21,8 @@ var ErrRejected = errors.New("mcp: rejected by the user")
 // legacy server waits for its answer, and so it gets an error.
 var ErrAnswerLater = errors.New("mcp: the question is answered later")
 
-// ErrInvalidResult marks an answer that breaks the protocol: not JSON, not
-// of the shape its method demands, or of a result type that is not allowed
-// there.
+// ErrInvalidResult marks an answer that breaks the protocol: not JSON, not of the shape its method
+// demands, or of a result type that is not allowed there.
 var ErrInvalidResult = errors.New("mcp: invalid result")
 
 // Error codes of JSON-RPC and of the protocol.

@@ -42,8 +42,7 @@ func (r *Resource) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ResourceTemplate is a family of resources whose URIs follow an RFC 6570
-// template.
+// ResourceTemplate is a family of resources whose URIs follow an RFC 6570 template.
 type ResourceTemplate struct {
 	URITemplate string          `json:"uriTemplate"`
 	Name        string          `json:"name"`
@@ -55,9 +54,8 @@ type ResourceTemplate struct {
 	Meta        json.RawMessage `json:"_meta,omitempty"`
 }
 
-// Expand fills the template's variables. A variable without a value expands to
-// nothing, as RFC 6570 says. A template over 8 KiB is an error, and so is an
-// expansion over 1 MiB.
+// Expand fills the template's variables. A variable without a value expands to nothing, as RFC 6570
+// says. A template over 8 KiB is an error, and so is an expansion over 1 MiB.
 func (t *ResourceTemplate) Expand(values map[string]string) (string, error) {
 	uri, err := uritemplate.Expand(t.URITemplate, values)
 	if err != nil {
@@ -66,8 +64,7 @@ func (t *ResourceTemplate) Expand(values map[string]string) (string, error) {
 	return uri, nil
 }
 
-// ReadResourceResult holds the parts of a resource; a directory-like resource
-// has several.
+// ReadResourceResult holds the parts of a resource; a directory-like resource has several.
 type ReadResourceResult struct {
 	Contents []ResourceContents `json:"contents"`
 	Meta     json.RawMessage    `json:"_meta,omitempty"`

@@ -10,17 +10,15 @@ import (
 // SamplingHandler lets a server borrow the client's model. It is installed by
 // mcpclient.Options.Sampling, which also declares the capability.
 //
-// CreateMessage is called concurrently, at most mcpclient.Limits.ServerRequests
-// calls at once. Its context ends when the server cancels, when the call that
-// caused the request ends, or when the client closes; [OriginFrom] tells who
-// asks.
+// CreateMessage is called concurrently, at most mcpclient.Limits.ServerRequests calls at once. Its
+// context ends when the server cancels, when the call that caused the request ends, or when the
+// client closes; [OriginFrom] tells who asks.
 //
-// An [*RPCError], returned as such, is the answer, and so is that of an error
-// which has one for servers: a method RPCError() *RPCError. [ErrRejected],
-// wrapped or not, says that the person refused; the server gets code -1. Any
-// other error, an RPCError that is wrapped in one included, is code -32603 to
-// the server without its text, which goes to mcpclient.Options.Logger: it may be about
-// what does not concern the server.
+// An [*RPCError], returned as such, is the answer, and so is that of an error which has one for
+// servers: a method RPCError() *RPCError. [ErrRejected], wrapped or not, says that the person
+// refused; the server gets code -1. Any other error, an RPCError that is wrapped in one included,
+// is code -32603 to the server without its text, which goes to mcpclient.Options.Logger: it may be
+// about what does not concern the server.
 //
 // Revision 2026-07-28 deprecates sampling; it works in both eras.
 type SamplingHandler interface {
@@ -87,10 +85,9 @@ type ToolChoice struct {
 	Mode string `json:"mode,omitempty"` // "auto", "required", "none"; "" is auto
 }
 
-// CreateMessageResult is the model's answer. Content of several blocks, and tool
-// uses, reach only servers that know them (since revision 2025-11-25); for older
-// ones text blocks are joined into one, and what they cannot read is an internal
-// error to them.
+// CreateMessageResult is the model's answer. Content of several blocks, and tool uses, reach only
+// servers that know them (since revision 2025-11-25); for older ones text blocks are joined into
+// one, and what they cannot read is an internal error to them.
 type CreateMessageResult struct {
 	Role       string // "assistant" when empty
 	Content    []Content

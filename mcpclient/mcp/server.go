@@ -36,8 +36,7 @@ type ServerCapabilities struct {
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 	Experimental map[string]json.RawMessage `json:"experimental,omitempty"`
 
-	// Others are the capabilities that the protocol does not name, at most 100 in
-	// 64 KiB.
+	// Others are the capabilities that the protocol does not name, at most 100 in 64 KiB.
 	Others map[string]json.RawMessage `json:"-"`
 }
 

@@ -14,9 +14,8 @@ import (
 type CallToolResult struct {
 	Content []Content
 
-	// StructuredContent is the machine-readable answer, nil when absent. It is
-	// an object up to revision 2025-11-25 and any JSON value, null included,
-	// since 2026-07-28.
+	// StructuredContent is the machine-readable answer, nil when absent. It is an object up to
+	// revision 2025-11-25 and any JSON value, null included, since 2026-07-28.
 	StructuredContent json.RawMessage
 
 	// IsError says that the tool ran and failed; Content tells why.

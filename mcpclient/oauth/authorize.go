@@ -19,8 +19,7 @@ import (
 // authorization server; Document, if the server takes such ids; dynamic
 // registration, if the server offers it; the result of Ask.
 type AuthorizationCode struct {
-	// Receiver sends the person to the authorization server and receives the
-	// answer. Required.
+	// Receiver sends the person to the authorization server and receives the answer. Required.
 	Receiver Receiver
 
 	// Clients are registered by hand, each with one authorization server. If there
@@ -28,9 +27,8 @@ type AuthorizationCode struct {
 	// Document, RegisterAs or Ask is set, too.
 	Clients []Credentials
 
-	// Document is the client of a client id metadata document: its ID is the
-	// document's URL, and the document must list the receiver's redirect URI. The
-	// Issuer is left empty.
+	// Document is the client of a client id metadata document: its ID is the document's URL, and
+	// the document must list the receiver's redirect URI. The Issuer is left empty.
 	Document *Credentials
 
 	// RegisterAs is the name of this program for dynamic registration. Default: "mcpchain", and no

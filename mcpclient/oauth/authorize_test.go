@@ -121,8 +121,7 @@ func TestReplayedAnswer(t *testing.T) {
 	}
 }
 
-// TestMixUp: the answer of one server does not reach the token endpoint of an
-// attacker's server.
+// TestMixUp: the answer of one server does not reach the token endpoint of an attacker's server.
 func TestMixUp(t *testing.T) {
 	w := newWorld(t)
 	w.meta["token_endpoint"] = issuerTwo + "/token" // the attacker's, behind honest metadata

@@ -17,9 +17,8 @@ const (
 	maxChallengeParams = 32
 )
 
-// parseChallenges reads the WWW-Authenticate fields of a response. A field may
-// hold several challenges. Everything after a malformed part, or beyond the
-// bounds, is left out.
+// parseChallenges reads the WWW-Authenticate fields of a response. A field may hold several
+// challenges. Everything after a malformed part, or beyond the bounds, is left out.
 func parseChallenges(fields []string) []challenge {
 	var found []challenge
 	size := 0
@@ -40,9 +39,8 @@ type challengeParser struct {
 	challenge challenge
 }
 
-// next reads one challenge: a scheme, then either a token68 or parameters. A
-// comma separates parameters and also challenges; the next part is a parameter
-// if it has a "=".
+// next reads one challenge: a scheme, then either a token68 or parameters. A comma separates
+// parameters and also challenges; the next part is a parameter if it has a "=".
 func (p *challengeParser) next() bool {
 	p.skip(", \t")
 	scheme := p.token()
@@ -158,9 +156,8 @@ type demand struct {
 	scopes   []string
 }
 
-// demandOf finds the challenge for us. It prefers the current scheme, and a
-// challenge with the URL of the metadata. It is false if the server wants
-// another kind of authentication.
+// demandOf finds the challenge for us. It prefers the current scheme, and a challenge with the URL
+// of the metadata. It is false if the server wants another kind of authentication.
 func demandOf(header http.Header, dpop bool) (*demand, bool) {
 	all := parseChallenges(header["Www-Authenticate"])
 	best, score := -1, -1

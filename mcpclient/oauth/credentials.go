@@ -26,9 +26,8 @@ const (
 	methodPrivateKeyJWT = "private_key_jwt"
 )
 
-// Credentials identify a client that is registered with one authorization
-// server. They are sent only to that server. They are printed without their
-// secrets.
+// Credentials identify a client that is registered with one authorization server. They are sent
+// only to that server. They are printed without their secrets.
 type Credentials struct {
 	Issuer string // the authorization server, exactly as in its metadata
 	ID     string

@@ -150,8 +150,7 @@ func TestClientCredentials(t *testing.T) {
 	}
 }
 
-// TestServiceSecretsGoNowhereElse: if a server names another authorization
-// server, it gets nothing.
+// TestServiceSecretsGoNowhereElse: if a server names another authorization server, it gets nothing.
 func TestServiceSecretsGoNowhereElse(t *testing.T) {
 	c := Credentials{Issuer: issuerTwo, ID: "svc", Secret: "the-secret-of-svc"}
 	grants := map[string]Grant{

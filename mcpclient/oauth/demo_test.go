@@ -15,9 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// demo is a protected server for the examples, with an authorization server and
-// an identity provider that accept everybody. It is on loopback, so that http
-// is allowed.
+// demo is a protected server for the examples, with an authorization server and an identity
+// provider that accept everybody. It is on loopback, so that http is allowed.
 type demo struct {
 	*httptest.Server
 	grants []string // the grant types of the token requests

@@ -49,8 +49,7 @@ type resourceMetadata struct {
 
 const maxServers = 16
 
-// discover finds the current authorization server, as that may change at any
-// time.
+// discover finds the current authorization server, as that may change at any time.
 func (t *Transport) discover(ctx context.Context, d *demand, used *session) (*site, error) {
 	prm, err := t.resourceMetadata(ctx, d)
 	switch {
@@ -74,9 +73,8 @@ func (t *Transport) discover(ctx context.Context, d *demand, used *session) (*si
 	return &site{resource: prm.Resource, scopes: cleanScopes(prm.Scopes), meta: meta}, nil
 }
 
-// resourceMetadata fetches the protected resource metadata: from the
-// challenge's URL, else from the well-known URL of the server's path, else of
-// its root.
+// resourceMetadata fetches the protected resource metadata: from the challenge's URL, else from the
+// well-known URL of the server's path, else of its root.
 func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceMetadata, error) {
 	places := []string{d.metadata}
 	if d.metadata == "" {

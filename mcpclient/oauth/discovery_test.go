@@ -27,8 +27,7 @@ func TestMetadataURLs(t *testing.T) {
 	}
 }
 
-// TestDiscoveryOrder puts the documents at one place each and records the
-// requests.
+// TestDiscoveryOrder puts the documents at one place each and records the requests.
 func TestDiscoveryOrder(t *testing.T) {
 	const prm, root, as, oidc = "GET https://mcp.test/.well-known/oauth-protected-resource/mcp", "GET https://mcp.test/.well-known/oauth-protected-resource",
 		"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
@@ -69,8 +68,7 @@ func document(v any) http.HandlerFunc {
 	return func(rw http.ResponseWriter, _ *http.Request) { reply(rw, http.StatusOK, v) }
 }
 
-// TestMetadataIsChecked has one mistake in each row: no request may follow the
-// metadata.
+// TestMetadataIsChecked has one mistake in each row: no request may follow the metadata.
 func TestMetadataIsChecked(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -98,8 +96,7 @@ func TestMetadataIsChecked(t *testing.T) {
 	}
 }
 
-// legacyWorld is a server of revision 2025-03-26, with its own authorization
-// server at the origin.
+// legacyWorld is a server of revision 2025-03-26, with its own authorization server at the origin.
 func legacyWorld(t *testing.T, withMetadata bool) *world {
 	w := newWorld(t)
 	const origin = "https://mcp.test"
@@ -156,8 +153,7 @@ func TestLegacyOnlyWithoutMetadata(t *testing.T) {
 	}
 }
 
-// TestNamedMetadataMustExist: a server that names metadata is not a legacy
-// server.
+// TestNamedMetadataMustExist: a server that names metadata is not a legacy server.
 func TestNamedMetadataMustExist(t *testing.T) {
 	w := legacyWorld(t, true)
 	w.challenge = `resource_metadata="https://mcp.test/nowhere"`

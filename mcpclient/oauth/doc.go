@@ -39,12 +39,11 @@
 //
 // # Checks
 //
-// A server that an attacker controls can name any URL as its authorization
-// server. Every such URL must be https, and must not lead to a private, a
-// link-local or a loopback address, not even by a redirect or a change of DNS; only a
-// server on loopback may name other servers there. The issuer of metadata, the
-// resource, the state and the issuer of an answer are compared exactly. A
-// failed check is [ErrUntrusted].
+// A server that an attacker controls can name any URL as its authorization server. Every such URL
+// must be https, and must not lead to a private, a link-local or a loopback address, not even by a
+// redirect or a change of DNS; only a server on loopback may name other servers there. The issuer
+// of metadata, the resource, the state and the issuer of an answer are compared exactly. A failed
+// check is [ErrUntrusted].
 //
 // Secrets do not appear in errors or logs, and Token and Credentials do not
 // show theirs when printed.

@@ -100,8 +100,7 @@ func publicJWK(key crypto.Signer) (map[string]string, error) {
 	return nil, fmt.Errorf("no JWK for a key of type %T", key)
 }
 
-// proof signs a proof for one request; token is empty for requests to the
-// authorization server.
+// proof signs a proof for one request; token is empty for requests to the authorization server.
 func (d *dpopState) proof(method, target, token string, algorithms []string) (string, error) {
 	alg, err := algorithmFor(d.key, algorithms)
 	if err != nil {

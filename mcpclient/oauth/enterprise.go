@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// Enterprise lets the company's identity provider vouch for a person after a
-// sign-in there: the extension
-// io.modelcontextprotocol/enterprise-managed-authorization. The provider exchanges the
-// token of that sign-in for an assertion (RFC 8693), and the server's authorization server
-// takes the assertion for a token (RFC 7523). The person does not visit that server.
+// Enterprise lets the company's identity provider vouch for a person after a sign-in there: the
+// extension io.modelcontextprotocol/enterprise-managed-authorization. The provider exchanges the
+// token of that sign-in for an assertion (RFC 8693), and the server's authorization server takes
+// the assertion for a token (RFC 7523). The person does not visit that server.
 type Enterprise struct {
 	// TokenEndpoint is the URL of the provider to exchange tokens. It comes from the company's
 	// configuration, and must be https, or http on this machine.

@@ -9,9 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// ErrUntrusted marks a possible attack, or a wrongly configured server: a
-// forbidden URL, metadata of another issuer or resource, an answer with a wrong
-// state or issuer.
+// ErrUntrusted marks a possible attack, or a wrongly configured server: a forbidden URL, metadata
+// of another issuer or resource, an answer with a wrong state or issuer.
 var ErrUntrusted = errors.New("oauth: untrusted")
 
 // errClosed is the error of requests that need a token after [Transport.Close].

@@ -45,8 +45,7 @@ func Example() {
 	// Output: somebody with a token <nil>
 }
 
-// On a device without a browser the person copies the answer from another
-// device.
+// On a device without a browser the person copies the answer from another device.
 func ExamplePaste() {
 	server := newDemo()
 	defer server.Close()

@@ -17,15 +17,13 @@ import (
 // maxEntry bounds one file of a store.
 const maxEntry = 1 << 20
 
-// FileStore returns a store in a directory, and creates the directory if it is
-// missing. Each entry is a file for only the owner (mode 0600), replaced as a
-// whole, and locked during an update, so that any number of processes can share
-// the store. The secrets in it are not encrypted.
+// FileStore returns a store in a directory, and creates the directory if it is missing. Each entry
+// is a file for only the owner (mode 0600), replaced as a whole, and locked during an update, so
+// that any number of processes can share the store. The secrets in it are not encrypted.
 //
-// FileStore refuses symbolic links. On Unix it also refuses a directory or file
-// of another user, a directory that a group or others can write to, and a file
-// that they can read or write. On other systems the permissions of the
-// directory decide.
+// FileStore refuses symbolic links. On Unix it also refuses a directory or file of another user, a
+// directory that a group or others can write to, and a file that they can read or write. On other
+// systems the permissions of the directory decide.
 func FileStore(dir string) (Store, error) {
 	if dir == "" {
 		return nil, errors.New("file store: no directory given")

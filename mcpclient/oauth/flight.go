@@ -71,9 +71,8 @@ func (t *Transport) start(ctx context.Context, r *renewal) *flight {
 	return f
 }
 
-// ready returns the session for a request, nil if there is none. A token near
-// its end is renewed: in the background if it is still valid, else before the
-// request.
+// ready returns the session for a request, nil if there is none. A token near its end is renewed:
+// in the background if it is still valid, else before the request.
 func (t *Transport) ready(ctx context.Context) (*session, error) {
 	if err := t.loadOnce(ctx); err != nil {
 		return nil, err

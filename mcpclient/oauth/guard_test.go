@@ -127,8 +127,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestSecretsFollowNoRedirect: a redirected token request would pass its
-// secrets to another server.
+// TestSecretsFollowNoRedirect: a redirected token request would pass its secrets to another server.
 func TestSecretsFollowNoRedirect(t *testing.T) {
 	w := newWorld(t)
 	w.pages["as.test/token"] = func(rw http.ResponseWriter, req *http.Request) {
@@ -190,8 +189,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSilentServers: each page in turn never answers, and the call ends in
-// time.
+// TestSilentServers: each page in turn never answers, and the call ends in time.
 func TestSilentServers(t *testing.T) {
 	for _, page := range []string{"mcp.test/.well-known/oauth-protected-resource/mcp", "as.test/.well-known/oauth-authorization-server", "as.test/register", "as.test/token"} {
 		inBubble(t, func(t *testing.T, w *world) {

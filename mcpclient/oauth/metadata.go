@@ -33,9 +33,8 @@ type issuerMetadata struct {
 
 // metadataURLs lists the possible URLs of an issuer's metadata, in order.
 //
-// 2026-07-28 authorization server discovery: for issuers with a path,
-// OAuth with path insertion, OpenID with path insertion, OpenID with path
-// appending; without a path, OAuth, then OpenID.
+// 2026-07-28 authorization server discovery: for issuers with a path, OAuth with path insertion,
+// OpenID with path insertion, OpenID with path appending; without a path, OAuth, then OpenID.
 func metadataURLs(issuer *url.URL) []string {
 	at := func(path string) string {
 		return (&url.URL{Scheme: issuer.Scheme, Host: issuer.Host, Path: path}).String()
@@ -109,8 +108,7 @@ func (m *issuerMetadata) checkCode() error {
 	if m.AuthorizationEndpoint == "" {
 		return fmt.Errorf("authorization server %s names no authorization endpoint: a person cannot sign in there", safeURL(m.Issuer))
 	}
-	// 2026-07-28: without code_challenge_methods_supported "clients MUST refuse
-	// to proceed".
+	// 2026-07-28: without code_challenge_methods_supported "clients MUST refuse to proceed".
 	if !m.assumed && !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
 		return untrusted("authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported)", safeURL(m.Issuer))
 	}

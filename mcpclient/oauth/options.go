@@ -40,8 +40,7 @@ type Options struct {
 	// must itself refuse names with private addresses.
 	AuthTransport http.RoundTripper
 
-	// AllowPrivate lists private networks that such URLs may lead to, for example
-	// the company's.
+	// AllowPrivate lists private networks that such URLs may lead to, for example the company's.
 	AllowPrivate []netip.Prefix
 
 	// Logger gets each step at Debug, and tolerated mistakes of servers at Warn,
@@ -71,9 +70,8 @@ func (o *Options) withDefaults() *Options {
 	return &out
 }
 
-// Grant is a way to get a token: [AuthorizationCode], [ClientCredentials],
-// [Enterprise] or [Workload]. Several Transports may share one; each calls its functions
-// one at a time.
+// Grant is a way to get a token: [AuthorizationCode], [ClientCredentials], [Enterprise] or
+// [Workload]. Several Transports may share one; each calls its functions one at a time.
 type Grant interface {
 	flow() (flow, error)
 }
@@ -83,8 +81,7 @@ type flow interface {
 	// interactive reports whether a person is needed.
 	interactive() bool
 
-	// choose picks one of a server's authorization servers; current is the one in
-	// use, or empty.
+	// choose picks one of a server's authorization servers; current is the one in use, or empty.
 	choose(issuers []string, current string) (string, error)
 
 	// client returns our identity at a site, nil if it is not known yet.

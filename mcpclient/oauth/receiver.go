@@ -22,22 +22,19 @@ type Receiver interface {
 
 // Reception receives one answer.
 type Reception interface {
-	// RedirectURI is the URI that the authorization server sends the person back
-	// to.
+	// RedirectURI is the URI that the authorization server sends the person back to.
 	RedirectURI() string
 
-	// Receive sends the person to authorizationURL (https, or http on this
-	// machine), and returns the parameters of the final redirect. The caller
-	// checks them.
+	// Receive sends the person to authorizationURL (https, or http on this machine), and returns
+	// the parameters of the final redirect. The caller checks them.
 	Receive(ctx context.Context, authorizationURL string) (url.Values, error)
 
 	// Close stops receiving.
 	Close() error
 }
 
-// Loopback receives the answer at a port of this machine: for programs on the
-// same machine as the person's browser. It listens only on 127.0.0.1, only
-// during the sign-in, and takes one answer.
+// Loopback receives the answer at a port of this machine: for programs on the same machine as the
+// person's browser. It listens only on 127.0.0.1, only during the sign-in, and takes one answer.
 type Loopback struct {
 	// Open sends the person to the URL: it shows the whole URL, and opens it in a
 	// browser if the person agrees, for example with [OpenBrowser]. The sign-in
@@ -193,8 +190,7 @@ func (r *loopbackReception) Close() error {
 // person signs in on another device. The last redirect leads nowhere there; the
 // person copies its URL from the browser's address bar.
 type Paste struct {
-	// Ask shows the whole URL, and returns the URL that the person copied.
-	// Required.
+	// Ask shows the whole URL, and returns the URL that the person copied. Required.
 	Ask func(ctx context.Context, authorizationURL string) (callbackURL string, err error)
 
 	// URI is the redirect URI. Default "http://127.0.0.1/callback".

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Times before the end of a token. After earlyRenewal begins, the token is
-// renewed while it is still used; after lastUse begins, it may end on its way
-// and is not used.
+// Times before the end of a token. After earlyRenewal begins, the token is renewed while it is
+// still used; after lastUse begins, it may end on its way and is not used.
 const (
 	earlyRenewal = time.Minute
 	lastUse      = 5 * time.Second
@@ -34,8 +33,7 @@ func (t *token) last() time.Duration {
 	return min(lastUse, t.Expiry.Sub(t.Issued)/10)
 }
 
-// refresh gets a new token for the refresh token of old, nil if the refresh
-// token is not valid.
+// refresh gets a new token for the refresh token of old, nil if the refresh token is not valid.
 func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, error) {
 	client, err := t.flow.client(ctx, t, s)
 	if err != nil {

@@ -65,8 +65,7 @@ func TestManyCallsShareOneRefresh(t *testing.T) {
 	})
 }
 
-// TestRefreshBlocksNobody: a hanging token endpoint delays no call with a valid
-// token.
+// TestRefreshBlocksNobody: a hanging token endpoint delays no call with a valid token.
 func TestRefreshBlocksNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		auth := w.transport(w.options())

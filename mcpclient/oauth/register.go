@@ -63,8 +63,7 @@ func (r *registration) usable() bool {
 	return r.ID != "" && (r.Expiry.IsZero() || time.Now().Before(r.Expiry))
 }
 
-// register returns the registration for a redirect URI, and makes one if there
-// is none.
+// register returns the registration for a redirect URI, and makes one if there is none.
 func (g *registrar) register(ctx context.Context, s *site, name string, redirectURI string) (*registration, error) {
 	var result *registration
 	err := g.opts.Store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {

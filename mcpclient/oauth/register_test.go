@@ -119,8 +119,7 @@ func TestNobodyRegisters(t *testing.T) {
 	}
 }
 
-// TestUnknownClient: the server has forgotten the registration; the next
-// attempt makes another.
+// TestUnknownClient: the server has forgotten the registration; the next attempt makes another.
 func TestUnknownClient(t *testing.T) {
 	w := newWorld(t)
 	auth := w.transport(w.options())

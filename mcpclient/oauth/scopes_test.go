@@ -132,8 +132,7 @@ func TestForbiddenIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestStepUpWithoutErrorCode: servers of the official Go SDK name the scopes,
-// but not the error.
+// TestStepUpWithoutErrorCode: servers of the official Go SDK name the scopes, but not the error.
 func TestStepUpWithoutErrorCode(t *testing.T) {
 	w := newWorld(t)
 	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {

@@ -79,8 +79,7 @@ func (s *memoryStore) lock(key Key) chan struct{} {
 	return s.locks[key]
 }
 
-// token is the stored result of one authorization. It is printed without its
-// secrets.
+// token is the stored result of one authorization. It is printed without its secrets.
 type token struct {
 	Access     string    `json:"access_token"`
 	Type       string    `json:"token_type"` // Bearer or DPoP
@@ -121,8 +120,7 @@ func load(ctx context.Context, s Store, key Key, v any) (bool, error) {
 	return decodeEntry(data, v), nil
 }
 
-// decodeEntry reads an entry. An unreadable entry counts as none: it will be
-// replaced.
+// decodeEntry reads an entry. An unreadable entry counts as none: it will be replaced.
 func decodeEntry(data []byte, v any) bool {
 	return len(data) > 0 && json.Unmarshal(data, v) == nil
 }

@@ -215,8 +215,7 @@ func TestFileStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestFileStoreOfOtherContent: a damaged file, or one with another key's name,
-// gives no token.
+// TestFileStoreOfOtherContent: a damaged file, or one with another key's name, gives no token.
 func TestFileStoreOfOtherContent(t *testing.T) {
 	s := stores(t)["file"]
 	path := s.(*fileStore).path
@@ -238,8 +237,7 @@ func TestFileStoreOfOtherContent(t *testing.T) {
 	}
 }
 
-// TestFileStoreSweeps: unfinished files of a dead process hold tokens and are
-// removed.
+// TestFileStoreSweeps: unfinished files of a dead process hold tokens and are removed.
 func TestFileStoreSweeps(t *testing.T) {
 	s := stores(t)["file"]
 	left := filepath.Join(s.(*fileStore).dir, "new-1")
@@ -364,8 +362,7 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 	}
 }
 
-// runOther runs this test binary as another process, and returns its last
-// output.
+// runOther runs this test binary as another process, and returns its last output.
 func runOther(t *testing.T, dir, server string, ready *sync.WaitGroup, start <-chan struct{}) string {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "OAUTH_TEST_STORE="+dir, "OAUTH_TEST_SERVER="+server)

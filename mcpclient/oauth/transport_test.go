@@ -41,8 +41,7 @@ func TestSignInOnDemand(t *testing.T) {
 	}
 }
 
-// inBubble runs a test with a world inside a bubble, so that no goroutine may
-// be left.
+// inBubble runs a test with a world inside a bubble, so that no goroutine may be left.
 func inBubble(t *testing.T, f func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t)) })
 }
@@ -217,8 +216,7 @@ func TestSignOutWhileTheStoreIsRead(t *testing.T) {
 	}
 }
 
-// TestTokenStaysHome: other origins, and requests with an Authorization of
-// their own, get no token.
+// TestTokenStaysHome: other origins, and requests with an Authorization of their own, get no token.
 func TestTokenStaysHome(t *testing.T) {
 	w := newWorld(t)
 	auth := w.transport(w.options())

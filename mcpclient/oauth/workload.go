@@ -10,18 +10,16 @@ import (
 	"sync"
 )
 
-// Workload lets the platform of a program vouch for it: workload identity
-// federation, by the grant of RFC 7523. It needs no registration; the authorization server trusts the
-// platform's issuer.
+// Workload lets the platform of a program vouch for it: workload identity federation, by the grant
+// of RFC 7523. It needs no registration; the authorization server trusts the platform's issuer.
 type Workload struct {
 	// Issuers are the authorization servers that may get the assertion. Required,
 	// as another server could misuse it.
 	Issuers []string
 
-	// Assertion returns the platform's signed statement (a JWT) of the program's
-	// identity, for an authorization server: from a projected file, or a metadata
-	// service. The platform's configuration sets the audience. It is called for
-	// every token. Required.
+	// Assertion returns the platform's signed statement (a JWT) of the program's identity, for an
+	// authorization server: from a projected file, or a metadata service. The platform's
+	// configuration sets the audience. It is called for every token. Required.
 	Assertion func(ctx context.Context, issuer string) (string, error)
 
 	// ClientID is sent, too, if not empty.
@@ -60,8 +58,7 @@ func (f *workloadFlow) client(_ context.Context, _ *Transport, s *site) (*Creden
 	return &Credentials{Issuer: s.issuer(), ID: f.ClientID}, nil
 }
 
-// acquire never presents a refused assertion again, and never falls back to
-// another grant.
+// acquire never presents a refused assertion again, and never falls back to another grant.
 func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
 	const doing = "get a token for the platform's assertion"
 	assertion, err := f.Assertion(ctx, s.issuer())

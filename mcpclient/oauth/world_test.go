@@ -356,8 +356,7 @@ func silence(_ http.ResponseWriter, req *http.Request) {
 	<-req.Context().Done()
 }
 
-// onLoopback serves the world at one real address: server and authorization
-// server share it.
+// onLoopback serves the world at one real address: server and authorization server share it.
 func (w *world) onLoopback() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		base := "http://" + req.Host

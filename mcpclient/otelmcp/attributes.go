@@ -115,8 +115,7 @@ func negotiated(raw json.RawMessage) []attribute.KeyValue {
 	return []attribute.KeyValue{keyRevision.String(result.ProtocolVersion)}
 }
 
-// idText is the id of a server's request as text, without the quotes of a
-// string.
+// idText is the id of a server's request as text, without the quotes of a string.
 func idText(id json.RawMessage) string {
 	var text string
 	if json.Unmarshal(id, &text) == nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 )
 
-// greeter is a server of the official SDK, with a tool that returns the trace
-// of its call.
+// greeter is a server of the official SDK, with a tool that returns the trace of its call.
 func greeter() mcpclient.Transport {
 	server := sdk.NewServer(&sdk.Implementation{Name: "greeter", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "greet"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {

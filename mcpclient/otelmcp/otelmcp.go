@@ -1,5 +1,4 @@
-// Package otelmcp traces and measures a client of the Model Context Protocol with
-// OpenTelemetry.
+// Package otelmcp traces and measures a client of the Model Context Protocol with OpenTelemetry.
 //
 //	t, err := otelmcp.New(nil)
 //	…
@@ -11,11 +10,10 @@
 // Spans, metrics and attributes follow OpenTelemetry's semantic conventions for
 // MCP. These are in development: names may change with them.
 //
-// Each call is a span of kind client, "tools/call sum" for example, that lasts
-// until its result: input rounds, retries and waits for a new session are parts
-// of it. A request of the server is a span of kind server. Trace context and
-// baggage travel in _meta, both ways: the server's spans become children of
-// ours, and ours of the server's.
+// Each call is a span of kind client, "tools/call sum" for example, that lasts until its result:
+// input rounds, retries and waits for a new session are parts of it. A request of the server is a
+// span of kind server. Trace context and baggage travel in _meta, both ways: the server's spans
+// become children of ours, and ours of the server's.
 //
 // The duration of a session is recorded when its connection ends: wait for
 // [mcpclient.Client.Done] before you shut the provider down.
@@ -63,10 +61,9 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 
-	// Propagator writes _meta and reads it. Default: the global one of package
-	// otel; it does nothing unless it was set. A server's baggage reaches the
-	// contexts of handlers, and everything that they call: use only
-	// propagation.TraceContext for untrusted servers.
+	// Propagator writes _meta and reads it. Default: the global one of package otel; it does
+	// nothing unless it was set. A server's baggage reaches the contexts of handlers, and
+	// everything that they call: use only propagation.TraceContext for untrusted servers.
 	Propagator propagation.TextMapPropagator
 
 	// SessionID records mcp.session.id in spans. The session id may be the only

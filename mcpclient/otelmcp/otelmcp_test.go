@@ -369,8 +369,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// A session lasts from its handshake to the end of the connection, or to its
-// loss.
+// A session lasts from its handshake to the end of the connection, or to its loss.
 func TestSessions(t *testing.T) {
 	for name, opts := range eras {
 		t.Run(name, func(t *testing.T) {

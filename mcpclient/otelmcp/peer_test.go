@@ -128,9 +128,8 @@ func handshake(m message) (answer string, ok bool) {
 	return "", false
 }
 
-// serve is a server: it answers handshakes, and requests by the function
-// answer. Its text is a whole message if it has an id, else a result; "" means
-// no answer.
+// serve is a server: it answers handshakes, and requests by the function answer. Its text is a
+// whole message if it has an id, else a result; "" means no answer.
 func serve(conn mcpclient.Conn, answer func(m message) string) {
 	for {
 		raw, err := conn.Recv()

@@ -5,10 +5,9 @@
 //		Schemas: mcpclient.Schemas{Validator: check, CheckOutputs: true},
 //	})
 //
-// It knows the dialects 2020-12 (the default), 2019-09, draft-07, draft-06 and
-// draft-04, and refuses other dialects by name. It follows only references
-// inside the schema and never fetches one: a schema with another reference is
-// refused. Formats are annotations, as 2020-12 demands.
+// It knows the dialects 2020-12 (the default), 2019-09, draft-07, draft-06 and draft-04, and
+// refuses other dialects by name. It follows only references inside the schema and never fetches
+// one: a schema with another reference is refused. Formats are annotations, as 2020-12 demands.
 //
 // Options.Schemas of package mcpclient says what is checked.
 //

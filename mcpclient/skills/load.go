@@ -45,10 +45,9 @@ type Loaded struct {
 	client *mcpclient.Client
 }
 
-// Load reads the SKILL.md of a skill, and no other file. Its size, its SHA-256
-// and its front matter must equal the entry's; otherwise, and if [Skill.Check]
-// fails, the error is a [*Error]. A matching digest proves that the contents
-// are the announced ones, not that they are safe.
+// Load reads the SKILL.md of a skill, and no other file. Its size, its SHA-256 and its front matter
+// must equal the entry's; otherwise, and if [Skill.Check] fails, the error is a [*Error]. A
+// matching digest proves that the contents are the announced ones, not that they are safe.
 func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.CallOption) (*Loaded, error) {
 	if s == nil {
 		return nil, errors.New("load skill: no skill (nil)")
@@ -95,9 +94,8 @@ func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err
 	return body, nil
 }
 
-// Read reads one file of the skill from its server. If the file is not one of the
-// entry, or if its size or SHA-256 differs from the entry, the error is a [*Error].
-// It may be called concurrently.
+// Read reads one file of the skill from its server. If the file is not one of the entry, or if its
+// size or SHA-256 differs from the entry, the error is a [*Error]. It may be called concurrently.
 func (l *Loaded) Read(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
 	i := slices.IndexFunc(l.skill.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {

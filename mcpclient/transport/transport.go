@@ -56,8 +56,7 @@ type Conn interface {
 	// is its end, io.EOF the regular one.
 	Recv() ([]byte, error)
 
-	// Close ends the connection and makes Send and Recv return. It may be called more than
-	// once, from any goroutine, and returns when everything that belongs to the connection has
-	// ended.
+	// Close ends the connection and makes Send and Recv return. It may be called more than once,
+	// from any goroutine, and returns when everything that belongs to the connection has ended.
 	Close() error
 }

@@ -36,8 +36,7 @@ type ToolInfo struct {
 	Tool *mcp.Tool       `json:"tool"`
 }
 
-// Dimensions are the size of the frame in pixels: fixed, up to a maximum, or chosen by the
-// view.
+// Dimensions are the size of the frame in pixels: fixed, up to a maximum, or chosen by the view.
 type Dimensions struct {
 	Height    *float64 `json:"height,omitempty"`
 	MaxHeight *float64 `json:"maxHeight,omitempty"`

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// maxLines bounds the log lines about violations of the protocol and refused requests, per
-// minute.
+// maxLines bounds the log lines about violations of the protocol and refused requests, per minute.
 const maxLines = 60
 
 // rate counts events per minute.

@@ -18,8 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// "Host MUST reject tools/call requests from apps for tools that don't include app in
-// visibility."
+// "Host MUST reject tools/call requests from apps for tools that don't include app in visibility."
 func TestCallTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, v := begun(t, &scripted{}, nil, `{}`)

@@ -21,10 +21,9 @@ const (
 	toldOutcome
 )
 
-// ToolInputPartial sends the view the arguments as far as the model has written them, a JSON
-// object with open brackets closed. A slow view gets the latest. After ToolInput it does
-// nothing. It returns an error if the arguments are not a JSON object, or exceed
-// Limits.Outgoing.
+// ToolInputPartial sends the view the arguments as far as the model has written them, a JSON object
+// with open brackets closed. A slow view gets the latest. After ToolInput it does nothing. It
+// returns an error if the arguments are not a JSON object, or exceed Limits.Outgoing.
 func (s *Session) ToolInputPartial(arguments json.RawMessage) error {
 	message, err := s.arguments("ui/notifications/tool-input-partial", arguments)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
-// policy returns the Content Security Policy for a view that declares these sources, and whose
-// page only the origin ancestor may frame. It leaves out sources that [apps.CheckSource]
-// refuses.
+// policy returns the Content Security Policy for a view that declares these sources, and whose page
+// only the origin ancestor may frame. It leaves out sources that [apps.CheckSource] refuses.
 //
 // It is the policy of the specification with three restrictions: no requests to the sandbox's
 // own origin (connect-src 'self'), no forms (form-action), and fonts fall under default-src

@@ -24,10 +24,9 @@ import (
 // Options configure a sandbox. Origin and HostOrigins are required.
 type Options struct {
 	// Origin is where the sandbox is served: a scheme, a host, and a port unless it is the
-	// scheme's. It must not be the host's. If its host begins with "*.", each user and server
-	// gets a label in the star's place: browsers resolve such names below localhost without
-	// DNS; elsewhere they need a domain of their own, see "Origins" in the package
-	// documentation.
+	// scheme's. It must not be the host's. If its host begins with "*.", each user and server gets
+	// a label in the star's place: browsers resolve such names below localhost without DNS;
+	// elsewhere they need a domain of their own, see "Origins" in the package documentation.
 	Origin string
 
 	// HostOrigins are the origins of the host's page. Only they may frame a view and talk to
@@ -197,9 +196,8 @@ type grants struct {
 // maxURL bounds the URL of a frame, in bytes.
 const maxURL = 16 << 10
 
-// Frame returns what is needed to show a view. If so many sources are declared that the URL
-// would exceed 16 KiB, the view gets none. It is an error if at.Host is not an origin of the
-// host.
+// Frame returns what is needed to show a view. If so many sources are declared that the URL would
+// exceed 16 KiB, the view gets none. It is an error if at.Host is not an origin of the host.
 func (s *Sandbox) Frame(about apps.Resource, at Place) (Frame, error) {
 	which, err := s.which(at.Host)
 	if err != nil {

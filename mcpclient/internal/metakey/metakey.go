@@ -32,16 +32,14 @@ func Check(key string) (prefixed bool, err error) {
 	return prefixed, nil
 }
 
-// Reserved reports whether a key is reserved for the protocol, by the second label of its
-// prefix.
+// Reserved reports whether a key is reserved for the protocol, by the second label of its prefix.
 func Reserved(key string) bool {
 	prefix, _, prefixed := strings.Cut(key, "/")
 	labels := strings.Split(prefix, ".")
 	return prefixed && len(labels) > 1 && slices.Contains([]string{"modelcontextprotocol", "mcp"}, labels[1])
 }
 
-// isWord reports whether s consists of letters and digits, with characters of inner between
-// them.
+// isWord reports whether s consists of letters and digits, with characters of inner between them.
 func isWord(s, inner string) bool {
 	for i := range len(s) {
 		alphanumeric := isLetter(s, i) || s[i] >= '0' && s[i] <= '9'

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// CheckToken refuses a string that no header can have as a token. The error does not
-// show it.
+// CheckToken refuses a string that no header can have as a token. The error does not show it.
 func CheckToken(token string) error {
 	if scheme, _, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return errors.New("token: want it without the word Bearer before it")

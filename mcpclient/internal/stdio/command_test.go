@@ -200,8 +200,7 @@ func TestCommandRedial(t *testing.T) {
 	}
 }
 
-// What a process wrote comes before its end, and its end is the error of
-// everything afterwards.
+// What a process wrote comes before its end, and its end is the error of everything afterwards.
 func TestCommandDies(t *testing.T) {
 	conn := dialCommand(t, "dies")
 	for _, m := range []string{`{"id":1}`, `{"id":2}`} {
@@ -221,8 +220,7 @@ func TestCommandDies(t *testing.T) {
 	}
 }
 
-// Writing to a process that has died says how it died, and loses nothing of
-// what it wrote.
+// Writing to a process that has died says how it died, and loses nothing of what it wrote.
 func TestCommandWriteToDead(t *testing.T) {
 	conn := dialCommand(t, "dies")
 	send(t, conn, "[1]")

@@ -175,8 +175,7 @@ func TestLineReaderEndlessLine(t *testing.T) {
 	}
 }
 
-// What was read for a long message is not kept, and the message has no room to
-// spare.
+// What was read for a long message is not kept, and the message has no room to spare.
 func TestLineReaderKeepsNothing(t *testing.T) {
 	l := &lineReader{max: 1 << 30}
 	idle := 0

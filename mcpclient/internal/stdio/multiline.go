@@ -8,9 +8,8 @@ import (
 )
 
 // multiline is a message on several lines: some servers indent their JSON, in violation of the
-// protocol. It begins with a line that ends within an object or array. Lines that are indented,
-// or begin like the rest of one, continue it until its brackets are closed or another message
-// begins.
+// protocol. It begins with a line that ends within an object or array. Lines that are indented, or
+// begin like the rest of one, continue it until its brackets are closed or another message begins.
 type multiline struct {
 	text  []byte // so far; nil when it exceeds the bound
 	depth int    // open brackets; 0 if there is no such message

@@ -53,9 +53,8 @@ func newStream(over carrier, r io.Reader, w io.Writer, maxMessage int) *stream {
 	return s
 }
 
-// Send queues a message. It waits while 1 MiB is queued; a larger message waits
-// until it is alone. What was queued is written whole, also when the context
-// of its sender has ended.
+// Send queues a message. It waits while 1 MiB is queued; a larger message waits until it is alone.
+// What was queued is written whole, also when the context of its sender has ended.
 func (s *stream) Send(ctx context.Context, message []byte) error {
 	_, err := s.out.send(ctx, message)
 	return err
@@ -129,8 +128,7 @@ func (s *stream) OnSkip(skipped func(line string)) { s.lines.skipped.observe(ski
 // Acknowledged implements [wire.Acknowledger].
 func (s *stream) Acknowledged() bool { return false }
 
-// Explain implements [wire.Explainer] by the text of the server that is not a
-// message.
+// Explain implements [wire.Explainer] by the text of the server that is not a message.
 func (s *stream) Explain(err error) error {
 	if s.Err() != nil {
 		return err

@@ -120,8 +120,7 @@ func TestSendNothingAfterError(t *testing.T) {
 	})
 }
 
-// Who waits for room is served in order, and one that gives up lets those
-// behind it through.
+// Who waits for room is served in order, and one that gives up lets those behind it through.
 func TestSendQueueBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{pass: make(chan struct{})}

@@ -1,5 +1,4 @@
-// Package child runs a program as a child process, and ends it with all its
-// descendants.
+// Package child runs a program as a child process, and ends it with all its descendants.
 package child
 
 import (
@@ -42,19 +41,17 @@ type Spec struct {
 	Dir  string   // default: the current directory
 	Env  []string // "KEY=value", the whole environment, later entries win; nil for this process's environment
 
-	// Stderr gets the standard error of the process, from one goroutine. If the
-	// writer blocks for a second, the output after the next 64 KiB is dropped, and
-	// a line tells how much. After an error the writer is not called again.
-	// Neither delays the process.
+	// Stderr gets the standard error of the process, from one goroutine. If the writer blocks for a
+	// second, the output after the next 64 KiB is dropped, and a line tells how much. After an
+	// error the writer is not called again. Neither delays the process.
 	Stderr io.Writer
 
 	// StopTimeout is the wait at each step of [Process.Stop]. Default 2 s.
 	StopTimeout time.Duration
 }
 
-// Process is a running program, the head of a process group of its own. Its
-// methods may be called from any goroutine. The owner must call [Process.Stop],
-// even after the process has exited.
+// Process is a running program, the head of a process group of its own. Its methods may be called
+// from any goroutine. The owner must call [Process.Stop], even after the process has exited.
 type Process struct {
 	process     *os.Process
 	group       *group
@@ -161,17 +158,15 @@ func (p *Process) Status() string {
 // first and the last KiB, with a line of "…" between.
 func (p *Process) StderrExcerpt() string { return p.excerpt.String() }
 
-// Stop ends the process and everything in its group: it closes the standard
-// input, waits for StopTimeout, sends SIGTERM, waits again, sends SIGKILL, and
-// reaps. After 10 ms the output is discarded, so that a process with much
-// output can end. A descendant that outlives the process gets 200 ms and then
-// the same signals. On Windows there is no SIGTERM: the second step terminates
+// Stop ends the process and everything in its group: it closes the standard input, waits for
+// StopTimeout, sends SIGTERM, waits again, sends SIGKILL, and reaps. After 10 ms the output is
+// discarded, so that a process with much output can end. A descendant that outlives the process
+// gets 200 ms and then the same signals. On Windows there is no SIGTERM: the second step terminates
 // the job that all descendants belong to.
 //
-// [Process.Kill] goes straight to SIGKILL. Stop returns when all processes have
-// ended, at the latest 5 s after SIGKILL. All calls return the same: nil, or an
-// error if the process or a descendant survived, as a process can that waits
-// inside the operating system.
+// [Process.Kill] goes straight to SIGKILL. Stop returns when all processes have ended, at the
+// latest 5 s after SIGKILL. All calls return the same: nil, or an error if the process or a
+// descendant survived, as a process can that waits inside the operating system.
 func (p *Process) Stop() error {
 	var reading sync.WaitGroup
 	reading.Add(1)

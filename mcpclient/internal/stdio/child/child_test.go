@@ -108,8 +108,7 @@ func burst() int {
 	return 32 << 10
 }
 
-// start runs this program in a role, and checks at the end that no process is
-// left.
+// start runs this program in a role, and checks at the end that no process is left.
 func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 	t.Helper()
 	s := Spec{Path: os.Args[0], Env: append(os.Environ(), testenv.Role(role)), StopTimeout: 5 * time.Second}
@@ -261,8 +260,7 @@ func TestStopConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// A server with a full output pipe reads its input only after its output is
-// read.
+// A server with a full output pipe reads its input only after its output is read.
 func TestStopReadsOutput(t *testing.T) {
 	p := start(t, "chatty")
 	buf := make([]byte, 6)
@@ -310,8 +308,7 @@ func expectDead(t *testing.T, number string) {
 	}
 }
 
-// members returns the processes of a group without zombies, on systems with
-// /proc.
+// members returns the processes of a group without zombies, on systems with /proc.
 func members(t *testing.T, group int) (pids []string) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -13,11 +13,10 @@ import (
 	"syscall"
 )
 
-// group is a process group. The system does not reuse its number while it has a
-// member, so that signals reach only descendants of its head. If this process
-// is killed, the child sees the end of its standard input. Linux's Pdeathsig
-// does not help: it follows the thread that started the process, and Go's
-// threads end at any time.
+// group is a process group. The system does not reuse its number while it has a member, so that
+// signals reach only descendants of its head. If this process is killed, the child sees the end of
+// its standard input. Linux's Pdeathsig does not help: it follows the thread that started the
+// process, and Go's threads end at any time.
 type group struct {
 	id int
 }
@@ -30,9 +29,8 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 	return &group{id: cmd.Process.Pid}, nil
 }
 
-// alive reports whether the group has members. The head must have been reaped.
-// If this process adopts orphans, as the first process of a container does,
-// alive reaps them.
+// alive reports whether the group has members. The head must have been reaped. If this process
+// adopts orphans, as the first process of a container does, alive reaps them.
 func (g *group) alive() bool {
 	for syscall.Kill(-g.id, 0) != syscall.ESRCH {
 		pid, err := syscall.Wait4(-g.id, nil, syscall.WNOHANG, nil)

@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// A descendant outside the group that holds the standard error open delays
-// neither Done nor Stop.
+// A descendant outside the group that holds the standard error open delays neither Done nor Stop.
 func TestDescendantHoldsStderr(t *testing.T) {
 	for _, stderr := range []io.Writer{nil, io.Discard} {
 		p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "setsid sleep 100 >/dev/null & echo $!"}, Stderr: stderr})

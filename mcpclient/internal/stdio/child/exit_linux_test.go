@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// A silent process costs one waiting goroutine, also after output, and after
-// the end of its output.
+// A silent process costs one waiting goroutine, also after output, and after the end of its output.
 func TestIdleGoroutines(t *testing.T) {
 	for role, stderr := range map[string]string{"echo": "", "greet": "hello", "mute": ""} {
 		t.Run(role, func(t *testing.T) {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// maxLate bounds the bytes read from a pipe after its deadline: no pipe holds
-// more.
+// maxLate bounds the bytes read from a pipe after its deadline: no pipe holds more.
 const maxLate = 1 << 20
 
 // readEnd is an [os.File].
@@ -24,9 +23,8 @@ type output struct {
 	late atomic.Int64 // bytes read after the deadline
 }
 
-// expire sets the deadline for reading, since a descendant of the process may
-// hold the pipe open. Files on Windows have no deadlines; there the end of the
-// process's job closes the pipe.
+// expire sets the deadline for reading, since a descendant of the process may hold the pipe open.
+// Files on Windows have no deadlines; there the end of the process's job closes the pipe.
 func (o *output) expire() {
 	_ = o.file.SetReadDeadline(time.Now().Add(drainTimeout))
 }

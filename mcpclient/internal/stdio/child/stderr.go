@@ -25,9 +25,8 @@ const (
 	stallTimeout = time.Second
 )
 
-// readOnce reads the standard error once, for the excerpt, and reports whether
-// there may be more. Its buffer is on the stack, so the goroutine is small
-// while it waits.
+// readOnce reads the standard error once, for the excerpt, and reports whether there may be more.
+// Its buffer is on the stack, so the goroutine is small while it waits.
 func (p *Process) readOnce() (more bool) {
 	var buf [stderrBuffer]byte
 	n, err := p.stderr.Read(buf[:])
@@ -129,9 +128,8 @@ func (f *forwarder) close(d time.Duration) {
 	await.Closed(f.ended, d)
 }
 
-// excerpt keeps the last lines written to it. If much is written at once, it
-// keeps the first lines, too: a dying program says why before it prints a
-// stack.
+// excerpt keeps the last lines written to it. If much is written at once, it keeps the first lines,
+// too: a dying program says why before it prints a stack.
 type excerpt struct {
 	mu    sync.Mutex
 	tail  []byte    // grows to twice maxExcerpt

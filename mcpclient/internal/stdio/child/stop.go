@@ -34,8 +34,7 @@ func (p *Process) terminate() {
 	}
 }
 
-// awaitEnd waits for the end of a killed process, then of the rest of its
-// group.
+// awaitEnd waits for the end of a killed process, then of the rest of its group.
 func awaitEnd(exited <-chan struct{}, runs func() bool) error {
 	timer := time.NewTimer(killTimeout)
 	defer timer.Stop()

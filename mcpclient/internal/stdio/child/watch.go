@@ -48,8 +48,7 @@ func (p *Process) watchApart(stderr io.Writer) {
 	})
 }
 
-// awaitExit returns when the process has exited, or at once if the exit cannot
-// be watched.
+// awaitExit returns when the process has exited, or at once if the exit cannot be watched.
 func awaitExit(p *os.Process) {
 	if w, err := newExitWatch(p, nil); err == nil {
 		_, _ = w.await(nil)

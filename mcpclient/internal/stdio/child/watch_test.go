@@ -38,8 +38,7 @@ func endOfStderr(t *testing.T, p *Process, want string) {
 	eventually(t, fmt.Sprintf("the tail of stderr is %q", want), func() bool { return p.StderrExcerpt() == want })
 }
 
-// echo sends a line to the process and waits for it to come back, so that the
-// process has begun.
+// echo sends a line to the process and waits for it to come back, so that the process has begun.
 func echo(t *testing.T, p *Process) {
 	t.Helper()
 	if _, err := io.WriteString(p.Stdin(), "ready\n"); err != nil {

@@ -1,5 +1,4 @@
-// Package uritemplate expands a peer's URI templates (RFC 6570, all levels)
-// with string values.
+// Package uritemplate expands a peer's URI templates (RFC 6570, all levels) with string values.
 package uritemplate
 
 import (
@@ -16,8 +15,7 @@ const (
 	MaxExpansion = 1 << 20
 )
 
-// operator tells how to join and encode the values of an expression: RFC 6570,
-// appendix A.
+// operator tells how to join and encode the values of an expression: RFC 6570, appendix A.
 type operator struct {
 	first, sep string
 	named      bool
@@ -44,9 +42,8 @@ func operatorOf(expression string) (op operator, size int, err error) {
 	return operator{sep: ","}, 0, nil
 }
 
-// Expand fills in the variables of a template. A variable without a value
-// expands to nothing. Characters that a URI does not allow are percent-encoded
-// as UTF-8.
+// Expand fills in the variables of a template. A variable without a value expands to nothing.
+// Characters that a URI does not allow are percent-encoded as UTF-8.
 func Expand(template string, values map[string]string) (string, error) {
 	if len(template) > MaxTemplate {
 		return "", fmt.Errorf("a template of %d bytes, more than %d", len(template), MaxTemplate)
@@ -142,8 +139,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// beginning returns the first characters of s, at most most of them, or all if
-// most is 0.
+// beginning returns the first characters of s, at most most of them, or all if most is 0.
 func beginning(s string, most int) string {
 	if most == 0 {
 		return s

@@ -15,10 +15,9 @@ import (
 // MaxSize bounds the front matter, in bytes.
 const MaxSize = 16 << 10
 
-// Parse splits a document into its front matter, a mapping, and the rest. The
-// values have the types that encoding/json makes from the same data as JSON.
-// Anchors, aliases, merges and tags are refused: they turn a small text into a
-// large value, or into another value than it seems to be.
+// Parse splits a document into its front matter, a mapping, and the rest. The values have the types
+// that encoding/json makes from the same data as JSON. Anchors, aliases, merges and tags are
+// refused: they turn a small text into a large value, or into another value than it seems to be.
 func Parse(document []byte) (fields map[string]any, body []byte, err error) {
 	head, body, err := split(document)
 	if err != nil {
