@@ -114,10 +114,7 @@ func TestReservationsOfAnotherProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			second, _ := process(t, store, play(counted(says("done"))), agent.Options{Limits: limits})
-			got, err := second.ResumeRun(t.Context(), theRun)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := resumed(t, second)
 			if s := got.Spent; s.Lost != 1 || !tt.tokens(s.LostTokens) || agent.Inside(got.State).Taken().Tokens != s.Total+s.LostTokens {
 				t.Errorf("got %+v, want the reservation of the first process as lost", s)
 			}

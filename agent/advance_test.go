@@ -43,9 +43,7 @@ func TestAdvance(t *testing.T) {
 		if err == nil {
 			err = record.Submit(t.Context(), store, key, answer)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		second, _ := process(t, store, play(says("done")), opts)
 		advance(second, run.StatusRunning)
 		advance(second, run.StatusFinished)
@@ -55,10 +53,7 @@ func TestAdvance(t *testing.T) {
 			"answered", "tool_start", "tool_end", "turn_end",
 			"model_start", "model_end", "turn_end", "answer",
 		})
-		log, err := store.Load(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := load(t, store, key)
 		got, err := agent.ResultOf(log.Records)
 		if err != nil || got.Output != "done" || !log.Head.Held.IsZero() {
 			t.Errorf("got %+v, %v, held until %v, want an answer and no holder", got, err, log.Head.Held)
@@ -71,10 +66,7 @@ func TestAdvanceEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := agent.Options{ParallelWrites: true}
 		a, _ := process(t, record.NewMemory(), play(uses(toolCall("1", "count", "{}"), toolCall("2", "count", "{}"), toolCall("3", "count", "{}"))), opts)
-		key, err := a.Begin(t.Context(), human("go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := begun(t, a)
 		inside, progress, at := 0, 0, agent.Position{}
 		if _, err := a.Advance(t.Context(), key, func(e agent.Event) {
 			if inside++; inside > 1 {
@@ -104,20 +96,13 @@ func TestAdvanceFails(t *testing.T) {
 		store := record.NewMemory()
 		gone := errors.New("no credit")
 		a, _ := process(t, store, play(func(context.Context, prompt) (*model.Response, error) { return nil, gone }), agent.Options{})
-		key, err := a.Begin(t.Context(), human("go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := begun(t, a)
 		lease, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if _, err := a.Advance(t.Context(), key, nil); !errors.Is(err, record.ErrHeld) {
 			t.Errorf("got %v, want that it is held", err)
 		}
-		if err := store.Release(t.Context(), lease); err != nil {
-			t.Fatal(err)
-		}
+		check(t, store.Release(t.Context(), lease))
 		if next, err := a.Advance(t.Context(), key, nil); !errors.Is(err, gone) || next.Status != run.StatusFailed {
 			t.Errorf("got %+v, %v, want a run that has failed", next, err)
 		}
@@ -132,10 +117,7 @@ func TestAdvanceIsCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 60))), agent.Options{})
-		key, err := first.Begin(t.Context(), human("go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := begun(t, first)
 		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer stop()
 		if next, err := first.Advance(ctx, key, nil); !errors.Is(err, context.DeadlineExceeded) || next.Status != run.StatusRunning {
@@ -143,9 +125,7 @@ func TestAdvanceIsCutShort(t *testing.T) {
 		}
 		second, _ := process(t, store, play(says("done")), agent.Options{})
 		got, err := second.ResumeRun(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if text := lines(history(got))[2]; text != `tool: 1/echo→"{\"x\":1}"` {
 			t.Errorf("the model is told %s", text)
 		}
@@ -172,9 +152,7 @@ func TestCancelRun(t *testing.T) {
 	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID), agent.NewOnly()); !errors.Is(err, record.ErrExists) {
 		t.Errorf("got %v, want that there is such a run", err)
 	}
-	if _, err := a.Begin(t.Context(), human("again"), agent.In(theRun.ID)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(a.Begin(t.Context(), human("again"), agent.In(theRun.ID))))
 	if next, err := a.Advance(t.Context(), theRun, nil); err != nil || next.Status != run.StatusFinished {
 		t.Fatalf("got %+v, %v", next, err)
 	}
@@ -187,10 +165,7 @@ func TestCancelRun(t *testing.T) {
 func TestAdvanceWithoutStore(t *testing.T) {
 	store := &dying{Store: record.NewMemory()}
 	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
-	key, err := a.Begin(t.Context(), human("go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := begun(t, a)
 	store.at = store.writes + 1
 	if next, err := a.Advance(t.Context(), key, nil); !errors.Is(err, errDead) || next.Status.Ended() {
 		t.Errorf("got %+v, %v, want a run that has not ended", next, err)

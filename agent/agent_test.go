@@ -49,10 +49,7 @@ func TestEventsOfATurn(t *testing.T) {
 	model := play(uses(toolCall("a", "nothing", `{"x":1}`)), says("sorry"))
 	a := newAgent(t, model.called("m-1"), nil)
 	var got []string
-	for e, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		got = append(got, describe(e))
 	}
 	diff(t, "events", got, []string{
@@ -141,10 +138,7 @@ func TestAddingEventsGivesTheResult(t *testing.T) {
 	anew := func() *agent.Agent { return newAgent(t, play(uses(toolCall("a", "x", "{}")), says("done")), nil) }
 	want := mustRun(t, anew(), human("go"))
 	got := &agent.Result{Messages: human("go")}
-	for e, err := range anew().Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, anew().Events(t.Context(), human("go"))) {
 		got.Add(e)
 	}
 	for _, r := range []*agent.Result{got, want} {
@@ -160,10 +154,7 @@ func TestEveryRangeIsARun(t *testing.T) {
 	model := play(says("yes"))
 	events := newAgent(t, model, nil).Events(t.Context(), human("go"))
 	for range 2 {
-		for _, err := range events {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for range each(t, events) {
 		}
 	}
 	if got := len(model.prompts()); got != 2 {
@@ -185,18 +176,13 @@ func TestLeavingTheRangeEndsTheRun(t *testing.T) {
 		"*agent.TurnEnd":  {uses(toolCall("a", "x", "{}"))},
 		"*agent.Output":   {says("x")},
 	} {
-		t.Run(stage, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // fails when a goroutine is left
-				for e, err := range newAgent(t, play(steps...).streaming(), nil).Events(t.Context(), human("go")) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					if fmt.Sprintf("%T", e) == stage {
-						return
-					}
+		synctestRun(t, stage, func(t *testing.T) { // fails when a goroutine is left
+			for e := range each(t, newAgent(t, play(steps...).streaming(), nil).Events(t.Context(), human("go"))) {
+				if fmt.Sprintf("%T", e) == stage {
+					return
 				}
-				t.Fatal("the stage was never reached")
-			})
+			}
+			t.Fatal("the stage was never reached")
 		})
 	}
 }

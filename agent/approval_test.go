@@ -61,10 +61,7 @@ func TestApproval(t *testing.T) {
 	a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}, Limits: run.Limits{Parallel: 1}})
 	result := &agent.Result{}
 	var got []string
-	for e, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		result.Add(e)
 		switch e.(type) {
 		case *agent.ApprovalAsked, *agent.ApprovalDecided, *agent.ToolStart, *agent.ToolEnd:
@@ -188,10 +185,7 @@ func TestLeavingTheRangeEndsTheApproval(t *testing.T) {
 			return approval.Decision{}, ctx.Err()
 		}
 		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Person: agent.Person{Approve: approve}})
-		for e, err := range a.Events(t.Context(), human("go")) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range each(t, a.Events(t.Context(), human("go"))) {
 			if _, ok := e.(*agent.ApprovalAsked); ok {
 				synctest.Wait()
 				break
@@ -246,10 +240,7 @@ func TestOneApproval(t *testing.T) {
 				adapter.Server{Name: "box", Transport: newServer().connect(t), Policy: adapter.Policy{Trust: test.trust}})
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
 			events := 0
-			for e, err := range withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: by("agent", test.ofAgent)}}).Events(t.Context(), human("go")) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range each(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: by("agent", test.ofAgent)}}).Events(t.Context(), human("go"))) {
 				switch e := e.(type) {
 				case *agent.ApprovalAsked, *agent.ApprovalDecided:
 					events++

@@ -26,19 +26,13 @@ var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
 	"files": func(t *testing.T) (record.Store, func() record.Store) {
 		opened := func(dir string) record.Store {
 			store, err := filestore.Open(dir, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			return store
 		}
 		dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "copied")
 		return opened(dir), func() record.Store {
-			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chmod(copied, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.CopyFS(copied, os.DirFS(dir)))
+			check(t, os.Chmod(copied, 0o700))
 			return opened(copied)
 		}
 	},
@@ -47,9 +41,7 @@ var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
 		store, db := opened(filepath.Join(t.TempDir(), "runs.db"))
 		return store, func() record.Store {
 			copied := filepath.Join(t.TempDir(), "copied.db")
-			if _, err := db.ExecContext(t.Context(), "VACUUM INTO ?", copied); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errorOf(db.ExecContext(t.Context(), "VACUUM INTO ?", copied)))
 			store, _ := opened(copied)
 			return store
 		}
@@ -68,13 +60,9 @@ var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
 		return store, func() record.Store {
 			db.SetMaxIdleConns(0) // a database that is copied has no users
 			admin, err := sql.Open("pgx", server.DSN("template1"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer func() { _ = admin.Close() }()
-			if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE copied TEMPLATE postgres"); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errorOf(admin.ExecContext(t.Context(), "CREATE DATABASE copied TEMPLATE postgres")))
 			store, _ := openSQL(t, "pgx", server.DSN("copied"), sqlstore.DialectPostgres)
 			return store
 		}
@@ -84,14 +72,10 @@ var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
 func openSQL(t *testing.T, driver, dsn string, dialect sqlstore.Dialect) (record.Store, *sql.DB) {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	store, err := sqlstore.New(t.Context(), db, dialect)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return store, db
 }
 

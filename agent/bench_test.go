@@ -26,9 +26,7 @@ func BenchmarkAnswer(b *testing.B) {
 	messages := human("go")
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := a.Run(context.Background(), messages); err != nil {
-			b.Fatal(err)
-		}
+		check(b, errorOf(a.Run(context.Background(), messages)))
 	}
 }
 
@@ -52,9 +50,7 @@ func BenchmarkToolCalls(b *testing.B) {
 			messages := human("go")
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := a.Run(context.Background(), messages); err != nil {
-					b.Fatal(err)
-				}
+				check(b, errorOf(a.Run(context.Background(), messages)))
 			}
 		})
 	}
@@ -85,9 +81,7 @@ func BenchmarkManyCalls(b *testing.B) {
 				a := manyCalls(b, n, reads)
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := a.Run(context.Background(), human("go")); err != nil {
-						b.Fatal(err)
-					}
+					check(b, errorOf(a.Run(context.Background(), human("go"))))
 				}
 			})
 		}
@@ -157,9 +151,7 @@ func BenchmarkDurableTurn(b *testing.B) {
 				a := newAgent(b, m, &agent.Options{Durable: agent.Durable{Store: s.open(b)}, Tools: []adapter.Source{work}, Limits: run.Limits{Turns: -1, Calls: -1}})
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := a.Run(b.Context(), human("go")); err != nil {
-						b.Fatal(err)
-					}
+					mustRun(b, a, human("go"))
 				}
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*turns), "µs/turn")
 			})
@@ -191,9 +183,7 @@ func BenchmarkOldRun(b *testing.B) {
 					old()
 				}
 				if pg, ok := store.(analyzed); ok {
-					if err := pg.analyze(); err != nil {
-						b.Fatal(err)
-					}
+					check(b, pg.analyze())
 				}
 				compare(b, young, old)
 			})
@@ -226,9 +216,7 @@ func inputsTo(t testing.TB, store record.Store, id string) func() {
 	m := instant{says(strings.Repeat("so be it ", 100))}
 	return func() {
 		a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Compact: compact.Trim(nil)})
-		if _, err := a.Run(t.Context(), human(strings.Repeat("go on ", 50)), agent.In(id)); err != nil {
-			t.Fatal(err)
-		}
+		mustRun(t, a, human(strings.Repeat("go on ", 50)), agent.In(id))
 	}
 }
 
@@ -241,10 +229,7 @@ func stepsOf(t testing.TB, store record.Store, id string) func() {
 	}}
 	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return strings.Repeat("a tree ", 70), nil }, nil)
 	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}, Limits: run.Limits{Turns: -1, Calls: -1}})
-	key, err := a.Begin(t.Context(), human("go"), agent.In(id))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := begun(t, a, agent.In(id))
 	return func() {
 		if next, err := a.Advance(t.Context(), key, nil); err != nil || next.Status != run.StatusRunning {
 			t.Fatal(next, err)

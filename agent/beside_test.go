@@ -13,9 +13,7 @@ import (
 // A call that is allowed starts while the form of another one is open.
 func TestCallBesideAnOpenForm(t *testing.T) {
 	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "weather", Transport: weather()}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer toolset.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

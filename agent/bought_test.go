@@ -34,9 +34,7 @@ func TestReplyIsKeptFirst(t *testing.T) {
 					kept++
 				}
 			})
-			if _, err := newAgent(t, play(uses(toolCall("1", "echo", "{}")), says("done")), opts).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
-				t.Fatal(err)
-			}
+			mustRun(t, newAgent(t, play(uses(toolCall("1", "echo", "{}")), says("done")), opts), human("go"), agent.In(theRun.ID))
 			if kept != 1 {
 				t.Error("the store does not have the reply")
 			}

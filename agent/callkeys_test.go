@@ -24,9 +24,7 @@ type ledgerOfKeys struct{ effects map[string]int }
 func (l *ledgerOfKeys) in(t *testing.T, dir string, stop int, cancel func()) *agent.Agent {
 	t.Helper()
 	store, err := filestore.Open(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	write := adapter.Func("write", "Writes.", func(ctx context.Context, _ struct{ N int }) (string, error) {
 		l.effects[adapter.KeyFrom(ctx)]++
 		return "written", nil
@@ -56,12 +54,8 @@ func TestRestoredBackup(t *testing.T) {
 	if _, err := l.in(t, dir, 1, cancel).Run(ctx, human("go"), agent.In("one")); err == nil {
 		t.Fatal("got no error, want that of the context")
 	}
-	if err := os.CopyFS(backup, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(backup, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.CopyFS(backup, os.DirFS(dir)))
+	check(t, os.Chmod(backup, 0o700))
 	key := run.Key{ID: "one"}
 	finish := func(dir string) {
 		t.Helper()
@@ -91,16 +85,12 @@ func TestKeysOfANewRun(t *testing.T) {
 	dir := t.TempDir()
 	for _, tenant := range []string{"", "", "acme"} {
 		a := l.in(t, dir, 0, nil)
-		if _, err := a.Run(t.Context(), human("go"), agent.In("one"), agent.ForTenant(tenant)); err != nil {
-			t.Fatal(err)
-		}
+		mustRun(t, a, human("go"), agent.In("one"), agent.ForTenant(tenant))
 		store, err := filestore.Open(dir, nil)
 		if err == nil {
 			err = store.Delete(t.Context(), run.Key{Tenant: tenant, ID: "one"})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	if got := cmp.Diff(slices.Max(slices.Collect(maps.Values(l.effects))), 1); got != "" || len(l.effects) != 18 {
 		t.Errorf("got %d keys, want 18 and each once: %v", len(l.effects), l.effects)

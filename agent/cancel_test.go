@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -17,7 +16,7 @@ import (
 // next input.
 func TestCancelFromAnywhere(t *testing.T) {
 	for name, open := range everyStore {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { cancelFromAnywhere(t, open(t)) }) })
+		synctestRun(t, name, func(t *testing.T) { cancelFromAnywhere(t, open(t)) })
 	}
 }
 
@@ -47,9 +46,7 @@ func cancelFromAnywhere(t *testing.T, store record.Store) {
 	first := drive()
 	time.Sleep(5 * time.Second)
 	asked := time.Now()
-	if err := record.CancelRun(t.Context(), store, theRun); err != nil {
-		t.Fatal(err)
-	}
+	check(t, record.CancelRun(t.Context(), store, theRun))
 	if took := time.Since(asked); took > 3*time.Second {
 		t.Errorf("the process heard of it after %v", took)
 	}
@@ -74,28 +71,21 @@ func cancelFromAnywhere(t *testing.T, store record.Store) {
 // no model.
 func TestCancelOutlivesTheHolder(t *testing.T) {
 	for name, open := range everyStore {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { cancelOutlives(t, open(t)) }) })
+		synctestRun(t, name, func(t *testing.T) { cancelOutlives(t, open(t)) })
 	}
 }
 
 func cancelOutlives(t *testing.T, store record.Store) {
 	a, _ := process(t, store, play(), agent.Options{})
-	key, err := a.Begin(t.Context(), human("go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := begun(t, a)
 	lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "stopped", TTL: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()
 	if err := record.CancelRun(ctx, store, key); !errors.Is(err, record.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v, want that the run is held", err)
 	}
-	if err := store.Release(t.Context(), lease); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Release(t.Context(), lease))
 	var ended error
 	ctx, stop = context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()

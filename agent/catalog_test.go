@@ -116,10 +116,7 @@ func TestApprovedCallRunsWhereItWasApproved(t *testing.T) {
 			model := play(uses(toolCall("1", "vault__save", `{"x":1}`)), says("done"))
 			var ended []string
 			result := new(agent.Result)
-			for e, err := range withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}).Events(t.Context(), human("go")) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range each(t, withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}}).Events(t.Context(), human("go"))) {
 				result.Add(e)
 				if e, ok := e.(*agent.ToolEnd); ok {
 					ended = append(ended, e.Server+"/"+e.Tool+" "+e.Result.Text)

@@ -90,9 +90,7 @@ func TestUnpricedModel(t *testing.T) {
 			model := play(says("x")).called(tt.model)
 			a, err := agent.New(model, &agent.Options{Limits: run.Limits{Cost: tt.limits}, Model: agent.ModelSettings{Prices: tt.prices}})
 			if tt.atStart {
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				_, err = a.Run(t.Context(), human("go"), agent.WithLimits(limits))
 			}
 			if !errors.Is(err, price.ErrUnpriced) || !strings.Contains(err.Error(), tt.want) || len(model.prompts()) > 0 {
@@ -120,10 +118,7 @@ func TestSamplingIsCharged(t *testing.T) {
 				return withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, &agent.Options{Limits: run.Limits{Tokens: limit}})
 			}
 			got, added := mustRun(t, poem(), human("go")), agent.Result{}
-			for e, err := range poem().Events(t.Context(), human("go")) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range each(t, poem().Events(t.Context(), human("go"))) {
 				added.Add(e)
 			}
 			diff(t, "usage by events", added.Spent, got.Spent)

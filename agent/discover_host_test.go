@@ -82,9 +82,7 @@ func openaiHost(t *testing.T, name, messages string, moves []move) *host {
 	cfg := oai.DefaultConfig("k")
 	cfg.HTTPClient = h.watch(t, api)
 	m, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: "openai"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	h.model = m
 	return h
 }
@@ -107,9 +105,7 @@ func claudeHost(t *testing.T, name string, moves []move) *host {
 		return sum
 	}}
 	m, err := anthropicmodel.New("k", name, &anthropicmodel.Options{HTTPClient: h.watch(t, api)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	h.model = m
 	return h
 }
@@ -132,9 +128,7 @@ var (
 func member(t *testing.T, body []byte, name string) string {
 	t.Helper()
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(marks.ReplaceAll(body, nil), &all); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(marks.ReplaceAll(body, nil), &all))
 	return strings.TrimSuffix(string(all[name]), "]")
 }
 
@@ -223,20 +217,14 @@ func TestRequestsOfDiscovery(t *testing.T) {
 				t.Fatalf("got %d requests, and wrong ones: %q", len(h.bodies), h.invalid())
 			}
 			var got bytes.Buffer
-			if err := json.Indent(&got, keys.ReplaceAll(h.bodies[3], []byte(`"prompt_cache_key":"k"`)), "", " "); err != nil {
-				t.Fatal(err)
-			}
+			check(t, json.Indent(&got, keys.ReplaceAll(h.bodies[3], []byte(`"prompt_cache_key":"k"`)), "", " "))
 			got.WriteByte('\n')
 			file := "testdata/discovery_" + name + ".json"
 			if *update {
-				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			diff(t, "request", got.String(), string(want))
 		})
 	}

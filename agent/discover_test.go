@@ -122,10 +122,7 @@ func TestDiscoveryByCalling(t *testing.T) {
 		}},
 	})
 	result := &agent.Result{}
-	for e, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		if e, ok := e.(*agent.ToolStart); ok {
 			events = append(events, e.Name+" "+e.Server+"."+e.Tool+" "+e.Arguments)
 		}
@@ -346,9 +343,7 @@ func TestSubAgentFinds(t *testing.T) {
 	var calls []string
 	below := play(uses(find("1", "invoices")), uses(toolCall("2", "pay_invoice", `{}`)), says("paid"))
 	sub, err := agent.Sub(newAgent(t, below, &agent.Options{Tools: manyTools(&calls)}), "payer", "Pays what is to be paid.")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	m := play(uses(find("1", "a payer")), uses(toolCall("2", "payer", `{"task":"pay"}`), toolCall("3", "pay_invoice", `{}`)), says("done"))
 	result := mustRun(t, newAgent(t, m, &agent.Options{Tools: append(manyTools(new([]string)), sub)}), human("go"))
 	diff(t, "calls", calls, []string{"bank.pay_invoice "})
@@ -459,9 +454,7 @@ func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery
 		t.Errorf("died at write %d, kept %v: got other bytes of the result, %v", first.at, first.keep, err)
 	}
 	data, err := json.Marshal([]any{last.System, last.Tools, last.Messages})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return strings.ReplaceAll(string(data), names[0], "the-handle"), first.writes // it is of the run
 }
 

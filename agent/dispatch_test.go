@@ -30,10 +30,7 @@ func TestResultsAreInCallOrder(t *testing.T) {
 		a := withTools(t, model, toolset, &agent.Options{ParallelWrites: true})
 		var ended []string
 		result := &agent.Result{}
-		for e, err := range a.Events(t.Context(), human("go")) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range each(t, a.Events(t.Context(), human("go"))) {
 			if e, ok := e.(*agent.ToolEnd); ok {
 				ended = append(ended, fmt.Sprintf("%s after %v", e.ID, e.Duration))
 			}
@@ -53,21 +50,19 @@ func TestResultsAreInCallOrder(t *testing.T) {
 
 func TestParallelism(t *testing.T) {
 	for limit, want := range map[int]int32{0: 8, 1: 1, 3: 3} {
-		t.Run(fmt.Sprint(limit), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				toolset, server := open(t, nil)
-				var calls []run.Part
-				for i := range 20 {
-					calls = append(calls, sleep(fmt.Sprint(i), 1))
-				}
-				got := mustRun(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Limits: run.Limits{Parallel: limit}, ParallelWrites: true}), human("go"))
-				if most := server.most.Load(); most != want {
-					t.Errorf("%d calls at the same time, want %d", most, want)
-				}
-				if got.Spent.Calls != 20 {
-					t.Errorf("%d calls, want 20", got.Spent.Calls)
-				}
-			})
+		synctestRun(t, fmt.Sprint(limit), func(t *testing.T) {
+			toolset, server := open(t, nil)
+			var calls []run.Part
+			for i := range 20 {
+				calls = append(calls, sleep(fmt.Sprint(i), 1))
+			}
+			got := mustRun(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Limits: run.Limits{Parallel: limit}, ParallelWrites: true}), human("go"))
+			if most := server.most.Load(); most != want {
+				t.Errorf("%d calls at the same time, want %d", most, want)
+			}
+			if got.Spent.Calls != 20 {
+				t.Errorf("%d calls, want 20", got.Spent.Calls)
+			}
 		})
 	}
 }
@@ -210,10 +205,7 @@ func TestLeavingTheRangeCancelsToolCalls(t *testing.T) {
 		toolset, server := open(t, nil)
 		start := time.Now()
 		a := withTools(t, play(uses(sleep("a", 60), sleep("b", 60))), toolset, nil)
-		for e, err := range a.Events(t.Context(), human("go")) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range each(t, a.Events(t.Context(), human("go"))) {
 			if _, ok := e.(*agent.ToolStart); ok {
 				synctest.Wait()
 				break

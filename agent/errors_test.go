@@ -20,9 +20,7 @@ import (
 // The errors that a user meets first say each thing once, whichever store has the run.
 func TestErrorTexts(t *testing.T) {
 	files, err := filestore.Open(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "files": files} {
 		t.Run(name, func(t *testing.T) { errorTexts(t, store) })
 	}
@@ -36,12 +34,8 @@ func errorTexts(t *testing.T, store record.Store) {
 		t.Fatalf("got %+v, %v, want a run with one question", waiting, err)
 	}
 	ask := waiting.Questions[0]
-	if err := a.Reply(ctx, theRun, ask.Allow()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.Begin(ctx, human("go"), agent.In("begun")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, a.Reply(ctx, theRun, ask.Allow()))
+	check(t, errorOf(a.Begin(ctx, human("go"), agent.In("begun"))))
 	none, other := run.Key{ID: "none"}, newAgent(t, play(says("x")), &agent.Options{Name: "other", Durable: agent.Durable{Store: store}})
 	unkept := newAgent(t, play(says("x")), nil)
 	type answer struct{ N int }
@@ -50,49 +44,49 @@ func errorTexts(t *testing.T, store record.Store) {
 		got  error
 		want string
 	}{
-		{"prices", second(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Models: []price.Price{{Model: "m"}}}}})),
+		{"prices", errorOf(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Models: []price.Price{{Model: "m"}}}}})),
 			`new agent: options: Model.Prices: the date is "", want a day such as "2026-11-22": prices change`},
-		{"price", second(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m"}}}}})),
+		{"price", errorOf(agent.New(play(), &agent.Options{Model: agent.ModelSettings{Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "m"}}}}})),
 			`new agent: options: Model.Prices: model 0, "m": its currency is "", want a code of three letters such as "USD"`},
 
-		{"silent model", second(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
+		{"silent model", errorOf(newAgent(t, play(says("")), nil).Run(ctx, human("go"))),
 			`run agent: turn 1: the model gave no answer: neither text nor tool calls (it stopped with "stop", the run with "answer")`},
-		{"failing model", second(newAgent(t, play(fails), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
-		{"no struct", third(agent.As[int](ctx, unkept, human("go"))),
+		{"failing model", errorOf(newAgent(t, play(fails), nil).Run(ctx, human("go"))), `run agent: call model: no key`},
+		{"no struct", errorOf3(agent.As[int](ctx, unkept, human("go"))),
 			`run agent: a structured answer is a struct, and int is none: make it a field of one`},
-		{"no schema", third(agent.As[struct{ C chan int }](ctx, unkept, human("go"))),
+		{"no schema", errorOf3(agent.As[struct{ C chan int }](ctx, unkept, human("go"))),
 			`run agent: a structured answer: schema of struct { C chan int }: field C: chan int has no JSON`},
 
-		{"Run, waiting", second(a.Run(ctx, human("go"), agent.In(theRun.ID))), `run agent: "r" waits for answers to its questions`},
-		{"Run, running", second(a.Run(ctx, human("go"), agent.In("begun"))),
+		{"Run, waiting", errorOf(a.Run(ctx, human("go"), agent.In(theRun.ID))), `run agent: "r" waits for answers to its questions`},
+		{"Run, running", errorOf(a.Run(ctx, human("go"), agent.In("begun"))),
 			`run agent: "begun" has no answer yet; continue it by Resume or Recover`},
-		{"Run, once", second(a.Run(ctx, human("go"), agent.In(theRun.ID), agent.NewOnly())),
+		{"Run, once", errorOf(a.Run(ctx, human("go"), agent.In(theRun.ID), agent.NewOnly())),
 			`run agent: create run "r": a run has this key already`},
 
-		{"ResumeRun, none", second(a.ResumeRun(ctx, none)), `run agent: load run "none": there is no such run`},
-		{"ResumeAs, none", third(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": there is no such run`},
-		{"Cancel, none", second(a.Cancel(ctx, none)), `cancel: load run "none": there is no such run`},
-		{"Advance, none", second(a.Advance(ctx, none, nil)), `advance: load run "none": there is no such run`},
-		{"Asks, none", second(a.Questions(ctx, none)), `read questions: load run "none": there is no such run`},
+		{"ResumeRun, none", errorOf(a.ResumeRun(ctx, none)), `run agent: load run "none": there is no such run`},
+		{"ResumeAs, none", errorOf3(agent.ResumeAs[answer](ctx, a, none)), `run agent: load run "none": there is no such run`},
+		{"Cancel, none", errorOf(a.Cancel(ctx, none)), `cancel: load run "none": there is no such run`},
+		{"Advance, none", errorOf(a.Advance(ctx, none, nil)), `advance: load run "none": there is no such run`},
+		{"Asks, none", errorOf(a.Questions(ctx, none)), `read questions: load run "none": there is no such run`},
 		{"Answer, none", a.Reply(ctx, none, ask.Allow()), `load run "none": there is no such run`},
 		{"Replay, none", replayed(ctx, a, none), `replay: load run "none": there is no such run`},
 
-		{"ResumeRun, other", second(other.ResumeRun(ctx, theRun)), `run agent: load run "r": it is of agent "agent", and this is "other"`},
-		{"Cancel, other", second(other.Cancel(ctx, theRun)), `cancel: load run "r": it is of agent "agent", and this is "other"`},
+		{"ResumeRun, other", errorOf(other.ResumeRun(ctx, theRun)), `run agent: load run "r": it is of agent "agent", and this is "other"`},
+		{"Cancel, other", errorOf(other.Cancel(ctx, theRun)), `cancel: load run "r": it is of agent "agent", and this is "other"`},
 		{"Replay, other", replayed(ctx, other, theRun), `replay: run "r" is of agent "agent", and this is "other"`},
 
-		{"ResumeRun, no store", second(unkept.ResumeRun(ctx, theRun)), `run agent: the agent has no Options.Durable.Store`},
+		{"ResumeRun, no store", errorOf(unkept.ResumeRun(ctx, theRun)), `run agent: the agent has no Options.Durable.Store`},
 		{"Answer, no store", unkept.Reply(ctx, theRun, ask.Allow()), `answer questions: the agent has no Options.Durable.Store`},
 
 		{"not asked", a.Reply(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow}),
 			`answer question "x" of run "r": the question is not open`},
-		{"not asked, ResumeRun", second(a.ResumeRun(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow})),
+		{"not asked, ResumeRun", errorOf(a.ResumeRun(ctx, theRun, run.Reply{Question: "x", Action: run.ActionAllow})),
 			`run agent: answer question "x" of run "r": the question is not open`},
 		{"unfit", a.Reply(ctx, theRun, run.Reply{Question: ask.ID, Action: run.ActionAccept}),
 			`answer question "` + ask.ID + `": a question of kind "approval" takes ["allow" "deny"] and not "accept": the answer does not fit`},
 		{"answered", a.Reply(ctx, theRun, ask.Deny("")),
 			`answer question "` + ask.ID + `" of run "r": the question has another answer already`},
-		{"answered, ResumeRun", second(a.ResumeRun(ctx, theRun, ask.Deny(""))),
+		{"answered, ResumeRun", errorOf(a.ResumeRun(ctx, theRun, ask.Deny(""))),
 			`run agent: answer question "` + ask.ID + `" of run "r": the question has another answer already`},
 	} {
 		if tt.got == nil || tt.got.Error() != tt.want {
@@ -100,9 +94,6 @@ func errorTexts(t *testing.T, store record.Store) {
 		}
 	}
 }
-
-func second[T any](_ T, err error) error        { return err }
-func third[T, U any](_ T, _ U, err error) error { return err }
 
 func fails(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }
 
@@ -117,9 +108,7 @@ func TestLimitText(t *testing.T) {
 	ctx := t.Context()
 	helper := func(o *agent.Options) adapter.Source {
 		sub, err := agent.Sub(newAgent(t, play(counted(says("found"))), o), "helper", "Helps.")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return sub
 	}
 	asksHelper := counted(uses(toolCall("1", "helper", `{"task":"`+strings.Repeat("find it ", 300)+`"}`)))
@@ -134,9 +123,9 @@ func TestLimitText(t *testing.T) {
 	for _, tt := range []struct {
 		name, got, want string
 	}{
-		{"tokens", second(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
+		{"tokens", errorOf(newAgent(t, play(says("x")), &agent.Options{Limits: run.Limits{Tokens: 50}}).Run(ctx, human("go"))).Error(),
 			`run agent: the run has not enough left for an answer: Limits.Tokens is 50, 0 is used or reserved, and a call with about 35 tokens of input takes 99 at least: raise Limits.Tokens in Options.Limits or WithLimits`},
-		{"cost", second(newAgent(t, play(costly).called("m-1"), &agent.Options{
+		{"cost", errorOf(newAgent(t, play(costly).called("m-1"), &agent.Options{
 			Limits: run.Limits{Cost: map[string]int64{"USD": 100}}, Model: agent.ModelSettings{Prices: prices},
 		}).Run(ctx, human("go"))).Error(),
 			`run agent: the run has not enough left for an answer: Limits.Cost is 0.0001 USD, 0 USD is used or reserved, and a call with about 35 tokens of input takes 0.000163 USD at least: raise Limits.Cost in Options.Limits or WithLimits`},
@@ -173,9 +162,7 @@ func (b bareHeld) Acquire(ctx context.Context, key run.Key, h record.Holder) (re
 // A run that is held says by which process, until when, and what helps.
 func TestHeldText(t *testing.T) {
 	files, err := filestore.Open(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, tt := range map[string]struct {
 		store record.Store
 		who   string
@@ -185,14 +172,9 @@ func TestHeldText(t *testing.T) {
 		"bare":   {bareHeld{record.NewMemory()}, `another process`},
 	} {
 		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: tt.store}})
-		key, err := a.Begin(t.Context(), human("go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := begun(t, a)
 		begun := time.Now()
-		if _, err := tt.store.Acquire(t.Context(), key, record.Holder{Name: "host/17", TTL: time.Hour}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(tt.store.Acquire(t.Context(), key, record.Holder{Name: "host/17", TTL: time.Hour})))
 		_, err = a.ResumeRun(t.Context(), key)
 		held, ok := errors.AsType[*record.HeldError](err)
 		if !ok || !errors.Is(err, record.ErrHeld) || held.Until.Before(begun.Add(time.Hour)) {

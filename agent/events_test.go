@@ -80,9 +80,7 @@ func TestEventsAsJSON(t *testing.T) {
 	var types []string
 	for _, e := range everyEvent() {
 		data, err := agent.MarshalEvent(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if !json.Valid(data) {
 			t.Fatalf("%s is no JSON: %s", agent.TypeOf(e), data)
 		}
@@ -90,15 +88,11 @@ func TestEventsAsJSON(t *testing.T) {
 		types = append(types, agent.TypeOf(e))
 	}
 	want, err := os.ReadFile("testdata/events.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	diff(t, "events", got.String(), string(want))
 
 	source, err := os.ReadFile("events_kind.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var declared []string
 	for _, m := range regexp.MustCompile(`kind\(\) string +{ return "(\w+)" }`).FindAllStringSubmatch(string(source), -1) {
 		declared = append(declared, m[1])
@@ -117,10 +111,7 @@ func TestCallsOfAnEventAreACopy(t *testing.T) {
 	}, &adapter.FuncOptions{ReadOnly: true})
 	a := newAgent(t, play(uses(toolCall("1", "work", `{"X":"mine"}`)), says("done")), &agent.Options{Tools: []adapter.Source{work}})
 	result := &agent.Result{}
-	for e, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		if end, ok := e.(*agent.ModelEnd); ok {
 			for i := range end.ToolCalls {
 				end.ToolCalls[i] = run.Part{Type: run.PartCall, ID: "2", Name: "other", Arguments: `{"X":"theirs"}`}

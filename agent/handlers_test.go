@@ -136,26 +136,24 @@ func TestElicitationInParallelCalls(t *testing.T) {
 		eras[0]: "box asks in an unknown call: who are you?",
 		eras[1]: "box asks in askLater: who are you?",
 	} {
-		t.Run(revision, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newServer()
-				s.addTool("askLater", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-					time.Sleep(time.Second) // until both calls are here
-					return ask(ctx, r)
-				})
-				toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}},
-					adapter.Server{Name: "box", Transport: s.connect(t)})
-				model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
-				a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}, ParallelWrites: true})
-				got := happenings(t, a, func(e agent.Event) bool {
-					switch e.(type) {
-					case *agent.ElicitationStart, *agent.ReplyStart:
-						return true
-					}
-					return false
-				})
-				diff(t, "questions", got, []string{want, want})
+		synctestRun(t, revision, func(t *testing.T) {
+			s := newServer()
+			s.addTool("askLater", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				time.Sleep(time.Second) // until both calls are here
+				return ask(ctx, r)
 			})
+			toolset := openAll(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}},
+				adapter.Server{Name: "box", Transport: s.connect(t)})
+			model := play(uses(toolCall("1", "askLater", "{}"), toolCall("2", "askLater", "{}")), says("done"))
+			a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}, ParallelWrites: true})
+			got := happenings(t, a, func(e agent.Event) bool {
+				switch e.(type) {
+				case *agent.ElicitationStart, *agent.ReplyStart:
+					return true
+				}
+				return false
+			})
+			diff(t, "questions", got, []string{want, want})
 		})
 	}
 }
@@ -291,19 +289,14 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 			server := adapter.Server{Name: "box", Transport: s.connect(t)}
 			if test.own {
 				client, err := mcpclient.Connect(t.Context(), server.Transport, o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				defer client.Close()
 				server.Transport, server.Client = nil, client
 			}
 			toolset := openAll(t, &adapter.Options{Client: o}, server)
 			a := withTools(t, play(uses(toolCall("1", test.tool, "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
 			var got []string
-			for event, err := range a.Events(t.Context(), human("go")) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for event := range each(t, a.Events(t.Context(), human("go"))) {
 				if warning, ok := event.(*agent.Warning); ok {
 					got = append(got, warning.Text)
 				}
@@ -340,31 +333,26 @@ func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
 			"alone":  {toolCall("1", "ask", "{}")},
 			"beside": {sleep("0", 60), toolCall("1", "ask", "{}")},
 		} {
-			t.Run(revision+" "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
-					returned := false
-					slow := func(ctx context.Context, _ *run.Question) (run.Reply, error) {
-						<-ctx.Done()
-						time.Sleep(time.Second)
-						returned = true
-						return run.Reply{}, ctx.Err()
+			synctestRun(t, revision+" "+name, func(t *testing.T) {
+				toolset, _ := open(t, &adapter.Options{Client: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}})
+				returned := false
+				slow := func(ctx context.Context, _ *run.Question) (run.Reply, error) {
+					<-ctx.Done()
+					time.Sleep(time.Second)
+					returned = true
+					return run.Reply{}, ctx.Err()
+				}
+				a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Person: agent.Person{Reply: slow}})
+				for e := range each(t, a.Events(t.Context(), human("go"))) {
+					_, legacy := e.(*agent.ElicitationStart)
+					if _, modern := e.(*agent.ReplyStart); legacy || modern {
+						synctest.Wait()
+						break
 					}
-					a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Person: agent.Person{Reply: slow}})
-					for e, err := range a.Events(t.Context(), human("go")) {
-						if err != nil {
-							t.Fatal(err)
-						}
-						_, legacy := e.(*agent.ElicitationStart)
-						if _, modern := e.(*agent.ReplyStart); legacy || modern {
-							synctest.Wait()
-							break
-						}
-					}
-					if !returned {
-						t.Error("the range was over before the callback returned")
-					}
-				})
+				}
+				if !returned {
+					t.Error("the range was over before the callback returned")
+				}
 			})
 		}
 	}
@@ -408,9 +396,7 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 // A connection of the host's own brings its questions into the run as well.
 func TestElicitationOverAClientOfTheHost(t *testing.T) {
 	client, err := mcpclient.Connect(t.Context(), newServer().connect(t), adapter.WithSource(nil, "box"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer client.Close()
 	toolset := openAll(t, nil, adapter.Server{Name: "box", Client: client})
 	a := withTools(t, play(uses(toolCall("1", "ask", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Reply: atHand("Ann")}})
@@ -443,19 +429,17 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 		return run.Reply{}, errors.New("the UI is gone")
 	}
 	for name, round := range map[string]sdk.InputRequestMap{"two forms": {"a": form, "b": form}, "a form and a completion": {"a": form, "b": poem}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newServer()
-				s.addTool("two", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-					return &sdk.CallToolResult{InputRequests: round}, nil
-				})
-				client := &mcpclient.Options{Sampling: writes, Protocol: mcpclient.Protocol{Revision: eras[1]}}
-				toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
-				a := withTools(t, play(uses(toolCall("1", "two", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Person: agent.Person{Reply: person}})
-				if _, err := a.Run(t.Context(), human("go")); !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "the UI is gone") {
-					t.Errorf("got %v, want the end of the run with the error of the person", err)
-				}
+		synctestRun(t, name, func(t *testing.T) {
+			s := newServer()
+			s.addTool("two", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				return &sdk.CallToolResult{InputRequests: round}, nil
 			})
+			client := &mcpclient.Options{Sampling: writes, Protocol: mcpclient.Protocol{Revision: eras[1]}}
+			toolset := openAll(t, &adapter.Options{Client: client}, adapter.Server{Name: "box", Transport: s.connect(t)})
+			a := withTools(t, play(uses(toolCall("1", "two", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{slow}, Person: agent.Person{Reply: person}})
+			if _, err := a.Run(t.Context(), human("go")); !errors.Is(err, agent.ErrFailed) || !strings.Contains(err.Error(), "the UI is gone") {
+				t.Errorf("got %v, want the end of the run with the error of the person", err)
+			}
 		})
 	}
 }

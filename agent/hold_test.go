@@ -103,9 +103,7 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 				}()
 				time.Sleep(leaseTTL + leaseTTL/2)
 				if tt.taken {
-					if _, err := store.Acquire(t.Context(), theRun, record.Holder{Name: "other", TTL: time.Hour}); err != nil {
-						t.Fatal(err)
-					}
+					check(t, errorOf(store.Acquire(t.Context(), theRun, record.Holder{Name: "other", TTL: time.Hour})))
 				}
 				if err := <-ended; !errors.Is(err, tt.err) || effects != tt.effects {
 					t.Errorf("got %v and %d effects, want %v and %d", err, effects, tt.err, tt.effects)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -151,10 +150,7 @@ func TestCompaction(t *testing.T) {
 	model := play(steps...)
 	a := withTools(t, model, toolset, &agent.Options{Compact: compact.Trim(&compact.Options{Window: 1000})})
 	shorter := 0
-	for e, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		if c, ok := e.(*agent.Compacted); ok {
 			shorter++
 			if c.Replaced == 0 {
@@ -184,10 +180,7 @@ func TestHookBeforeALateApproval(t *testing.T) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	second, _ := process(t, store, play(says("done")), opts)
-	got, err = second.ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got = resumed(t, second, got.Questions[0].Allow())
 	diff(t, "result", lines(history(got))[2], `tool: 1/echo→"{\"x\":2}"`)
 }
 
@@ -282,9 +275,7 @@ func TestHookFailsAfterTool(t *testing.T) {
 			} else {
 				_, err = second.Run(t.Context(), human("and?"), agent.In(theRun.ID))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			diff(t, "what the model reads", lines(model.prompts()[0].Request.Messages)[2], `tool: 1/echo→"Error: the call of echo ended, and its result is withheld: a check of it failed."`)
 		})
 	}
@@ -299,29 +290,24 @@ func TestHookAtTheEnd(t *testing.T) {
 		"in time":  {4 * time.Second, "worked"},
 		"too long": {time.Hour, "Error: the call of work ended, and its result is withheld: a check of it failed."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, kill := context.WithCancel(t.Context())
-				guard := agent.Hook{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall, _ *run.Part) error {
-					kill()
-					select {
-					case <-ctx.Done():
-						return ctx.Err()
-					case <-time.After(test.takes):
-						return nil
-					}
-				}}
-				store, model := record.NewMemory(), turnsOf{turns: 1}
-				first := worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}, Hooks: []agent.Hook{guard}})
-				if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID)); err == nil {
-					t.Error("the run has ended with its process")
+		synctestRun(t, name, func(t *testing.T) {
+			ctx, kill := context.WithCancel(t.Context())
+			guard := agent.Hook{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall, _ *run.Part) error {
+				kill()
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(test.takes):
+					return nil
 				}
-				got, err := worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun)
-				if err != nil {
-					t.Fatal(err)
-				}
-				diff(t, "what the model reads", lines(history(got))[2], fmt.Sprintf("tool: 0/work→%q", test.want))
-			})
+			}}
+			store, model := record.NewMemory(), turnsOf{turns: 1}
+			first := worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}, Hooks: []agent.Hook{guard}})
+			if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID)); err == nil {
+				t.Error("the run has ended with its process")
+			}
+			got := resumed(t, worker(t, model, func() {}, agent.Options{Durable: agent.Durable{Store: store}}))
+			diff(t, "what the model reads", lines(history(got))[2], fmt.Sprintf("tool: 0/work→%q", test.want))
 		})
 	}
 }

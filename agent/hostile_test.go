@@ -253,15 +253,9 @@ func TestRoundsOfARun(t *testing.T) {
 			if name == "over" {
 				agent.Inside(got.State).Spent.Rounds = bound - kept + 1
 			}
-			answer, err := got.Questions[0].Accept(map[string]any{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := accepted(t, got.Questions[0], map[string]any{})
 			state := got.State
-			for _, err := range h.agent(t, model, agent.Options{Person: agent.Person{Reply: accepts}}).ResumeState(t.Context(), state, answer) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for range each(t, h.agent(t, model, agent.Options{Person: agent.Person{Reply: accepts}}).ResumeState(t.Context(), state, answer)) {
 			}
 			if said := last(state.History()[:len(state.History())-1]); !strings.Contains(said, told) || state.Spent().Rounds > bound {
 				t.Errorf("the model is told %.300q, and %d bytes are kept", said, state.Spent().Rounds)
@@ -331,10 +325,7 @@ func (k *keeper) GenerateContent(_ context.Context, messages []llms.MessageConte
 func encoded(t *testing.T, dialect string, r model.Request) []llms.MessageContent {
 	k := new(keeper)
 	r.Scratch = nil
-	for _, err := range lc.Model(k, &lc.ModelOptions{Dialect: dialect}).Generate(t.Context(), &r) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for range each(t, lc.Model(k, &lc.ModelOptions{Dialect: dialect}).Generate(t.Context(), &r)) {
 	}
 	return k.messages
 }

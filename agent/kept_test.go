@@ -176,10 +176,7 @@ func TestReadResultMistakes(t *testing.T) {
 		toolCall("a", "read_result", `{"handle":"nothing"}`),
 		toolCall("b", "read_result", `{"handle":"../x","offset":-1}`),
 	), says("done"))
-	got, err := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRun(t, newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}}), human("go"))
 	said := results(agent.Inside(got.State).History)
 	if want := fmt.Sprintf("Error: there is no result with the handle \"nothing\": the handles are [%q]", handleIn(said[0])); said[1] != want {
 		t.Errorf("got %q, want %q", said[1], want)
@@ -218,10 +215,7 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 			return agenttest.Use(agenttest.ToolCall{Tool: "read_result", Arguments: fmt.Sprintf(`{"handle":%q,"pointer":"/items/500/note"}`, handle)})(ctx, p)
 		}, agenttest.Say("done"))
 	opts := &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}, Compact: summary}
-	got, err := newAgent(t, m, opts).Run(t.Context(), human("go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRun(t, newAgent(t, m, opts), human("go"))
 	k := agent.Inside(got.State).Kept[0]
 	diff(t, "summary", told, fmt.Sprintf("The user wants the note of x-answer.\n\nResults that are kept, for read_result:\n- %s: %d bytes of export, json %s", k.Handle, k.Size, k.Shape))
 	if said := results(agent.Inside(got.State).History); len(said) != 1 || said[0] != `"the answer"` {
@@ -258,13 +252,8 @@ func TestKeptResultByAdvance(t *testing.T) {
 			for next := (agent.Next{Status: run.StatusRunning}); err == nil && next.Status == run.StatusRunning; {
 				next, err = step().Advance(t.Context(), key, nil)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			log, err := store.Load(t.Context(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
+			log := load(t, store, key)
 			s, err := ledger.StateOf(log.Records)
 			if err != nil || s.Output != foundNote || len(s.Kept) != 1 || s.Kept[0].Digest != ledger.DigestOf([]byte(itemsOf(1000))) {
 				t.Errorf("got %q, %v, %+v", s.Output, err, s.Kept)

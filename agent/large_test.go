@@ -33,10 +33,7 @@ func TestTurnLargerThanACommit(t *testing.T) {
 	if err != nil || got.Output != "so much" {
 		t.Fatalf("got %q, %v", got.Output, err)
 	}
-	log, err := store.Load(t.Context(), theRun)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := load(t, store, theRun)
 	kept := 0
 	for _, r := range log.Records {
 		if o, ok := ledger.ChangeOf(r).(*ledger.Outcome); ok && len(o.Result.Text) == 5<<20 {

@@ -78,29 +78,25 @@ func TestHeldQuestion(t *testing.T) {
 		"person at hand": {agent.Options{Person: agent.Person{Reply: atHand("Eve")}}, nil, "accept Eve", 0},
 		"declines":       {agent.Options{Person: agent.Person{Legacy: agent.LegacyQuestions{Hold: -1}}}, nil, failed(unasked), 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := record.NewMemory()
-				first, _ := legacyProcess(t, store, play(quiz(1), says("done")), tt.opts)
-				start := time.Now()
-				ended := begin(t.Context(), first)
-				if tt.answer != nil {
-					time.Sleep(9500 * time.Millisecond)
-					second, _ := legacyProcess(t, store, play(says("no")), agent.Options{})
-					asks, err := second.Questions(t.Context(), theRun)
-					if err != nil || len(asks) != 1 || asks[0].Survives || asks[0].Tool != "quiz" {
-						t.Fatalf("got %+v, %v, want a question that does not survive", asks, err)
-					}
-					if err := second.Reply(t.Context(), theRun, tt.answer(asks[0])); err != nil {
-						t.Fatal(err)
-					}
+		synctestRun(t, name, func(t *testing.T) {
+			store := record.NewMemory()
+			first, _ := legacyProcess(t, store, play(quiz(1), says("done")), tt.opts)
+			start := time.Now()
+			ended := begin(t.Context(), first)
+			if tt.answer != nil {
+				time.Sleep(9500 * time.Millisecond)
+				second, _ := legacyProcess(t, store, play(says("no")), agent.Options{})
+				asks, err := second.Questions(t.Context(), theRun)
+				if err != nil || len(asks) != 1 || asks[0].Survives || asks[0].Tool != "quiz" {
+					t.Fatalf("got %+v, %v, want a question that does not survive", asks, err)
 				}
-				got := <-ended
-				if got.err != nil || time.Since(start) != tt.after {
-					t.Fatalf("got %v after %v, want an answer after %v", got.err, time.Since(start), tt.after)
-				}
-				diff(t, "result of the call", lines(history(got.Result))[2], fmt.Sprintf("tool: 1/quiz→%q", tt.want))
-			})
+				check(t, second.Reply(t.Context(), theRun, tt.answer(asks[0])))
+			}
+			got := <-ended
+			if got.err != nil || time.Since(start) != tt.after {
+				t.Fatalf("got %v after %v, want an answer after %v", got.err, time.Since(start), tt.after)
+			}
+			diff(t, "result of the call", lines(history(got.Result))[2], fmt.Sprintf("tool: 1/quiz→%q", tt.want))
 		})
 	}
 }
@@ -149,10 +145,7 @@ func TestProcessEndsWhileAQuestionIsHeld(t *testing.T) {
 			t.Errorf("before the run continues: got %v, want %v", err, run.ErrNotAsked)
 		}
 		var answer string
-		for e, err := range second.Resume(t.Context(), theRun) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range each(t, second.Resume(t.Context(), theRun)) {
 			switch e := e.(type) {
 			case *agent.Replied:
 				closed = append(closed, e)
@@ -215,9 +208,7 @@ func TestParkedCall(t *testing.T) {
 		got, err = next.ResumeRun(t.Context(), theRun, signs(name)(got.Questions[0]))
 		made += calls.Load()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	diff(t, "questions", asked, []string{"question 1", "question 2"})
 	diff(t, "calls", made, int32(3))
 	diff(t, "history", lines(history(got))[1:], []string{`ai: 1=quiz({"questions":2})`, `tool: 1/quiz→"accept Ann, accept Bob"`, `ai: "done"`})
@@ -306,10 +297,7 @@ func TestHeldQuestionThatOutlivesItsCall(t *testing.T) {
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, ParallelWrites: true})
 		var why []string
-		for e, err := range a.Events(t.Context(), human("go")) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range each(t, a.Events(t.Context(), human("go"))) {
 			switch e := e.(type) {
 			case *agent.Asked:
 				close(asking)
@@ -340,9 +328,7 @@ func TestHeldQuestionOverHTTP(t *testing.T) {
 		if err != nil || len(asks) != 1 || asks[0].Kind != run.QuestionForm {
 			t.Fatalf("got %+v, %v, want the form of the server", asks, err)
 		}
-		if err := second.Reply(t.Context(), theRun, signs("Ann")(asks[0])); err != nil {
-			t.Fatal(err)
-		}
+		check(t, second.Reply(t.Context(), theRun, signs("Ann")(asks[0])))
 		got := <-ended
 		if got.err != nil {
 			t.Fatal(got.err)

@@ -139,26 +139,24 @@ func TestFuncLimits(t *testing.T) {
 		"its own": {time.Hour, time.Hour, "no answer in time"},
 		"none":    {0, 2 * time.Hour, "woken"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				hangs := adapter.Func("hangs", "", func(ctx context.Context, _ struct{}) (string, error) {
-					select {
-					case <-ctx.Done():
-						return "", ctx.Err()
-					case <-time.After(2 * time.Hour):
-						return "woken", nil
-					}
-				}, &adapter.FuncOptions{Idempotent: true, Options: &adapter.Options{Policy: adapter.Policy{CallTimeout: tt.own}}})
-				opts := agent.Options{Tools: []adapter.Source{hangs}}
-				start := time.Now()
-				got := mustRun(t, newAgent(t, play(uses(toolCall("1", "hangs", "{}")), says("done")), &opts), human("go"))
-				if took := time.Since(start); took != tt.want {
-					t.Errorf("took %v, want %v", took, tt.want)
+		synctestRun(t, name, func(t *testing.T) {
+			hangs := adapter.Func("hangs", "", func(ctx context.Context, _ struct{}) (string, error) {
+				select {
+				case <-ctx.Done():
+					return "", ctx.Err()
+				case <-time.After(2 * time.Hour):
+					return "woken", nil
 				}
-				if content := results(history(got))[0]; !strings.Contains(content, tt.text) {
-					t.Errorf("the model was told %q, want %q", content, tt.text)
-				}
-			})
+			}, &adapter.FuncOptions{Idempotent: true, Options: &adapter.Options{Policy: adapter.Policy{CallTimeout: tt.own}}})
+			opts := agent.Options{Tools: []adapter.Source{hangs}}
+			start := time.Now()
+			got := mustRun(t, newAgent(t, play(uses(toolCall("1", "hangs", "{}")), says("done")), &opts), human("go"))
+			if took := time.Since(start); took != tt.want {
+				t.Errorf("took %v, want %v", took, tt.want)
+			}
+			if content := results(history(got))[0]; !strings.Contains(content, tt.text) {
+				t.Errorf("the model was told %q, want %q", content, tt.text)
+			}
 		})
 	}
 }
@@ -173,18 +171,16 @@ func TestToolLimits(t *testing.T) {
 		"whole":   {adapter.Options{Policy: adapter.Policy{CallTimeout: time.Hour}}, time.Hour, "no answer within 1h0m0s"},
 		"silence": {adapter.Options{Policy: adapter.Policy{IdleTimeout: time.Minute}}, time.Minute, "neither an answer nor progress within 1m0s"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				toolset, _ := open(t, &tt.opts)
-				start := time.Now()
-				got := mustRun(t, withTools(t, play(uses(sleep("1", 1<<20)), says("done")), toolset, nil), human("go"))
-				if took := time.Since(start); took != tt.want {
-					t.Errorf("took %v, want %v", took, tt.want)
-				}
-				if content := results(history(got))[0]; !strings.Contains(content, tt.text) {
-					t.Errorf("the model was told %q, want %q", content, tt.text)
-				}
-			})
+		synctestRun(t, name, func(t *testing.T) {
+			toolset, _ := open(t, &tt.opts)
+			start := time.Now()
+			got := mustRun(t, withTools(t, play(uses(sleep("1", 1<<20)), says("done")), toolset, nil), human("go"))
+			if took := time.Since(start); took != tt.want {
+				t.Errorf("took %v, want %v", took, tt.want)
+			}
+			if content := results(history(got))[0]; !strings.Contains(content, tt.text) {
+				t.Errorf("the model was told %q, want %q", content, tt.text)
+			}
 		})
 	}
 }

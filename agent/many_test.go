@@ -40,15 +40,11 @@ var keptStores = []struct {
 func inSQLite(t testing.TB) record.Store {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "runs.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(8)
 	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return store
 }
 
@@ -68,17 +64,11 @@ func inPostgres(t testing.TB) record.Store {
 	}
 	schema := fmt.Sprintf("s%d", schemas.Add(1))
 	db, err := sql.Open("pgx", server.DSN("postgres")+" search_path="+schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(db.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
 	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return analyzed{store, db}
 }
 
@@ -96,9 +86,7 @@ func (a analyzed) analyze() error {
 func inFiles(t testing.TB, sync filestore.Sync) record.Store {
 	t.Helper()
 	store, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: sync})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return store
 }
 

@@ -27,10 +27,7 @@ func streams(pieces ...string) step {
 // once, at the end.
 func TestModelThatDoesNotStream(t *testing.T) {
 	ended := false
-	for e, err := range newAgent(t, play(says("hello")).streaming(), nil).Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, newAgent(t, play(says("hello")).streaming(), nil).Events(t.Context(), human("go"))) {
 		if end, ok := e.(*agent.ModelEnd); ok {
 			ended = true
 			if end.Text != "hello" || end.Streamed {
@@ -54,10 +51,7 @@ func TestStreaming(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string
-			for e, err := range newAgent(t, test.model, &agent.Options{Model: agent.ModelSettings{Whole: name == "not asked"}}).Events(t.Context(), human("go")) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range each(t, newAgent(t, test.model, &agent.Options{Model: agent.ModelSettings{Whole: name == "not asked"}}).Events(t.Context(), human("go"))) {
 				switch e := e.(type) {
 				case *agent.TextDelta:
 					got += e.Text + "|"
@@ -92,10 +86,7 @@ func TestReasoningDelta(t *testing.T) {
 		return replied(run.Part{Type: run.PartReasoning, Text: "I think"}, textPart("x")), nil
 	}).streaming()
 	var got []string
-	for e, err := range newAgent(t, model, nil).Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, newAgent(t, model, nil).Events(t.Context(), human("go"))) {
 		switch e := e.(type) {
 		case *agent.ReasoningDelta:
 			got = append(got, e.Text)
@@ -131,10 +122,7 @@ func TestModelNamesItself(t *testing.T) {
 		return reply, nil
 	}).called("m-1")
 	a := newAgent(t, model, nil)
-	for e, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		if e, ok := e.(*agent.ModelEnd); ok && e.Model != "m-1-2026" {
 			t.Errorf("model %q, want the name in the response", e.Model)
 		}

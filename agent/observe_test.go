@@ -70,10 +70,7 @@ func TestObserver(t *testing.T) {
 		Name: "boss", Version: "v7", System: "Be brief.", Durable: agent.Durable{Store: store}, Observe: o, Tools: []adapter.Source{tool},
 		Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall) error { where(ctx); return nil }}},
 	})
-	result, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := mustRun(t, a, human("go"), agent.In(theRun.ID))
 	diff(t, "contexts", contexts, []string{"/invoke/infer", "/invoke", "/invoke/execute", "/invoke/infer"})
 	diff(t, "the run's trace and revision", []any{agent.Inside(result.State).Trace, agent.Inside(result.State).Agent.Rev}, []any{o.trace, "v7"})
 	if len(o.invocations) != 1 || len(o.inferences) != 2 || len(o.executions) != 1 || len(o.errs) != 4 {
@@ -150,9 +147,7 @@ func TestProvider(t *testing.T) {
 		"https://models.example.com/v1":                           "openai",
 	} {
 		m, err := openaimodel.New(openai.ClientConfig{BaseURL: url}, "m", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if got := m.Info().Provider; got != want {
 			t.Errorf("%s: got the provider %q, want %q", url, got, want)
 		}

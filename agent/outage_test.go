@@ -91,9 +91,7 @@ func TestResultDuringAnOutage(t *testing.T) {
 				store = awayTogether{server}
 			}
 			a := slowAgent(t, store, 3*time.Second) // with leases of 6 s
-			if _, err := a.Begin(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
-				t.Fatal(err)
-			}
+			begun(t, a, agent.In(theRun.ID))
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error)
 			go func() { ended <- agent.Recover(ctx, store, []*agent.Agent{a}, nil) }()
@@ -101,9 +99,7 @@ func TestResultDuringAnOutage(t *testing.T) {
 			server.gone.Store(true)
 			time.Sleep(14 * time.Second)
 			if tt.taken {
-				if _, err := memory.Acquire(t.Context(), theRun, record.Holder{TTL: time.Second}); err != nil {
-					t.Fatal(err)
-				}
+				check(t, errorOf(memory.Acquire(t.Context(), theRun, record.Holder{TTL: time.Second})))
 			}
 			server.gone.Store(false)
 			time.Sleep(2 * time.Minute)
@@ -112,9 +108,7 @@ func TestResultDuringAnOutage(t *testing.T) {
 				t.Fatalf("got %+v, %v, want the end of the run", log, err)
 			}
 			state, err := ledger.StateOf(log.Records)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if got := state.History[2].Parts[0].Text; !strings.Contains(got, tt.want) {
 				t.Errorf("the model reads %q, want %q", got, tt.want)
 			}
@@ -172,10 +166,7 @@ func TestCancelledAppendThatWasStored(t *testing.T) {
 		if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		log, err := memory.Load(t.Context(), theRun)
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := load(t, memory, theRun)
 		outcomes := 0
 		for _, r := range log.Records {
 			if _, ok := ledger.ChangeOf(r).(*ledger.Outcome); ok {
@@ -201,9 +192,7 @@ func TestRecoverLogsTakeovers(t *testing.T) {
 		second, _ := process(t, store, play(says("done")), agent.Options{})
 		var log bytes.Buffer
 		opts := &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-		if err := agent.Recover(t.Context(), store, []*agent.Agent{second}, opts); err != nil {
-			t.Fatal(err)
-		}
+		check(t, agent.Recover(t.Context(), store, []*agent.Agent{second}, opts))
 		want := fmt.Sprintf(`level=INFO msg="a run was taken over" run=%s tenant=ann turn=1 calls=1`, theRun.ID)
 		if !strings.Contains(log.String(), want) || strings.Count(log.String(), "taken over") != 1 {
 			t.Errorf("got\n%s\nwant one line with %s", &log, want)
@@ -226,17 +215,10 @@ func TestRecoverPassesOverEndedRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &stale{Store: record.NewMemory()}
 		a, _ := process(t, store, play(says("done")), agent.Options{})
-		if _, err := a.Begin(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
-			t.Fatal(err)
-		}
-		log, err := store.Load(t.Context(), theRun)
-		if err != nil {
-			t.Fatal(err)
-		}
+		begun(t, a, agent.In(theRun.ID))
+		log := load(t, store, theRun)
 		store.head = log.Head
-		if _, err := a.ResumeRun(t.Context(), theRun); err != nil {
-			t.Fatal(err)
-		}
+		resumed(t, a)
 		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
 		defer stop()
 		_ = agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{

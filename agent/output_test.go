@@ -21,10 +21,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
-func synctestRun(t *testing.T, name string, f func(*testing.T)) {
-	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
-}
-
 type weatherReport struct {
 	City   string `json:"city"`
 	Degree int    `json:"degree"`
@@ -201,12 +197,8 @@ func TestRecoverAs(t *testing.T) {
 		second, _ := process(t, store, play(
 			says("7 degrees"), uses(toolCall("f", "final_answer", `{"city":1}`)), uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`)),
 		), opts)
-		if err := second.Reply(t.Context(), theRun, got.Questions[0].Allow()); err != nil {
-			t.Fatal(err)
-		}
-		if err := agent.Recover(t.Context(), store, []*agent.Agent{second}, &agent.RecoverOptions{UntilIdle: true}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, second.Reply(t.Context(), theRun, got.Questions[0].Allow()))
+		check(t, agent.Recover(t.Context(), store, []*agent.Agent{second}, &agent.RecoverOptions{UntilIdle: true}))
 		report, got, err := agent.ResumeAs[weatherReport](t.Context(), second, theRun)
 		if err != nil || report != (weatherReport{"Oslo", 7}) || got.Spent.Turns != 4 {
 			t.Errorf("got %+v, %v after %d turns", report, err, got.Spent.Turns)
@@ -262,9 +254,7 @@ func at(t *testing.T, host, name string, w openai.HTTPDoer) *openaimodel.Model {
 	cfg := openai.DefaultConfig("x")
 	cfg.HTTPClient = w
 	model, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: host})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return model
 }
 
@@ -345,9 +335,7 @@ func TestAsByGrammar(t *testing.T) {
 		cfg := openai.DefaultConfig("x")
 		cfg.HTTPClient = w
 		model, err := openaimodel.New(cfg, "m", &openaimodel.Options{Host: tt.host, Format: tt.policy})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		opts := &agent.Options{}
 		if tt.tools {
 			opts.Tools = []adapter.Source{aLibrary()}

@@ -155,10 +155,7 @@ func TestSilentTruncation(t *testing.T) {
 			})
 			told := 0
 			for range 12 {
-				r, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := mustRun(t, a, human("go"), agent.In(theRun.ID))
 				told += len(slices.DeleteFunc(warningsOf(r), func(s string) bool { return !strings.Contains(s, "OLLAMA_CONTEXT_LENGTH") }))
 			}
 			if (told > 0) != (tt.want > 0) {
@@ -190,10 +187,7 @@ func TestWarningOfAModel(t *testing.T) {
 // eventOf is the first event of a type in a run.
 func eventOf[E agent.Event](t *testing.T, a *agent.Agent) (first E) {
 	t.Helper()
-	for event, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for event := range each(t, a.Events(t.Context(), human("go"))) {
 		if e, ok := event.(E); ok {
 			return e
 		}

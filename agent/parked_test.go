@@ -69,9 +69,7 @@ func parkedRun(t *testing.T, open func(testing.TB) record.Store) {
 		if err != nil || log.Head.Status != run.StatusFailed || !errors.Is(told, agent.ErrFailed) || !strings.Contains(told.Error(), "10 processes in a row") {
 			t.Fatalf("got %s, %v, %v, want a parked run", log.Head.Status, told, err)
 		}
-		if err := record.Revive(t.Context(), store, key); err != nil {
-			t.Fatal(err)
-		}
+		check(t, record.Revive(t.Context(), store, key))
 		if err := record.Revive(t.Context(), store, key); err == nil {
 			t.Error("a run that is not parked was revived")
 		}
@@ -116,9 +114,7 @@ func TestSuspiciousRunBeginsAlone(t *testing.T) {
 			return says("done")(ctx, p)
 		}
 		a, _ := process(t, store, play(slow), agent.Options{})
-		if err := agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.DiscardHandler)}))
 		for _, id := range []string{"bad", "good"} {
 			if log, err := store.Load(t.Context(), run.Key{ID: id}); err != nil || log.Head.Status != run.StatusFinished {
 				t.Errorf("%s is %s, %v", id, log.Head.Status, err)

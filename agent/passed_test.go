@@ -36,9 +36,7 @@ func passing(t *testing.T, taken *[]string) adapter.Source {
 			return fmt.Sprintf("wrote %d bytes", len(in.Content)), nil
 		}}}}
 	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "a", Transport: source}, {Name: "b", Transport: target}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = toolset.Close() })
 	return toolset
 }
@@ -95,10 +93,7 @@ func TestPassedResult(t *testing.T) {
 					t.Errorf("the model got %d bytes, %v", len(data), err)
 				}
 			}
-			log, err := opts.Durable.Store.Load(t.Context(), theRun)
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := load(t, opts.Durable.Store, theRun)
 			for _, r := range log.Records {
 				if data, err := r.MarshalJSON(); err != nil || len(data) > 64<<10 {
 					t.Errorf("record %d has %d bytes, %v", r.Seq, len(data), err)

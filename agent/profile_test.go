@@ -26,9 +26,7 @@ func hosted(t *testing.T, w *memhttp.Wire, host, name string) agent.Model {
 	cfg := oai.DefaultConfig("x")
 	cfg.HTTPClient = w
 	model, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: host})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return model
 }
 
@@ -37,13 +35,9 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{openaiAnswer}}
 	claude := &memhttp.Wire{Replies: []string{anthropicAnswer}}
 	langchain, err := openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	anthropics, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(claude))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, tt := range map[string]struct {
 		model agent.Model
 		wire  *memhttp.Wire
@@ -61,9 +55,7 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tools, s := open(t, nil)
 			s.AddTool(&sdk.Tool{Name: "odd", InputSchema: json.RawMessage(odd)}, nil)
-			if err := tools.Refresh(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			check(t, tools.Refresh(t.Context()))
 			a := withTools(t, tt.model, tools, nil)
 			if got := a.Profile(); got != tt.want {
 				t.Fatalf("got the profile %s, want %s", got, tt.want)
@@ -99,9 +91,7 @@ func schemasOf(request map[string]any) map[string]any {
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(b)
 }
 

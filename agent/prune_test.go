@@ -29,9 +29,7 @@ func prunedRun(t *testing.T, store record.Store) {
 	input := func() {
 		t.Helper()
 		inputs++
-		if _, err := a.Run(t.Context(), human(fmt.Sprint("input ", inputs)), agent.In(theRun.ID)); err != nil {
-			t.Fatal(err)
-		}
+		mustRun(t, a, human(fmt.Sprint("input ", inputs)), agent.In(theRun.ID))
 	}
 	for {
 		input()
@@ -50,10 +48,7 @@ func prunedRun(t *testing.T, store record.Store) {
 	}
 	var first agent.Event
 	var last string
-	for e, err := range a.Replay(t.Context(), theRun, agent.Position{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Replay(t.Context(), theRun, agent.Position{})) {
 		if first == nil {
 			first = e
 		}

@@ -43,9 +43,7 @@ func thinking(t *testing.T, h *fakehost.OpenAI, name string) agent.Model {
 	cfg := oai.DefaultConfig(h.Key)
 	cfg.HTTPClient = server.Client()
 	m, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: "openai"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return m
 }
 
@@ -157,9 +155,7 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 	}
 	all := host.Requests()
 	data, err := json.Marshal(all[len(all)-1].Input)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(data), first.writes
 }
 
@@ -170,9 +166,7 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
 		return newAgent(t, thinking(t, h, "gpt-6-sol"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}})
 	}
-	if _, err := process(thinker("old")).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, process(thinker("old")), human("go"), agent.In(theRun.ID))
 	host := thinker("new")
 	next := process(host)
 	for range 2 {
@@ -197,9 +191,7 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 		cfg := oai.DefaultConfig("k")
 		cfg.HTTPClient = server.Client()
 		m, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: "openai", API: api})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return m
 	}
 	for _, tt := range []struct {
@@ -212,13 +204,8 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 		{forced("gpt-6-sol", ""), play(says("Hello.")).as(model.Info{Endpoint: "messages", Whole: true}), "", 1},
 	} {
 		store := record.NewMemory()
-		if _, err := newAgent(t, tt.first, &agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
-			t.Fatal(err)
-		}
-		got, err := newAgent(t, tt.next, &agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("and?"), agent.In(theRun.ID))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustRun(t, newAgent(t, tt.first, &agent.Options{Durable: agent.Durable{Store: store}}), human("go"), agent.In(theRun.ID))
+		got := mustRun(t, newAgent(t, tt.next, &agent.Options{Durable: agent.Durable{Store: store}}), human("and?"), agent.In(theRun.ID))
 		all := host.Requests()
 		if path := all[len(all)-1].Path; tt.want != "" && path != tt.want {
 			t.Errorf("got a request to %s, want %s", path, tt.want)
@@ -257,9 +244,7 @@ func TestPromptsBeginAlike(t *testing.T) {
 	}
 	prompt := func(r *fakehost.OpenAIRequest) (head, input string) {
 		var all map[string]json.RawMessage
-		if err := json.Unmarshal(r.Body, &all); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(r.Body, &all))
 		input = strings.TrimSuffix(string(all["input"]), "]")
 		return fmt.Sprintf("%s %s %s", all["instructions"], all["tools"], all["prompt_cache_key"]), input
 	}

@@ -44,9 +44,7 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 			}
 			w := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"done"}`)}}
 			answers := []run.Reply{got.Questions[0].Allow(), got.Questions[1].Allow()}
-			if _, err := process(tt.second, w).ResumeRun(t.Context(), theRun, answers...); err != nil {
-				t.Fatal(err)
-			}
+			resumed(t, process(tt.second, w), answers...)
 			called := messageOf(t, w.Requests[0], "assistant")
 			calls := called["tool_calls"].([]any)
 			diff(t, "extra data of the first call", jsonOf(calls[0].(map[string]any)["extra_content"]), tt.extra)
@@ -94,13 +92,9 @@ func TestReasoningGoesBack(t *testing.T) {
 				return newAgent(t, at(t, host, "gpt-4.1", w), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{pay}})
 			}
 			first := replies()
-			if _, err := process(first).Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
-				t.Fatal(err)
-			}
+			mustRun(t, process(first), human("go"), agent.In(theRun.ID))
 			second := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"bye"}`)}}
-			if _, err := process(second).Run(t.Context(), human("thanks"), agent.In(theRun.ID)); err != nil {
-				t.Fatal(err)
-			}
+			mustRun(t, process(second), human("thanks"), agent.In(theRun.ID))
 			diff(t, "the loop", reasoningOf(first.Requests[2]), want[host][:2])
 			diff(t, "the next process", reasoningOf(second.Requests[0]), want[host])
 		})

@@ -37,37 +37,24 @@ func TestRecover(t *testing.T) {
 		if _, err := first.Run(ctx, human("go"), agent.In("killed")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		if _, err := store.Acquire(t.Context(), run.Key{ID: "killed"}, record.Holder{Name: "dead", TTL: time.Minute}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(store.Acquire(t.Context(), run.Key{ID: "killed"}, record.Holder{Name: "dead", TTL: time.Minute})))
 		asking, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"))), agent.Options{})
-		waiting, err := asking.Run(t.Context(), human("go"), agent.In("waiting"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		waiting := mustRun(t, asking, human("go"), agent.In("waiting"))
 
 		second, _ := process(t, store, play(says("done")), agent.Options{})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- agent.Recover(ctx, store, []*agent.Agent{second}, nil) }()
 		status := func(id string) run.Status {
-			log, err := store.Load(t.Context(), run.Key{ID: id})
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := load(t, store, run.Key{ID: id})
 			return log.Head.Status
 		}
 		time.Sleep(30 * time.Second)
 		if a, b := status("killed"), status("waiting"); a != run.StatusRunning || b != run.StatusWaiting {
 			t.Errorf("got %s and %s, want both to wait", a, b)
 		}
-		answer, err := waiting.Questions[0].Accept(map[string]any{"name": "Ann"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := first.Reply(t.Context(), run.Key{ID: "waiting"}, answer); err != nil {
-			t.Fatal(err)
-		}
+		answer := accepted(t, waiting.Questions[0], map[string]any{"name": "Ann"})
+		check(t, first.Reply(t.Context(), run.Key{ID: "waiting"}, answer))
 		time.Sleep(time.Minute)
 		if a, b := status("killed"), status("waiting"); a != run.StatusFinished || b != run.StatusFinished {
 			t.Errorf("got %s and %s, want both over", a, b)
@@ -106,9 +93,7 @@ func TestRecoverForUsers(t *testing.T) {
 		synctest.Wait()
 		for _, user := range []string{"ada", "bob"} {
 			began := time.Now()
-			if _, err := a.Begin(t.Context(), human("go"), agent.ForTenant(user)); err != nil {
-				t.Fatal(err)
-			}
+			begun(t, a, agent.ForTenant(user))
 			wake <- struct{}{}
 			result := <-ended
 			if got, want := result.Messages[2].Parts[0].Text, "of "+user; got != want || time.Since(began) > 0 {
@@ -152,9 +137,7 @@ func TestRecoverShares(t *testing.T) {
 		ended := map[string]time.Duration{}
 		began := time.Now()
 		for _, user := range []string{"ada", "ada", "ada", "ada", "ada", "bob"} {
-			if _, err := a.Begin(t.Context(), human("go"), agent.ForTenant(user)); err != nil {
-				t.Fatal(err)
-			}
+			begun(t, a, agent.ForTenant(user))
 		}
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer stop()
@@ -204,33 +187,29 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 		"they wait long": {1, 20, 1, 20, says("done")},
 		"they fail":      {2, 20, 5, 4, says("")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := &passes{Store: record.NewMemory()}
-				model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
-					time.Sleep(time.Second)
-					return tc.model(ctx, p)
-				})
-				a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}})
-				for i := range tc.tenants * tc.each {
-					if _, err := a.Begin(t.Context(), human("go"), agent.ForTenant(fmt.Sprint(i%tc.tenants))); err != nil {
-						t.Fatal(err)
-					}
-				}
-				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-				defer stop()
-				var ended atomic.Int64
-				_ = agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
-					Share: tc.share, Every: time.Hour, Logger: slog.New(slog.DiscardHandler),
-					OnEnd: func(run.Key, *agent.Result, error) { ended.Add(1) },
-				})
-				if got := int(ended.Load()); got != tc.tenants*tc.each {
-					t.Errorf("got %d ends, want %d", got, tc.tenants*tc.each)
-				}
-				if store.n > tc.most {
-					t.Errorf("got %d lists, want %d at most", store.n, tc.most)
-				}
+		synctestRun(t, name, func(t *testing.T) {
+			store := &passes{Store: record.NewMemory()}
+			model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
+				time.Sleep(time.Second)
+				return tc.model(ctx, p)
 			})
+			a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}})
+			for i := range tc.tenants * tc.each {
+				begun(t, a, agent.ForTenant(fmt.Sprint(i%tc.tenants)))
+			}
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			var ended atomic.Int64
+			_ = agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
+				Share: tc.share, Every: time.Hour, Logger: slog.New(slog.DiscardHandler),
+				OnEnd: func(run.Key, *agent.Result, error) { ended.Add(1) },
+			})
+			if got := int(ended.Load()); got != tc.tenants*tc.each {
+				t.Errorf("got %d ends, want %d", got, tc.tenants*tc.each)
+			}
+			if store.n > tc.most {
+				t.Errorf("got %d lists, want %d at most", store.n, tc.most)
+			}
 		})
 	}
 }
@@ -276,10 +255,7 @@ func TestKnownOutcomeIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		second, _ := process(t, store, play(says("done")), agent.Options{})
-		got, err := second.ResumeRun(t.Context(), theRun)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := resumed(t, second)
 		if text := lines(history(got))[2]; text != `tool: 1/echo→"{\"x\":1}"` {
 			t.Errorf("the model is told %s", text)
 		}
@@ -291,9 +267,7 @@ func TestRecoverTellsTheEnd(t *testing.T) {
 	store := record.NewMemory()
 	broken := func(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }
 	a, _ := process(t, store, play(broken), agent.Options{})
-	if _, err := a.Begin(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
-		t.Fatal(err)
-	}
+	begun(t, a, agent.In(theRun.ID))
 	told := 0
 	err := agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{
 		UntilIdle: true, Every: time.Millisecond,
@@ -355,21 +329,13 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 			ended <- got
 		}()
 		time.Sleep(10 * time.Second)
-		log, err := store.Load(t.Context(), theRun)
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := load(t, store, theRun)
 		state, err := ledger.StateOf(log.Records)
 		if err != nil || len(state.Questions) != 1 {
 			t.Fatalf("got %+v, %v", state, err)
 		}
-		answer, err := state.Questions[0].Accept(map[string]any{"name": "Ann"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Reply(t.Context(), theRun, answer); err != nil {
-			t.Fatal(err)
-		}
+		answer := accepted(t, state.Questions[0], map[string]any{"name": "Ann"})
+		check(t, a.Reply(t.Context(), theRun, answer))
 		if got := <-ended; got.Output != "done" {
 			t.Errorf("got %+v, want the run to go on", got)
 		}
@@ -404,9 +370,7 @@ func TestRecoverFromOnEvent(t *testing.T) {
 			store := record.NewMemory()
 			a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 			for _, id := range []string{theRun.ID, "other"} {
-				if _, err := a.Begin(t.Context(), human("go"), agent.In(id)); err != nil {
-					t.Fatal(err)
-				}
+				begun(t, a, agent.In(id))
 			}
 			var log strings.Builder
 			failed := false
@@ -465,22 +429,16 @@ func TestRecoverForgetsWaits(t *testing.T) {
 func TestRecoverBesideADamagedRun(t *testing.T) {
 	dir := t.TempDir()
 	store, err := filestore.Open(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var worked atomic.Int64
 	a := worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 10)
 	for i := range 10 {
 		id := fmt.Sprint(i)
-		if err := store.Reply(t.Context(), run.Key{ID: id}, []run.Reply{{Question: question(t, store, id), Action: run.ActionAllow}}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, store.Reply(t.Context(), run.Key{ID: id}, []run.Reply{{Question: question(t, store, id), Action: run.ActionAllow}}))
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	damaged := 0
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -489,9 +447,7 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 			damaged++
 			err = os.WriteFile(file, data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	var log bytes.Buffer
 	err = agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -510,9 +466,7 @@ func TestRecoverLogsAnOutage(t *testing.T) {
 		a, _ := process(t, store, play(), agent.Options{})
 		var log bytes.Buffer
 		opts := &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-		if err := agent.Recover(t.Context(), store, []*agent.Agent{a}, opts); err != nil {
-			t.Fatal(err)
-		}
+		check(t, agent.Recover(t.Context(), store, []*agent.Agent{a}, opts))
 		for _, want := range []string{`cannot be listed" error="store away"`, "can be listed again"} {
 			if n := strings.Count(log.String(), want); n != 1 {
 				t.Errorf("got %d lines with %s, want 1:\n%s", n, want, &log)

@@ -93,16 +93,9 @@ func TestLeaseThatIsLate(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		key := run.Key{ID: "taken"}
-		log, err := store.Load(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Release(t.Context(), record.Lease{Key: key, Epoch: log.Head.Epoch}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour}); err != nil {
-			t.Fatal(err)
-		}
+		log := load(t, store, key)
+		check(t, store.Release(t.Context(), record.Lease{Key: key, Epoch: log.Head.Epoch}))
+		check(t, errorOf(store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})))
 		if err := <-failed; !errors.Is(err, record.ErrConflict) || !strings.Contains(err.Error(), "held by another process") {
 			t.Errorf("taken: got %v", err)
 		}

@@ -36,21 +36,14 @@ type written struct {
 func write(t *testing.T, events iter.Seq2[agent.Event, error]) (out []written, asked *run.Question) {
 	t.Helper()
 	out = []written{}
-	for e, err := range events {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, events) {
 		if q, ok := e.(*agent.Asked); ok {
 			asked = q.Question
 		}
 		data, err := agent.MarshalEvent(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var members map[string]any
-		if err := json.Unmarshal(data, &members); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(data, &members))
 		delete(members, "duration_ns")
 		delete(members, "streamed")
 		delete(members, "window")
@@ -114,16 +107,10 @@ func TestReplay(t *testing.T) {
 			if q == nil {
 				t.Fatal("the run asks nothing")
 			}
-			answer, err := q.Accept(map[string]any{"name": "Ann"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := accepted(t, q, map[string]any{"name": "Ann"})
 			rest, _ := write(t, a.Resume(t.Context(), theRun, answer))
 			live = append(live, rest...)
-			log, err := store.Load(t.Context(), theRun)
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := load(t, store, theRun)
 			if log.Head.Status != run.StatusFinished {
 				t.Fatalf("the run is %s", log.Head.Status)
 			}
@@ -232,10 +219,7 @@ func TestReplayOfOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	var types []string
-	for e, err := range a.Replay(t.Context(), theRun, agent.Position{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Replay(t.Context(), theRun, agent.Position{})) {
 		types = append(types, agent.TypeOf(e))
 	}
 	diff(t, "events", types, []string{"model_start", "model_end", "tool_start", "tool_end", "turn_end", "answer"})
@@ -245,9 +229,7 @@ func TestReplayOfOutput(t *testing.T) {
 func TestReplayErrors(t *testing.T) {
 	store := record.NewMemory()
 	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
-	if _, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
-		t.Fatal(err)
-	}
+	mustRun(t, a, human("go"), agent.In(theRun.ID))
 	for name, tt := range map[string]struct {
 		agent *agent.Agent
 		key   run.Key
@@ -276,10 +258,7 @@ func TestReplayErrors(t *testing.T) {
 // A position that the run has not come to is an error, not a page without events.
 func TestReplayBehindTheEnd(t *testing.T) {
 	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
-	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRun(t, a, human("go"), agent.In(theRun.ID))
 	for behind := range uint64(2) {
 		var failed error
 		for e, err := range a.Replay(t.Context(), theRun, agent.Position{Seq: agent.Inside(got.State).Seq + behind}) {

@@ -60,10 +60,7 @@ func TestResumeWritesOnce(t *testing.T) {
 	var before []string
 	a := worker(t, turnsOf{turns: 1}, func() { before = slices.Clone(store.calls) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 1)
-	log, err := store.Store.Load(t.Context(), run.Key{ID: "0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := load(t, store.Store, run.Key{ID: "0"})
 	store.calls = nil
 	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: log.Head.Questions[0], Action: run.ActionAllow})
 	if err != nil || got.Output != "done" {
@@ -93,10 +90,7 @@ func TestResumeKeepsDenialFirst(t *testing.T) {
 		}}},
 	})
 	suspend(t, a, 0, 1)
-	log, err := store.Store.Load(t.Context(), run.Key{ID: "0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := load(t, store.Store, run.Key{ID: "0"})
 	store.calls = nil
 	clear(seen)
 	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: log.Head.Questions[0], Action: run.ActionDeny})
@@ -114,18 +108,13 @@ func TestResumeOfHeldRun(t *testing.T) {
 	a := worker(t, turnsOf{turns: 1}, func() {}, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 1)
 	key := run.Key{ID: "0"}
-	if _, err := store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
-	log, err := store.Load(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = a.ResumeRun(t.Context(), key, run.Reply{Question: log.Head.Questions[0], Action: run.ActionAllow})
+	check(t, errorOf(store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour})))
+	log := load(t, store, key)
+	_, err := a.ResumeRun(t.Context(), key, run.Reply{Question: log.Head.Questions[0], Action: run.ActionAllow})
 	if !errors.Is(err, record.ErrHeld) {
 		t.Errorf("got %v, want %v", err, record.ErrHeld)
 	}
-	if log, err = store.Load(t.Context(), key); err != nil || len(log.Replies) != 1 {
+	if log, err := store.Load(t.Context(), key); err != nil || len(log.Replies) != 1 {
 		t.Errorf("got %d answers, %v, want the one that was given", len(log.Replies), err)
 	}
 }
@@ -180,10 +169,7 @@ func waitingRunIn(t *testing.T, kept record.Store) (store *listed, a *agent.Agen
 	store, worked = &listed{Store: kept}, new(atomic.Int64)
 	a = worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 1)
-	log, err := store.Store.Load(t.Context(), run.Key{ID: "0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := load(t, store.Store, run.Key{ID: "0"})
 	store.calls = nil
 	return store, a, log.Head.Questions[0], worked
 }
@@ -236,9 +222,7 @@ func TestEqualAnswerIsMadeDurable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, a, ask, worked := waitingRun(t)
 			yes := run.Reply{Question: ask, Action: run.ActionAllow}
-			if err := store.Store.Reply(t.Context(), key, []run.Reply{yes}); err != nil {
-				t.Fatal(err)
-			}
+			check(t, store.Store.Reply(t.Context(), key, []run.Reply{yes}))
 			if broken != nil {
 				store.append = func() error { return broken }
 			}
@@ -277,19 +261,14 @@ func TestResumeBesideOthers(t *testing.T) {
 		theRun := run.Key{ID: "0"}
 		for name, kept := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, filestore.SyncEveryEffect), "SQLite": inSQLite(t)} {
 			store, a, ask, worked := waitingRunIn(t, kept)
-			old, err := store.Load(t.Context(), theRun)
-			if err != nil {
-				t.Fatal(err)
-			}
+			old := load(t, store, theRun)
 			store.before = func() {
 				if err := store.Delete(t.Context(), theRun); err != nil {
 					t.Error(err)
 				}
 				suspend(t, a, 0, 1)
 			}
-			if err := store.Store.Reply(t.Context(), theRun, []run.Reply{{Question: ask, Action: run.ActionAllow}}); err != nil {
-				t.Fatal(err)
-			}
+			check(t, store.Store.Reply(t.Context(), theRun, []run.Reply{{Question: ask, Action: run.ActionAllow}}))
 			if got, err := a.ResumeRun(t.Context(), theRun); err != nil || got.Status != run.StatusWaiting || worked.Load() != 0 {
 				t.Errorf("%s: got %+v, %v after %d calls, want the new run to wait", name, got, err, worked.Load())
 			}

@@ -40,15 +40,9 @@ func TestAnswerInAnotherProcess(t *testing.T) {
 	if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 1 || !got.Questions[0].Survives {
 		t.Fatalf("got %+v, %v, want a run that waits for one answer", got, err)
 	}
-	answer, err := got.Questions[0].Accept(map[string]any{"name": "Ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 	second, _ := process(t, store, play(says("done")), agent.Options{})
-	got, err = second.ResumeRun(t.Context(), theRun, answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got = resumed(t, second, answer)
 	diff(t, "history", lines(history(got)), []string{
 		`human: "go"`, `ai: 1=ask({}) 2=echo({"x":1})`, `tool: 1/ask→"accept Ann"`, `tool: 2/echo→"{\"x\":1}"`, `ai: "done"`,
 	})
@@ -78,10 +72,7 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 				t.Fatalf("got %+v, %v, want a question about the call", got, err)
 			}
 			second, _ := process(t, store, play(says("done")), opts)
-			got, err = second.ResumeRun(t.Context(), theRun, tt.answer(got.Questions[0]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got = resumed(t, second, tt.answer(got.Questions[0]))
 			diff(t, "result", lines(history(got))[2], tt.want)
 		})
 	}
@@ -100,38 +91,34 @@ func TestCallInDoubt(t *testing.T) {
 		"it has run so":  {agent.DoubtAsk, func(q *run.Question) run.Reply { return q.RanWith("7 lines") }, "7 lines"},
 		"it has not run": {agent.DoubtAsk, func(q *run.Question) run.Reply { return q.NotRun() }, "slept 1 s"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := record.NewMemory()
-				opts := agent.Options{Durable: agent.Durable{Doubt: tt.policy}}
-				ctx, kill := context.WithTimeout(t.Context(), time.Millisecond)
-				defer kill()
-				first, _ := process(t, store, play(uses(sleep("1", 1))), opts)
-				sent := time.Now()
-				if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID)); !errors.Is(err, context.DeadlineExceeded) {
-					t.Fatalf("got %v, want the end of the process", err)
+		synctestRun(t, name, func(t *testing.T) {
+			store := record.NewMemory()
+			opts := agent.Options{Durable: agent.Durable{Doubt: tt.policy}}
+			ctx, kill := context.WithTimeout(t.Context(), time.Millisecond)
+			defer kill()
+			first, _ := process(t, store, play(uses(sleep("1", 1))), opts)
+			sent := time.Now()
+			if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("got %v, want the end of the process", err)
+			}
+			second, s := process(t, store, play(says("done")), opts)
+			got, err := second.ResumeRun(t.Context(), theRun)
+			if tt.answer != nil {
+				if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionDoubt {
+					t.Fatalf("got %+v, %v, want a question about the call", got, err)
 				}
-				second, s := process(t, store, play(says("done")), opts)
-				got, err := second.ResumeRun(t.Context(), theRun)
-				if tt.answer != nil {
-					if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionDoubt {
-						t.Fatalf("got %+v, %v, want a question about the call", got, err)
-					}
-					if q := got.Questions[0]; q.Tries != 1 || !q.Sent.Equal(sent) {
-						t.Errorf("the question says that the call was sent %d times, last at %v, want once, at %v", q.Tries, q.Sent, sent)
-					}
-					got, err = second.ResumeRun(t.Context(), theRun, tt.answer(got.Questions[0]))
+				if q := got.Questions[0]; q.Tries != 1 || !q.Sent.Equal(sent) {
+					t.Errorf("the question says that the call was sent %d times, last at %v, want once, at %v", q.Tries, q.Sent, sent)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if text := lines(history(got))[2]; !strings.Contains(text, tt.want) {
-					t.Errorf("the model is told %s, want %q", text, tt.want)
-				}
-				if again := s.most.Load() > 0; again != (name == "it has not run") {
-					t.Errorf("the call was sent again: %v", again)
-				}
-			})
+				got, err = second.ResumeRun(t.Context(), theRun, tt.answer(got.Questions[0]))
+			}
+			check(t, err)
+			if text := lines(history(got))[2]; !strings.Contains(text, tt.want) {
+				t.Errorf("the model is told %s, want %q", text, tt.want)
+			}
+			if again := s.most.Load() > 0; again != (name == "it has not run") {
+				t.Errorf("the call was sent again: %v", again)
+			}
 		})
 	}
 }
@@ -180,14 +167,10 @@ func TestResumeState(t *testing.T) {
 		t.Fatalf("got %+v, %v, want two questions and no call", got, err)
 	}
 	data, err := json.Marshal(got.State)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	resume := func(answers ...run.Reply) (*agent.Result, error) {
 		state := new(agent.State)
-		if err := json.Unmarshal(data, state); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(data, state))
 		r := &agent.Result{}
 		for e, err := range process(play(says("done"))).ResumeState(t.Context(), state, answers...) {
 			if err != nil {
@@ -263,9 +246,7 @@ func TestAnswersAreRefused(t *testing.T) {
 		refused("another tenant", run.Key{Tenant: "other", ID: theRun.ID}, one.Allow(), record.ErrNotFound)
 		refused("a question that was never asked", theRun, run.Reply{Question: "ask_forged", Action: run.ActionAllow}, run.ErrNotAsked)
 		for range 2 { // an equal answer changes nothing
-			if err := a.Reply(t.Context(), theRun, one.AllowWith(json.RawMessage(`{"bill":19}`))); err != nil {
-				t.Fatal(err)
-			}
+			check(t, a.Reply(t.Context(), theRun, one.AllowWith(json.RawMessage(`{"bill":19}`))))
 		}
 		refused("a second answer", theRun, one.Deny("no"), record.ErrReplied)
 		if open, err := a.Questions(t.Context(), theRun); err != nil || len(open) != 1 || open[0].ID != two.ID {
@@ -312,9 +293,7 @@ func TestResumeWithoutAnAnswer(t *testing.T) {
 	if got, err := b.Run(t.Context(), human("go"), agent.In("cancelled")); err != nil || got.Status != run.StatusWaiting {
 		t.Fatalf("got %+v, %v, want a run that waits", got, err)
 	}
-	if _, err := b.Cancel(t.Context(), run.Key{ID: "cancelled"}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(b.Cancel(t.Context(), run.Key{ID: "cancelled"})))
 	failed, again := b.ResumeRun(t.Context(), run.Key{ID: "failed"})
 	cancelled, end := b.ResumeRun(t.Context(), run.Key{ID: "cancelled"})
 	for name, tt := range map[string]struct {
@@ -356,15 +335,11 @@ func TestInputToARunUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
 		a, _ := process(t, store, play(says("x")), agent.Options{})
-		if _, err := a.Begin(t.Context(), human("go"), agent.In(theRun.ID)); err != nil {
-			t.Fatal(err)
-		}
+		begun(t, a, agent.In(theRun.ID))
 		if _, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); !errors.Is(err, agent.ErrRunning) {
 			t.Errorf("a run without an answer: got %v, want %v", err, agent.ErrRunning)
 		}
-		if _, err := store.Acquire(t.Context(), theRun, record.Holder{Name: "other", TTL: time.Minute}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(store.Acquire(t.Context(), theRun, record.Holder{Name: "other", TTL: time.Minute})))
 		until := time.Now().Add(time.Minute)
 		_, err := a.ResumeRun(t.Context(), theRun)
 		if held, ok := errors.AsType[*record.HeldError](err); !ok || !errors.Is(err, record.ErrHeld) || !held.Until.Equal(until) || !strings.Contains(err.Error(), "until "+until.UTC().Format(time.RFC3339)) {
@@ -378,20 +353,14 @@ func TestResumeAfterTheAnswer(t *testing.T) {
 	store := record.NewMemory()
 	first, _ := process(t, store, play(says("42")), agent.Options{})
 	var live *agent.Output
-	for e, err := range first.Events(t.Context(), human("go"), agent.In(theRun.ID)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, first.Events(t.Context(), human("go"), agent.In(theRun.ID))) {
 		live, _ = e.(*agent.Output)
 	}
 	model := play(says("another"))
 	second, _ := process(t, store, model, agent.Options{})
 	for range 2 {
 		var got []agent.Event
-		for e, err := range second.Resume(t.Context(), theRun) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range each(t, second.Resume(t.Context(), theRun)) {
 			got = append(got, e)
 		}
 		diff(t, "events", got, []agent.Event{live})

@@ -48,9 +48,7 @@ func (p *poet) reviewed(t *testing.T, revision string, model *script, opts agent
 	config := openai.DefaultConfig("key")
 	config.BaseURL, config.HTTPClient = "http://poet.test/v1", p
 	sampler, err := sampling.New(config, "poet-1", &sampling.Options{Review: sampling.AskLater(), Limits: sampling.Limits{MaxTokens: 7}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	client := &mcpclient.Options{Sampling: sampler, Protocol: mcpclient.Protocol{Revision: revision}}
 	toolset, _ := open(t, &adapter.Options{Client: client})
 	return withTools(t, model, toolset, &opts)
@@ -82,10 +80,7 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 				t.Errorf("the person sees %+v of model %q, after %d requests; want what goes to the model", q.Sampling, q.Model, len(host.requests))
 			}
 			second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-			got, err = second.ResumeRun(t.Context(), theRun, tt.answer(q))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got = resumed(t, second, tt.answer(q))
 			diff(t, "result", lines(history(got))[2], tt.want)
 			if asked := strings.Join(host.requests, "\n"); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
 				t.Errorf("the model was asked %s, want %s once", asked, tt.asked)
@@ -142,36 +137,32 @@ func TestHeldSamplingReview(t *testing.T) {
 		"deny":    {func(q *run.Question) run.Reply { return q.Deny("no") }, "", "not approved"},
 		"expires": {nil, "", "not approved"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store, host := record.NewMemory(), new(poet)
-				first := host.reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-				ended := begin(t.Context(), first)
-				synctest.Wait()
-				second := host.reviewed(t, eras[0], play(says("no")), agent.Options{Durable: agent.Durable{Store: store}})
-				asks, err := second.Questions(t.Context(), theRun)
-				if err != nil || len(asks) != 1 {
-					t.Fatalf("got the questions %v, %v, want the review", asks, err)
-				}
-				if q := asks[0]; q.Kind != run.QuestionSampling || q.Survives || q.Model != "poet-1" || q.Sampling == nil {
-					t.Errorf("got %+v, want the request that goes to the model", q)
-				}
-				if tt.answer != nil {
-					if err := second.Reply(t.Context(), theRun, tt.answer(asks[0])); err != nil {
-						t.Fatal(err)
-					}
-				}
-				got := <-ended
-				if got.err != nil {
-					t.Fatal(got.err)
-				}
-				if line := lines(history(got.Result))[2]; !strings.Contains(line, tt.want) {
-					t.Errorf("got %s, want %s", line, tt.want)
-				}
-				if asked := strings.Join(host.requests, ""); (asked != "") != (tt.asked != "") || !strings.Contains(asked, tt.asked) {
-					t.Errorf("the model was asked %q, want %q", asked, tt.asked)
-				}
-			})
+		synctestRun(t, name, func(t *testing.T) {
+			store, host := record.NewMemory(), new(poet)
+			first := host.reviewed(t, eras[0], play(uses(toolCall("1", "sample", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
+			ended := begin(t.Context(), first)
+			synctest.Wait()
+			second := host.reviewed(t, eras[0], play(says("no")), agent.Options{Durable: agent.Durable{Store: store}})
+			asks, err := second.Questions(t.Context(), theRun)
+			if err != nil || len(asks) != 1 {
+				t.Fatalf("got the questions %v, %v, want the review", asks, err)
+			}
+			if q := asks[0]; q.Kind != run.QuestionSampling || q.Survives || q.Model != "poet-1" || q.Sampling == nil {
+				t.Errorf("got %+v, want the request that goes to the model", q)
+			}
+			if tt.answer != nil {
+				check(t, second.Reply(t.Context(), theRun, tt.answer(asks[0])))
+			}
+			got := <-ended
+			if got.err != nil {
+				t.Fatal(got.err)
+			}
+			if line := lines(history(got.Result))[2]; !strings.Contains(line, tt.want) {
+				t.Errorf("got %s, want %s", line, tt.want)
+			}
+			if asked := strings.Join(host.requests, ""); (asked != "") != (tt.asked != "") || !strings.Contains(asked, tt.asked) {
+				t.Errorf("the model was asked %q, want %q", asked, tt.asked)
+			}
 		})
 	}
 }
@@ -180,28 +171,19 @@ func TestHeldSamplingReview(t *testing.T) {
 func TestCompletionIsKept(t *testing.T) {
 	store, host := record.NewMemory(), new(poet)
 	first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
-	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRun(t, first, human("go"), agent.In(theRun.ID))
 	dying := &failing{Store: store, at: 2, keep: true} // the review with the answer, the completion
 	second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: dying, LeaseTTL: 1}})
 	if _, err := second.ResumeRun(t.Context(), theRun, got.Questions[0].Allow()); err == nil {
 		t.Fatal("the process did not end")
 	}
-	log, err := store.Load(t.Context(), theRun)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := load(t, store, theRun)
 	last := ledger.ChangeOf(log.Records[len(log.Records)-1])
 	if _, ok := last.(*ledger.Sampled); !ok {
 		t.Fatalf("the last record is a %T, want the completion", last)
 	}
 	third := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-	got, err = third.ResumeRun(t.Context(), theRun)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got = resumed(t, third)
 	diff(t, "result", lines(history(got))[2], `tool: 1/sample→"roses"`)
 	if len(host.requests) != 1 {
 		t.Errorf("the model was asked %d times, want once", len(host.requests))

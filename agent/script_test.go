@@ -3,8 +3,10 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
 // script is a model that plays one step for every call, the last one again and
@@ -103,19 +106,77 @@ func human(text string) agent.Input { return agent.Text(text) }
 func newAgent(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(model, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return a
 }
 
 func mustRun(t testing.TB, a *agent.Agent, in agent.Input, opts ...agent.RunOption) *agent.Result {
 	t.Helper()
 	result, err := a.Run(t.Context(), in, opts...)
+	check(t, err)
+	return result
+}
+
+// begun begins a run.
+func begun(t testing.TB, a *agent.Agent, opts ...agent.RunOption) run.Key {
+	t.Helper()
+	key, err := a.Begin(t.Context(), human("go"), opts...)
+	check(t, err)
+	return key
+}
+
+// resumed continues [theRun] until it is over or waits.
+func resumed(t testing.TB, a *agent.Agent, replies ...run.Reply) *agent.Result {
+	t.Helper()
+	result, err := a.ResumeRun(t.Context(), theRun, replies...)
+	check(t, err)
+	return result
+}
+
+// accepted is a reply that fills in a form, or says that a URL was visited.
+func accepted(t testing.TB, q *run.Question, content map[string]any) run.Reply {
+	t.Helper()
+	reply, err := q.Accept(content)
+	check(t, err)
+	return reply
+}
+
+// load is what a store has of a run.
+func load(t testing.TB, store record.Store, key run.Key) *record.Log {
+	t.Helper()
+	log, err := store.Load(t.Context(), key)
+	check(t, err)
+	return log
+}
+
+// check ends a test that cannot go on.
+func check(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return result
+}
+
+// errorOf is the error of a call that returns something else, too, and errorOf3 that of one that returns two things.
+func errorOf[T any](_ T, err error) error          { return err }
+func errorOf3[T, U any](_ T, _ U, err error) error { return err }
+
+// each are the events of a run, or what else comes without an error.
+func each[T any](t testing.TB, all iter.Seq2[T, error]) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		t.Helper()
+		for e, err := range all {
+			check(t, err)
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// synctestRun runs a part of a test in a bubble.
+func synctestRun(t *testing.T, name string, f func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
 // history is the history of a result.

@@ -141,9 +141,7 @@ func (s *server) connect(t testing.TB) mcpclient.Transport {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	session, err := s.Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s.hangUp = func() { toClient.Close(); toServer.Close() }
 	t.Cleanup(func() { session.Close(); session.Wait() })
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
@@ -159,9 +157,7 @@ func open(t testing.TB, opts *adapter.Options) (*adapter.Toolset, *server) {
 func openAll(t testing.TB, opts *adapter.Options, servers ...adapter.Server) *adapter.Toolset {
 	t.Helper()
 	toolset, err := adapter.Open(context.Background(), servers, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() {
 		if err := toolset.Close(); err != nil && !errors.Is(err, mcpclient.ErrClosed) {
 			t.Errorf("close: %v", err)
@@ -178,9 +174,7 @@ func withTools(t testing.TB, model agent.Model, toolset *adapter.Toolset, opts *
 	}
 	set.Tools = append(set.Tools, toolset)
 	a, err := agent.New(model, &set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return a
 }
 
@@ -188,10 +182,7 @@ func withTools(t testing.TB, model agent.Model, toolset *adapter.Toolset, opts *
 func happenings(t testing.TB, a *agent.Agent, want func(agent.Event) bool) []string {
 	t.Helper()
 	var out []string
-	for e, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		if want(e) {
 			out = append(out, describe(e))
 		}

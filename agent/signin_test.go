@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -95,14 +94,8 @@ func TestSignIn(t *testing.T) {
 				t.Errorf("got the question %+v, want a sign-in that survives", q)
 			}
 			g.sign(true)
-			answer, err := q.Accept(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err = g.process(t, revision, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, answer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := accepted(t, q, nil)
+			got = resumed(t, g.process(t, revision, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), answer)
 			diff(t, "results", lines(history(got))[2:], []string{`tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"{\"x\":2}"`, `ai: "done"`})
 			if g.ran != 2 {
 				t.Errorf("%d calls ran, want each once", g.ran)
@@ -124,15 +117,9 @@ func TestSignInDeclinedForOneCall(t *testing.T) {
 				t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
 			}
 			g.sign(true)
-			yes, err := got.Questions[0].Accept(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			yes := accepted(t, got.Questions[0], nil)
 			answers := []run.Reply{yes, got.Questions[1].Decline()}
-			got, err = a.ResumeRun(t.Context(), theRun, answers[order[0]], answers[order[1]])
-			if err != nil {
-				t.Fatal(err)
-			}
+			got = resumed(t, a, answers[order[0]], answers[order[1]])
 			diff(t, "results", lines(history(got))[2:], []string{
 				`tool: 1/echo→"{\"x\":1}"`, `tool: 2/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`, `tool: 3/echo→"{\"x\":3}"`, `ai: "done"`,
 			})
@@ -153,23 +140,14 @@ func TestSignInMidway(t *testing.T) {
 		t.Fatalf("got %+v, %v, want a form", got, err)
 	}
 	g.sign(false)
-	name, err := got.Questions[0].Accept(map[string]any{"name": "Ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	name := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 	got, err = a.ResumeRun(t.Context(), theRun, name)
 	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSignIn {
 		t.Fatalf("got %+v, %v, want a sign-in", got, err)
 	}
 	g.sign(true)
-	signed, err := got.Questions[0].Accept(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err = a.ResumeRun(t.Context(), theRun, signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := accepted(t, got.Questions[0], nil)
+	got = resumed(t, a, signed)
 	diff(t, "result", lines(history(got))[2], `tool: 1/ask→"accept Ann"`)
 }
 
@@ -209,37 +187,35 @@ func TestSignInIsPutOnce(t *testing.T) {
 		"declined":  {(*run.Question).Decline, 2, []string{fmt.Sprintf("tool: 1/echo→%q", refused), fmt.Sprintf("tool: 2/echo→%q", refused), `ai: "done"`}},
 		"no answer": {nil, 1, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := newGate(t)
-				var asked, together atomic.Int32
-				answer := func(_ context.Context, q *run.Question) (run.Reply, error) {
-					asked.Add(1)
-					if together.Add(1) > 1 {
-						t.Error("the person is asked twice at the same time")
-					}
-					defer together.Add(-1)
-					time.Sleep(time.Second) // until both calls wait
-					if tt.answer == nil {
-						return run.Reply{}, nil
-					}
-					a := tt.answer(q)
-					g.sign(a.Action == run.ActionAccept)
-					return a, nil
+		synctestRun(t, name, func(t *testing.T) {
+			g := newGate(t)
+			var asked, together atomic.Int32
+			answer := func(_ context.Context, q *run.Question) (run.Reply, error) {
+				asked.Add(1)
+				if together.Add(1) > 1 {
+					t.Error("the person is asked twice at the same time")
 				}
-				model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
-				got := mustRun(t, g.process(t, eras[1], model, agent.Options{Person: agent.Person{Reply: answer}, ParallelWrites: true}), human("go"))
-				if n := asked.Load(); n != tt.asked {
-					t.Errorf("the person was asked %d times, want %d", n, tt.asked)
+				defer together.Add(-1)
+				time.Sleep(time.Second) // until both calls wait
+				if tt.answer == nil {
+					return run.Reply{}, nil
 				}
-				if tt.want == nil {
-					if got.Status != run.StatusWaiting || len(got.Questions) != 2 {
-						t.Errorf("got %s with the questions %+v, want a question for each call", got.Status, got.Questions)
-					}
-					return
+				a := tt.answer(q)
+				g.sign(a.Action == run.ActionAccept)
+				return a, nil
+			}
+			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
+			got := mustRun(t, g.process(t, eras[1], model, agent.Options{Person: agent.Person{Reply: answer}, ParallelWrites: true}), human("go"))
+			if n := asked.Load(); n != tt.asked {
+				t.Errorf("the person was asked %d times, want %d", n, tt.asked)
+			}
+			if tt.want == nil {
+				if got.Status != run.StatusWaiting || len(got.Questions) != 2 {
+					t.Errorf("got %s with the questions %+v, want a question for each call", got.Status, got.Questions)
 				}
-				diff(t, "results", lines(history(got))[2:], tt.want)
-			})
+				return
+			}
+			diff(t, "results", lines(history(got))[2:], tt.want)
 		})
 	}
 }
@@ -264,30 +240,28 @@ func TestSignInIsForTheTree(t *testing.T) {
 	}
 	want := []string{`tool: a/helper→"helped"`, `tool: b/echo→"{\"x\":2}"`, `tool: c/helper→"helped"`, `ai: "done"`}
 	for name, refusals := range map[string]int32{"at hand": 0, "at hand, after a refusal": 1} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := newGate(t)
-				var asked, together atomic.Int32
-				answer := func(_ context.Context, q *run.Question) (run.Reply, error) {
-					if together.Add(1) > 1 {
-						t.Error("the person is asked twice at the same time")
-					}
-					defer together.Add(-1)
-					time.Sleep(time.Second) // until all calls wait
-					if asked.Add(1) <= refusals {
-						return q.Decline(), nil
-					}
-					g.sign(true)
-					return run.Reply{Action: run.ActionAccept}, nil
+		synctestRun(t, name, func(t *testing.T) {
+			g := newGate(t)
+			var asked, together atomic.Int32
+			answer := func(_ context.Context, q *run.Question) (run.Reply, error) {
+				if together.Add(1) > 1 {
+					t.Error("the person is asked twice at the same time")
 				}
-				got := mustRun(t, tree(t, g, agent.Options{Person: agent.Person{Reply: answer}, ParallelWrites: true}), human("go"))
-				if n := asked.Load(); n != 1+refusals || g.ran != 3-int(refusals) {
-					t.Errorf("the person was asked %d times, and %d calls ran, want %d and %d", n, g.ran, 1+refusals, 3-refusals)
+				defer together.Add(-1)
+				time.Sleep(time.Second) // until all calls wait
+				if asked.Add(1) <= refusals {
+					return q.Decline(), nil
 				}
-				if refusals == 0 {
-					diff(t, "results", lines(history(got))[2:], want)
-				}
-			})
+				g.sign(true)
+				return run.Reply{Action: run.ActionAccept}, nil
+			}
+			got := mustRun(t, tree(t, g, agent.Options{Person: agent.Person{Reply: answer}, ParallelWrites: true}), human("go"))
+			if n := asked.Load(); n != 1+refusals || g.ran != 3-int(refusals) {
+				t.Errorf("the person was asked %d times, and %d calls ran, want %d and %d", n, g.ran, 1+refusals, 3-refusals)
+			}
+			if refusals == 0 {
+				diff(t, "results", lines(history(got))[2:], want)
+			}
 		})
 	}
 	t.Run("from elsewhere", func(t *testing.T) {
@@ -297,10 +271,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
 		}
 		g.sign(true)
-		answer, err := got.Questions[1].Accept(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := accepted(t, got.Questions[1], nil)
 		if got, err = tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, answer); err != nil {
 			t.Fatal(err)
 		}
@@ -330,23 +301,21 @@ func TestSettledQuestionIsWithdrawn(t *testing.T) {
 		"an answer": func(q *run.Question) (run.Reply, error) { a := q.Decline(); return a, nil },
 		"an error":  func(*run.Question) (run.Reply, error) { return run.Reply{}, context.Canceled },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				local := adapter.Func("local", "x", func(context.Context, struct{}) (string, error) {
-					time.Sleep(time.Second) // until the sign-in is asked for
-					return "ok", nil
-				}, nil)
-				stop := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return agent.Stop("enough") }}
-				answer := func(ctx context.Context, q *run.Question) (run.Reply, error) {
-					<-ctx.Done()
-					return late(q)
-				}
-				model := play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}")))
-				opts := agent.Options{Person: agent.Person{Reply: answer}, Tools: []adapter.Source{local}, Hooks: []agent.Hook{stop}}
-				got := mustRun(t, newGate(t).process(t, eras[1], model, opts), human("go"))
-				diff(t, "results", lines(history(got))[2:], []string{
-					`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/local→"ok"`, `ai: "enough"`,
-				})
+		synctestRun(t, name, func(t *testing.T) {
+			local := adapter.Func("local", "x", func(context.Context, struct{}) (string, error) {
+				time.Sleep(time.Second) // until the sign-in is asked for
+				return "ok", nil
+			}, nil)
+			stop := agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return agent.Stop("enough") }}
+			answer := func(ctx context.Context, q *run.Question) (run.Reply, error) {
+				<-ctx.Done()
+				return late(q)
+			}
+			model := play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}")))
+			opts := agent.Options{Person: agent.Person{Reply: answer}, Tools: []adapter.Source{local}, Hooks: []agent.Hook{stop}}
+			got := mustRun(t, newGate(t).process(t, eras[1], model, opts), human("go"))
+			diff(t, "results", lines(history(got))[2:], []string{
+				`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/local→"ok"`, `ai: "enough"`,
 			})
 		})
 	}

@@ -41,9 +41,7 @@ var everyStore = map[string]func(testing.TB) record.Store{
 	"memory": func(testing.TB) record.Store { return record.NewMemory() },
 	"sealed": func(t testing.TB) record.Store {
 		keys, err := record.NewKeys(record.Secret{ID: "a", Key: []byte("a key of 32 bytes, for the tests")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return record.Sealed(inSQLite(t), keys)
 	},
 	"files":  func(t testing.TB) record.Store { return inFiles(t, filestore.SyncNever) },
@@ -80,14 +78,9 @@ func TestSnapshots(t *testing.T) {
 					t.Fatalf("input %d: got %d records to begin with, want fewer than 200", i, n)
 				}
 			}
-			whole, err := store.Load(t.Context(), run.Key{ID: "r"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			whole := load(t, store, run.Key{ID: "r"})
 			current, err := record.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if whole.Head.Snapshot == 0 || len(whole.Records) < 300 || len(current.Records) > 200 {
 				t.Fatalf("got a snapshot in record %d of %d, and %d to load", whole.Head.Snapshot, len(whole.Records), len(current.Records))
 			}
@@ -98,10 +91,7 @@ func TestSnapshots(t *testing.T) {
 			}
 			diff(t, "the state from the snapshot", asJSON(t, b), asJSON(t, a))
 			answers := 0
-			for e, err := range chatty(t, store).Replay(t.Context(), run.Key{ID: "r"}, agent.Position{}) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range each(t, chatty(t, store).Replay(t.Context(), run.Key{ID: "r"}, agent.Position{})) {
 				if _, ok := e.(*agent.Output); ok {
 					answers++
 				}
@@ -126,10 +116,7 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 		return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}})
 	}
 	first, second := process(), process()
-	key, err := first.Begin(t.Context(), human("go"), agent.In("r"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := begun(t, first, agent.In("r"))
 	for i, step := range []struct {
 		by    *agent.Agent
 		loads int64
@@ -143,10 +130,7 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 			t.Errorf("step %d: got %d loads, want %d", i, n, step.loads)
 		}
 	}
-	log, err := store.Load(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := load(t, store, key)
 	s, err := ledger.StateOf(log.Records)
 	if err != nil || s.Output != "done" || len(s.History) != 18 {
 		t.Errorf("got %q after %d messages, %v", s.Output, len(s.History), err)

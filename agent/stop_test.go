@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -58,10 +57,7 @@ func TestStop(t *testing.T) {
 			}
 			diff(t, "history", lines(history(got)), tt.want)
 			again := &agent.Result{Messages: human("go")}
-			for e, err := range a.Replay(t.Context(), run.Key{ID: agent.Inside(got.State).ID}, agent.Position{}) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range each(t, a.Replay(t.Context(), run.Key{ID: agent.Inside(got.State).ID}, agent.Position{})) {
 				again.Add(e)
 			}
 			diff(t, "history of the replay", lines(history(again)), tt.want)
@@ -90,10 +86,7 @@ func TestStopIsKept(t *testing.T) {
 	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionForm {
 		t.Fatalf("got %+v, %v, want the question of the server alone", got, err)
 	}
-	answer, err := got.Questions[0].Accept(map[string]any{"name": "Ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 	second, _ := process(t, store, play(says("never asked")), opts)
 	got, err = second.ResumeRun(t.Context(), theRun, answer)
 	if err != nil || got.StopReason != agent.StopHook {
@@ -107,31 +100,29 @@ func TestStopIsKept(t *testing.T) {
 // A call that waits for a sign-in is not made after a stop, and the person is not waited for.
 func TestStopEndsSignIn(t *testing.T) {
 	for _, prompted := range []bool{false, true} {
-		t.Run(fmt.Sprint("a person is asked: ", prompted), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := newGate(t)
-				local := adapter.Func("local", "x", func(context.Context, struct{}) (string, error) {
-					time.Sleep(time.Second) // until the sign-in is asked for
-					return "ok", nil
-				}, nil)
-				opts := agent.Options{Tools: []adapter.Source{local}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, _ *run.Part) error {
-					return agent.Stop("enough")
-				}}}}
-				if prompted {
-					opts.Person.Reply = func(ctx context.Context, q *run.Question) (run.Reply, error) {
-						<-ctx.Done()
-						g.sign(true)
-						return q.Accept(nil)
-					}
+		synctestRun(t, fmt.Sprint("a person is asked: ", prompted), func(t *testing.T) {
+			g := newGate(t)
+			local := adapter.Func("local", "x", func(context.Context, struct{}) (string, error) {
+				time.Sleep(time.Second) // until the sign-in is asked for
+				return "ok", nil
+			}, nil)
+			opts := agent.Options{Tools: []adapter.Source{local}, Hooks: []agent.Hook{{AfterTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall, _ *run.Part) error {
+				return agent.Stop("enough")
+			}}}}
+			if prompted {
+				opts.Person.Reply = func(ctx context.Context, q *run.Question) (run.Reply, error) {
+					<-ctx.Done()
+					g.sign(true)
+					return q.Accept(nil)
 				}
-				got := mustRun(t, g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}"))), opts), human("go"))
-				diff(t, "history", lines(history(got))[2:], []string{
-					`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/local→"ok"`, `ai: "enough"`,
-				})
-				if g.ran != 0 {
-					t.Errorf("%d calls were sent after the stop", g.ran)
-				}
+			}
+			got := mustRun(t, g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}"), toolCall("2", "local", "{}"))), opts), human("go"))
+			diff(t, "history", lines(history(got))[2:], []string{
+				`tool: 1/echo→"The call was not made: the run was stopped."`, `tool: 2/local→"ok"`, `ai: "enough"`,
 			})
+			if g.ran != 0 {
+				t.Errorf("%d calls were sent after the stop", g.ran)
+			}
 		})
 	}
 }

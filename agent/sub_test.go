@@ -29,9 +29,7 @@ func boss(t *testing.T, model *script, helper *agent.SubAgent, opts agent.Option
 func sub(t *testing.T, a *agent.Agent, make func(*agent.Agent, string, string) (*agent.SubAgent, error)) *agent.SubAgent {
 	t.Helper()
 	s, err := make(a, "helper", "Helps.")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s
 }
 
@@ -47,10 +45,7 @@ func TestSubAgent(t *testing.T) {
 	a := boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{})
 	var paths []string
 	result := &agent.Result{}
-	for e, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		if end, ok := e.(*agent.ToolEnd); ok {
 			paths = append(paths, strings.Join(end.Path, "/")+":"+end.Name)
 		}
@@ -87,10 +82,7 @@ func TestSubAgentAsks(t *testing.T) {
 		t.Fatalf("got %+v, %v, want two questions of the helper", got, err)
 	}
 	answer := func(i int, name string) run.Reply {
-		a, err := got.Questions[i].Accept(map[string]any{"name": name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := accepted(t, got.Questions[i], map[string]any{"name": name})
 		return a
 	}
 	bob, ann := answer(1, "Bob"), answer(0, "Ann")
@@ -165,10 +157,7 @@ func TestApprovalPanicsBelow(t *testing.T) {
 			helper := newAgent(t, play(uses(toolCall("1", "work", "{}")), says("helped")), &agent.Options{Tools: []adapter.Source{work}})
 			a := boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, helper, agent.Sub), opts)
 			var warned, failed bool
-			for e, err := range a.Events(t.Context(), human("go")) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range each(t, a.Events(t.Context(), human("go"))) {
 				switch e := e.(type) {
 				case *agent.Warning:
 					warned = warned || strings.Contains(e.Text, "approve callback panicked: oh no")
@@ -196,10 +185,7 @@ func TestWarningsOfARun(t *testing.T) {
 	added := &agent.Result{}
 	shown := 0
 	a = boss(t, play(uses(calls...), says("done")), sub(t, broken, agent.Sub), agent.Options{Limits: run.Limits{Calls: -1}})
-	for e, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		if w, ok := e.(*agent.Warning); ok && len(w.Text) > len(long) {
 			shown++
 		}
@@ -227,10 +213,7 @@ func TestSubAgentsAreDeep(t *testing.T) {
 		a = boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("level")), sub(t, a, agent.Sub), agent.Options{Limits: run.Limits{Depth: 2}})
 	}
 	var refused bool
-	for e, err := range a.Events(t.Context(), human("go")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
 		if end, ok := e.(*agent.ToolEnd); ok && end.Part.IsError {
 			refused = strings.Contains(end.Result.Err.Error(), "Limits.Depth") && len(end.Path) == 2
 		}
@@ -277,10 +260,7 @@ func TestHandoffWithOutput(t *testing.T) {
 	if !errors.Is(err, agent.ErrWaiting) {
 		t.Fatalf("got %+v, %v", result, err)
 	}
-	answer, err := result.Questions[0].Accept(map[string]any{"name": "Ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := accepted(t, result.Questions[0], map[string]any{"name": "Ann"})
 	got, result, err := agent.ResumeAs[weatherReport](t.Context(), start(play(says("It is 7 degrees in Oslo."), answers)), theRun, answer)
 	if err != nil || got != (weatherReport{"Oslo", 7}) {
 		t.Fatalf("got %+v, %+v, %v", got, result.State, err)
@@ -302,8 +282,6 @@ func TestSubAgentOfAView(t *testing.T) {
 	helper := newAgent(t, play(uses(toolCall("1", "below", "{}")), says("helped")), &agent.Options{Tools: []adapter.Source{tool("below")}})
 	a := boss(t, play(uses(toolCall("a", "above", "{}"), toolCall("b", "helper", `{"task":"help"}`)), says("done")),
 		sub(t, helper, agent.Sub), agent.Options{Tools: []adapter.Source{tool("above")}})
-	if _, err := a.Run(adapter.WithView(t.Context(), "ui://p/v"), human("go")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(a.Run(adapter.WithView(t.Context(), "ui://p/v"), human("go"))))
 	diff(t, "views", views, map[string]string{"above": "ui://p/v", "below": ""})
 }

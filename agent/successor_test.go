@@ -42,19 +42,13 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 			memory := record.NewMemory()
 			registers(t, server.URL+"/"+name+"-undisturbed/office", agent.Options{Durable: agent.Durable{Store: memory}, Person: agent.Person{Reply: atHand("Ann")}}, run.StatusFinished)
 			want, _, err := masked(t.Context(), memory)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 
 			store, closeStore, err := tt.open(t.Context(), tt.path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			url := server.URL + "/" + name + "/office"
 			registers(t, url, agent.Options{Durable: agent.Durable{Store: store}}, run.StatusWaiting)
-			if err := closeStore(); err != nil {
-				t.Fatal(err)
-			}
+			check(t, closeStore())
 			out, err := exec.CommandContext(t.Context(), program, tt.flag, tt.path, "-server", url, "-run", theRun.ID).CombinedOutput()
 			if err != nil {
 				t.Fatalf("the other program: %v: %s", err, out)
@@ -64,14 +58,10 @@ func TestFormAnsweredByAnotherProgram(t *testing.T) {
 			}
 			defer closeStore()
 			got, _, err := masked(t.Context(), store)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			diff(t, "state", got, want)
 			last, err := folded(t.Context(), store)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			diff(t, "answer", string(out), last.Output)
 			w := all.of(name)
 			if w.put != 1 || w.effects["7"] != 1 || len(w.wrong) > 0 {

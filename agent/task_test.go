@@ -120,19 +120,13 @@ func TestTaskAsksInAnotherProcess(t *testing.T) {
 		if left := time.Until(got.Questions[0].Expires); left <= 0 || left > 24*time.Hour {
 			t.Errorf("the question is open for %v, want at most as long as the server keeps the task", left)
 		}
-		ann, err := got.Questions[0].Accept(map[string]any{"name": "Ann"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ann := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 		time.Sleep(time.Hour)
 		got, err = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, ann)
 		if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSampling || got.Questions[0].Sampling.MaxTokens != 9 {
 			t.Fatalf("got %+v, %v, want a review", got, err)
 		}
-		got, err = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
-		if err != nil {
-			t.Fatal(err)
-		}
+		got = resumed(t, s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), got.Questions[0].Allow())
 		diff(t, "result", lines(history(got))[2], `tool: 1/slow→"paid"`)
 		diff(t, "answers", s.updates, []string{
 			`{"pay":{"action":"accept","content":{"name":"Ann"}}}`,
@@ -154,19 +148,13 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 		}
 		synctestRun(t, fmt.Sprintf("write %d kept %v", at, keep), func(t *testing.T) {
 			store, s := record.NewMemory(), &tasker{t: t}
-			got, err := s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil {
-				t.Fatal(err)
-			}
-			ann, err := got.Questions[0].Accept(map[string]any{"name": "Ann"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}), human("go"), agent.In(theRun.ID))
+			ann := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 			dying := &failing{Store: store, at: at, keep: keep}
 			_, _ = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: dying}}).ResumeRun(t.Context(), theRun, ann)
 			time.Sleep(time.Hour)
 			third := s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-			got, err = third.ResumeRun(t.Context(), theRun)
+			got, err := third.ResumeRun(t.Context(), theRun)
 			if err == nil && got.Status == run.StatusWaiting {
 				got, err = third.ResumeRun(t.Context(), theRun, got.Questions[0].Allow())
 			}

@@ -41,15 +41,10 @@ func TestWarningOfAnUnusedAnswer(t *testing.T) {
 			var want []string
 			if answered {
 				// The store has it from the time when the lease did not tell yet that the process is gone.
-				if err := store.Reply(t.Context(), theRun, []run.Reply{signs("Ann")(asks[0])}); err != nil {
-					t.Fatal(err)
-				}
+				check(t, store.Reply(t.Context(), theRun, []run.Reply{signs("Ann")(asks[0])}))
 				want = []string{"the answer to the question " + asks[0].ID + " about quiz was not used: the call that asked ended with its process"}
 			}
-			got, err := second.ResumeRun(t.Context(), theRun)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := resumed(t, second)
 			diff(t, "warnings", warningsOf(got), want)
 		})
 	}

@@ -36,10 +36,7 @@ func TestWindowUse(t *testing.T) {
 				}})
 				var uses []*agent.WindowUse
 				var result agent.Result
-				for e, err := range a.Events(t.Context(), human("How is it?")) {
-					if err != nil {
-						t.Fatal(err)
-					}
+				for e := range each(t, a.Events(t.Context(), human("How is it?"))) {
 					if end, ok := e.(*agent.ModelEnd); ok {
 						uses = append(uses, end.Window)
 					}

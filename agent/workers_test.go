@@ -33,7 +33,7 @@ func TestFunctionsRunAtOnce(t *testing.T) {
 	for name, store := range map[string]func() record.Store{
 		"without a store": func() record.Store { return nil }, "with a store": func() record.Store { return record.NewMemory() },
 	} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { meetTwice(t, store()) }) })
+		synctestRun(t, name, func(t *testing.T) { meetTwice(t, store()) })
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,39 +29,34 @@ func TestWritesAreInOrder(t *testing.T) {
 		"hints are trusted":     {adapter.TrustHints, false, []string{"1 at 0s", "2 at 0s", "4 at 0s", "5 at 0s", "6 at 2s", "3 at 3s"}},
 		"all in parallel":       {adapter.TrustNone, true, []string{"1 at 0s", "2 at 0s", "3 at 0s", "4 at 0s", "5 at 0s", "6 at 0s"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := func(label string) adapter.Server {
-					s := newServer()
-					s.AddTool(&sdk.Tool{
-						Name: "look", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true},
-					}, s.sleep)
-					return adapter.Server{Name: label, Transport: s.connect(t), Policy: adapter.Policy{Trust: tt.trust}}
-				}
-				var asked []run.Part
-				for i, c := range calls {
-					asked = append(asked, toolCall(fmt.Sprint(i+1), c.tool, fmt.Sprintf(`{"seconds":%d}`, c.seconds)))
-				}
-				model := play(uses(asked...), says("done"))
-				a := withTools(t, model, openAll(t, nil, server("a"), server("b")), &agent.Options{ParallelWrites: tt.parallel})
-				start := time.Now()
-				var got, results []string
-				for e, err := range a.Events(t.Context(), human("go")) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					switch e := e.(type) {
-					case *agent.ToolStart:
-						got = append(got, fmt.Sprintf("%s at %v", e.ID, e.Time.Sub(start)))
-					case *agent.TurnEnd:
-						for _, part := range e.Messages[len(e.Messages)-1].Parts {
-							results = append(results, part.ID)
-						}
+		synctestRun(t, name, func(t *testing.T) {
+			server := func(label string) adapter.Server {
+				s := newServer()
+				s.AddTool(&sdk.Tool{
+					Name: "look", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true},
+				}, s.sleep)
+				return adapter.Server{Name: label, Transport: s.connect(t), Policy: adapter.Policy{Trust: tt.trust}}
+			}
+			var asked []run.Part
+			for i, c := range calls {
+				asked = append(asked, toolCall(fmt.Sprint(i+1), c.tool, fmt.Sprintf(`{"seconds":%d}`, c.seconds)))
+			}
+			model := play(uses(asked...), says("done"))
+			a := withTools(t, model, openAll(t, nil, server("a"), server("b")), &agent.Options{ParallelWrites: tt.parallel})
+			start := time.Now()
+			var got, results []string
+			for e := range each(t, a.Events(t.Context(), human("go"))) {
+				switch e := e.(type) {
+				case *agent.ToolStart:
+					got = append(got, fmt.Sprintf("%s at %v", e.ID, e.Time.Sub(start)))
+				case *agent.TurnEnd:
+					for _, part := range e.Messages[len(e.Messages)-1].Parts {
+						results = append(results, part.ID)
 					}
 				}
-				diff(t, "sent", got, tt.want)
-				diff(t, "results", results[:len(calls)], []string{"1", "2", "3", "4", "5", "6"})
-			})
+			}
+			diff(t, "sent", got, tt.want)
+			diff(t, "results", results[:len(calls)], []string{"1", "2", "3", "4", "5", "6"})
 		})
 	}
 }
