@@ -110,10 +110,7 @@ func TestApprovalsAreRemembered(t *testing.T) {
 		for _, allow := range []bool{true, false} {
 			asked := 0
 			p := annotated()
-			ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
-				asked++
-				return approval.Decision{Allow: allow, Remember: scope}, nil
-			}}, Server{Name: "p", Transport: p.transport(t)})
+			ts := open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: allow, Remember: scope})}, Server{Name: "p", Transport: p.transport(t)})
 			calls := []llms.ToolCall{
 				call("1", "write", `{"city":"Rome"}`), call("2", "write", `{ "city": "Rome" }`),
 				call("3", "write", `{"city":"Oslo"}`), call("4", "read", "{}"), call("5", "read", `{"x":1}`),
@@ -126,13 +123,9 @@ func TestApprovalsAreRemembered(t *testing.T) {
 			if asked != want {
 				t.Errorf("scope %d: got %d questions, want %d", scope, asked, want)
 			}
-			if err := ts.Forget(t.Context(), "other"); err != nil {
-				t.Fatal(err)
-			}
+			check(t, ts.Forget(t.Context(), "other"))
 			ts.Catalog(profile.Plain).Call(t.Context(), calls[0])
-			if err := ts.Forget(t.Context(), "p"); err != nil {
-				t.Fatal(err)
-			}
+			check(t, ts.Forget(t.Context(), "p"))
 			before := asked
 			if ts.Catalog(profile.Plain).Call(t.Context(), calls[0]); asked != before+1 {
 				t.Errorf("scope %d: got no question after Forget", scope)
@@ -145,15 +138,10 @@ func TestApprovalsAreRemembered(t *testing.T) {
 func TestApprovalEndsWithTheDefinition(t *testing.T) {
 	asked := 0
 	p := annotated()
-	ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
-		asked++
-		return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
-	}}, Server{Name: "p", Transport: p.transport(t)})
+	ts := open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})}, Server{Name: "p", Transport: p.transport(t)})
 	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	p.AddTool(&sdk.Tool{Name: "write", Description: "Also sends it to us.", InputSchema: json.RawMessage(weather)}, echo)
-	if err := ts.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ts.Refresh(t.Context()))
 	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	if asked != 2 {
 		t.Errorf("got %d questions, want one for each definition", asked)

@@ -15,9 +15,7 @@ func toolWith(t testing.TB, inputSchema string) *Tool {
 	ts := newToolset(new(Options).withDefaults())
 	def := &mcp.Tool{Name: "tool", Description: "Does it.", InputSchema: json.RawMessage(inputSchema)}
 	tool, err := newTool(newPolicy(ts.opts, &Server{Name: "test"}), nil, def, &ts.connector.schemas)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	tool.name = def.Name
 	return tool
 }
@@ -34,6 +32,7 @@ const (
 	queried = `{"type":"object","required":["query"],"properties":{"query":{"type":"string"}}}`
 	number  = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 	several = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"]}`
+	edits   = `{"type":"object","properties":{"edits":{"type":"array","items":{"type":"object","properties":{"mode":{"enum":["a","b"]}},"required":["line"]}}}}`
 	nothing = `{"type":"object"}`
 	choice  = `{"properties":{"a":{"type":"integer"},"b":{"type":"string"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`
 	free    = `{"properties":{"o":{"type":"object"},"n":{"type":"object","additionalProperties":{"type":"integer"}},"l":{"type":["array","object"]}}}`
@@ -132,6 +131,8 @@ func TestArgumentsRefused(t *testing.T) {
 	tests := []struct{ name, schema, input, path, want string }{
 		{"half an object", queried, `{"query":"x"`, "", "not valid JSON: it ends too early"},
 		{"half an object in a fence", queried, "```json\n{\"query\":\n```", "", "not valid JSON"},
+		{"inside of an item", edits, `{"edits":[{"line":1},{"mode":"a"}]}`, "/edits/1", `missing required property "line"`},
+		{"an item's value", edits, `{"edits":[{"line":1,"mode":"c"}]}`, "/edits/0/mode", `want one of "a", "b", got string "c"`},
 		{"two objects", queried, `{"query":"x"}{"query":"y"}`, "", "more text after the value"},
 		{"text for several", several, `some text`, "", `want a JSON object with the properties "a", "b", got the text "some text"`},
 		{"missing", several, `{"a":"x"}`, "", `missing required property "b"`},

@@ -65,7 +65,7 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 // A large toolset opens with one round trip for each page and server, and writes its definitions
-// once.
+// once. Calls use the same connections, and list nothing again.
 func TestLargeToolset(t *testing.T) {
 	counts := map[string]*atomic.Int64{"tools/list": {}, "initialize": {}, "tools/call": {}}
 	var servers []Server
@@ -76,11 +76,6 @@ func TestLargeToolset(t *testing.T) {
 	if n := len(ts.Catalog(profile.Plain).Definitions()); n != 1000 {
 		t.Errorf("got %d definitions, want 1000", n)
 	}
-	for method, want := range map[string]int64{"initialize": 20, "tools/list": 40, "tools/call": 0} {
-		if got := counts[method].Load(); got != want {
-			t.Errorf("%s: got %d requests, want %d", method, got, want)
-		}
-	}
 	for _, p := range profile.All() {
 		first := ts.Catalog(p).Definitions()
 		second := ts.Catalog(p).Definitions()
@@ -88,6 +83,14 @@ func TestLargeToolset(t *testing.T) {
 			if parameters(first[i]) != parameters(second[i]) {
 				t.Fatalf("%s: got the parameters of %s written twice", p, first[i].Function.Name)
 			}
+		}
+		if r := ts.Catalog(p).Call(t.Context(), call("1", "_3__t7", benchArguments)); r.Text != "ok" {
+			t.Errorf("%s: got %q", p, r.Text)
+		}
+	}
+	for method, want := range map[string]int64{"initialize": 20, "tools/list": 40, "tools/call": int64(len(profile.All()))} {
+		if got := counts[method].Load(); got != want {
+			t.Errorf("%s: got %d requests, want %d", method, got, want)
 		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
@@ -22,24 +20,16 @@ func TestCatalogNeverChanges(t *testing.T) {
 		t.Errorf("got %v, want a catalog for each profile", err)
 	}
 	q := newPeer().tool("read", object, answer("q")).tool("late", object, answer("q"))
-	if err := ts.Add(t.Context(), Server{Name: "q", Transport: q.transport(t)}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ts.Add(t.Context(), Server{Name: "q", Transport: q.transport(t)}))
 	names := func(c *Catalog) (out []string) {
 		for _, tool := range c.Tools() {
 			out = append(out, tool.Name())
 		}
 		return out
 	}
-	if diff := cmp.Diff(names(catalog), []string{"read"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
-	if diff := cmp.Diff(catalog.Definitions(), definitions); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
-	if diff := cmp.Diff(names(ts.Catalog(profile.Plain)), []string{"p__read", "late", "q__read"}); diff != "" {
-		t.Errorf("got (-) want (+) in another one:\n%s", diff)
-	}
+	diff(t, "tools", names(catalog), []string{"read"})
+	diff(t, "definitions", catalog.Definitions(), definitions)
+	diff(t, "in another one", names(ts.Catalog(profile.Plain)), []string{"p__read", "late", "q__read"})
 	if r := catalog.Call(t.Context(), call("1", "READ ", "")); r.Text != "p" {
 		t.Errorf("got %q, want the tool by its name of then", r.Text)
 	}
@@ -72,9 +62,7 @@ func TestCatalogsAreBounded(t *testing.T) {
 		catalog, size := ts.Catalog(target), 0
 		for _, d := range catalog.Definitions() {
 			raw, err := json.Marshal(d.Function.Parameters)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if size += len(raw); d.Function.Name == "small" && string(raw) != `{"properties":{"a":{"type":"integer"}},"type":"object"}` {
 				t.Errorf("%s: got %s of another server", target, raw)
 			}

@@ -20,9 +20,7 @@ func TestDecisionsInMemory(t *testing.T) {
 		return approval.Key{Scope: approval.ScopeTool, Server: server, Tool: tool}
 	}
 	for i := range maxRemembered {
-		if err := s.Remember(t.Context(), key("s", fmt.Sprint(i)), approval.Decision{Allow: true}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Remember(t.Context(), key("s", fmt.Sprint(i)), approval.Decision{Allow: true}))
 	}
 	if err := s.Remember(t.Context(), key("t", "one more"), approval.Decision{}); !errors.Is(err, errTooManyDecisions) {
 		t.Errorf("got %v, want no room", err)
@@ -112,10 +110,7 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 	dir := t.TempDir()
 	asked := 0
 	for range 2 {
-		ts := open(t, &Options{Decisions: approval.NewFiles(dir), Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
-			asked++
-			return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
-		}}, Server{Name: "p", Transport: annotated().transport(t)})
+		ts := open(t, &Options{Decisions: approval.NewFiles(dir), Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})}, Server{Name: "p", Transport: annotated().transport(t)})
 		for _, city := range []string{"Rome", "Oslo"} {
 			if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"`+city+`"}`)); r.Err != nil {
 				t.Fatal(r.Err)
@@ -153,9 +148,7 @@ func TestDecisionsByOlderFingerprints(t *testing.T) {
 		}
 		key := keyOf(approval.ScopeTool, "", tool, nil)
 		key.Fingerprint = fingerprint
-		if err := approval.NewFiles(dir).Remember(t.Context(), key, approval.Allow()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, approval.NewFiles(dir).Remember(t.Context(), key, approval.Allow()))
 		for range 2 {
 			if r := catalog.Call(t.Context(), call("1", name, "{}")); r.Err != nil {
 				t.Errorf("%s: %v", name, r.Err)
@@ -184,10 +177,7 @@ func TestDecisionsThatCannotBeKept(t *testing.T) {
 	ts := open(t, &Options{
 		Decisions: failingDecisions{},
 		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
-		Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
-			asked++
-			return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
-		},
+		Approve:   counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool}),
 	}, Server{Name: "p", Transport: annotated().transport(t)})
 	for range 2 {
 		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`)); r.Err != nil {

@@ -1,8 +1,10 @@
 package adapter
 
-import "github.com/mcpchain/mcpchain/adapter/profile"
+import (
+	"slices"
 
-import "slices"
+	"github.com/mcpchain/mcpchain/adapter/profile"
+)
 
 // dialect converts a root that was written for a profile back to JSON Schema.
 func dialect(p profile.Profile, root map[string]any) map[string]any {

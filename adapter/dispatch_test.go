@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -40,9 +39,7 @@ func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 	got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{
 		call("1", "first", ""), call("2", "second", "{}"), call("3", "third", "{}"), {ID: "4"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	tool := func(id, name, text string) llms.MessageContent {
 		return llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
 			llms.ToolCallResponse{ToolCallID: id, Name: name, Content: text},
@@ -53,9 +50,7 @@ func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
 		tool("3", "third", `Error: there is no tool named "third". The tools are: first, second`),
 		tool("4", "", `Error: there is no tool named "". The tools are: first, second`),
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "result", got, want)
 	if got, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), nil); len(got) != 0 || err != nil {
 		t.Errorf("got %v, %v for no calls, want nothing", got, err)
 	}
@@ -86,10 +81,7 @@ func TestDispatchIsBounded(t *testing.T) {
 
 func TestDispatchEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer().tool("x", object, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		})
+		p := newPeer().tool("x", object, hang)
 		ts := open(t, &Options{Parallelism: 1}, Server{Name: "p", Transport: p.transport(t)})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -108,10 +100,7 @@ func TestCallTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const silence = "neither an answer nor progress"
 		hangs := func(name string) mcpclient.Transport {
-			return newPeer().tool(name, object, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}).transport(t)
+			return newPeer().tool(name, object, hang).transport(t)
 		}
 		ts := open(t, &Options{Policy: Policy{CallTimeout: 5 * time.Second}},
 			Server{Name: "p", Transport: hangs("x")},
@@ -147,11 +136,7 @@ func TestCallTimesOut(t *testing.T) {
 
 func TestCallFailures(t *testing.T) {
 	p := newPeer().tool("number", number, echo)
-	p.tool("fails", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		res := say("disk full")
-		res.IsError = true
-		return res, nil
-	})
+	p.tool("fails", object, failing("disk full"))
 	p.tool("refuses", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return nil, &jsonrpc.Error{Code: -32602, Message: "no such account"}
 	})
@@ -226,9 +211,7 @@ func TestResultOfACall(t *testing.T) {
 	if len(r.Text) > 300 || !strings.Contains(r.Text, "bytes were cut here") {
 		t.Errorf("got %d bytes %q, want at most 300", len(r.Text), r.Text)
 	}
-	if diff := cmp.Diff(r.Media, []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: []byte{1}}}); diff != "" {
-		t.Errorf("got (-) want (+) media:\n%s", diff)
-	}
+	diff(t, "media", r.Media, []llms.ContentPart{llms.BinaryContent{MIMEType: "image/png", Data: []byte{1}}})
 	if string(r.Raw.StructuredContent) != `{"n":1}` || !strings.Contains(string(r.Raw.Meta), `"k":"v"`) {
 		t.Errorf("got %s %s, want structured content and _meta", r.Raw.StructuredContent, r.Raw.Meta)
 	}
@@ -267,28 +250,4 @@ func BenchmarkCallOverhead(b *testing.B) {
 			}
 		})
 	}
-}
-
-func BenchmarkDispatch(b *testing.B) {
-	p := newPeer().tool("x", weather, answer("ok"))
-	ts := open(b, nil, Server{Name: "p", Transport: p.transport(b)})
-	tool, _ := ts.Catalog(profile.Plain).Lookup("x")
-	args := `{"city":"Rome","days":3}`
-	b.Run("dispatch", func(b *testing.B) {
-		b.ReportAllocs()
-		calls := []llms.ToolCall{call("1", "x", args)}
-		for b.Loop() {
-			if _, err := ts.Catalog(profile.Plain).Dispatch(b.Context(), calls); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("client", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := tool.Client().CallTool(b.Context(), "x", json.RawMessage(args)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -70,9 +69,7 @@ func changeEras(t *testing.T, newServer func() *peer, json bool) {
 			t.Errorf("%s: got %q, %v; %d calls ran, want %d", tool, r.Text, r.Err, ran.Load(), i+1)
 		}
 		time.Sleep(time.Minute)
-		if diff := cmp.Diff(toolNamesOf(ts), []string{"echo", tool}); diff != "" {
-			t.Errorf("got (-) want (+) tools:\n%s", diff)
-		}
+		wantTools(t, ts, "echo", tool)
 		status := ts.Servers()[0]
 		if want := i%2 == 1; (status.Client.Server().Revision == mcp.Revision20260728) != want || status.Err != nil || status.Ended != nil {
 			t.Errorf("%s: speaks %s, %v, %v", tool, status.Client.Server().Revision, status.Err, status.Ended)

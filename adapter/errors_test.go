@@ -14,14 +14,15 @@ import (
 // The most common errors are short and complete.
 func TestErrorTexts(t *testing.T) {
 	ctx := t.Context()
-	opened := func(servers ...Server) error {
-		_, err := Open(ctx, servers, nil)
+	with := func(policy Policy, servers ...Server) error {
+		_, err := Open(ctx, servers, &Options{Policy: policy})
 		return err
 	}
+	opened := func(servers ...Server) error { return with(Policy{}, servers...) }
+	reach, own := transportFunc(unreachable), new(mcpclient.Client)
 	p := newPeer().tool("bad", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") })
 	ts := open(t, nil, Server{Name: "a", Transport: p.transport(t)})
 	nobody := Server{Name: "b", Transport: transportFunc(unreachable)}
-	const advice = " (Policy.Start: StartAvailable continues without servers that fail)"
 	for _, tt := range []struct {
 		got  error
 		want string
@@ -29,6 +30,15 @@ func TestErrorTexts(t *testing.T) {
 		{opened(Server{}), `open toolset: a server has no name: set Server.Name`},
 		{opened(Server{Name: "a"}), `open toolset: server "a": set Transport or Client`},
 		{opened(nobody, nobody), `open toolset: server "b" is there twice: give each a name of its own`},
+		{opened(Server{Name: "a", Transport: reach, Client: own}), `open toolset: server "a": set either Transport or Client, not both`},
+		{opened(Server{Name: "a", Transport: reach, KeyInMeta: "k", KeyInArgument: "k"}), `open toolset: server "a": set either KeyInMeta or KeyInArgument, not both`},
+		{opened(Server{Name: "a", Revision: "2025-11-25", Client: own}), `open toolset: server "a": Revision does not go with Client, which is connected already`},
+		{opened(Server{Name: "a", Policy: Policy{Start: StartLazy}, Client: own}), `open toolset: server "a": Policy.Start "lazy" does not go with Client, which is connected already`},
+		{opened(Server{Name: "a", Policy: Policy{Start: "late"}, Transport: reach}), `open toolset: server "a": Policy.Start is "late": want "required", "available" or "lazy"`},
+		{opened(Server{Name: "a", Policy: Policy{Trust: TrustFull + 1}, Transport: reach}), `open toolset: server "a": Policy.Trust is 4: want TrustNone, TrustHints or TrustFull`},
+		{with(Policy{Start: "late"}, nobody), `open toolset: Policy.Start is "late": want "required", "available" or "lazy"`},
+		{with(Policy{Trust: -1}, nobody), `open toolset: Policy.Trust is -1: want TrustNone, TrustHints or TrustFull`},
+		{opened(Server{Name: "a", Revision: "2025", Transport: reach}), `open toolset: server "a": Revision "2025": want one of 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05`},
 		{opened(nobody), `open toolset: server "b": connect: nobody there` + advice},
 		{opened(Server{Name: "b", Transport: &mcpclient.Command{Path: "no-such-program"}}),
 			`open toolset: server "b": connect: start "no-such-program": executable file not found in $PATH: install it, or give its full path` + advice},

@@ -2,10 +2,10 @@ package adapter
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -67,9 +67,7 @@ func TestAllowAndDeny(t *testing.T) {
 		p := newPeer().tool("read_dir", object, echo).tool("delete_file", object, echo)
 		p.AddTool(&sdk.Tool{Name: "read_file", InputSchema: json.RawMessage(object), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo)
 		tt.server.Name, tt.server.Transport = "p", p.transport(t)
-		if diff := cmp.Diff(toolNamesOf(open(t, nil, tt.server)), tt.want); diff != "" {
-			t.Errorf("%v %v: got (-) want (+):\n%s", tt.server.Allow, tt.server.Deny, diff)
-		}
+		diff(t, fmt.Sprintf("%v %v", tt.server.Allow, tt.server.Deny), toolNamesOf(open(t, nil, tt.server)), tt.want)
 	}
 }
 
@@ -77,7 +75,5 @@ func TestAllowAndDeny(t *testing.T) {
 func TestUnmatched(t *testing.T) {
 	p := newPeer().tool("greet", object, echo).tool("pay", object, echo)
 	tools := open(t, nil, Server{Name: "p", Transport: p.transport(t), Allow: []string{"*", "gr*", "nosuch"}, Deny: []string{"payy", "p?y?"}})
-	if diff := cmp.Diff(tools.Servers()[0].Unmatched, []string{"nosuch", "payy", "p?y?"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "unmatched", tools.Servers()[0].Unmatched, []string{"nosuch", "payy", "p?y?"})
 }

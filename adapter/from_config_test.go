@@ -19,9 +19,7 @@ func TestFromConfig(t *testing.T) {
 		"odd": {"command": "x", "timeout": 2000}
 	}}`
 	cfg, err := (&config.Loader{Filters: true}).Parse(t.Context(), "mcp.json", []byte(file), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	servers, left := FromConfig(cfg)
 	want := []Server{{
 		Name: "good", Transport: cfg.Servers[0].Transport, Revision: "2025-11-25", Policy: Policy{IdleTimeout: 90 * time.Second},

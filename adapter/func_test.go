@@ -77,12 +77,10 @@ func TestFuncOptions(t *testing.T) {
 			asked = append(asked, a.Server+" "+a.Name)
 			return approval.Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`)}, nil
 		},
-		Intercept: []Interceptor{func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-				ran = append(ran, r.Tool.Name())
-				return next(ctx, r)
-			}
-		}},
+		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+			ran = append(ran, r.Tool.Name())
+			return next(ctx, r)
+		}),
 	}
 	where := func(ctx context.Context, in trip) (string, error) {
 		if in.City == "nowhere" {
@@ -98,9 +96,7 @@ func TestFuncOptions(t *testing.T) {
 	catalog := source.Catalog(profile.Plain)
 	for _, tool := range catalog.Tools() {
 		p, err := catalog.Prepare(call("1", tool.Name(), `{"city":"Rome"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		want := "RomeK!"
 		if tool.Name() == "write" {
 			want = "[the user changed the arguments to {\"city\":\"Oslo\"}]\nOsloK!"

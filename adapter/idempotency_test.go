@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
@@ -48,29 +47,23 @@ func TestKey(t *testing.T) {
 					seen = string(a.Arguments)
 					return approval.Allow(), nil
 				},
-				Intercept: []Interceptor{func(next Handler) Handler {
-					return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-						if KeyFrom(ctx) != "K" {
-							t.Errorf("got key %q in an interceptor", KeyFrom(ctx))
-						}
-						return next(ctx, r)
+				Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+					if KeyFrom(ctx) != "K" {
+						t.Errorf("got key %q in an interceptor", KeyFrom(ctx))
 					}
-				}},
+					return next(ctx, r)
+				}),
 			}
 			catalog := keyed(t, opts, tt.server).Catalog(profile.Plain)
 			p, err := catalog.Prepare(call("1", "pay", tt.input))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if r := p.WithKey("K").Run(t.Context()); r.Text != tt.want || seen != tt.input {
 				t.Errorf("got %q after a question about %s, want %q", r.Text, seen, tt.want)
 			}
 			if p.Tool().HonoursKeys() != tt.honours {
 				t.Errorf("honours keys: got %v", !tt.honours)
 			}
-			if diff := cmp.Diff(string(catalog.Definitions()[0].Function.Parameters.(json.RawMessage)), tt.asked); diff != "" {
-				t.Errorf("got (-) want (+):\n%s", diff)
-			}
+			diff(t, "parameters", string(catalog.Definitions()[0].Function.Parameters.(json.RawMessage)), tt.asked)
 		})
 	}
 }
@@ -126,9 +119,7 @@ func TestKeyOfARound(t *testing.T) {
 				input = `{"city":"Rome"}`
 			}
 			prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "pay", input))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			prepared = prepared.WithKey("K")
 			r := prepared.Run(t.Context(), mcpclient.WithManualInput())
 			if r.InputRequired == nil {
@@ -192,11 +183,7 @@ func TestKeyIsOfItsCall(t *testing.T) {
 		return "", nil
 	}, nil)
 	p, err := outer.Catalog(profile.Plain).Prepare(call("1", "outer", "{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	p.WithKey("K").Run(t.Context())
-	if diff := cmp.Diff(keys, []string{"K", ""}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "keys", keys, []string{"K", ""})
 }

@@ -32,10 +32,7 @@ func curious() *peer {
 func TestInputRequired(t *testing.T) {
 	questions := 0
 	opts := &Options{
-		Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
-			questions++
-			return approval.Allow(), nil
-		},
+		Approve: counted(&questions, approval.Allow()),
 		Client: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			t.Error("the handler was asked")
 			return nil, nil
@@ -43,9 +40,7 @@ func TestInputRequired(t *testing.T) {
 	}
 	prepared := func(arguments string) *Prepared {
 		p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", arguments))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return p
 	}
 	r := prepared(`{"city":"Rome"}`).Run(t.Context(), mcpclient.WithManualInput())
@@ -53,9 +48,7 @@ func TestInputRequired(t *testing.T) {
 		t.Fatalf("got %+v, want a round", r)
 	}
 	kept, err := json.Marshal(r.InputRequired)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
 	for _, tt := range []struct{ arguments, change, to, want string }{
 		{`{ "city": "Rome" }`, "", "", `Ann {"city":"Rome"}`},
@@ -68,9 +61,7 @@ func TestInputRequired(t *testing.T) {
 			text = strings.ReplaceAll(text, tt.change, tt.to)
 		}
 		round := new(mcp.InputRequired)
-		if err := json.Unmarshal([]byte(text), round); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(text), round))
 		r := prepared(tt.arguments).Continue(t.Context(), round, answers)
 		if r.Text != tt.want || (r.Err == nil) != strings.HasPrefix(tt.want, "Ann") {
 			t.Errorf("%s: got %q and %v, want %q", tt.arguments, r.Text, r.Err, tt.want)
@@ -89,19 +80,15 @@ func TestInterceptedRound(t *testing.T) {
 	change := false
 	opts := &Options{
 		Client: &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)},
-		Intercept: []Interceptor{func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-				if change {
-					r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
-				}
-				return next(ctx, r)
+		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+			if change {
+				r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
 			}
-		}},
+			return next(ctx, r)
+		}),
 	}
 	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r := p.Run(t.Context(), mcpclient.WithManualInput())
 	if r.InputRequired == nil {
 		t.Fatalf("got %+v, want a round", r)
@@ -121,9 +108,7 @@ func TestAnswerInputForAView(t *testing.T) {
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	})}}
 	p, err := open(t, opts, Server{Name: "p", Transport: curious().transport(t)}).Catalog(profile.Plain).Prepare(call("1", "asks", `{"city":"Rome"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	p = p.WithKey("K")
 	r := p.Run(t.Context(), mcpclient.WithManualInput())
 	if r.InputRequired == nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
@@ -21,40 +20,34 @@ import (
 
 func TestInterceptors(t *testing.T) {
 	var order []string
-	around := func(name string) Interceptor {
-		return func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-				order = append(order, name+" "+string(r.Arguments))
-				res, err := next(ctx, r)
-				order = append(order, name+" done")
-				return res, err
-			}
-		}
-	}
-	change := func(next Handler) Handler {
-		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-			r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
-			r.Options = append(r.Options, mcpclient.WithMeta("tenant", json.RawMessage(`"t1"`)))
+	around := func(name string) []Interceptor {
+		return intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+			order = append(order, name+" "+string(r.Arguments))
 			res, err := next(ctx, r)
-			if err == nil {
-				res.Content = append(res.Content, &mcp.TextContent{Text: "and more"})
-			}
+			order = append(order, name+" done")
 			return res, err
-		}
+		})
 	}
+	change := intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		r.Arguments = json.RawMessage(`{"city":"Oslo"}`)
+		r.Options = append(r.Options, mcpclient.WithMeta("tenant", json.RawMessage(`"t1"`)))
+		res, err := next(ctx, r)
+		if err == nil {
+			res.Content = append(res.Content, &mcp.TextContent{Text: "and more"})
+		}
+		return res, err
+	})
 	var meta any
 	p := newPeer().tool("w", weather, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		meta = req.Params.Meta["tenant"]
 		return echo(ctx, req)
 	})
-	ts := open(t, &Options{Intercept: []Interceptor{around("a"), change, around("b")}}, Server{Name: "p", Transport: p.transport(t)})
+	ts := open(t, &Options{Intercept: slices.Concat(around("a"), change, around("b"))}, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
 	if want := "{\"city\":\"Oslo\"}\nand more"; r.Text != want {
 		t.Errorf("got %q, want %q", r.Text, want)
 	}
-	if diff := cmp.Diff(order, []string{`a {"city":"Rome"}`, `b {"city":"Oslo"}`, "b done", "a done"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "order", order, []string{`a {"city":"Rome"}`, `b {"city":"Oslo"}`, "b done", "a done"})
 	if meta != "t1" {
 		t.Errorf("got the meta %v, want what the interceptor added", meta)
 	}
@@ -67,9 +60,7 @@ func intercepted(t *testing.T, opts Options, i func(ctx context.Context, r *Requ
 		reached++
 		return echo(ctx, req)
 	})
-	opts.Intercept = []Interceptor{func(next Handler) Handler {
-		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) { return i(ctx, r, next) }
-	}}
+	opts.Intercept = intercept(i)
 	ts := open(t, &opts, Server{Name: "p", Transport: p.transport(t)})
 	r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "w", `{"city":"Rome"}`))
 	return r, reached
@@ -86,11 +77,7 @@ func TestInterceptorSkips(t *testing.T) {
 // A repeated call is approved once.
 func TestInterceptorRetries(t *testing.T) {
 	asked := 0
-	approve := func(context.Context, *approval.Request) (approval.Decision, error) {
-		asked++
-		return approval.Decision{Allow: true}, nil
-	}
-	r, reached := intercepted(t, Options{Approve: approve}, func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+	r, reached := intercepted(t, Options{Approve: counted(&asked, approval.Allow())}, func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
 		if _, err := next(ctx, r); err != nil {
 			return nil, err
 		}
@@ -113,20 +100,18 @@ func TestInterceptorRetriesWithOtherArguments(t *testing.T) {
 			sent = append(sent, string(req.Params.Arguments))
 			return say("ok"), nil
 		})
-		again := func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-				if _, err := next(ctx, r); err != nil {
-					return nil, err
-				}
-				other(r)
-				if _, err := next(ctx, r); err != nil {
-					return nil, err
-				}
-				r.Arguments = json.RawMessage(bari)
-				return next(ctx, r)
+		again := intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+			if _, err := next(ctx, r); err != nil {
+				return nil, err
 			}
-		}
-		ts := open(t, &Options{Intercept: []Interceptor{again}, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+			other(r)
+			if _, err := next(ctx, r); err != nil {
+				return nil, err
+			}
+			r.Arguments = json.RawMessage(bari)
+			return next(ctx, r)
+		})
+		ts := open(t, &Options{Intercept: again, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, string(a.Arguments))
 			return approval.Decision{Allow: string(a.Arguments) != bari}, nil
 		}}, Server{Name: "p", Transport: p.transport(t)})
@@ -196,12 +181,10 @@ func TestHeadersFromTheContext(t *testing.T) {
 		}
 		return h
 	})
-	trace := func(next Handler) Handler {
-		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-			return next(context.WithValue(ctx, traceKey{}, r.Call.ID), r)
-		}
-	}
-	ts := open(t, &Options{Intercept: []Interceptor{trace}}, Server{Name: "s", Transport: &mcpclient.HTTP{URL: web.URL(), Client: &http.Client{Transport: headers}}})
+	trace := intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		return next(context.WithValue(ctx, traceKey{}, r.Call.ID), r)
+	})
+	ts := open(t, &Options{Intercept: trace}, Server{Name: "s", Transport: &mcpclient.HTTP{URL: web.URL(), Client: &http.Client{Transport: headers}}})
 	users := []string{"ada", "bob", "eve"}
 	answers := make(chan string)
 	for _, user := range users {
@@ -214,9 +197,7 @@ func TestHeadersFromTheContext(t *testing.T) {
 		got = append(got, <-answers)
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff(got, []string{"ada call-of-ada", "bob call-of-bob", "eve call-of-eve"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "result", got, []string{"ada call-of-ada", "bob call-of-bob", "eve call-of-eve"})
 }
 
 type traceKey struct{}
@@ -229,9 +210,7 @@ func TestContextHeadersLeaveTheRequestAlone(t *testing.T) {
 	var sent http.Header
 	base := roundTripper(func(req *http.Request) (*http.Response, error) { sent = req.Header; return nil, errNoDial })
 	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://example.com", strings.NewReader(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	req.Header.Set("X-User", "none")
 	set := ContextHeaders(base, func(context.Context) http.Header { return http.Header{"x-user": {"ada"}} })
 	if _, err := set.RoundTrip(req); !errors.Is(err, errNoDial) || sent.Get("X-User") != "ada" || req.Header.Get("X-User") != "none" {

@@ -8,9 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -39,9 +36,7 @@ func (e *events) take() []Event {
 
 func wantEvents(t *testing.T, e *events, want ...Event) {
 	t.Helper()
-	if diff := cmp.Diff(e.take(), want, cmpopts.EquateErrors(), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("got (-) want (+) events:\n%s", diff)
-	}
+	diff(t, "events", e.take(), want)
 }
 
 // listener is a modern server whose announcements a test controls. It declares changes of its tools

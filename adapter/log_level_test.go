@@ -31,26 +31,16 @@ func TestLogLevelWhileRunning(t *testing.T) {
 		}
 	}
 	asked("a", "error")
-	if err := ts.SetLogLevel(t.Context(), mcp.LogDebug); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ts.SetLogLevel(t.Context(), mcp.LogDebug))
 	asked("a", "debug")
-	if err := ts.Add(t.Context(), Server{Name: "b", Transport: newLevelPeer().transport(t)}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ts.Add(t.Context(), Server{Name: "b", Transport: newLevelPeer().transport(t)}))
 	asked("b", "debug")
 	own, err := mcpclient.Connect(t.Context(), newLevelPeer().transport(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = own.Close() }()
-	if err := ts.Add(t.Context(), Server{Name: "own", Client: own}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ts.Add(t.Context(), Server{Name: "own", Client: own}))
 	asked("own", "debug")
-	if err := ts.SetLogLevel(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ts.SetLogLevel(t.Context(), ""))
 	asked("a", "<nil>")
 	asked("b", "<nil>")
 	if err := ts.SetLogLevel(t.Context(), "loud"); err == nil {

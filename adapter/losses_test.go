@@ -16,9 +16,7 @@ import (
 func TestNothingMoreIsLost(t *testing.T) {
 	known := map[string]bool{}
 	data, err := os.ReadFile("testdata/losses.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for line := range strings.Lines(string(data)) {
 		known[strings.TrimSuffix(line, "\n")] = true
 	}

@@ -48,13 +48,10 @@ func TestServersComeBack(t *testing.T) {
 				kinds = append(kinds, event.Kind)
 			}
 		}
-		if diff := cmp.Diff([]EventKind{ServerLost, ServerReturned, ServerLost}, kinds); diff != "" {
-			t.Errorf("events (-want +got):\n%s", diff)
-		}
+		diff(t, "events", kinds, []EventKind{ServerLost, ServerReturned, ServerLost})
 		if text := log.String(); strings.Count(text, "a server is lost") != 2 || strings.Count(text, "a server is there again") != 1 {
 			t.Errorf("got the log:\n%s", text)
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -78,7 +75,6 @@ func TestServerThatComesLate(t *testing.T) {
 		if got := e.take(); len(got) != 1 || got[0].Kind != ServerAdded || len(toolNamesOf(ts)) != 1 {
 			t.Errorf("got the events %v and the tools %v after %d dials: %v", got, toolNamesOf(ts), dials, ts.Servers()[0].Err)
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -95,10 +91,7 @@ func TestServerThatListsLate(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"a"}, toolNamesOf(ts)); diff != "" {
-			t.Errorf("the server was not tried again (-want +got):\n%s", diff)
-		}
-		_ = ts.Close()
+		wantTools(t, ts, "a")
 	})
 }
 
@@ -116,6 +109,5 @@ func TestPipesAreNotDialedAgain(t *testing.T) {
 		if err := ts.Remove("p"); err != nil {
 			t.Error(err)
 		}
-		_ = ts.Close()
 	})
 }

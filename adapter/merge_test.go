@@ -43,9 +43,7 @@ func TestMerge(t *testing.T) {
 	if want := []string{"a " + names[0], "b " + names[1], "c write"}; !slices.Equal(asked, want) {
 		t.Errorf("got the approvals %q, want %q", asked, want)
 	}
-	if err := c.Remove("c"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Remove("c"))
 	if got := merged.Catalog(profile.Plain); len(got.Tools()) != 2 {
 		t.Errorf("got %d tools, want the change of a source", len(got.Tools()))
 	}
@@ -85,22 +83,15 @@ func TestFind(t *testing.T) {
 		p := newPeer().tool("asks", schema, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return say(string(req.Params.Arguments)), nil
 		})
-		return open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
-			asked++
-			return approval.Allow(), nil
-		}},
+		return open(t, &Options{Approve: counted(&asked, approval.Allow())},
 			Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain)
 	}
 	const wrapped = `{"type":"object","properties":{"city":{"type":"string"}},"anyOf":[{"required":["city"]}]}`
 	was, err := process(wrapped).Prepare(call("1", "asks", `{"city":"Rome"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	now := process(wrapped)
 	tool, err := now.Find("p", "asks", was.Tool().Fingerprint())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	// The call of a model that was offered the schema inside of a property.
 	p, err := tool.Prepare(call("1", "other name", `{"input":{"city":"Rome"}}`), true)
 	if err != nil || string(p.Arguments()) != `{"city":"Rome"}` {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestAssignNames(t *testing.T) {
@@ -42,9 +40,7 @@ func TestAssignNames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(assignNames(tt.ids, tt.prefixed), tt.want); diff != "" {
-				t.Errorf("got (-) want (+):\n%s", diff)
-			}
+			diff(t, "names", assignNames(tt.ids, tt.prefixed), tt.want)
 		})
 	}
 }

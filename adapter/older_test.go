@@ -150,7 +150,6 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 				if diff := cmp.Diff(strings.Contains(string(kept), mcp.Revision20251125), tt.dials == 2); diff != "" || changes > 0 {
 					t.Errorf("the cache has %s, %d events are missing", kept, changes)
 				}
-				_ = ts.Close()
 			})
 		})
 	}

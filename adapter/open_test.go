@@ -11,9 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -39,13 +36,7 @@ func TestOpen(t *testing.T) {
 	b := newPeer().tool("read", queried, answer("b reads"))
 	ts := open(t, nil, Server{Name: "a", Transport: a.transport(t)}, Server{Name: "b", Transport: b.transport(t)})
 
-	var names []string
-	for _, tool := range ts.Catalog(profile.Plain).Tools() {
-		names = append(names, tool.Name())
-	}
-	if diff := cmp.Diff(names, []string{"a_only", "a__read", "b__read"}); diff != "" {
-		t.Errorf("got (-) want (+) names:\n%s", diff)
-	}
+	wantTools(t, ts, "a_only", "a__read", "b__read")
 	tool, ok := ts.Catalog(profile.Plain).Lookup("b__read")
 	if !ok || tool.Server() != "b" || tool.Definition().Name != "read" || tool.Client() != ts.Servers()[1].Client {
 		t.Errorf("got %+v, want the tool read of b", tool)
@@ -66,9 +57,7 @@ func TestDefinitions(t *testing.T) {
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	defs := ts.Catalog(profile.Plain).Definitions()
 	got, err := json.Marshal(defs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := `[{"type":"function","function":{"name":"none","description":"Does none.","parameters":{"properties":{},"type":"object"}}},` +
 		`{"type":"function","function":{"name":"search","description":"Does search.","parameters":` +
 		`{"type":"object","properties":{"q":{"type":"string","description":"\u003cwhat\u003e"}},"required":["q"]}}}]`
@@ -205,27 +194,6 @@ func TestOpenTimesOut(t *testing.T) {
 	})
 }
 
-func TestOpenChecksServers(t *testing.T) {
-	reach := transportFunc(unreachable)
-	for want, servers := range map[string][]Server{
-		"has no name":                           {{Transport: reach}},
-		"there twice":                           {{Name: "a", Transport: reach}, {Name: "a", Transport: reach}},
-		"set Transport or Client":               {{Name: "a"}},
-		"either Transport or Client, not both":  {{Name: "a", Transport: reach, Client: new(mcpclient.Client)}},
-		"set either KeyInMeta or KeyInArgument": {{Name: "a", Transport: reach, KeyInMeta: "k", KeyInArgument: "k"}},
-		"Revision does not go with Client":      {{Name: "a", Revision: "2025-11-25", Client: new(mcpclient.Client)}},
-		`"2025": want one of 2026-07-28, 2025`:  {{Name: "a", Revision: "2025", Transport: reach}},
-	} {
-		if _, err := Open(t.Context(), servers, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an error with %q", err, want)
-		}
-	}
-	ts := open(t, nil)
-	if len(ts.Catalog(profile.Plain).Tools()) != 0 || len(ts.Catalog(profile.Plain).Definitions()) != 0 || len(ts.Servers()) != 0 {
-		t.Error("got something from no servers")
-	}
-}
-
 // A server may have its own revision, which does not change the shared options.
 func TestServerRevision(t *testing.T) {
 	opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}}
@@ -247,29 +215,12 @@ func TestServerRevision(t *testing.T) {
 func TestOpenWithAClient(t *testing.T) {
 	p := newPeer().tool("x", object, answer("ok"))
 	client, err := mcpclient.Connect(t.Context(), p.transport(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer client.Close()
 	ts := open(t, nil, Server{Name: "p", Client: client})
-	if err := ts.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ts.Close())
 	if err := client.Ping(t.Context()); err != nil {
 		t.Errorf("got %v, want the caller's client left open", err)
-	}
-}
-
-func TestToolsThatAreLeftOut(t *testing.T) {
-	p := newPeer().tool("good", object, echo).tool("hidden", object, echo)
-	p.tool("foreign", `{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`, echo)
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t), Filter: func(tool *mcp.Tool) bool { return tool.Name != "hidden" }})
-	s := ts.Servers()[0]
-	if len(s.Tools) != 1 || s.Tools[0].Name() != "good" {
-		t.Errorf("got %v, want good alone", s.Tools)
-	}
-	if len(s.Skipped) != 1 || s.Skipped[0].Name != "foreign" || !strings.Contains(s.Skipped[0].Err.Error(), "never fetched") {
-		t.Errorf("got %v, want foreign and why", s.Skipped)
 	}
 }
 
@@ -281,33 +232,26 @@ func TestServerWithTooManyTools(t *testing.T) {
 	}
 }
 
-// A tool for which a filter panics is left out.
+// A tool for which a filter or Rename panics is left out.
 func TestFilterThatPanics(t *testing.T) {
 	var log bytes.Buffer
-	p := newPeer().tool("a", object, echo).tool("b", object, echo)
-	ts := open(t, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: p.transport(t), Filter: func(tool *mcp.Tool) bool {
-		if tool.Name == "a" {
+	p := newPeer().tool("a", object, echo).tool("b", object, echo).tool("c", object, echo)
+	panics := func(tool *mcp.Tool, name string) {
+		if tool.Name == name {
 			panic("oops")
 		}
-		return true
-	}})
-	if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
 	}
+	ts := open(t, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{
+		Name: "p", Transport: p.transport(t),
+		Filter: func(tool *mcp.Tool) bool { panics(tool, "a"); return true },
+		Rename: func(tool *mcp.Tool) string { panics(tool, "c"); return "d" },
+	})
+	wantTools(t, ts, "d")
 	skipped := ts.Servers()[0].Skipped
-	if len(skipped) != 1 || skipped[0].Name != "a" || skipped[0].Err.Error() != `filter at tool "a" panicked: oops` {
+	if len(skipped) != 2 || skipped[0].Name != "a" || skipped[0].Err.Error() != `filter at tool "a" panicked: oops` {
 		t.Errorf("got %v, want the panic as the reason why a is left out", skipped)
 	}
 	if !strings.Contains(log.String(), "TestFilterThatPanics") {
 		t.Errorf("got the log %s, want the stack in it", log.String())
-	}
-}
-
-func TestServerWithoutTools(t *testing.T) {
-	p := newPeer()
-	p.AddPrompt(&sdk.Prompt{Name: "x"}, nil)
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
-	if s := ts.Servers()[0]; s.Err != nil || len(s.Tools) != 0 {
-		t.Errorf("got %+v, want no tools and no error", s)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"testing"
 	"time"
-
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // This table has every number of the options: the meaning of 0 and of a negative number.
@@ -65,23 +63,5 @@ func TestPolicyOfAServer(t *testing.T) {
 	got := newPolicy(common.withDefaults(), &Server{Policy: Policy{CallTimeout: -1, Trust: TrustNone}}).Policy
 	if got.CallTimeout != -1 || got.MaxResult != 1000 || got.Trust != TrustNone || got.Start != StartAvailable || got.ConnectTimeout != 30*time.Second {
 		t.Errorf("got %+v", got)
-	}
-	for want, o := range map[string]struct {
-		all    Policy
-		server Server
-	}{
-		`open toolset: Policy.Start is "late": want "required", "available" or "lazy"`:                      {all: Policy{Start: "late"}},
-		`open toolset: server "p": Policy.Start is "late": want "required", "available" or "lazy"`:          {server: Server{Policy: Policy{Start: "late"}}},
-		`open toolset: server "p": Policy.Trust is 4: want TrustNone, TrustHints or TrustFull`:              {server: Server{Policy: Policy{Trust: TrustFull + 1}}},
-		`open toolset: Policy.Trust is -1: want TrustNone, TrustHints or TrustFull`:                         {all: Policy{Trust: -1}},
-		`open toolset: server "p": Policy.Start "lazy" does not go with Client, which is connected already`: {server: Server{Policy: Policy{Start: StartLazy}, Client: new(mcpclient.Client)}},
-	} {
-		o.server.Name = "p"
-		if o.server.Client == nil {
-			o.server.Transport = newPeer().transport(t)
-		}
-		if _, err := Open(t.Context(), []Server{o.server}, &Options{Policy: o.all}); err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
 	}
 }

@@ -21,14 +21,12 @@ import (
 // Results distinguish a call that certainly had no effect, a call in doubt, and a call with an
 // outcome.
 func TestOutcomes(t *testing.T) {
-	again := func(next Handler) Handler {
-		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-			if res, err := next(ctx, r); err == nil {
-				return res, nil
-			}
-			return next(ctx, r)
+	again := intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		if res, err := next(ctx, r); err == nil {
+			return res, nil
 		}
-	}
+		return next(ctx, r)
+	})
 	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny("no"), nil }
 	attempts := 0
 	second := func(conn mcpclient.Conn, id []byte) { // answers the second call only
@@ -57,8 +55,8 @@ func TestOutcomes(t *testing.T) {
 		"no result":         {peer: says(`"result":7`), interrupted: true},
 		"silence":           {opts: Options{Policy: Policy{CallTimeout: time.Minute}}, peer: func(mcpclient.Conn, []byte) {}, interrupted: true},
 		"lost":              {peer: closes, interrupted: true},
-		"lost and repeated": {opts: Options{Intercept: []Interceptor{again}}, peer: closes, interrupted: true},
-		"silence and error": {opts: Options{Policy: Policy{CallTimeout: time.Minute}, Intercept: []Interceptor{again}}, peer: second, interrupted: true},
+		"lost and repeated": {opts: Options{Intercept: again}, peer: closes, interrupted: true},
+		"silence and error": {opts: Options{Policy: Policy{CallTimeout: time.Minute}, Intercept: again}, peer: second, interrupted: true},
 		"denied":            {opts: Options{Approve: deny}, unsent: true},
 		"unknown":           {tool: "y", unsent: true},
 		"connection over":   {before: func(ts *Toolset) { _ = ts.Close() }, unsent: true},

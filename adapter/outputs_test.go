@@ -87,9 +87,7 @@ func TestValidatorOfArguments(t *testing.T) {
 		t.Errorf("got %q with %v, want the odd one refused", r.Text, r.Err)
 	}
 	p, err := tools.Prepare(call("1", "x", `{"n":4}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if _, err := p.WithArguments(json.RawMessage(`{"n":5}`)); err == nil {
 		t.Error("got no error of odd arguments of the host")
 	}

@@ -72,9 +72,7 @@ func bothWays(t testing.TB) (bare, through func()) {
 	ts := open(t, &Options{Client: &legacy}, Server{Name: "s", Transport: server})
 	tool, _ := ts.Catalog(profile.Plain).Lookup("t0")
 	bare = func() {
-		if err := tool.valid([]byte(benchArguments)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, tool.valid([]byte(benchArguments)))
 		if _, err := tool.Client().CallTool(t.Context(), "t0", json.RawMessage(benchArguments)); err != nil {
 			t.Fatal(err)
 		}
@@ -91,9 +89,7 @@ func bothWays(t testing.TB) (bare, through func()) {
 // cpuTime returns the user and system time of this process.
 func cpuTime(t testing.TB) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
+	check(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 

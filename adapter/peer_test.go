@@ -7,10 +7,14 @@ import (
 	"io"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // peer is a server of the official SDK in this process.
@@ -50,9 +54,7 @@ func (p *peer) transport(t testing.TB) mcpclient.Transport {
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
 	session, err := p.Connect(context.Background(), &sdk.IOTransport{Reader: toServer, Writer: fromServer}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	p.session = session
 	p.die = func() { _ = fromServer.Close(); _ = toServer.Close() }
 	go func() {
@@ -80,13 +82,39 @@ func say(text string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
+// hang is a tool that gives no answer.
+func hang(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// failing returns a tool that fails with a text.
+func failing(text string) sdk.ToolHandler {
+	return func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{Content: say(text).Content, IsError: true}, nil
+	}
+}
+
+// counted returns an approval that always decides the same, and counts its calls.
+func counted(asked *int, decision approval.Decision) approval.Func {
+	return func(context.Context, *approval.Request) (approval.Decision, error) {
+		*asked++
+		return decision, nil
+	}
+}
+
+// intercept returns an interceptor that runs f around the next handler.
+func intercept(f func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error)) []Interceptor {
+	return []Interceptor{func(next Handler) Handler {
+		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) { return f(ctx, r, next) }
+	}}
+}
+
 // open opens a toolset that is closed with the test.
 func open(t testing.TB, opts *Options, servers ...Server) *Toolset {
 	t.Helper()
 	ts, err := Open(t.Context(), servers, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = ts.Close() })
 	return ts
 }
@@ -103,6 +131,28 @@ func callText(ctx context.Context, tool *Tool, arguments string) (string, error)
 		return "", err
 	}
 	return r.Text, nil
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// diff compares two values. Empty and nil lists are the same.
+func diff(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(got, want, cmpopts.EquateErrors(), cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("%s: got (-) want (+):\n%s", what, d)
+	}
+}
+
+// wantTools checks the names of tools that models know.
+func wantTools(t testing.TB, ts *Toolset, want ...string) {
+	t.Helper()
+	diff(t, "tools", toolNamesOf(ts), want)
 }
 
 const object = `{"type":"object"}`

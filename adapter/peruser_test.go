@@ -114,7 +114,6 @@ func TestFormsOfSeveralPeople(t *testing.T) {
 		if got := d.alive(); got != 1 {
 			t.Errorf("got %d connections after a time without calls, want that for the list", got)
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -165,7 +164,6 @@ func TestManyUsersOfFewConnections(t *testing.T) {
 				t.Errorf("got %s calls, want those of the user alone", got)
 			}
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -199,7 +197,6 @@ func TestConversationsTakeTurns(t *testing.T) {
 		if !r.Unsent() || !strings.Contains(r.Err.Error(), "Options.User") {
 			t.Errorf("got %v, want a call that was not sent", r.Err)
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -232,7 +229,6 @@ func TestQuestionThatMayBelongToSeveral(t *testing.T) {
 		if n := all[0].refused.Load() + all[1].refused.Load(); n < 2 {
 			t.Errorf("%d conversations were told, want both", n)
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -274,7 +270,6 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 				t.Errorf("%s: got %q after %v, want at once: %q", name, got, time.Since(began), want)
 			}
 			close(first.answer)
-			_ = ts.Close()
 		})
 	}
 }
@@ -308,6 +303,5 @@ func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 		if r := <-answered; r.Err != nil || r.Text != "1" || dials != 3 {
 			t.Errorf("the other call: got %q, %v after %d connections, want 1 after 3", r.Text, r.Err, dials)
 		}
-		_ = ts.Close()
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -49,9 +47,7 @@ func TestPins(t *testing.T) {
 		return Server{Name: "p", Transport: p.transport(t), Pins: pins}
 	}
 	ts := open(t, nil, changed())
-	if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" {
-		t.Errorf("got (-) want (+) what is as it was pinned:\n%s", diff)
-	}
+	wantTools(t, ts, "b")
 	for i, name := range []string{"a", "c"} {
 		s := ts.Servers()[0].Skipped[i]
 		var drift *driftError
@@ -71,15 +67,11 @@ func TestPinAtFirstUse(t *testing.T) {
 	ts := open(t, &Options{Policy: Policy{Pin: true}}, Server{Name: "p", Transport: p.transport(t)})
 	for _, schema := range []string{queried, object} {
 		p.tool("a", schema, echo)
-		if err := ts.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, ts.Refresh(t.Context()))
 		want := []string{"a", "b"}
 		if schema == queried {
 			want = []string{"b"}
 		}
-		if diff := cmp.Diff(toolNamesOf(ts), want); diff != "" {
-			t.Errorf("got (-) want (+):\n%s", diff)
-		}
+		wantTools(t, ts, want...)
 	}
 }

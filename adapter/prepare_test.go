@@ -118,9 +118,7 @@ func TestCallsMeanWhatWasOffered(t *testing.T) {
 			tool := agents[slices.IndexFunc(agents, func(tool *Tool) bool { return tool.Name() == "save" })]
 			tt.change(t, s)
 			r := catalog.Call(t.Context(), call("1", "save", secret))
-			if diff := cmp.Diff(s.ran, tt.ran); diff != "" {
-				t.Errorf("got (-) want (+) calls:\n%s", diff)
-			}
+			diff(t, "calls", s.ran, tt.ran)
 			text, err := callText(t.Context(), tool, secret)
 			if text != r.Text || err != nil || len(s.ran) != 2*len(tt.ran) {
 				t.Errorf("got %q, %v after %v, want %q as well", text, err, s.ran, r.Text)
@@ -170,9 +168,7 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 			s := newPair(t, nil)
 			catalog := s.ts.Catalog(profile.Plain)
 			p, err := catalog.Prepare(call("1", offered, ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			change(s, t)
 			staleFor(t, p.Run(t.Context()).Err, want)
 			_, err = catalog.Prepare(call("1", offered, "")) // before anyone is asked
@@ -183,12 +179,10 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 		})
 		t.Run(name+" in an interceptor", func(t *testing.T) {
 			var s *pair
-			s = newPair(t, &Options{Intercept: []Interceptor{func(next Handler) Handler {
-				return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-					change(s, t)
-					return next(ctx, r)
-				}
-			}}})
+			s = newPair(t, &Options{Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+				change(s, t)
+				return next(ctx, r)
+			})})
 			staleFor(t, s.ts.Catalog(profile.Plain).Call(t.Context(), call("1", offered, "")).Err, want)
 			if len(s.ran) != 0 {
 				t.Errorf("got %v, want nothing to run", s.ran)
@@ -210,9 +204,7 @@ func TestCallsOutliveAConnection(t *testing.T) {
 	catalog := ts.Catalog(profile.Plain)
 	p.die()
 	<-ts.Servers()[0].Client.Done()
-	if err := ts.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ts.Refresh(t.Context()))
 	if r := catalog.Call(t.Context(), call("1", "a", "")); r.Text != "second" {
 		t.Errorf("got %q, want the new connection", r.Text)
 	}
@@ -248,9 +240,7 @@ func TestApprovedIsSent(t *testing.T) {
 				t.Errorf("got %v, want each catalog to read what it asked for", err)
 			}
 			prepared, err := ts.Catalog(tt.profile).Prepare(call("1", "w", tt.input))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if tt.edit != "" {
 				if prepared, err = prepared.WithArguments(json.RawMessage(tt.edit)); err != nil {
 					t.Fatal(err)
@@ -272,9 +262,7 @@ func TestApprovedIsSent(t *testing.T) {
 	}
 	p := newPeer().tool("w", weather, echo)
 	prepared, err := open(t, nil, Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain).Prepare(call("1", "w", `{"city":"Rome"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var wrong *argumentError
 	for _, edit := range []string{`{}`, `{"city":"Rome","days":"3"}`, `["Rome"]`, `null`, `{`, ``} {
 		if p, err := prepared.WithArguments(json.RawMessage(edit)); !errors.As(err, &wrong) || p != nil {
@@ -294,13 +282,11 @@ func TestInterceptedArgumentsAreApprovedAsTheyAreSent(t *testing.T) {
 		sent = string(req.Params.Arguments)
 		return say("ok"), nil
 	})
-	twice := func(next Handler) Handler {
-		return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-			r.Arguments = json.RawMessage(`{"city":"Rome", "city":"Oslo"}`)
-			return next(ctx, r)
-		}
-	}
-	ts := open(t, &Options{Intercept: []Interceptor{twice}, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
+	twice := intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		r.Arguments = json.RawMessage(`{"city":"Rome", "city":"Oslo"}`)
+		return next(ctx, r)
+	})
+	ts := open(t, &Options{Intercept: twice, Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		asked = string(a.Arguments)
 		return approval.Decision{Allow: true}, nil
 	}}, Server{Name: "p", Transport: p.transport(t)})
@@ -319,9 +305,7 @@ func TestPreparedCallIsACopy(t *testing.T) {
 		return approval.Decision{Allow: true}, nil
 	}
 	prepared, err := open(t, &Options{Approve: scribble}, Server{Name: "p", Transport: p.transport(t)}).Catalog(profile.Plain).Prepare(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	c.FunctionCall.Name, c.FunctionCall.Arguments = "x", `{"city":"Oslo"}`
 	copy(prepared.Arguments(), `{"city":"Bari"}`)
 	r := prepared.Run(t.Context())
@@ -341,14 +325,12 @@ func TestApproveBeforeRun(t *testing.T) {
 			asked = append(asked, string(a.Arguments))
 			return decide, nil
 		},
-		Intercept: []Interceptor{func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-				if change {
-					r.Arguments = json.RawMessage(`{"city":"Bari"}`)
-				}
-				return next(ctx, r)
+		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+			if change {
+				r.Arguments = json.RawMessage(`{"city":"Bari"}`)
 			}
-		}},
+			return next(ctx, r)
+		}),
 	}
 	catalog := open(t, opts, Server{Name: "p", Transport: annotated().transport(t)}).Catalog(profile.Plain)
 	for _, tt := range []struct {
@@ -365,9 +347,7 @@ func TestApproveBeforeRun(t *testing.T) {
 		asked, decide, change = nil, tt.decide, tt.change
 		write := call("1", "write", `{"city":"Rome"}`)
 		p, err := catalog.Prepare(write)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		r := new(Result)
 		if approved, err := p.Approve(t.Context()); err != nil {
 			r = catalog.Refuse(t.Context(), write, err)

@@ -147,12 +147,8 @@ func TestNamesThatAreOddAndRefused(t *testing.T) {
 func sameJSON(t *testing.T, a, b string) bool {
 	t.Helper()
 	var x, y any
-	if err := json.Unmarshal([]byte(a), &x); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(b), &y); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(a), &x))
+	check(t, json.Unmarshal([]byte(b), &y))
 	return show(x) == show(y)
 }
 

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema"
 )
@@ -44,15 +42,11 @@ var provenance = map[string]struct {
 // publishedSchemas reads testdata/schemas: input schemas by source and name of the tool.
 func publishedSchemas(t testing.TB) map[string]json.RawMessage {
 	files, err := filepath.Glob("testdata/schemas/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	out := map[string]json.RawMessage{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var tools map[string]json.RawMessage
 		if err := json.Unmarshal(data, &tools); err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -70,13 +64,9 @@ func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]
 	d := define([]*Tool{tool}, p)
 	*tool = *tool.shownAs(d.wrapped[0])
 	raw, err := json.Marshal(d.tools[0].Function.Parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	v, err := schema.Decode(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return v.(map[string]any), d.tools[0].Function.Strict, d.changes
 }
 
@@ -127,9 +117,7 @@ func TestProfiles(t *testing.T) {
 				}
 				checkUnheld(t, p, changes)
 				again, _, _ := parametersOf(t, tool, p)
-				if diff := cmp.Diff(again, root); diff != "" {
-					t.Errorf("got another schema the second time:\n%s", diff)
-				}
+				diff(t, "got another schema the second time", again, root)
 				if fit := checkArguments(t, tool, p, root, changes, 30); fit < 3 {
 					t.Errorf("got %d arguments of 30 that fit, want enough to tell something", fit)
 				}
@@ -184,15 +172,11 @@ func checkArguments(t *testing.T, tool *Tool, p profile.Profile, root map[string
 	root = dialect(p, root)
 	g := &generator{Rand: rand.New(rand.NewPCG(1, 2)), root: root}
 	rewritten, err := schema.Compile([]byte(show(root)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var lenient *Tool
 	for range n {
 		args, err := json.Marshal(g.value(root, 5))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if rewritten.Validate(args) != nil {
 			continue // the generator does not know all keywords
 		}
@@ -267,9 +251,7 @@ func TestChangesThatAreListed(t *testing.T) {
 			for _, c := range d.changes {
 				changes = append(changes, fmt.Sprintf("%s %s %s", c.Path, c.Keyword, c.Effect))
 			}
-			if diff := cmp.Diff(changes, tt.changes); diff != "" {
-				t.Errorf("got (-) want (+) changes:\n%s", diff)
-			}
+			diff(t, "changes", changes, tt.changes)
 		})
 	}
 }
@@ -286,9 +268,7 @@ func TestCatalogForAProvider(t *testing.T) {
 			strict = append(strict, d.Function.Name)
 		}
 	}
-	if diff := cmp.Diff(strict, []string{"open", "search"}); diff != "" {
-		t.Errorf("got (-) want (+) strict:\n%s", diff)
-	}
+	diff(t, "strict", strict, []string{"open", "search"})
 	want := profile.Change{Tool: "search", Path: "/properties/n", Keyword: "required", Effect: "same", Note: "null stands for a missing property"}
 	if !slices.Contains(changes, want) {
 		t.Errorf("got %v, want %v among them", changes, want)

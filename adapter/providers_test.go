@@ -32,18 +32,12 @@ func TestProvidersSendTheSchema(t *testing.T) {
 	p := newPeer().tool("x", schema, echo)
 	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)})
 	want, err := json.Marshal(json.RawMessage(ts.Servers()[0].Tools[0].Definition().InputSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var sent recorder
 	oai, err := openai.New(openai.WithToken("none"), openai.WithHTTPClient(&sent))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	claude, err := anthropic.New(anthropic.WithToken("none"), anthropic.WithHTTPClient(&sent))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, model := range map[string]llms.Model{"openai": oai, "anthropic": claude} {
 		sent.body = nil
 		messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hello")}

@@ -21,9 +21,7 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 		l := newListener(t, "a")
 		l.listless = true
 		client, err := mcpclient.Connect(t.Context(), l.way, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer client.Close()
 		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear}, Server{Name: "p", Client: client})
 		if ts.Servers()[0].Err == nil {
@@ -33,9 +31,7 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 			t.Error("got no error, want what keeps the server from listing")
 		}
 		l.offer("a")
-		if err := ts.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, ts.Refresh(t.Context()))
 		if s := ts.Servers()[0]; s.Err != nil || len(s.Tools) != 1 {
 			t.Errorf("got %d tools and %v, want the server with its tool", len(s.Tools), s.Err)
 		}
@@ -43,10 +39,7 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 		l.offer("a", "b")
 		l.tell(t, "tools")
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}})
-		if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "b"}); diff != "" {
-			t.Errorf("got (-) want (+):\n%s", diff)
-		}
-		_ = ts.Close()
+		wantTools(t, ts, "a", "b")
 	})
 }
 
@@ -66,19 +59,14 @@ func TestRefreshDespiteACallback(t *testing.T) {
 			}),
 			Options: &mcpclient.Options{OnNotification: func(*mcp.Notification) { <-release }},
 		})
-		if err := first.send(t, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`); err != nil {
-			t.Fatal(err)
-		}
+		check(t, first.send(t, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`))
 		synctest.Wait()
 		_ = first.conn.Close()
 		synctest.Wait()
 		if err := ts.Refresh(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" {
-			t.Errorf("got (-) want (+):\n%s", diff)
-		}
-		_ = ts.Close()
+		wantTools(t, ts, "b")
 	})
 }
 
@@ -110,7 +98,6 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 		if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); dials != 2 || diff != "" {
 			t.Errorf("got %d connections, want 2, and (-) want (+) tools:\n%s", dials, diff)
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -151,7 +138,6 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 		if err := ts.Refresh(t.Context()); !errors.Is(err, errNoDial) || dials.Load() != tried+1 {
 			t.Errorf("got %v and %d connections more, want another try", err, dials.Load()-tried)
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -170,13 +156,9 @@ func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 			ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
 			synctest.Wait()
 			tools = `[{"name":"a","inputSchema":{"type":"object"}}]`
-			if err := conn.Send(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, conn.Send(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)))
 			synctest.Wait()
-			if diff := cmp.Diff(toolNamesOf(ts), []string{"a"}); diff != "" {
-				t.Errorf("%s: got (-) want (+):\n%s", capabilities, diff)
-			}
+			wantTools(t, ts, "a")
 		})
 	}
 }

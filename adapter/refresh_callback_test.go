@@ -24,6 +24,5 @@ func TestOnChangeRefreshes(t *testing.T) {
 		if err := <-errs; err != nil || time.Since(start) > time.Minute {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		_ = ts.Close()
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -73,9 +72,7 @@ func TestRender(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
-			if diff := cmp.Diff(media, tt.media); diff != "" {
-				t.Errorf("got (-) want (+) media:\n%s", diff)
-			}
+			diff(t, "media", media, tt.media)
 		})
 	}
 }

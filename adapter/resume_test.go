@@ -22,27 +22,20 @@ func TestResume(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			var ran, asked int
 			opts := &Options{
-				Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
-					asked++
-					return approval.Allow(), nil
-				},
-				Intercept: []Interceptor{func(next Handler) Handler {
-					return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-						if ran++; ran == 2 {
-							r.Arguments = []byte(`{"a":2}`) // of a call that was sent long ago
-						}
-						return next(ctx, r)
+				Approve: counted(&asked, approval.Allow()),
+				Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+					if ran++; ran == 2 {
+						r.Arguments = []byte(`{"a":2}`) // of a call that was sent long ago
 					}
-				}},
+					return next(ctx, r)
+				}),
 			}
 			p.status, p.polls = "completed", 5
 			withTasks(t, p, opts, func(t *testing.T, ts *Toolset) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(2500*time.Millisecond, func() { cancel(mcpclient.ErrDetach) })
 				prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "slow", `{"a":1}`))
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				id := ""
 				r := prepared.Run(ctx, mcpclient.WithTaskStarted(func(s mcp.TaskState) error { id = s.ID; return nil }))
 				if !r.Interrupted() || r.Unsent() || id != "k" {
@@ -53,13 +46,9 @@ func TestResume(t *testing.T) {
 				defer conn.Close()
 				again := open(t, opts, Server{Name: "p", Transport: transport})
 				tool, err := again.Catalog(profile.Plain).Find("p", "slow", prepared.Tool().Fingerprint())
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				restored, err := tool.Restore(call("1", "slow", ""), prepared.Arguments(), false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				if r := restored.Resume(t.Context(), id, nil, nil); r.Text != "done" || r.Err != nil || ran != 2 || asked != 1 {
 					t.Errorf("got %q, %v, intercepted %d times and approved %d times", r.Text, r.Err, ran, asked)
 				}
@@ -79,9 +68,7 @@ func TestResumeThatEnds(t *testing.T) {
 		p.status = "working"
 		withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
 			prepared, err := ts.Catalog(profile.Plain).Prepare(call("1", "slow", ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if r := prepared.Resume(t.Context(), "", nil, nil); r.Text != "Error: the call cannot be continued: there is no task. Nothing was done." {
 				t.Errorf("got %q", r.Text)
 			}

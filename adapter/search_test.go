@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -37,9 +36,7 @@ func TestSearch(t *testing.T) {
 		for _, tool := range ts.Catalog(profile.Plain).Search(query, 10) {
 			got = append(got, tool.Name())
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", query, diff)
-		}
+		diff(t, fmt.Sprintf("%q", query), got, want)
 	}
 	if got := new(Catalog).Search("x", 3); len(got) > 0 {
 		t.Errorf("got %v in an empty catalog", got)
@@ -62,8 +59,6 @@ func TestSearchOfWhatFunctionsServe(t *testing.T) {
 				got = append(got, name)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", query, diff)
-		}
+		diff(t, fmt.Sprintf("%q", query), got, want)
 	}
 }

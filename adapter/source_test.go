@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 
@@ -58,9 +57,7 @@ func TestSourceOfAnElicitation(t *testing.T) {
 	if r.Text != "decline" {
 		t.Errorf("got %q, want the answer of the handler", r.Text)
 	}
-	if diff := cmp.Diff(got, seen{"mine", "asks", "c1"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "result", got, seen{"mine", "asks", "c1"})
 }
 
 func TestSourceInTheModernEra(t *testing.T) {
@@ -91,9 +88,7 @@ func TestSourceInTheModernEra(t *testing.T) {
 	if _, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", "asks", "")}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(got, map[seen]bool{{"mine", "asks", "c1"}: true, {"mine", "asks", "c2"}: true}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "result", got, map[seen]bool{{"mine", "asks", "c1"}: true, {"mine", "asks", "c2"}: true})
 }
 
 // If several current calls differ in a value, it stays unknown.
@@ -131,9 +126,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 				_, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", tt.second, "")})
 				done <- err
 			}()
-			if diff := cmp.Diff(<-asked, tt.want); diff != "" {
-				t.Errorf("got (-) want (+):\n%s", diff)
-			}
+			diff(t, "source", <-asked, tt.want)
 			close(release)
 			if err := <-done; err != nil {
 				t.Error(err)
@@ -147,12 +140,8 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 func TestSourceInsideAHandler(t *testing.T) {
 	outer := &Tool{name: "outer", policy: &policy{label: "a"}}
 	ctx := withSource((&sending{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
-	if diff := cmp.Diff(seenIn(ctx), seen{"a", "outer", "1"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
-	if diff := cmp.Diff(seenIn(withSource(ctx, "b")), seen{Server: "b"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "source", seenIn(ctx), seen{"a", "outer", "1"})
+	diff(t, "source", seenIn(withSource(ctx, "b")), seen{Server: "b"})
 	if _, ok := SourceFrom(t.Context()); ok {
 		t.Error("got a source outside of a handler")
 	}

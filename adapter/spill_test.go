@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
@@ -20,9 +18,7 @@ func TestSpill(t *testing.T) {
 	}
 	p := newPeer().tool("long", object, answer(all.String())).tool("short", object, answer("ok"))
 	ts := open(t, &Options{Policy: Policy{MaxResult: 1000}, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
-	if diff := cmp.Diff(toolNamesOf(ts), []string{"long", "short", "read_result"}); diff != "" {
-		t.Fatalf("got (-) want (+):\n%s", diff)
-	}
+	wantTools(t, ts, "long", "short", "read_result")
 	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "short", "")); r.Text != "ok" {
 		t.Errorf("got %q, want a short result as it is", r.Text)
 	}
@@ -49,9 +45,7 @@ func TestSpill(t *testing.T) {
 		}
 		args = fmt.Sprintf(`{"handle":%q,"offset":"%d"}`, found[3], next)
 	}
-	if diff := cmp.Diff(got, all.String()); diff != "" {
-		t.Errorf("got (-) want (+) the whole result page by page:\n%s", diff)
-	}
+	diff(t, "the whole result page by page", got, all.String())
 	if page := ts.Catalog(profile.Plain).Call(t.Context(), call("2", found[1], fmt.Sprintf(`{"handle":%q,"pattern":"^line 250 "}`, found[3]))); !strings.HasPrefix(page.Text, "[1 matches]\n[match 1 at byte ") {
 		t.Errorf("got %q, want a match", page.Text)
 	}
@@ -86,9 +80,7 @@ func TestSpillIsBounded(t *testing.T) {
 func TestSpillKeepsItsName(t *testing.T) {
 	p := newPeer().tool("read_result", object, answer("mine")).tool("long", object, answer(strings.Repeat("x", 1000)))
 	ts := open(t, &Options{Policy: Policy{MaxResult: 400}, Spill: 1 << 20}, Server{Name: "p", Transport: p.transport(t)})
-	if diff := cmp.Diff(toolNamesOf(ts), []string{"long", "p__read_result", "toolset__read_result"}); diff != "" {
-		t.Fatalf("got (-) want (+):\n%s", diff)
-	}
+	wantTools(t, ts, "long", "p__read_result", "toolset__read_result")
 	if found := cutNotice.FindStringSubmatch(ts.Catalog(profile.Plain).Call(t.Context(), call("1", "long", "")).Text); found == nil || found[1] != "toolset__read_result" {
 		t.Errorf("got %v, want the name that the tool has here", found)
 	}

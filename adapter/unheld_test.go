@@ -132,9 +132,7 @@ func TestUnheld(t *testing.T) {
 					t.Errorf("got %v, want one that is wider for %q", changes, u.keyword)
 				}
 				rewritten, err := schema.Compile([]byte(show(dialect(p, root))))
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				if err := rewritten.Validate([]byte(u.arguments)); err != nil {
 					t.Errorf("%s: got %v, want it to fit\n%s", u.arguments, err, show(root))
 				}
@@ -151,9 +149,7 @@ func TestUnheld(t *testing.T) {
 // The guide has the same table.
 func TestUnheldIsDocumented(t *testing.T) {
 	guide, err := os.ReadFile("../docs/schema-keywords.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, u := range unheld {
 		if u.why == "" {
 			continue

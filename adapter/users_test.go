@@ -54,16 +54,12 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 							t.Errorf("got %q for %q, want each user's own decision", r.Text, user)
 						}
 					}
-					if diff := cmp.Diff(asked, want); diff != "" {
-						t.Errorf("got (-) want (+) questions to:\n%s", diff)
-					}
+					diff(t, "questions to", asked, want)
 				}
 				unknown := []string{"", "", "mallory", "mallory"}
 				calls(ts, slices.Concat([]string{"ada", "bob"}, unknown)...)
 				calls(ts, unknown...)
-				if err := ts.Forget(as(t, "ada"), "p"); err != nil {
-					t.Fatal(err)
-				}
+				check(t, ts.Forget(as(t, "ada"), "p"))
 				calls(ts, slices.Concat([]string{"ada"}, unknown)...)
 				if name == "file" {
 					calls(share(), unknown...)
@@ -75,15 +71,11 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 				}
 				calls(ts, unknown...)
 				for _, user := range []string{"ada", "bob"} {
-					if err := ts.Forget(as(t, user), ""); err != nil {
-						t.Fatal(err)
-					}
+					check(t, ts.Forget(as(t, user), ""))
 				}
 				calls(ts, slices.Concat([]string{"ada", "bob"}, unknown)...)
 				for _, user := range []string{"ada", "bob"} {
-					if err := ts.Forget(as(t, user), ""); err != nil {
-						t.Fatal(err)
-					}
+					check(t, ts.Forget(as(t, user), ""))
 				}
 			})
 		}
@@ -94,10 +86,7 @@ func TestDecisionsHoldForOneUser(t *testing.T) {
 // not the only user of the other.
 func TestUnknownUsersShareNothing(t *testing.T) {
 	asked := 0
-	opts := Options{Decisions: approval.NewFiles(t.TempDir()), Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
-		asked++
-		return approval.Decision{Allow: true, Remember: approval.ScopeServer}, nil
-	}}
+	opts := Options{Decisions: approval.NewFiles(t.TempDir()), Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeServer})}
 	one := open(t, &opts, Server{Name: "p", Transport: annotated().transport(t)})
 	opts.User = userFrom
 	many := open(t, &opts, Server{Name: "p", Transport: annotated().transport(t)})
@@ -143,7 +132,6 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 				t.Errorf("got %v, want the call allowed", err)
 			}
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -180,7 +168,6 @@ func TestQuestionsComeInTheirOrder(t *testing.T) {
 		if !slices.Equal(asked, want) {
 			t.Errorf("got the questions %q, want %q", asked, want)
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -206,7 +193,6 @@ func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 		if diff := cmp.Diff(got, []string{`{"city":"Oslo"}`, `{"city":"Rome"}`}); diff != "" || len(asked) != 1 {
 			t.Errorf("got %d questions and (-) want (+):\n%s", len(asked), diff)
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -214,10 +200,7 @@ func TestTheSecondOfTwoCallsIsNotAskedAbout(t *testing.T) {
 func TestEditedArgumentsAreNotRemembered(t *testing.T) {
 	for _, scope := range []approval.Scope{approval.ScopeArguments, approval.ScopeTool, approval.ScopeServer} {
 		asked := 0
-		ts := open(t, &Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
-			asked++
-			return approval.Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`), Remember: scope}, nil
-		}}, Server{Name: "p", Transport: annotated().transport(t)})
+		ts := open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: true, Arguments: json.RawMessage(`{"city":"Oslo"}`), Remember: scope})}, Server{Name: "p", Transport: annotated().transport(t)})
 		for range 2 {
 			r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 			if want := "[the user changed the arguments to {\"city\":\"Oslo\"}]\n{\"city\":\"Oslo\"}"; r.Text != want {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/openai"
@@ -41,9 +40,7 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	ts := open(t, nil, Server{Name: "p", Transport: viewPeer().transport(t)})
 	var sent recorder
 	model, err := openai.New(openai.WithToken("none"), openai.WithHTTPClient(&sent))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	messages := []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hello")}
 	for _, p := range profile.All() {
 		_, _ = model.GenerateContent(t.Context(), messages, llms.WithTools(ts.Catalog(p).Definitions()), llms.WithModel("m"))
@@ -57,16 +54,10 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 		}
 	}
 	want := []string{"both_tool", "model_tool", "plain"}
-	if diff := cmp.Diff(toolNamesOf(ts), want); diff != "" {
-		t.Errorf("tools: got (-) want (+):\n%s", diff)
-	}
+	wantTools(t, ts, want...)
 	s := ts.Servers()[0]
-	if diff := cmp.Diff(serverNames(s.Tools), want); diff != "" {
-		t.Errorf("tools of the server: got (-) want (+):\n%s", diff)
-	}
-	if diff := cmp.Diff(serverNames(s.AppTools), []string{"app_tool", "both_tool", "plain"}); diff != "" {
-		t.Errorf("tools for views: got (-) want (+):\n%s", diff)
-	}
+	diff(t, "tools of the server", serverNames(s.Tools), want)
+	diff(t, "tools for views", serverNames(s.AppTools), []string{"app_tool", "both_tool", "plain"})
 	for _, name := range []string{"app_tool", "APP_TOOL", "p__app_tool"} {
 		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", name, "{}"))
 		if _, unknown := errors.AsType[*unknownToolError](r.Err); !unknown || strings.Contains(r.Text, "broken_tool") {
@@ -88,9 +79,7 @@ func TestAppToolsTakeNoNames(t *testing.T) {
 	ts := open(t, nil,
 		Server{Name: "a", Transport: newPeer().visible("x", answer("hidden"), []string{"app"}).transport(t)},
 		Server{Name: "b", Transport: newPeer().tool("x", object, answer("shown")).transport(t)})
-	if diff := cmp.Diff(toolNamesOf(ts), []string{"x"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	wantTools(t, ts, "x")
 	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "x", "{}")); r.Text != "shown" {
 		t.Errorf("got %q, want the visible tool", r.Text)
 	}
@@ -103,9 +92,7 @@ func TestToolBecomesAppOnly(t *testing.T) {
 	ts := open(t, &Options{OnChange: func(e Event) { events <- e }}, Server{Name: "p", Transport: p.transport(t)})
 	catalog := ts.Catalog(profile.Plain)
 	p.visible("x", answer("ran"), []string{"app"})
-	if err := ts.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ts.Refresh(t.Context()))
 	if e := <-events; !slices.Equal(e.Removed, []string{"x"}) || len(e.Added)+len(e.Changed) > 0 {
 		t.Errorf("got the event %+v, want x removed", e)
 	}
@@ -140,12 +127,10 @@ func TestViewAccess(t *testing.T) {
 			}
 			return approval.Decision{Allow: true, Arguments: json.RawMessage(`{"n":2}`)}, nil
 		},
-		Intercept: []Interceptor{func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-				intercepted = append(intercepted, ViewFrom(ctx)+" "+r.Tool.Definition().Name)
-				return next(ctx, r)
-			}
-		}},
+		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+			intercepted = append(intercepted, ViewFrom(ctx)+" "+r.Tool.Definition().Name)
+			return next(ctx, r)
+		}),
 	}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "other", Transport: other.transport(t)})
 	access := ts.ViewAccess("p", "ui://p/v")
 	res, err := access.CallTool(t.Context(), "app_tool", json.RawMessage(`{"n": 1}`))
@@ -156,12 +141,8 @@ func TestViewAccess(t *testing.T) {
 	if denied, ok := errors.AsType[*deniedError](err); !ok || denied.reason != "not now" {
 		t.Errorf("a denied call: got %v", err)
 	}
-	if diff := cmp.Diff(asked, []string{`p app_tool ui://p/v {"n":1}`, "p plain ui://p/v {}"}); diff != "" {
-		t.Errorf("approvals: got (-) want (+):\n%s", diff)
-	}
-	if diff := cmp.Diff(intercepted, []string{"ui://p/v app_tool", "ui://p/v plain"}); diff != "" {
-		t.Errorf("interceptors: got (-) want (+):\n%s", diff)
-	}
+	diff(t, "approvals", asked, []string{`p app_tool ui://p/v {"n":1}`, "p plain ui://p/v {}"})
+	diff(t, "interceptors", intercepted, []string{"ui://p/v app_tool", "ui://p/v plain"})
 	for _, name := range []string{"model_tool", "none_tool", "broken_tool", "other", "other_app", "other__other", "Plain", ""} {
 		_, err := access.CallTool(t.Context(), name, nil)
 		if _, unknown := errors.AsType[*unknownToolError](err); !unknown {
@@ -194,9 +175,7 @@ func TestViewReads(t *testing.T) {
 	if _, err := ts.ViewAccess("p", "").ReadResource(t.Context(), "data://"+strings.Repeat("x", 2<<10)); !errors.Is(err, apps.ErrInvalid) {
 		t.Errorf("a long URI: got %v", err)
 	}
-	if err := ts.Remove("p"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ts.Remove("p"))
 	if _, err := ts.ViewAccess("p", "").CallTool(t.Context(), "x", nil); err == nil {
 		t.Error("after Remove: got no error")
 	}
@@ -215,13 +194,9 @@ func TestViewTools(t *testing.T) {
 		names = append(names, tool.Name())
 	}
 	slices.Sort(names)
-	if diff := cmp.Diff(names, []string{"p__app_tool", "p__both_tool", "p__plain", "q__app_tool"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "names", names, []string{"p__app_tool", "p__both_tool", "p__plain", "q__app_tool"})
 	tool, err := catalog.Find("q", "app_tool", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r := catalog.Call(WithView(t.Context(), "ui://q/v"), call("1", tool.Name(), "{}"))
 	if r.Text != "q's" || !slices.Equal(views, []string{"ui://q/v"}) {
 		t.Errorf("got %+v, approvals of %q", r, views)
@@ -256,9 +231,7 @@ func TestApproveRead(t *testing.T) {
 	if _, err := access.ReadResource(t.Context(), "data://2"); !errors.Is(err, apps.ErrDenied) || read != 1 {
 		t.Errorf("got %v, read %d times, want it denied", err, read)
 	}
-	if diff := cmp.Diff(asked, []string{"p data://1 for ui://p/v", "p data://2 for ui://p/v"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "asked", asked, []string{"p data://1 for ui://p/v", "p data://2 for ui://p/v"})
 }
 
 // A view calls tools through the session, with the host's approval.
@@ -273,13 +246,9 @@ func TestViewSession(t *testing.T) {
 	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
 	transport, conn := mcpclient.Pipe()
 	view, err := transport.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s, err := host.Open(t.Context(), conn, ts.ViewAccess("p", "ui://p/v"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = view.Close(); <-s.Done() }()
 	for _, tt := range [][2]string{
 		{`{"jsonrpc":"2.0","id":1,"method":"ui/initialize","params":{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}}`, `"protocolVersion":"2026-01-26"`},
@@ -290,9 +259,7 @@ func TestViewSession(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"y"}}`, `"code":-32602`},
 		{`{"jsonrpc":"2.0","id":6,"method":"tools/list"}`, `"name":"app_tool"`},
 	} {
-		if err := view.Send(t.Context(), []byte(tt[0])); err != nil {
-			t.Fatal(err)
-		}
+		check(t, view.Send(t.Context(), []byte(tt[0])))
 		if tt[1] == "" {
 			continue
 		}
@@ -316,14 +283,12 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 			users = append(users, user)
 			return user
 		},
-		Intercept: []Interceptor{func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-				if ctx.Value(traceKey{}) != "a trace" {
-					t.Error("a call of a view has no trace of the host")
-				}
-				return next(ctx, r)
+		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+			if ctx.Value(traceKey{}) != "a trace" {
+				t.Error("a call of a view has no trace of the host")
 			}
-		}},
+			return next(ctx, r)
+		}),
 	}, Server{Name: "p", Transport: viewPeer().transport(t)})
 	ctx, cancel := context.WithCancel(context.WithValue(context.WithValue(t.Context(), userKey{}, "Ada"), traceKey{}, "a trace"))
 	ctx = WithCaller(ctx, &Caller{Approve: func(approval.Func) approval.Func {
@@ -334,13 +299,9 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 	}})
 	transport, conn := mcpclient.Pipe()
 	view, err := transport.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s, err := host.Open(ctx, conn, ts.ViewAccess("p", "ui://p/v"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = view.Close(); <-s.Done() }()
 	cancel()
 	var got []byte
@@ -348,9 +309,7 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"ui/initialize","params":{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}}`,
 		`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain"}}`,
 	} {
-		if err := view.Send(t.Context(), []byte(m)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, view.Send(t.Context(), []byte(m)))
 	}
 	for range 2 {
 		if got, err = view.Recv(); err != nil {
@@ -371,12 +330,10 @@ func TestViewIsOfItsCall(t *testing.T) {
 			note(ctx, "approve "+a.View)
 			return approval.Allow(), nil
 		},
-		Intercept: []Interceptor{func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-				note(ctx, "intercept")
-				return next(ctx, r)
-			}
-		}},
+		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+			note(ctx, "intercept")
+			return next(ctx, r)
+		}),
 	}, Server{Name: "inner", Transport: newPeer().tool("x", object, echo).transport(t)})
 	within := func(ctx context.Context) {
 		catalog := inner.Catalog(profile.Plain)
@@ -397,13 +354,11 @@ func TestViewIsOfItsCall(t *testing.T) {
 			within(ctx)
 			return errors.New("no")
 		},
-		Intercept: []Interceptor{func(next Handler) Handler {
-			return func(ctx context.Context, r *Request) (*mcp.CallToolResult, error) {
-				note(ctx, "outer")
-				within(ctx)
-				return next(ctx, r)
-			}
-		}},
+		Intercept: intercept(func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+			note(ctx, "outer")
+			within(ctx)
+			return next(ctx, r)
+		}),
 	}, Server{Name: "p", Transport: viewPeer().transport(t)})
 	access := outer.ViewAccess("p", "ui://p/v")
 	views := outer.ViewTools().Catalog(profile.Plain)
@@ -414,8 +369,6 @@ func TestViewIsOfItsCall(t *testing.T) {
 	} {
 		seen = nil
 		do()
-		if diff := cmp.Diff(seen, append([]string{name}, want...)); diff != "" {
-			t.Errorf("%s: got (-) want (+):\n%s", name, diff)
-		}
+		diff(t, name, seen, append([]string{name}, want...))
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/internal/memhttp"
@@ -25,18 +24,14 @@ func TestListening(t *testing.T) {
 		var e events
 		l := newListener(t, "a")
 		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
-		if diff := cmp.Diff(l.heard, []string{"server/discover", "subscriptions/listen", "tools/list"}); diff != "" {
-			t.Errorf("got (-) want (+) requests:\n%s", diff)
-		}
+		diff(t, "requests", l.heard, []string{"server/discover", "subscriptions/listen", "tools/list"})
 		if want := `{"toolsListChanged":true,"promptsListChanged":true}`; l.filter != want {
 			t.Errorf("got the filter %s, want %s: what the server declares", l.filter, want)
 		}
 		l.offer("a", "b")
 		l.tell(t, "tools")
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}})
-		if diff := cmp.Diff(toolNamesOf(ts), []string{"a", "b"}); diff != "" {
-			t.Errorf("got (-) want (+):\n%s", diff)
-		}
+		wantTools(t, ts, "a", "b")
 		time.Sleep(time.Second)
 		l.tell(t, "prompts")
 		wantEvents(t, &e, Event{Server: "p", Kind: PromptsChanged})
@@ -50,15 +45,10 @@ func TestListening(t *testing.T) {
 		got := e.take()
 		slices.SortFunc(got, func(a, b Event) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
 		want := []Event{{Server: "p", Kind: PromptsChanged}, {Server: "p", Kind: ToolsChanged, Added: []string{"c"}, Removed: []string{"a", "b"}}}
-		if diff := cmp.Diff(got, want); diff != "" {
-			t.Errorf("got (-) want (+) events after a gap:\n%s", diff)
-		}
+		diff(t, "events after a gap", got, want)
 
-		if err := ts.Remove("p"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, ts.Remove("p"))
 		wantEvents(t, &e, Event{Server: "p", Kind: ServerRemoved, Removed: []string{"c"}})
-		_ = ts.Close()
 	})
 }
 
@@ -67,19 +57,13 @@ func TestListeningOnAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newListener(t, "a")
 		client, err := mcpclient.Connect(t.Context(), l.way, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		ts := open(t, nil, Server{Name: "p", Client: client})
 		l.offer("b")
 		l.tell(t, "tools")
 		synctest.Wait()
-		if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" {
-			t.Errorf("got (-) want (+):\n%s", diff)
-		}
-		if err := ts.Close(); err != nil {
-			t.Fatal(err)
-		}
+		wantTools(t, ts, "b")
+		check(t, ts.Close())
 		if n := l.count("notifications/cancelled" + string(l.subscription())); n != 1 {
 			t.Errorf("got the subscription cancelled %d times, want once", n)
 		}
@@ -96,25 +80,20 @@ func TestListeningAgain(t *testing.T) {
 		l := newListener(t, "a")
 		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
 		for i := range 3 {
-			if err := l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, l.subscription()); err != nil {
-				t.Fatal(err)
-			}
+			check(t, l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, l.subscription()))
 			name := fmt.Sprint("t", i)
 			l.offer(name)
 			time.Sleep(time.Second << i)
 			if n := l.count("subscriptions/listen"); n != i+2 {
 				t.Fatalf("got %d subscriptions, want the next one after waits of 1 s, 2 s and 4 s", n)
 			}
-			if diff := cmp.Diff(toolNamesOf(ts), []string{name}); diff != "" {
-				t.Errorf("got (-) want (+):\n%s", diff)
-			}
+			wantTools(t, ts, name)
 		}
 		for _, event := range e.take() {
 			if event.Kind == WatchEnded {
 				t.Errorf("got %v, want nothing said of what was mended", event)
 			}
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -135,16 +114,13 @@ func TestListeningRefused(t *testing.T) {
 		l.mu.Lock()
 		l.refuse = false
 		l.mu.Unlock()
-		if err := ts.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, ts.Refresh(t.Context()))
 		if n := l.count("tools/list"); n != 2 {
 			t.Errorf("got %d lists, want 2: Refresh asks whatever is cached", n)
 		}
 		l.offer("b")
 		l.tell(t, "tools")
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}, Removed: []string{"a"}})
-		_ = ts.Close()
 	})
 }
 
@@ -161,14 +137,9 @@ func TestListeningAgreedLate(t *testing.T) {
 			t.Errorf("got the toolset after %v, want it after %v", waited, agreeWait)
 		}
 		l.offer("b")
-		if err := l.agree(t); err != nil {
-			t.Fatal(err)
-		}
+		check(t, l.agree(t))
 		synctest.Wait()
-		if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" {
-			t.Errorf("got (-) want (+):\n%s", diff)
-		}
-		_ = ts.Close()
+		wantTools(t, ts, "b")
 	})
 }
 
@@ -226,7 +197,7 @@ func TestListeningIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
 		l := newListener(t, "a")
-		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
+		open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
 		for range 1000 {
 			l.tell(t, "prompts")
 			l.tell(t, "tools")
@@ -238,7 +209,6 @@ func TestListeningIsBounded(t *testing.T) {
 		if n := l.count("tools/list") - 1; n < 5 || n > 11 {
 			t.Errorf("got %d lists in 10 s after that of the opening, want at most one a second", n)
 		}
-		_ = ts.Close()
 	})
 }
 
@@ -265,9 +235,6 @@ func TestListeningOverHTTP(t *testing.T) {
 		p.tool("c", object, echo)
 		time.Sleep(time.Second)
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"c"}})
-		if diff := cmp.Diff(toolNamesOf(ts), []string{"b", "c"}); diff != "" {
-			t.Errorf("got (-) want (+):\n%s", diff)
-		}
-		_ = ts.Close()
+		wantTools(t, ts, "b", "c")
 	})
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -70,25 +68,19 @@ func TestToolsThatBreakTheRules(t *testing.T) {
 		{"name":"false","inputSchema":false},
 		{"name":"broken","inputSchema":{"type":"object","properties":[]}},
 		{"name":"dialect","inputSchema":{"$schema":"https://example.com/own"}},
+		{"name":"foreign","inputSchema":{"properties":{"a":{"$ref":"https://example.com/s"}}}},
 		{"name":"none"},
 		{"name":"","inputSchema":{"type":"object"}}
 	]}`})})
-	var names, skipped []string
-	for _, tool := range ts.Catalog(profile.Plain).Tools() {
-		names = append(names, tool.Name())
-	}
-	if diff := cmp.Diff(names, []string{"twice", "none", "_"}); diff != "" {
-		t.Errorf("got (-) want (+) tools:\n%s", diff)
-	}
+	wantTools(t, ts, "twice", "none", "_")
+	var skipped []string
 	for _, s := range ts.Servers()[0].Skipped {
 		skipped = append(skipped, s.Name)
-		if s.Err == nil {
-			t.Errorf("%s: got no reason", s.Name)
+		if s.Err == nil || s.Name == "foreign" && !strings.Contains(s.Err.Error(), "never fetched") {
+			t.Errorf("%s: got the reason %v", s.Name, s.Err)
 		}
 	}
-	if diff := cmp.Diff(skipped, []string{"twice", "string", "false", "broken", "dialect"}); diff != "" {
-		t.Errorf("got (-) want (+) skipped:\n%s", diff)
-	}
+	diff(t, "skipped", skipped, []string{"twice", "string", "false", "broken", "dialect", "foreign"})
 }
 
 func TestResultsThatBreakTheRules(t *testing.T) {
