@@ -167,7 +167,10 @@ func listOrder(t *trial) {
 		}
 		t.lists(fmt.Sprint("page ", i), q, want...)
 	}
-	t.lists("with a high limit", record.Query{Limit: 9}, "1", "3", "0", "2", "4")
+	for _, limit := range []int{9, -1} { // a negative one is none
+		t.lists(fmt.Sprint("limited to ", limit), record.Query{Limit: limit}, "1", "3", "0", "2", "4")
+	}
+	t.lists("of a status, without a limit", record.Query{Limit: -1, Status: run.StatusRunning}, "1", "3", "0", "2", "4")
 }
 
 func listDue(t *trial) {
