@@ -65,13 +65,6 @@ func TestErrorsOfLangchaingo(t *testing.T) {
 	if _, err := m.GenerateContent(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "Hi")}); !llms.IsRateLimitError(err) {
 		t.Errorf("got %v, want a limit of the rate", err)
 	}
-	for want, options := range map[string][]llms.CallOption{
-		"more than one candidate": {llms.WithN(2)}, "tool choice": {llms.WithToolChoice(7)}, "is not a function": {llms.WithTools([]llms.Tool{{}})},
-	} {
-		if _, err := m.GenerateContent(t.Context(), nil, options...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
 }
 
 func TestFromEnv(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/tmc/langchaingo/schema"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 )
 
 // Callbacks reports the events of a run to a handler, and yields the events unchanged:
@@ -82,7 +83,7 @@ func (t *reporter) tell(ctx context.Context, event agent.Event) {
 // replied reports a reply and its tool calls.
 func (t *reporter) replied(ctx context.Context, e *agent.ModelEnd) {
 	t.handler.HandleLLMGenerateContentEnd(ctx, &llms.ContentResponse{Choices: []*llms.ContentChoice{{
-		Content: e.Text, ReasoningContent: e.Reasoning, StopReason: e.StopReason, ToolCalls: toolCalls(e.ToolCalls),
+		Content: e.Text, ReasoningContent: e.Reasoning, StopReason: e.StopReason, ToolCalls: convert.Calls(e.ToolCalls),
 		GenerationInfo: map[string]any{
 			"PromptTokens": int(e.Usage.Input), "CompletionTokens": int(e.Usage.Output),
 		},

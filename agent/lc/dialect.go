@@ -8,7 +8,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
-	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 )
 
 // form is what a dialect means.

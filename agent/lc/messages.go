@@ -4,12 +4,16 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// FromLLMS returns a history of langchaingo as the input of an agent.
-func FromLLMS(messages ...llms.MessageContent) agent.Input { return convert.FromLLMS(messages) }
+// FromLLMS returns a history of langchaingo as the input of an agent. Content of types that are not langchaingo's own is
+// left out.
+func FromLLMS(messages ...llms.MessageContent) agent.Input {
+	all, _ := convert.FromLLMS(messages)
+	return all
+}
 
 // toChat translates messages for langchaingo's chats.
 func toChat(messages []run.Message) []llms.ChatMessage {
@@ -21,7 +25,7 @@ func toChat(messages []run.Message) []llms.ChatMessage {
 		case run.RoleSystem:
 			out = append(out, llms.SystemChatMessage{Content: m.Text()})
 		case run.RoleAssistant:
-			out = append(out, llms.AIChatMessage{Content: m.Text(), ToolCalls: toolCalls(m.Parts), ReasoningContent: reasoning(m)})
+			out = append(out, llms.AIChatMessage{Content: m.Text(), ToolCalls: convert.Calls(m.Parts), ReasoningContent: convert.Reasoning(m.Parts)})
 		case run.RoleTool:
 			for _, p := range m.Parts {
 				if p.Type == run.PartResult {
@@ -31,17 +35,6 @@ func toChat(messages []run.Message) []llms.ChatMessage {
 		}
 	}
 	return out
-}
-
-// reasoning returns the reasoning in a message.
-func reasoning(m run.Message) string {
-	text := ""
-	for _, p := range m.Parts {
-		if p.Type == run.PartReasoning {
-			text += p.Text
-		}
-	}
-	return text
 }
 
 // fromChat translates messages of langchaingo's chats.
@@ -64,18 +57,5 @@ func fromChat(messages []llms.ChatMessage) []run.Message {
 		}
 		out = append(out, content)
 	}
-	return convert.FromLLMS(out)
-}
-
-// toolCalls returns the calls among the parts of a message.
-func toolCalls(parts []run.Part) []llms.ToolCall {
-	var calls []llms.ToolCall
-	for _, p := range parts {
-		if p.Type == run.PartCall {
-			calls = append(calls, llms.ToolCall{
-				ID: p.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: p.Name, Arguments: p.Arguments},
-			})
-		}
-	}
-	return calls
+	return FromLLMS(out...)
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/bound"
 )
@@ -135,7 +135,7 @@ func (w *wrapped) encoder(scratch *any) *convert.Encoder {
 	}
 	e, ok := (*scratch).(*convert.Encoder)
 	if !ok {
-		e = convert.NewEncoder(convert.Options{Rules: w.rules, Media: w.info.Takes, AppendOnly: true})
+		e = convert.NewEncoder(w.rules, w.info.Takes)
 		*scratch = e
 	}
 	return e

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/tmc/langchaingo/llms"
+
 	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -59,6 +61,11 @@ var errStopped = errors.New("the caller has stopped the iteration")
 // in [run.Part].Provider. It is sent only to the same kind of host ([Options.Host]), at any URL: the endpoint may move, or be
 // behind a proxy.
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return m.replies(ctx, r, nil)
+}
+
+// replies is Generate for an agent, or, with options, for langchaingo.
+func (m *Model) replies(ctx context.Context, r *model.Request, o *llms.CallOptions) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		stopped := false
 		show := func(d model.Delta) error {
@@ -68,7 +75,7 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 			}
 			return nil
 		}
-		reply, err := m.generate(ctx, r, show)
+		reply, err := m.generate(ctx, r, o, show)
 		switch {
 		case stopped:
 		case err != nil:
@@ -79,8 +86,8 @@ func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 	}
 }
 
-func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.Delta) error) (*model.Response, error) {
-	q, err := m.chatRequest(r)
+func (m *Model) generate(ctx context.Context, r *model.Request, o *llms.CallOptions, show func(model.Delta) error) (*model.Response, error) {
+	q, err := m.chatRequest(r, o)
 	if err != nil {
 		return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
 	}
@@ -113,7 +120,7 @@ func (m *Model) send(ctx context.Context, q *chat.Request, stream bool, show fun
 const formatName = "final_answer"
 
 // chatRequest translates a request for the host.
-func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
+func (m *Model) chatRequest(r *model.Request, o *llms.CallOptions) (*chat.Request, error) {
 	q := &chat.Request{
 		Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, m.options.MaxTokens), Temperature: cmp.Or(r.Temperature, m.options.Temperature),
 		ReasoningEffort: cmp.Or(r.Effort, m.options.ReasoningEffort), Stop: r.Stop, Recorded: true,
@@ -129,7 +136,10 @@ func (m *Model) chatRequest(r *model.Request) (*chat.Request, error) {
 	for i, t := range r.Tools {
 		q.Tools[i] = chat.Tool{Name: t.Name, Description: t.Description, Parameters: t.Schema, Strict: t.Strict}
 	}
-	responses := m.chat.EndpointOf(q) == chat.Responses
+	if o != nil {
+		setOptions(q, o)
+	}
+	responses := q.Recorded && m.chat.EndpointOf(q) == chat.Responses
 	q.Messages = make([]chat.Message, 0, len(r.Messages)+8)
 	if r.System != "" {
 		q.Messages = append(q.Messages, chat.Text(chat.System, r.System))

@@ -13,15 +13,18 @@
 package openaimodel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
@@ -147,19 +150,11 @@ func convertingErrors(retrying func(error, time.Duration)) func(error, time.Dura
 // functions like [llms.IsRateLimitError] work. If the host is known to refuse
 // media of the request, the request is not sent, and the error is an [*Error], too.
 func (m *Model) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
-	var o llms.CallOptions
-	for _, option := range options {
-		option(&o)
-	}
-	r, err := m.request(messages, &o)
-	if err != nil {
-		return nil, fmt.Errorf("generate content: %w", err)
-	}
-	reply, err := m.ask(ctx, r, &o)
-	if err != nil {
-		return nil, failure(err)
-	}
-	return m.response(reply), nil
+	return convert.Generate(ctx, messages, options, func(r *model.Request, o *llms.CallOptions) iter.Seq2[model.Delta, error] {
+		asked := *m
+		asked.model = cmp.Or(o.Model, m.model)
+		return asked.replies(ctx, r, o)
+	})
 }
 
 // Call asks the model one question and returns the text of its answer.
@@ -169,64 +164,18 @@ func (m *Model) Call(ctx context.Context, prompt string, options ...llms.CallOpt
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
 }
 
-func (m *Model) ask(ctx context.Context, r *chat.Request, o *llms.CallOptions) (*chat.Reply, error) {
-	if o.StreamingFunc == nil && o.StreamingReasoningFunc == nil {
-		return m.chat.Complete(ctx, r)
-	}
-	return m.chat.Stream(ctx, r, chat.Deltas{
-		Text: func(piece string) error {
-			var err error
-			if o.StreamingReasoningFunc != nil {
-				err = o.StreamingReasoningFunc(ctx, nil, []byte(piece))
-			}
-			if err == nil && o.StreamingFunc != nil {
-				err = o.StreamingFunc(ctx, []byte(piece))
-			}
-			return err
-		},
-		Reasoning: func(piece string) error {
-			if o.StreamingReasoningFunc == nil {
-				return nil
-			}
-			return o.StreamingReasoningFunc(ctx, []byte(piece), nil)
-		},
-	})
+// setOptions sets what a request of an agent has no fields for. Messages of langchaingo have none for what the host wants
+// back, so the client remembers it.
+func setOptions(q *chat.Request, o *llms.CallOptions) {
+	q.Recorded = false
+	q.TopP, q.PresencePenalty, q.FrequencyPenalty = unlessZero(o.TopP), unlessZero(o.PresencePenalty), unlessZero(o.FrequencyPenalty)
+	q.Seed = unlessZero(o.Seed)
+	q.JSON = o.JSONMode || o.ResponseMIMEType == "application/json"
 }
 
-// response translates the reply to langchaingo's types.
-func (m *Model) response(r *chat.Reply) *llms.ContentResponse {
-	choice := &llms.ContentChoice{
-		Content: r.Text, StopReason: r.Finish, ReasoningContent: r.Reasoning,
-		GenerationInfo: map[string]any{"Model": r.Model},
+func unlessZero[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
 	}
-	if r.Note != "" {
-		choice.GenerationInfo["Warning"] = r.Note
-	}
-	if r.ID != "" {
-		choice.GenerationInfo["ID"] = r.ID
-	}
-	if r.Refusal != "" {
-		choice.GenerationInfo["Refusal"] = r.Refusal
-		if choice.Content == "" {
-			choice.Content = r.Refusal
-		}
-	}
-	if u := r.Usage; u != nil {
-		choice.GenerationInfo["PromptTokens"] = u.Prompt
-		choice.GenerationInfo["CompletionTokens"] = u.Completion
-		choice.GenerationInfo["TotalTokens"] = u.Total
-		choice.GenerationInfo["ReasoningTokens"] = u.Reasoning
-		choice.GenerationInfo["PromptCachedTokens"] = u.Cached
-		choice.GenerationInfo["CacheCreationInputTokens"] = u.CacheWrite
-	}
-	for _, call := range r.ToolCalls {
-		choice.ToolCalls = append(choice.ToolCalls, llms.ToolCall{
-			ID: call.ID, Type: "function",
-			FunctionCall: &llms.FunctionCall{Name: call.Name, Arguments: call.Arguments},
-		})
-	}
-	if len(choice.ToolCalls) > 0 {
-		choice.FuncCall = choice.ToolCalls[0].FunctionCall
-	}
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}
+	return &v
 }

@@ -279,47 +279,25 @@ func TestToolChoiceRequired(t *testing.T) {
 }
 
 func TestRequestErrors(t *testing.T) {
-	f := &llms.FunctionDefinition{Name: "f"}
-	tests := []struct {
-		name     string
+	chosen := llms.WithToolChoice(llms.ToolChoice{Function: &llms.FunctionReference{Name: "g"}})
+	shows := func(role llms.ChatMessageType, mimeType string) []llms.MessageContent {
+		return []llms.MessageContent{{Role: role, Parts: []llms.ContentPart{llms.BinaryPart(mimeType, []byte("x"))}}}
+	}
+	for _, tt := range []struct {
+		want     string
 		messages []llms.MessageContent
 		options  []llms.CallOption
-		want     string
 	}{
-		{"no messages", []llms.MessageContent{}, nil, "no messages"},
-		{"two candidates", nil, []llms.CallOption{llms.WithN(2)}, "more than one candidate"},
-		{"unknown role", []llms.MessageContent{{Role: "x"}}, nil, `role "x" is unknown`},
-		{"unknown choice", nil, []llms.CallOption{llms.WithToolChoice("sometimes")}, `tool choice "sometimes"`},
-		{"odd choice", nil, []llms.CallOption{llms.WithToolChoice(3)}, "tool choice of type int"},
-		{"choice of nothing", nil, []llms.CallOption{llms.WithToolChoice(llms.ToolChoice{})}, "names no function"},
-		{"required without tools", nil, []llms.CallOption{llms.WithToolChoice("required")}, "there are no tools"},
-		{"unknown tool chosen", nil, []llms.CallOption{llms.WithTools([]llms.Tool{{Function: f}}),
-			llms.WithToolChoice(llms.ToolChoice{Function: &llms.FunctionReference{Name: "g"}})}, `names "g"`},
-		{"no function", nil, []llms.CallOption{llms.WithTools([]llms.Tool{{Type: "web"}})}, "is not a function"},
-		{"schema is not JSON", nil, []llms.CallOption{llms.WithTools([]llms.Tool{{
-			Function: &llms.FunctionDefinition{Name: "f", Parameters: json.RawMessage("{")}}})}, `tool "f": parameters`},
-		{"call without function", []llms.MessageContent{{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.ToolCall{ID: "a"}}}}, nil,
-			"without a function"},
-		{"human calls", []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{
-			llms.ToolCall{ID: "a", FunctionCall: &llms.FunctionCall{Name: "f"}}}}}, nil, "cannot call tools"},
-		{"tool talks", []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeTool, "x")}, nil, "parts only"},
-		{"strange binary", []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{
-			llms.BinaryPart("video/mp4", nil)}}}, nil, `type "video/mp4"`},
-		{"assistant shows", []llms.MessageContent{{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{
-			llms.BinaryPart("image/png", []byte("x"))}}}, nil, "takes text only"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			m, _ := newModel(t, func(http.ResponseWriter, *http.Request) { t.Error("the host was asked") }, nil)
-			messages := tt.messages
-			if messages == nil {
-				messages = human("Hi")
-			}
-			_, err := m.GenerateContent(t.Context(), messages, tt.options...)
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want an error with %q", err, tt.want)
-			}
-		})
+		{"no messages", nil, nil},
+		{"there are no tools", human("Hi"), []llms.CallOption{llms.WithToolChoice("required")}},
+		{`names "g"`, human("Hi"), []llms.CallOption{llms.WithTools([]llms.Tool{{Function: &llms.FunctionDefinition{Name: "f"}}}), chosen}},
+		{`type "video/mp4"`, shows(llms.ChatMessageTypeHuman, "video/mp4"), nil},
+		{"takes text only", shows(llms.ChatMessageTypeAI, "image/png"), nil},
+	} {
+		m, _ := newModel(t, func(http.ResponseWriter, *http.Request) { t.Error("the host was asked") }, nil)
+		if _, err := m.GenerateContent(t.Context(), tt.messages, tt.options...); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("got %v, want an error with %q", err, tt.want)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -84,6 +84,11 @@ func history() []run.Message {
 
 func pngOnly(mime string) bool { return mime == "image/png" }
 
+// toLLMS converts messages with an encoder of their own.
+func toLLMS(messages []run.Message, rules convert.Rules) []llms.MessageContent {
+	return convert.NewEncoder(rules, pngOnly).Encode("", messages)
+}
+
 func TestToLLMS(t *testing.T) {
 	const (
 		media  = `human: "From the result of f (call 1):" image/png=png`
@@ -115,7 +120,7 @@ func TestToLLMS(t *testing.T) {
 		},
 	} {
 		messages := history()
-		got := convert.ToLLMS(messages, convert.Options{Rules: d, Media: pngOnly})
+		got := toLLMS(messages, d)
 		if diff := cmp.Diff(want, lines(got)); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", d, diff)
 		}
@@ -125,19 +130,12 @@ func TestToLLMS(t *testing.T) {
 	}
 }
 
-func TestMediaByDefault(t *testing.T) {
-	got := lines(convert.ToLLMS([]run.Message{message(run.RoleTool, result("1", image("png")))}, convert.Options{}))
-	if diff := cmp.Diff([]string{`tool: 1→"result of 1"`}, got); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
-}
-
 // TestArguments holds that a provider never decodes anything but an object.
 func TestArguments(t *testing.T) {
 	for arguments, want := range map[string]string{
 		`{"x":1}`: `{"x":1}`, ` {} `: ` {} `, `null`: `{}`, `"x"`: `{}`, `{"x":`: `{}`, ``: `{}`, `[]`: `{}`, `{} {}`: `{}`,
 	} {
-		got := convert.ToLLMS([]run.Message{message(run.RoleAssistant, call("1", arguments))}, convert.Options{})
+		got := toLLMS([]run.Message{message(run.RoleAssistant, call("1", arguments))}, convert.OpenAI)
 		if a := got[0].Parts[0].(llms.ToolCall).FunctionCall.Arguments; a != want {
 			t.Errorf("%q is written as %q, want %q", arguments, a, want)
 		}
@@ -145,7 +143,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestSystemPrompt(t *testing.T) {
-	e := convert.NewEncoder(convert.Options{})
+	e := convert.NewEncoder(convert.OpenAI, pngOnly)
 	h := []run.Message{run.Text(run.RoleSystem, "one"), run.Text(run.RoleSystem, "two"), run.Text(run.RoleUser, "go"), run.Text(run.RoleSystem, "late")}
 	for _, step := range []struct {
 		system string
@@ -174,15 +172,14 @@ func TestEncoderForgets(t *testing.T) {
 		compacted := append([]run.Message{run.Text(run.RoleUser, "sum")}, h[3:]...)
 		changed := slices.Clone(h)
 		changed[6] = run.Text(run.RoleAssistant, "other")
-		o := convert.Options{Rules: d, Media: pngOnly, AppendOnly: d == convert.Anthropic}
-		e := convert.NewEncoder(o)
+		e := convert.NewEncoder(d, pngOnly)
 		var returned [][]llms.MessageContent
 		var shown [][]string
 		for i, messages := range [][]run.Message{h[:1], h[:3], h[:4], h, h[:9], h, compacted, h, changed, h, h[:2], nil, h} {
 			got := e.Encode("", messages)
 			longer := append(got, llms.TextParts(llms.ChatMessageTypeHuman, "of the caller"))
 			returned, shown = append(returned, longer), append(shown, lines(longer))
-			if diff := cmp.Diff(lines(convert.ToLLMS(messages, o)), lines(got)); diff != "" {
+			if diff := cmp.Diff(lines(toLLMS(messages, d)), lines(got)); diff != "" {
 				t.Errorf("%+v, step %d (-fresh +got):\n%s", d, i, diff)
 			}
 		}
@@ -194,41 +191,14 @@ func TestEncoderForgets(t *testing.T) {
 	}
 }
 
-// Histories that part in one array are told apart, also if they end with the same message or with one that is empty.
-func TestEncoderOfBranches(t *testing.T) {
-	goOn := run.Text(run.RoleUser, "go on")
-	for name, last := range map[string]func(said string) run.Message{
-		"another": func(said string) run.Message { return run.Text(run.RoleAssistant, said) },
-		"shared":  func(string) run.Message { return goOn },
-		"empty":   func(string) run.Message { return run.Message{Role: run.RoleAssistant} },
-	} {
-		e := convert.NewEncoder(convert.Options{})
-		stem := append(make([]run.Message, 0, 8), history()[1:4]...)
-		for _, said := range []string{"one", "two", "three"} {
-			branch := append(stem, run.Text(run.RoleUser, said), last(said))
-			from := len(stem)
-			if said != "two" {
-				from = len(branch) // replaces another one, whole
-			}
-			for n := from; n <= len(branch); n++ {
-				if diff := cmp.Diff(lines(convert.ToLLMS(branch[:n], convert.Options{})), lines(e.Encode("", branch[:n]))); diff != "" {
-					t.Errorf("%s last message: branch %s, %d messages (-fresh +got):\n%s", name, said, n, diff)
-				}
-			}
-		}
-	}
-}
-
-// An encoder that is promised a history that only grows does not look at what it has written. Another one does.
+// An encoder does not look at what it has written.
 func TestEncoderOfReplacedMessages(t *testing.T) {
-	for only, want := range map[bool]string{true: "before", false: "after"} {
-		e := convert.NewEncoder(convert.Options{AppendOnly: only})
-		h := []run.Message{run.Text(run.RoleUser, "before"), run.Text(run.RoleAssistant, "yes")}
-		e.Encode("", h)
-		h[0] = run.Text(run.RoleUser, "after")
-		if got := lines(e.Encode("", h)); got[0] != `human: "`+want+`"` {
-			t.Errorf("append only %v: got %s, want %s", only, got[0], want)
-		}
+	e := convert.NewEncoder(convert.OpenAI, pngOnly)
+	h := []run.Message{run.Text(run.RoleUser, "before"), run.Text(run.RoleAssistant, "yes")}
+	e.Encode("", h)
+	h[0] = run.Text(run.RoleUser, "after")
+	if got := lines(e.Encode("", h)); got[0] != `human: "before"` {
+		t.Errorf("got %s, want what was written", got)
 	}
 }
 
@@ -248,7 +218,7 @@ func grow(h []run.Message, i int) []run.Message {
 
 // TestEncodeCost bounds what a model call costs in a long run.
 func TestEncodeCost(t *testing.T) {
-	e := convert.NewEncoder(convert.Options{Rules: convert.Anthropic})
+	e := convert.NewEncoder(convert.Anthropic, pngOnly)
 	h := long(10_000)
 	e.Encode("be", h)
 	i := len(h)
@@ -264,26 +234,24 @@ func TestEncodeCost(t *testing.T) {
 // BenchmarkEncode is our share of a model call: one turn more is written.
 func BenchmarkEncode(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
-		for _, only := range []bool{false, true} {
-			b.Run(fmt.Sprint(n, " append only ", only), func(b *testing.B) {
-				b.ReportAllocs()
-				base := long(n)
-				var h []run.Message
-				var e *convert.Encoder
-				i := 0
-				for b.Loop() {
-					if i%1000 == 0 {
-						b.StopTimer()
-						h, e = base, convert.NewEncoder(convert.Options{AppendOnly: only})
-						e.Encode("be", h)
-						b.StartTimer()
-					}
-					i++
-					h = grow(h, n+i)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			base := long(n)
+			var h []run.Message
+			var e *convert.Encoder
+			i := 0
+			for b.Loop() {
+				if i%1000 == 0 {
+					b.StopTimer()
+					h, e = base, convert.NewEncoder(convert.OpenAI, pngOnly)
 					e.Encode("be", h)
+					b.StartTimer()
 				}
-			})
-		}
+				i++
+				h = grow(h, n+i)
+				e.Encode("be", h)
+			}
+		})
 	}
 }
 
@@ -292,25 +260,6 @@ func BenchmarkToLLMS(b *testing.B) {
 	b.ReportAllocs()
 	h := long(10_000)
 	for b.Loop() {
-		convert.ToLLMS(h, convert.Options{})
+		toLLMS(h, convert.OpenAI)
 	}
-}
-
-func ExampleToLLMS() {
-	messages := []run.Message{
-		run.Text(run.RoleUser, "What is on the picture?"),
-		{Role: run.RoleAssistant, Parts: []run.Part{{Type: run.PartCall, ID: "1", Name: "look", Arguments: `{}`}}},
-		{Role: run.RoleTool, Parts: []run.Part{{
-			Type: run.PartResult, ID: "1", Name: "look", Text: "[image: image/png]",
-			Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte("…")}},
-		}}},
-	}
-	for _, m := range convert.ToLLMS(messages, convert.Options{Media: func(mime string) bool { return mime == "image/png" }}) {
-		fmt.Printf("%s: %d\n", m.Role, len(m.Parts))
-	}
-	// Output:
-	// human: 1
-	// ai: 1
-	// tool: 1
-	// human: 2
 }

@@ -16,7 +16,7 @@ import (
 // one reply: ask for one candidate. Calls have the provider's ids; Google's models send none.
 func FromResponse(response *llms.ContentResponse) run.Message {
 	m := run.Message{Role: run.RoleAssistant}
-	for _, c := range choices(response) {
+	for _, c := range choicesOf(response) {
 		if p, ok := reasoning(c); ok {
 			m.Parts = append(m.Parts, p)
 		}
@@ -34,7 +34,7 @@ func FromResponse(response *llms.ContentResponse) run.Message {
 // Finish returns the provider's reason for the end of a reply.
 func Finish(response *llms.ContentResponse) string {
 	finish := ""
-	for _, c := range choices(response) {
+	for _, c := range choicesOf(response) {
 		if c.StopReason != "" {
 			finish = c.StopReason
 		}
@@ -44,7 +44,7 @@ func Finish(response *llms.ContentResponse) string {
 
 // ID returns the provider's id of a reply, or "".
 func ID(response *llms.ContentResponse) string {
-	for _, c := range choices(response) {
+	for _, c := range choicesOf(response) {
 		for _, key := range []string{"ID", "id"} {
 			if s, ok := c.GenerationInfo[key].(string); ok && s != "" {
 				return s
@@ -54,8 +54,8 @@ func ID(response *llms.ContentResponse) string {
 	return ""
 }
 
-// choices returns the choices of a response that are not nil.
-func choices(response *llms.ContentResponse) []*llms.ContentChoice {
+// choicesOf returns the choices of a response that are not nil.
+func choicesOf(response *llms.ContentResponse) []*llms.ContentChoice {
 	if response == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 	}
 	parts = slices.Grow(parts, len(calls))
 	for _, call := range calls {
-		p, _ := fromPart(call)
+		p, _ := fromPart(call) // without a function, it has no name
 		if strings.TrimSpace(p.Arguments) == "" {
 			p.Arguments = "{}"
 		}
@@ -118,7 +118,7 @@ func withProvider(p run.Part, name string, value json.RawMessage) run.Part {
 
 // Warning returns the model's note about how it was asked.
 func Warning(response *llms.ContentResponse) string {
-	for _, c := range choices(response) {
+	for _, c := range choicesOf(response) {
 		if text, ok := c.GenerationInfo["Warning"].(string); ok && text != "" {
 			return text
 		}

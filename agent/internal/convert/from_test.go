@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -59,9 +59,9 @@ func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(2000) {
 		want := random(rand.New(rand.NewPCG(seed, 1)))
 		for _, d := range everyDialect {
-			got := convert.FromLLMS(convert.ToLLMS(want, convert.Options{Rules: d}))
-			if !reflect.DeepEqual(got, want) {
-				t.Fatalf("seed %d, %+v (-want +got):\n%s", seed, d, cmp.Diff(want, got))
+			got, err := convert.FromLLMS(toLLMS(want, d))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d, %+v: %v (-want +got):\n%s", seed, d, err, cmp.Diff(want, got))
 			}
 		}
 	}
@@ -80,7 +80,11 @@ func TestJSONLosesNothing(t *testing.T) {
 		human(llms.ImageURLContent{URL: "https://example.com/a.png", Detail: "low"}),
 	}
 	for i, m := range want {
-		data, err := json.Marshal(convert.FromLLMS([]llms.MessageContent{m}))
+		messages, err := convert.FromLLMS([]llms.MessageContent{m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(messages)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,14 +96,14 @@ func TestJSONLosesNothing(t *testing.T) {
 		if i == 0 { // Anthropic has no blank text
 			d = convert.OpenAI
 		}
-		if diff := cmp.Diff([]llms.MessageContent{m}, convert.ToLLMS(read, convert.Options{Rules: d})); diff != "" {
+		if diff := cmp.Diff([]llms.MessageContent{m}, toLLMS(read, d)); diff != "" {
 			t.Errorf("message %d, by way of %s (-want +got):\n%s", i, data, diff)
 		}
 	}
 }
 
 func TestFromLLMS(t *testing.T) {
-	got := convert.FromLLMS([]llms.MessageContent{
+	got, err := convert.FromLLMS([]llms.MessageContent{
 		llms.TextParts(llms.ChatMessageTypeGeneric, "a"),
 		llms.TextParts(llms.ChatMessageTypeHuman, "b"),
 		{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.ToolCall{ID: "1", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: "{"}}}},
@@ -118,16 +122,7 @@ func TestFromLLMS(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
-}
-
-func ExampleFromLLMS() {
-	for _, m := range convert.FromLLMS([]llms.MessageContent{
-		llms.TextParts(llms.ChatMessageTypeHuman, "Hello."),
-		llms.TextParts(llms.ChatMessageTypeAI, "Good day."),
-	}) {
-		fmt.Println(m.Role, m.Text())
+	if first := "message 3: part 0: tool call \"2\" without a function"; err == nil || err.Error() != first {
+		t.Errorf("got %v, want %s", err, first)
 	}
-	// Output:
-	// user Hello.
-	// assistant Good day.
 }

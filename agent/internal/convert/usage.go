@@ -13,7 +13,7 @@ import (
 // that is not reported is 0. Input and Output are totals: Cached and CacheWrite are parts of
 // Input, Reasoning is a part of Output.
 func Usage(response *llms.ContentResponse) run.Spent {
-	for _, c := range choices(response) {
+	for _, c := range choicesOf(response) {
 		if s := spent(c.GenerationInfo); s.Total > 0 {
 			return s
 		}

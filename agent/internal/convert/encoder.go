@@ -9,34 +9,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Options say how messages are converted. The zero value is for [OpenAI], without media of
-// results.
-type Options struct {
-	// Rules are those of the provider. Default: [OpenAI].
-	Rules Rules
-
-	// Media reports whether media of results are sent, by MIME type. As tool messages cannot
-	// contain them, they follow the results in a human message, if the rules allow that.
-	// Default nil: none.
-	Media func(mimeType string) bool
-
-	// AppendOnly promises that the caller only appends to a history; to replace a message, to
-	// branch or to shorten, it uses a copy, as of [slices.Clone]. Encode then skips the
-	// messages that it has converted. Default false: Encode compares all messages.
-	AppendOnly bool
-}
-
-// ToLLMS converts messages for a provider. The result shares the data of media with them.
-func ToLLMS(messages []run.Message, o Options) []llms.MessageContent {
-	return NewEncoder(o).Encode("", messages)
-}
-
 // Encoder converts a growing history. It converts each message once, however often the history
 // is encoded. Use one encoder per run; it is not safe for concurrent use.
 type Encoder struct {
 	rules  Rules
-	media  func(string) bool
-	grows  bool // Options.AppendOnly
+	media  func(mimeType string) bool
 	system string
 	first  *run.Message // of the history that was encoded
 	seen   []seen
@@ -55,20 +32,19 @@ func (s *seen) is(m *run.Message) bool {
 	return s.role == m.Role && len(s.parts) == len(m.Parts) && (len(s.parts) == 0 || &s.parts[0] == &m.Parts[0])
 }
 
-// NewEncoder returns an encoder.
-func NewEncoder(o Options) *Encoder {
-	media := o.Media
-	if media == nil {
-		media = func(string) bool { return false }
-	}
-	return &Encoder{rules: o.Rules, media: media, grows: o.AppendOnly}
+// NewEncoder returns an encoder for a provider. media reports whether media of results are sent, by
+// MIME type: as tool messages cannot contain them, they follow the results in a human message, if the
+// rules allow that.
+func NewEncoder(rules Rules, media func(mimeType string) bool) *Encoder {
+	return &Encoder{rules: rules, media: media}
 }
 
 // Encode converts the messages. The system prompt comes first, in one message with the system
-// messages at the beginning of the history, because some providers accept only one. It reuses
-// earlier results for messages with identical parts, so do not modify parts, but replace them.
+// messages at the beginning of the history, because some providers accept only one.
 //
-// The caller may append to the result, but must not modify its elements.
+// The caller only appends to a history; to replace a message, to branch or to shorten, it uses a
+// copy, as of [slices.Clone], without changes to parts. The caller may append to the result, but
+// must not modify its elements. The result shares the data of media with the messages.
 func (e *Encoder) Encode(system string, messages []run.Message) []llms.MessageContent {
 	if system != e.system {
 		e.system = system
@@ -119,7 +95,7 @@ func (e *Encoder) parts(n int) (parts []llms.ContentPart) {
 // messages after it.
 func (e *Encoder) same(messages []run.Message) int {
 	n := 0
-	if k := len(e.seen); e.grows && 0 < k && k <= len(messages) && e.first == &messages[0] && e.seen[k-1].is(&messages[k-1]) {
+	if k := len(e.seen); 0 < k && k <= len(messages) && e.first == &messages[0] && e.seen[k-1].is(&messages[k-1]) {
 		n = k
 	}
 	for n < min(len(e.seen), len(messages)) && e.seen[n].is(&messages[n]) {

@@ -2,13 +2,12 @@ package convert_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/agent/lc/internal/convert"
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -73,18 +72,4 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-}
-
-func ExampleFromResponse() {
-	response := &llms.ContentResponse{Choices: []*llms.ContentChoice{{
-		Content:        "Four.",
-		StopReason:     "stop",
-		GenerationInfo: map[string]any{"Model": "m-1", "ThinkingContent": "2 + 2.", "PromptTokens": 9, "CompletionTokens": 6},
-	}}}
-	m := convert.FromResponse(response)
-	fmt.Println(m.Role, m.Model, m.Parts[0].Type, m.Parts[0].Text, m.Text())
-	fmt.Println(convert.Finish(response), convert.Usage(response).Total)
-	// Output:
-	// assistant m-1 reasoning 2 + 2. Four.
-	// stop 15
 }

@@ -1,0 +1,102 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// FromLLMS converts messages from langchaingo. Consecutive tool messages become one, with the
+// results of the turn, and so do consecutive AI messages, because some providers need one part
+// in each. The result shares the data of media with the messages. The error is about the first thing
+// that has no equivalent, such as content of a type that is not langchaingo's own: the result has the rest.
+func FromLLMS(messages []llms.MessageContent) (out []run.Message, err error) {
+	out = make([]run.Message, 0, len(messages))
+	for i, m := range messages {
+		role, wrong := runRole(m.Role)
+		parts := make([]run.Part, 0, len(m.Parts))
+		for j, p := range m.Parts {
+			part, bad := fromPart(p)
+			if bad == nil {
+				bad = fits(part.Type, role)
+			}
+			if part.Type != "" {
+				parts = append(parts, part)
+			}
+			if wrong == nil && bad != nil {
+				wrong = fmt.Errorf("part %d: %w", j, bad)
+			}
+		}
+		if err == nil && wrong != nil {
+			err = fmt.Errorf("message %d: %w", i, wrong)
+		}
+		merges := role == run.RoleTool || role == run.RoleAssistant
+		if last := len(out) - 1; merges && last >= 0 && out[last].Role == role {
+			out[last].Parts = append(out[last].Parts, parts...)
+			continue
+		}
+		out = append(out, run.Message{Role: role, Parts: parts})
+	}
+	return out, err
+}
+
+func runRole(r llms.ChatMessageType) (run.Role, error) {
+	switch r {
+	case llms.ChatMessageTypeHuman, llms.ChatMessageTypeGeneric:
+		return run.RoleUser, nil
+	case llms.ChatMessageTypeAI:
+		return run.RoleAssistant, nil
+	case llms.ChatMessageTypeTool, llms.ChatMessageTypeFunction:
+		return run.RoleTool, nil
+	case llms.ChatMessageTypeSystem:
+		return run.RoleSystem, nil
+	}
+	return run.Role(r), fmt.Errorf("role %q is unknown", r)
+}
+
+// fits checks that a message of the role may have a part of the type.
+func fits(t run.PartType, role run.Role) error {
+	if t == run.PartCall && role != run.RoleAssistant || (t == run.PartResult) != (role == run.RoleTool) {
+		return fmt.Errorf("a message of role %q cannot have a part of type %q", role, t)
+	}
+	return nil
+}
+
+func fromPart(p llms.ContentPart) (run.Part, error) {
+	switch p := p.(type) {
+	case llms.CachedContent:
+		part, err := fromPart(p.ContentPart)
+		return withProvider(part, cacheKey, writeMark(p.CacheControl)), err
+	case llms.TextContent:
+		return run.Part{Type: run.PartText, Text: p.Text}, nil
+	case llms.ImageURLContent:
+		part := run.Part{Type: run.PartImage, URL: p.URL}
+		if p.Detail != "" {
+			part = withProvider(part, detailKey, quote(p.Detail))
+		}
+		return part, nil
+	case llms.BinaryContent:
+		return run.Part{Type: mediaType(p.MIMEType), MIMEType: p.MIMEType, Data: p.Data}, nil
+	case llms.ToolCall:
+		if p.FunctionCall == nil {
+			return run.Part{Type: run.PartCall, ID: p.ID}, fmt.Errorf("tool call %q without a function", p.ID)
+		}
+		return run.Part{Type: run.PartCall, ID: p.ID, Name: p.FunctionCall.Name, Arguments: p.FunctionCall.Arguments}, nil
+	case llms.ToolCallResponse:
+		return run.Part{Type: run.PartResult, ID: p.ToolCallID, Name: p.Name, Text: p.Content}, nil
+	}
+	return run.Part{}, fmt.Errorf("content of type %T is not supported", p)
+}
+
+func mediaType(mime string) run.PartType {
+	switch {
+	case strings.HasPrefix(mime, "image/"):
+		return run.PartImage
+	case strings.HasPrefix(mime, "audio/"):
+		return run.PartAudio
+	}
+	return run.PartFile
+}
