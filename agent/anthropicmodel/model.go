@@ -209,7 +209,7 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 	var reply *model.Response
 	asked := *r
 	for range maxParts {
-		next, err := m.ask(ctx, &asked, show)
+		next, err := thoughts.Ask(&asked, func(r *model.Request) (*model.Response, error) { return m.post(ctx, r, show) })
 		if err != nil {
 			return nil, err
 		}
@@ -229,22 +229,18 @@ func (m *Model) generate(ctx context.Context, r *model.Request, show func(model.
 	return reply, nil
 }
 
-// ask asks once. If the host refuses the signatures of earlier thoughts, it asks again without them.
-func (m *Model) ask(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
-	refused := hostfail.Thoughts[refused](r.Scratch)
-	asked := *r
-	asked.Messages = refused.without(r.Messages)
-	reply, err := m.post(ctx, &asked, show)
-	if refusesThoughts(err) && refused.add(asked.Messages) {
-		asked.Messages = refused.without(r.Messages)
-		reply, err = m.post(ctx, &asked, show)
-		if err == nil {
-			reply.Warning = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
+// thoughts are known by their signatures.
+var thoughts = hostfail.Thoughts{
+	ID: func(p *run.Part) string {
+		if p.Type != run.PartReasoning || !hasThought(p) {
+			return ""
 		}
-	}
-	return reply, err
+		return string(p.Provider[signatureKey]) + string(p.Provider[redactedKey]) + string(p.Provider[blockKey])
+	},
+	Refuses: func(e *chat.Error) bool { return strings.Contains(e.Message, "signature") },
 }
 
+// post asks once.
 func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delta) bool) (*model.Response, error) {
 	w, warning, err := m.encode(r)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -87,23 +88,26 @@ func (m *Model) replies(ctx context.Context, r *model.Request, o *llms.CallOptio
 }
 
 func (m *Model) generate(ctx context.Context, r *model.Request, o *llms.CallOptions, show func(model.Delta) error) (*model.Response, error) {
-	q, err := m.chatRequest(r, o)
-	if err != nil {
-		return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
+	thoughts := hostfail.Thoughts{
+		ID: func(p *run.Part) string {
+			data, _ := m.hostDataOf(p)
+			return string(data.Item)
+		},
+		Refuses: func(e *chat.Error) bool {
+			return e.Code == "invalid_encrypted_content" || strings.Contains(strings.ToLower(e.Message), "encrypted content")
+		},
 	}
-	refused := hostfail.Thoughts[refused](r.Scratch)
-	refused.remove(q.Messages)
-	reply, err := m.send(ctx, q, r.Stream, show)
-	if refusesThoughts(err) && refused.add(q.Messages) {
-		reply, err = m.send(ctx, q, r.Stream, show)
-		if err == nil {
-			reply.Note = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
+	return thoughts.Ask(r, func(r *model.Request) (*model.Response, error) {
+		q, err := m.chatRequest(r, o)
+		if err != nil {
+			return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
 		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return m.modelResponse(reply), nil
+		reply, err := m.send(ctx, q, r.Stream, show)
+		if err != nil {
+			return nil, err
+		}
+		return m.modelResponse(reply), nil
+	})
 }
 
 func (m *Model) send(ctx context.Context, q *chat.Request, stream bool, show func(model.Delta) error) (*chat.Reply, error) {

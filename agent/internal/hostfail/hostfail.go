@@ -52,17 +52,3 @@ var codes = map[model.ErrorKind]llms.ErrorCode{
 
 // Code returns langchaingo's code for a kind of failure.
 func Code(kind model.ErrorKind) llms.ErrorCode { return cmp.Or(codes[kind], llms.ErrCodeUnknown) }
-
-// Thoughts returns the thoughts of a conversation that the host has refused. They are kept in kept
-// for the next request; with a nil kept they are not.
-func Thoughts[M ~map[string]bool](kept *any) M {
-	if kept == nil {
-		return M{}
-	}
-	refused, ok := (*kept).(M)
-	if !ok {
-		refused = M{}
-		*kept = refused
-	}
-	return refused
-}

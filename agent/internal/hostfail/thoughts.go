@@ -1,0 +1,71 @@
+package hostfail
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/chat"
+)
+
+// Thoughts are the thoughts of a model that its host wants back. The host may refuse them, for example because another key
+// made them.
+type Thoughts struct {
+	ID      func(*run.Part) string // identifies a thought; "" for other parts
+	Refuses func(*chat.Error) bool // reports whether a status 400 is about thoughts
+}
+
+// refused is the set of thoughts in a conversation that its host refuses, by their ids.
+type refused map[string]bool
+
+// Ask asks without thoughts that were refused before. If the host refuses thoughts, Ask asks again without any. It remembers
+// them in the Scratch of the request.
+func (t Thoughts) Ask(r *model.Request, ask func(*model.Request) (*model.Response, error)) (*model.Response, error) {
+	known := refused{}
+	if r.Scratch != nil {
+		if kept, ok := (*r.Scratch).(refused); ok {
+			known = kept
+		}
+		*r.Scratch = known
+	}
+	asked := *r
+	asked.Messages = t.without(r.Messages, known)
+	reply, err := ask(&asked)
+	e, ok := errors.AsType[*chat.Error](err)
+	if !ok || e.Status != http.StatusBadRequest || !t.Refuses(e) {
+		return reply, err
+	}
+	before := len(known)
+	for _, m := range asked.Messages {
+		for i := range m.Parts {
+			if id := t.ID(&m.Parts[i]); id != "" {
+				known[id] = true
+			}
+		}
+	}
+	if len(known) == before {
+		return nil, err
+	}
+	asked.Messages = t.without(r.Messages, known)
+	if reply, err = ask(&asked); err == nil {
+		reply.Warning = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
+	}
+	return reply, err
+}
+
+// without returns the history without known thoughts. It does not change history.
+func (t Thoughts) without(history []run.Message, known refused) []run.Message {
+	if len(known) == 0 {
+		return history
+	}
+	isKnown := func(p run.Part) bool { return known[t.ID(&p)] }
+	out := slices.Clone(history)
+	for i := range out {
+		if slices.ContainsFunc(out[i].Parts, isKnown) {
+			out[i].Parts = slices.DeleteFunc(slices.Clone(out[i].Parts), isKnown)
+		}
+	}
+	return out
+}
