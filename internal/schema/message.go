@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,15 +92,12 @@ func (p place) missing(e *jsonschema.EvaluationError) string {
 // unknownProperty reports a forbidden property, with the allowed names.
 func (p place) unknownProperty(d detail) *Violation {
 	message := "unknown property " + strconv.Quote(clip(d.key, 100))
+	var known []string
 	if p.schema != nil && p.schema.Properties != nil && len(*p.schema.Properties) > 0 {
-		var names []string
-		for name := range *p.schema.Properties {
-			names = append(names, strconv.Quote(name))
-		}
-		slices.Sort(names)
-		message += "; known are " + clip(strings.Join(names, ", "), maxListed)
+		known = slices.Sorted(maps.Keys(*p.schema.Properties))
+		message += "; known are " + clip(`"`+strings.Join(known, `", "`)+`"`, maxListed)
 	}
-	return &Violation{Path: p.path, Keyword: d.keyword, Message: message}
+	return &Violation{Path: p.path, Keyword: d.keyword, Message: message, Unknown: d.key, Known: known}
 }
 
 // alternatives tells why no branch of anyOf or oneOf fits, or that several

@@ -18,6 +18,9 @@ type Violation struct {
 	Path    string // a JSON pointer into the value, "" for the value itself; "…" for keys that are too long
 	Keyword string // of the schema: "type", "required", …
 	Message string // the expected and the found value
+
+	Unknown string   // a property that the schema does not allow
+	Known   []string // those that it knows instead, sorted
 }
 
 // Error gives the path and the message.

@@ -56,47 +56,28 @@ func answer(want *suite.Answer, got string) (string, float64, string) {
 	return "answer", float64(held) / float64(all), strings.Join(wrong, "; ")
 }
 
-// hasWords reports whether a text contains a phrase as whole words and numbers.
+// hasWords reports whether a text contains a phrase as whole words and numbers: 1,000 and 100.5 do not contain 100.
 func hasWords(text, phrase string) bool {
-	for at := 0; ; {
-		i := strings.Index(text[at:], phrase)
-		if i < 0 || phrase == "" {
-			return false
-		}
-		before, after := text[:at+i], text[at+i+len(phrase):]
-		first, _ := utf8.DecodeRuneInString(phrase)
-		last, _ := utf8.DecodeLastRuneInString(phrase)
-		if !joins(lastRunes(before), first) && !joins(firstRunes(after), last) {
-			return true
-		}
-		at += i + utf8.RuneLen(first)
-	}
-}
-
-// lastRunes returns the last two runes of a text, the nearest first; firstRunes returns the
-// first two.
-func lastRunes(text string) [2]rune {
-	near, n := utf8.DecodeLastRuneInString(text)
-	far, _ := utf8.DecodeLastRuneInString(text[:len(text)-n])
-	return [2]rune{near, far}
-}
-
-func firstRunes(text string) [2]rune {
-	near, n := utf8.DecodeRuneInString(text)
-	far, _ := utf8.DecodeRuneInString(text[n:])
-	return [2]rune{near, far}
-}
-
-// joins reports whether the runes beside the end of a phrase make it part of a word, or of a
-// number such as 1,000 or 10.5.
-func joins(beside [2]rune, end rune) bool {
-	if !isWord(end) {
+	if phrase == "" {
 		return false
 	}
-	return isWord(beside[0]) || unicode.IsDigit(end) && (beside[0] == '.' || beside[0] == ',') && unicode.IsDigit(beside[1])
+	first, _ := utf8.DecodeRuneInString(phrase)
+	last, _ := utf8.DecodeLastRuneInString(phrase)
+	pattern := regexp.QuoteMeta(phrase)
+	switch {
+	case unicode.IsDigit(first):
+		pattern = `(?:^|[^\pL\p{Nd}_.,]|(?:^|\P{Nd})[.,])` + pattern
+	case unicode.IsLetter(first) || first == '_':
+		pattern = `(?:^|[^\pL\p{Nd}_])` + pattern
+	}
+	switch {
+	case unicode.IsDigit(last):
+		pattern += `(?:$|[^\pL\p{Nd}_.,]|[.,](?:$|\P{Nd}))`
+	case unicode.IsLetter(last) || last == '_':
+		pattern += `(?:$|[^\pL\p{Nd}_])`
+	}
+	return regexp.MustCompile(pattern).MatchString(text)
 }
-
-func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 var number = regexp.MustCompile(`-?\d+(,\d{3})*(\.\d+)?`)
 

@@ -1,9 +1,7 @@
 package grade
 
 import (
-	"encoding/json"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -101,45 +99,4 @@ func TestState(t *testing.T) {
 	if _, _, err := state([]suite.State{{File: "a"}}, filepath.Join(dir, "gone")); err == nil {
 		t.Error("the directory of the trial is gone, and the grader can tell")
 	}
-}
-
-func TestAccepted(t *testing.T) {
-	want := map[string][]json.RawMessage{"n": {[]byte("3"), []byte("3.5")}, "unit": {[]byte(`"cm"`), []byte(`""`)}}
-	for args, is := range map[string]float64{
-		`{"n":3.5,"unit":"cm"}`: 1, `{"n":3}`: 1, `{"n":4}`: 0.5, `{"n":3,"unit":"m"}`: 0.5, `{"n":3,"more":1}`: 2.0 / 3, `{}`: 0.5, `[]`: 0,
-	} {
-		near(t, args, accepted(want, json.RawMessage(args)), is)
-	}
-}
-
-// The assignment is as cheap as the best of all permutations.
-func TestAssign(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for n := 1; n <= 6; n++ {
-		for range 50 {
-			costs := make([][]float64, n)
-			for i := range costs {
-				costs[i] = make([]float64, n)
-				for j := range costs[i] {
-					costs[i][j] = float64(r.IntN(10)) / 4
-				}
-			}
-			near(t, "assign", assign(costs), cheapest(costs, 0, make([]bool, n)))
-		}
-	}
-}
-
-func cheapest(costs [][]float64, row int, used []bool) float64 {
-	if row == len(costs) {
-		return 0
-	}
-	best := math.Inf(1)
-	for j, u := range used {
-		if !u {
-			used[j] = true
-			best = min(best, costs[row][j]+cheapest(costs, row+1, used))
-			used[j] = false
-		}
-	}
-	return best
 }

@@ -2,15 +2,16 @@ package suite
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/spelling"
 )
 
@@ -22,42 +23,101 @@ type lineError struct {
 
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
 
-// checkKeys returns an error for the first unknown key or value of a wrong kind.
-func checkKeys(data []byte) error {
-	file, err := parser.ParseBytes(data, 0)
+// schemas are the schema of suites without the members that it requires, and as it is: a mistyped key is told
+// before the one that is missing for it.
+var schemas = sync.OnceValues(func() (all []*schema.Schema, err error) {
+	strict, err := Schema()
+	if err != nil {
+		return nil, err
+	}
+	var document any
+	if err := json.Unmarshal(strict, &document); err != nil {
+		return nil, err
+	}
+	requireNothing(document)
+	loose, err := json.Marshal(document)
+	if err != nil {
+		return nil, err
+	}
+	for _, raw := range [][]byte{loose, strict} {
+		s, err := schema.Compile(raw)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+})
+
+// requireNothing removes the lists of required members from a schema.
+func requireNothing(v any) {
+	object, _ := v.(map[string]any)
+	if _, ok := object["required"].([]any); ok {
+		delete(object, "required")
+	}
+	for _, member := range object {
+		requireNothing(member)
+	}
+}
+
+// checkSchema returns an error for the first mistake in a suite by its schema, with the line in the YAML. object is
+// the suite as JSON.
+func checkSchema(data, object []byte) error {
+	all, err := schemas()
 	if err != nil {
 		return err
 	}
-	for _, d := range file.Docs {
-		if err := checkNode(d.Body, reflect.TypeFor[Suite](), ""); err != nil {
+	for _, s := range all {
+		err := s.Validate(object)
+		wrong, ok := errors.AsType[*schema.Violation](err)
+		if ok && wrong.Unknown != "" {
+			key := strings.NewReplacer("~", "~0", "/", "~1").Replace(wrong.Unknown)
+			wrong.Path, wrong.Message = wrong.Path+"/"+key, fmt.Sprintf("unknown key%s; known keys: %s", spelling.Hint(wrong.Unknown, wrong.Known), strings.Join(wrong.Known, ", "))
+		}
+		if ok {
+			return &lineError{lineOf(data, wrong.Path), wrong.Error()}
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lineOfTask returns the line where a task begins, 0 if unknown.
-func lineOfTask(data []byte, index int) int {
+// lineOf returns the line of the value at a JSON pointer, or of what is around it, if the value is behind an alias.
+func lineOf(data []byte, pointer string) int {
+	line := 1
 	file, err := parser.ParseBytes(data, 0)
-	if err != nil || len(file.Docs) == 0 {
-		return 0
+	if err != nil || len(file.Docs) == 0 || pointer == "" {
+		return line
 	}
-	m, ok := file.Docs[0].Body.(ast.MapNode)
-	if !ok {
-		return 0
+	n := file.Docs[0].Body
+	for name := range strings.SplitSeq(pointer[1:], "/") {
+		n, line = member(n, strings.NewReplacer("~1", "/", "~0", "~").Replace(name), line)
 	}
-	for all := m.MapRange(); all.Next(); {
-		tasks, ok := all.Value().(ast.ArrayNode)
-		if !ok || keyOf(all.Key()) != "tasks" {
-			continue
+	return line
+}
+
+// member returns a member of an object or a list, and the line where it begins; nil and the given line if there is none.
+func member(n ast.Node, name string, line int) (ast.Node, int) {
+	if anchor, ok := n.(*ast.AnchorNode); ok {
+		n = anchor.Value
+	}
+	switch n := n.(type) {
+	case ast.MapNode:
+		for all := n.MapRange(); all.Next(); {
+			if keyOf(all.Key()) == name {
+				return all.Value(), all.Key().GetToken().Position.Line
+			}
 		}
-		for i, each := 0, tasks.ArrayRange(); each.Next(); i++ {
-			if i == index {
-				return startOf(each.Value())
+	case ast.ArrayNode:
+		for i, all := 0, n.ArrayRange(); all.Next(); i++ {
+			if strconv.Itoa(i) == name {
+				return all.Value(), startOf(all.Value())
 			}
 		}
 	}
-	return 0
+	return nil, line
 }
 
 // startOf returns the line where a value begins.
@@ -70,165 +130,10 @@ func startOf(n ast.Node) int {
 	return n.GetToken().Position.Line
 }
 
-// checkNode compares a value with its type. The value of an alias is compared at its anchor.
-func checkNode(n ast.Node, of reflect.Type, at string) error {
-	for of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	if anchor, ok := n.(*ast.AnchorNode); ok {
-		n = anchor.Value
-	}
-	want, ok := wanted[of.Kind()]
-	if !ok || reflect.PointerTo(of).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return nil
-	}
-	if got := kindOf(n); got == unknownKind {
-		return nil
-	} else if got != want {
-		hint := ""
-		if want == text && (got == number || got == truth) {
-			hint = ": put it in quotes"
-		}
-		return &lineError{n.GetToken().Position.Line, fmt.Sprintf("%s: want %s, got %s%s", at, want, got, hint)}
-	}
-	switch of.Kind() {
-	case reflect.Struct:
-		return checkMembers(n, of, at)
-	case reflect.Map:
-		return checkValues(n.(ast.MapNode), of.Elem(), at)
-	case reflect.Slice:
-		return checkEntries(n.(ast.ArrayNode), of.Elem(), at)
-	}
-	return nil
-}
-
-func checkMembers(n ast.Node, of reflect.Type, at string) error {
-	known := map[string]reflect.StructField{}
-	for field := range of.Fields() {
-		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "-" {
-			known[key] = field
-		}
-	}
-	found, merged := map[string]bool{}, false
-	for all := n.(ast.MapNode).MapRange(); all.Next(); {
-		if all.Key().IsMergeKey() {
-			merged = true
-			continue
-		}
-		key := keyOf(all.Key())
-		field, ok := known[key]
-		if !ok {
-			return unknownKey(all.Key().GetToken().Position.Line, join(at, key), key, slices.Sorted(maps.Keys(known)))
-		}
-		found[key] = true
-		if err := checkNode(all.Value(), field.Type, join(at, key)); err != nil {
-			return err
-		}
-		if err := checkChoice(all.Value(), field, join(at, key)); err != nil {
-			return err
-		}
-	}
-	if merged {
-		return nil // the members of other objects are not checked
-	}
-	for _, key := range slices.Sorted(maps.Keys(known)) {
-		if !found[key] && !strings.Contains(known[key].Tag.Get("json"), ",omit") {
-			return &lineError{startOf(n), strings.TrimSuffix(join(at, key)+" is missing: "+choices(known[key]), ": ")}
-		}
-	}
-	return nil
-}
-
-// checkChoice finds a text that is none of those that a member takes.
-func checkChoice(n ast.Node, of reflect.StructField, at string) error {
-	value, ok := n.(*ast.StringNode)
-	allowed := of.Tag.Get("enum")
-	if !ok || allowed == "" || slices.Contains(strings.Split(allowed, ","), value.Value) {
-		return nil
-	}
-	return &lineError{n.GetToken().Position.Line, fmt.Sprintf("%s: %s, got %q", at, choices(of), value.Value)}
-}
-
-// choices says which texts a member takes, "" if it takes any.
-func choices(of reflect.StructField) string {
-	all := strings.Split(of.Tag.Get("enum"), ",")
-	if len(all) < 2 {
-		return ""
-	}
-	last := len(all) - 1
-	return "want " + strings.Join(all[:last], ", ") + " or " + all[last]
-}
-
-func unknownKey(line int, at, key string, known []string) error {
-	hint := ""
-	if near := spelling.Nearest(key, known); near != "" {
-		hint = fmt.Sprintf("did you mean %q? ", near)
-	}
-	return &lineError{line, fmt.Sprintf("%s: unknown key; %sknown keys: %s", at, hint, strings.Join(known, ", "))}
-}
-
-func checkValues(m ast.MapNode, of reflect.Type, at string) error {
-	for all := m.MapRange(); all.Next(); {
-		if all.Key().IsMergeKey() {
-			continue
-		}
-		if err := checkNode(all.Value(), of, join(at, keyOf(all.Key()))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkEntries(list ast.ArrayNode, of reflect.Type, at string) error {
-	i := 0
-	for all := list.ArrayRange(); all.Next(); i++ {
-		if err := checkNode(all.Value(), of, fmt.Sprintf("%s[%d]", at, i)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // keyOf returns a key without its quotes.
 func keyOf(n ast.MapKeyNode) string {
 	if text, ok := n.(*ast.StringNode); ok {
 		return text.Value
 	}
 	return n.GetToken().Value
-}
-
-func join(at, key string) string { return strings.TrimPrefix(at+"."+key, ".") }
-
-// kind is the kind of a value, for people.
-type kind string
-
-const (
-	unknownKind kind = "" // of null, aliases and tags
-	object      kind = "an object"
-	list        kind = "a list"
-	text        kind = "a text"
-	number      kind = "a number"
-	truth       kind = "true or false"
-)
-
-// wanted has the kinds of values for Go types. Other types take any value.
-var wanted = map[reflect.Kind]kind{
-	reflect.Struct: object, reflect.Map: object, reflect.Slice: list, reflect.String: text, reflect.Bool: truth,
-	reflect.Int: number, reflect.Int64: number, reflect.Float64: number,
-}
-
-func kindOf(n ast.Node) kind {
-	switch n.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
-		return object
-	case *ast.SequenceNode:
-		return list
-	case *ast.StringNode, *ast.LiteralNode:
-		return text
-	case *ast.IntegerNode, *ast.FloatNode:
-		return number
-	case *ast.BoolNode:
-		return truth
-	}
-	return unknownKind
 }

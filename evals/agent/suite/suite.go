@@ -32,7 +32,7 @@ type Suite struct {
 // reach it. A process runs in the directory of the trial, which is ${DIR} in Command and Env. A
 // word of Command that begins with ./ or ../ is relative to the folder of the suite.
 type Server struct {
-	InProcess string                     `json:"inprocess,omitempty" enum:"files,memory,people,bank,many,stub" jsonschema:"a server of package world"`
+	InProcess string                     `json:"inprocess,omitempty" enum:"files,people,bank,many,stub" jsonschema:"a server of package world"`
 	Command   []string                   `json:"command,omitempty" jsonschema:"a program and its arguments; what begins with ./ or ../ is a path from the folder of the suite"`
 	Env       map[string]string          `json:"env,omitempty"`
 	URL       string                     `json:"url,omitempty" jsonschema:"of a server over HTTP, which the trials share"`
@@ -152,10 +152,6 @@ type Step struct {
 type Call struct {
 	Tool string          `json:"tool" jsonschema:"as the model knows it"`
 	Args json.RawMessage `json:"args,omitempty"`
-
-	// Accept has the accepted values of arguments of an expected call. The value "" means that
-	// the argument may be missing.
-	Accept map[string][]json.RawMessage `json:"accept,omitempty" jsonschema:"of an expected call, instead of args: the values that are right; an empty text lets the argument be left out"`
 }
 
 // Hash identifies the content of the suite, except for servers that are Go values.

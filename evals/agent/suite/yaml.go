@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,20 +27,16 @@ func Parse(data []byte) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKeys(data); err != nil {
+	if err := checkSchema(data, object); err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(object))
-	d.DisallowUnknownFields()
 	var s Suite
-	if err := d.Decode(&s); err != nil {
+	if err := json.Unmarshal(object, &s); err != nil {
 		return nil, err
 	}
 	err = s.Check()
 	if wrong, ok := errors.AsType[*taskError](err); ok {
-		if line := lineOfTask(data, wrong.index); line > 0 {
-			err = &lineError{line, wrong.Error()}
-		}
+		err = &lineError{lineOf(data, fmt.Sprintf("/tasks/%d", wrong.index)), wrong.Error()}
 	}
 	return &s, err
 }

@@ -1,7 +1,6 @@
 // Package world has the servers of a trial, which live in this process, and what was done to them.
 //
 //	files   a directory: read_file, write_file, edit_file, list_directory, move_file, delete_file, search_files
-//	memory  a graph: create_entities, create_relations, add_observations, delete_entities, read_graph, search_nodes
 //	people  questions: ask_name, ask_order, visit_page, ask_model, count_slowly, wait
 //	bank    accounts: balance, list_accounts, transfer, open_account, close_account
 //	many    look-ups by subject, as many as the suite wants

@@ -97,7 +97,7 @@ func (w *World) server(label string, s *suite.Server) (*sdk.Server, error) {
 
 // builders create the servers by name.
 var builders = map[string]func(*place, *suite.Server) ([]tool, error){
-	"files": files, "memory": memory, "people": people, "bank": bank, "many": many, "stub": stub,
+	"files": files, "people": people, "bank": bank, "many": many, "stub": stub,
 }
 
 // place is where a server keeps its state.
