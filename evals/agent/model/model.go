@@ -2,9 +2,6 @@ package model
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -42,12 +39,7 @@ func (s Spec) Hash() string {
 	if s.Mode == results.Demo { // regardless of its port
 		s.Endpoint.BaseURL = ""
 	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // strings and numbers always marshal
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:6])
+	return suite.Hash(s)
 }
 
 // Check returns an error for an invalid spec.

@@ -14,7 +14,9 @@ type File struct {
 	f *os.File
 
 	mu    sync.Mutex // guards the following fields
-	lines latest
+	lines []*Line    // the last one of each trial
+	at    map[Key]int
+	again map[Key]bool // trials that are to be run again
 }
 
 // Open opens a file, and creates it if necessary. It removes an incomplete last line.
@@ -23,7 +25,7 @@ func Open(name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &File{f: f}
+	r := &File{f: f, at: map[Key]int{}, again: map[Key]bool{}}
 	if err := r.load(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -42,13 +44,29 @@ func (f *File) load() error {
 		return err
 	}
 	for _, l := range lines {
-		f.lines.put(l)
+		f.putLocked(l)
 	}
 	if err := f.f.Truncate(int64(whole)); err != nil {
 		return err
 	}
 	_, err = f.f.Seek(int64(whole), 0)
 	return err
+}
+
+func (f *File) putLocked(l *Line) {
+	delete(f.again, l.Key())
+	if i, ok := f.at[l.Key()]; ok {
+		f.lines[i] = l
+		return
+	}
+	f.at[l.Key()] = len(f.lines)
+	f.lines = append(f.lines, l)
+}
+
+// countsLocked reports whether a trial has a line, and is not to be run again.
+func (f *File) countsLocked(key Key) bool {
+	i, ok := f.at[key]
+	return ok && f.lines[i].Outcome != Void && !f.again[key]
 }
 
 // Parse parses lines.
@@ -69,7 +87,7 @@ func Parse(data []byte) (lines []*Line, err error) {
 func (f *File) Has(key Key) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.lines.counts(key)
+	return f.countsLocked(key)
 }
 
 // Add appends a line, which is durable when Add returns. It replaces the line of a void trial;
@@ -81,13 +99,13 @@ func (f *File) Add(l *Line) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.lines.counts(l.Key()) {
+	if f.countsLocked(l.Key()) {
 		return fmt.Errorf("trial %v has a line", l.Key())
 	}
 	if _, err := f.f.Write(append(data, '\n')); err != nil {
 		return err
 	}
-	f.lines.put(l)
+	f.putLocked(l)
 	return f.f.Sync()
 }
 
@@ -95,14 +113,14 @@ func (f *File) Add(l *Line) error {
 func (f *File) Forget(key Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lines.forget(key)
+	f.again[key] = true
 }
 
 // Lines returns the last line of each trial.
 func (f *File) Lines() []*Line {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.lines.all)
+	return slices.Clone(f.lines)
 }
 
 // Close closes the file.

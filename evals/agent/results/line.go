@@ -82,13 +82,3 @@ type Key struct {
 
 // Key returns the key of the trial.
 func (l *Line) Key() Key { return Key{l.SuiteHash, l.Task, l.Trial, l.Config, l.Program} }
-
-// Score returns the score of a grader, if there is one.
-func (l *Line) Score(grader string) (Score, bool) {
-	for _, s := range l.Scores {
-		if s.Grader == grader {
-			return s, true
-		}
-	}
-	return Score{}, false
-}

@@ -1,15 +1,9 @@
 package results
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // Interval is a confidence interval.
-type Interval struct {
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-}
+type Interval struct{ Low, High float64 }
 
 // mean returns 0 without values.
 func mean(values []float64) float64 {
@@ -31,26 +25,6 @@ func wilson(rate float64, n int, confidence float64) Interval {
 	middle := (rate + s/2) / (1 + s)
 	half := math.Sqrt(s*(rate*(1-rate)+s/4)) / (1 + s)
 	return Interval{max(0, middle-half), min(1, middle+half)}
-}
-
-// tasks has the counted trials of each task.
-type tasks []tally
-
-// passAt returns pass@k and pass^k: the means over tasks of the probabilities that at least one
-// of k trials passes, and that all do. A task with fewer than k trials is an error.
-func (t tasks) passAt(k int) (one, all float64, err error) {
-	if len(t) == 0 {
-		return 0, 0, ErrEmpty
-	}
-	for _, c := range t {
-		n := c.passed + c.failed
-		if k < 1 || n < k {
-			return 0, 0, fmt.Errorf("a task has %d trials that count, and k is %d", n, k)
-		}
-		one += (1 - choices(c.failed, k)/choices(n, k)) / float64(len(t))
-		all += choices(c.passed, k) / choices(n, k) / float64(len(t))
-	}
-	return one, all, nil
 }
 
 // choices returns n choose k.

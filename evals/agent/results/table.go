@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -36,78 +35,57 @@ func Table(out io.Writer, all []*Summary) error {
 	return nil
 }
 
-// column is a column of a table. A negative width means left-aligned.
-type column struct {
-	name  string
-	width int
-	of    func(*Summary) string
-}
+// none is shown for a missing value.
+const none = "–"
 
 // rows returns the head and the lines of a table, without columns that no suite has.
 func rows(all []*Summary) []string {
-	count := func(of func(*Summary) int) func(*Summary) string {
-		return func(s *Summary) string { return strconv.Itoa(of(s)) }
+	columns := []struct {
+		name  string
+		width int // negative: left-aligned
+	}{
+		{"suite", -10}, {"tasks", 5}, {"trials", 6}, {"pass", 5}, {"fail", 5}, {"void", 5}, {"rate", 6},
+		{"95 %", 8}, {"tokens", 8}, {"cost (prices of " + all[0].Prices + ")", 27},
 	}
-	columns := []column{
-		{"suite", -10, func(s *Summary) string { return s.Suite }},
-		{"tasks", 5, count(func(s *Summary) int { return s.Tasks })},
-		{"trials", 6, count(func(s *Summary) int { return s.Trials })},
-		{"pass", 5, count(func(s *Summary) int { return s.Passed })},
-		{"fail", 5, count(func(s *Summary) int { return s.Failed })},
-		{"void", 5, count(func(s *Summary) int { return s.Voids })},
-		{"rate", 6, (*Summary).rate},
-		{"95 %", 8, (*Summary).interval},
-		{"tokens", 8, (*Summary).tokens},
-		{"cost (prices of " + all[0].Prices + ")", 27, (*Summary).cost},
+	var cells [][]string
+	for _, s := range all {
+		cells = append(cells, s.cells())
 	}
-	columns = slices.DeleteFunc(columns, func(c column) bool {
-		return c.width >= 8 && !slices.ContainsFunc(all, func(s *Summary) bool { return c.of(s) != none })
-	})
 	lines := make([]string, 1+len(all))
-	for _, c := range columns {
+	for i, c := range columns {
+		if !slices.ContainsFunc(cells, func(row []string) bool { return row[i] != none }) && c.name != "rate" {
+			continue
+		}
 		lines[0] += fmt.Sprintf("%*s ", c.width, c.name)
-		for i, s := range all {
-			lines[i+1] += fmt.Sprintf("%*s ", c.width, c.of(s))
+		for j, row := range cells {
+			lines[j+1] += fmt.Sprintf("%*s ", c.width, row[i])
 		}
 	}
 	return lines
 }
 
-// none is shown for a missing value.
-const none = "–"
-
-// rate returns the rate, if any trial counts.
-func (s *Summary) rate() string {
-	if !s.Counts() {
-		return none
+// cells returns the texts for the columns of a table. There is no rate unless a trial counts, and there are no tokens unless
+// the model's provider reported them for each trial.
+func (s *Summary) cells() []string {
+	rate, interval, tokens, cost := none, none, none, none
+	if s.Counts() {
+		rate, interval = percent(s.Rate), fmt.Sprintf("%.0f–%.0f%%", 100*s.Interval.Low, 100*s.Interval.High)
 	}
-	return percent(s.Rate)
-}
-
-func (s *Summary) interval() string {
-	if !s.Counts() {
-		return none
+	if s.Reported {
+		tokens = fmt.Sprint(s.Tokens)
 	}
-	return interval(s.Interval)
-}
-
-// tokens returns what the model's provider reported, if it did for each trial.
-func (s *Summary) tokens() string {
-	if !s.Reported {
-		return none
+	if s.Prices != "" {
+		var all []string
+		for _, currency := range slices.Sorted(maps.Keys(s.Cost)) {
+			all = append(all, fmt.Sprintf("%.4f %s", float64(s.Cost[currency])/1e6, currency))
+		}
+		cost = strings.Join(all, ", ")
 	}
-	return fmt.Sprint(s.Tokens)
-}
-
-func (s *Summary) cost() string {
-	if s.Prices == "" {
-		return none
+	counts := []string{s.Suite}
+	for _, n := range []int{s.Tasks, s.Trials, s.Passed, s.Failed, s.Void} {
+		counts = append(counts, fmt.Sprint(n))
 	}
-	var all []string
-	for _, currency := range slices.Sorted(maps.Keys(s.Cost)) {
-		all = append(all, fmt.Sprintf("%.4f %s", float64(s.Cost[currency])/1e6, currency))
-	}
-	return strings.Join(all, ", ")
+	return append(counts, rate, interval, tokens, cost)
 }
 
 // causes returns the causes of void trials.
@@ -122,7 +100,7 @@ func (s *Summary) causes() string {
 
 // notes writes what does not fit in a table.
 func (s *Summary) notes(out io.Writer) {
-	if s.Voids > 0 {
+	if s.Void > 0 {
 		fmt.Fprintf(out, "%s: the rate leaves out void trials; it is %s if they had failed, %s if they had passed\n", s.Suite, percent(s.WorstRate), percent(s.BestRate))
 		fmt.Fprintf(out, "%s: a void trial says nothing of the agent (%s); mend the reason that was told with it, and run the command again\n", s.Suite, s.causes())
 	}
@@ -138,5 +116,3 @@ func (s *Summary) notes(out io.Writer) {
 }
 
 func percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
-
-func interval(i Interval) string { return fmt.Sprintf("%.0f–%.0f%%", 100*i.Low, 100*i.High) }

@@ -155,10 +155,13 @@ type Call struct {
 }
 
 // Hash identifies the content of the suite, except for servers that are Go values.
-func (s *Suite) Hash() string {
-	data, err := json.Marshal(s)
+func (s *Suite) Hash() string { return Hash(s) }
+
+// Hash identifies a value by its JSON, which it must have.
+func Hash(v any) string {
+	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // these types always marshal: Check has checked raw JSON
+		panic(err)
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:6])

@@ -186,38 +186,27 @@ func (c *playing) now(message json.RawMessage) []byte {
 	if json.Unmarshal(message, &m) != nil {
 		return message
 	}
-	if method(message) == "" {
-		m["id"] = c.idNow(m["id"])
-	}
-	var params struct {
-		Token json.RawMessage `json:"progressToken"`
-		Meta  struct {
-			Subscription json.RawMessage `json:"io.modelcontextprotocol/subscriptionId"`
-		} `json:"_meta"`
-	}
-	if json.Unmarshal(m["params"], &params) == nil {
-		if params.Token != nil {
-			m["params"] = with(m["params"], "progressToken", c.idNow(params.Token))
+	params := decode(m["params"])
+	switch {
+	case m["method"] == nil:
+		if now, ok := c.ids[string(m["id"])]; ok {
+			m["id"] = now
 		}
-		if params.Meta.Subscription != nil {
-			var p map[string]json.RawMessage
-			_ = json.Unmarshal(m["params"], &p) // a recorded object
-			m["params"] = with(m["params"], "_meta", with(p["_meta"], "io.modelcontextprotocol/subscriptionId", c.idNow(params.Meta.Subscription)))
+	case m["id"] == nil && params != nil: // a notification
+		c.replace(params, "progressToken")
+		if meta, ok := params["_meta"].(map[string]any); ok {
+			c.replace(meta, "io.modelcontextprotocol/subscriptionId")
 		}
+		m["params"] = encode(params)
 	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		return message
-	}
-	return data
+	return encode(m)
 }
 
-// idNow returns the present id of a recorded request.
-func (c *playing) idNow(was json.RawMessage) json.RawMessage {
-	if now, ok := c.ids[string(was)]; ok {
-		return now
+// replace replaces a recorded id that is a member of an object.
+func (c *playing) replace(object map[string]any, name string) {
+	if now, ok := c.ids[fmt.Sprint(object[name])]; ok {
+		object[name] = now
 	}
-	return was
 }
 
 // Close implements [mcpclient.Conn].
@@ -250,13 +239,8 @@ func id(message []byte) string {
 // stable returns a request without what differs in each connection: its id, and the tokens and
 // keys of a call. An answer keeps the id, which the server assigned.
 func stable(message json.RawMessage) json.RawMessage {
-	var m map[string]any
-	d := json.NewDecoder(bytes.NewReader(message))
-	d.UseNumber()
-	if d.Decode(&m) != nil {
-		return message
-	}
-	if _, ok := m["method"]; ok {
+	m := decode(message)
+	if m["method"] != nil {
 		delete(m, "id")
 	}
 	if params, ok := m["params"].(map[string]any); ok {
@@ -269,21 +253,21 @@ func stable(message json.RawMessage) json.RawMessage {
 			}
 		}
 	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		return message
-	}
-	return data
+	return encode(m)
 }
 
-// with returns an object with a member set.
-func with(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
-	m := map[string]json.RawMessage{}
-	_ = json.Unmarshal(object, &m) // a recorded object
-	m[name] = value
-	data, err := json.Marshal(m)
+// decode decodes an object, with its numbers as they are. What is none has no members.
+func decode(object []byte) (m map[string]any) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	_ = d.Decode(&m)
+	return m
+}
+
+func encode(object any) []byte {
+	data, err := json.Marshal(object)
 	if err != nil {
-		return object
+		panic(err) // it was decoded
 	}
 	return data
 }

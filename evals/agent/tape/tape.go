@@ -42,7 +42,6 @@ type Message struct {
 type Tape struct {
 	task   string
 	file   string
-	plays  bool
 	filter *Filter
 
 	mu          sync.Mutex // guards the following fields
@@ -59,7 +58,7 @@ func Recorder(task, file string, filter *Filter) *Tape {
 
 // Player returns a tape that plays a file.
 func Player(task, file string, filter *Filter) (*Tape, error) {
-	t := &Tape{task: task, file: file, plays: true, filter: filter, taken: map[int]bool{}, connections: map[string]int{}}
+	t := &Tape{task: task, file: file, filter: filter, taken: map[int]bool{}, connections: map[string]int{}}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: task %q: there is no file %s", ErrMiss, task, file)
@@ -76,9 +75,6 @@ func Player(task, file string, filter *Filter) (*Tape, error) {
 	}
 	return t, nil
 }
-
-// Plays reports whether the tape plays; otherwise it records.
-func (t *Tape) Plays() bool { return t.plays }
 
 // Err returns the first miss.
 func (t *Tape) Err() error {

@@ -2,11 +2,7 @@ package trial
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -145,44 +141,14 @@ func (d *driver) worker(ctx context.Context, of *suite.Agent) (*agent.SubAgent, 
 func (d *driver) sources(ctx context.Context, labels, functions []string) (all []adapter.Source, err error) {
 	var servers []adapter.Server
 	for _, label := range labels {
-		s := d.Suite.Servers[label]
-		if s == nil {
-			return nil, harness("there is no server %q", label)
-		}
-		t, err := d.dial(ctx, label, s)
+		s, err := d.server(ctx, label)
 		if err != nil {
-			return nil, &harnessError{fmt.Errorf("server %q: %w", label, err)}
+			return nil, harness("server %q: %w", label, err)
 		}
-		as := s.As
-		as.Name, as.Transport, as.Prefix = label, t, s.Prefix
-		if len(d.Task.Allow) > 0 {
-			as.Allow = d.Task.Allow
-		}
-		as.Deny = append(slices.Clip(as.Deny), d.Task.Deny...)
-		switch s.Era {
-		case "legacy":
-			as.Revision = mcp.Revision20251125
-		case "modern":
-			as.Revision = mcp.Revision20260728
-		}
-		if s.Keys {
-			as.KeyInMeta = adapter.KeyMeta
-		}
-		servers = append(servers, as)
+		servers = append(servers, *s)
 	}
 	if len(servers) > 0 {
-		opts := &adapter.Options{
-			Client:          &mcpclient.Options{},
-			Policy:          adapter.Policy{MaxResult: d.Task.Limits.Result, ConnectTimeout: -1, IdleTimeout: -1, CallTimeout: -1, Start: adapter.StartAvailable}, // what hangs is for the limit of the trial to end, and for the line to say
-			RefreshInterval: time.Millisecond,                                                                                                                     // and told below
-		}
-		if ms := d.Task.Limits.Millis; ms > 0 {
-			opts.Policy.CallTimeout = time.Duration(ms) * time.Millisecond
-		}
-		if len(d.Task.People.Sampling) > 0 {
-			opts.Client.Sampling = mcp.SamplingFunc(d.sample)
-		}
-		set, err := adapter.Open(ctx, servers, opts)
+		set, err := adapter.Open(ctx, servers, d.options())
 		if err != nil {
 			return nil, &harnessError{err}
 		}
@@ -203,6 +169,48 @@ func (d *driver) sources(ctx context.Context, labels, functions []string) (all [
 	return all, nil
 }
 
+// server describes a server of the suite to the agent.
+func (d *driver) server(ctx context.Context, label string) (*adapter.Server, error) {
+	s := d.Suite.Servers[label]
+	if s == nil {
+		return nil, errors.New("there is none")
+	}
+	as := s.As
+	as.Name, as.Prefix = label, s.Prefix
+	if len(d.Task.Allow) > 0 {
+		as.Allow = d.Task.Allow
+	}
+	as.Deny = append(slices.Clip(as.Deny), d.Task.Deny...)
+	switch s.Era {
+	case "legacy":
+		as.Revision = mcp.Revision20251125
+	case "modern":
+		as.Revision = mcp.Revision20260728
+	}
+	if s.Keys {
+		as.KeyInMeta = adapter.KeyMeta
+	}
+	var err error
+	as.Transport, err = d.dial(ctx, label, s)
+	return &as, err
+}
+
+// options are the options for all servers. What hangs is for the limit of the trial to end, and for the line to say.
+func (d *driver) options() *adapter.Options {
+	o := &adapter.Options{
+		Client:          &mcpclient.Options{},
+		Policy:          adapter.Policy{MaxResult: d.Task.Limits.Result, ConnectTimeout: -1, IdleTimeout: -1, CallTimeout: -1, Start: adapter.StartAvailable},
+		RefreshInterval: time.Millisecond,
+	}
+	if ms := d.Task.Limits.Millis; ms > 0 {
+		o.Policy.CallTimeout = time.Duration(ms) * time.Millisecond
+	}
+	if len(d.Task.People.Sampling) > 0 {
+		o.Client.Sampling = mcp.SamplingFunc(d.sample)
+	}
+	return o
+}
+
 func (d *driver) close() (err error) {
 	for _, s := range d.sets {
 		err = errors.Join(err, s.Close())
@@ -213,20 +221,10 @@ func (d *driver) close() (err error) {
 	return nil
 }
 
-// hash identifies values.
-func hash(values ...any) string {
-	data, err := json.Marshal(values)
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:6])
-}
-
 func toolsHash(sources []adapter.Source, p profile.Profile) string {
 	var all []any
 	for _, s := range sources {
 		all = append(all, s.Catalog(p).Definitions())
 	}
-	return hash(all...)
+	return suite.Hash(all)
 }

@@ -38,14 +38,13 @@ func (p *player) drive(ctx context.Context) error {
 			}
 			continue
 		}
-		waits, err := p.answers(ctx)
-		if err != nil {
+		switch waits, err := p.answers(ctx); {
+		case err != nil:
 			return err
-		}
-		if !waits && len(kills) > 0 && p.Model.Mode == results.Scripted { // other models may end their run earlier
+		case waits:
+		case len(kills) > 0 && p.Model.Mode == results.Scripted: // other models may end their run earlier
 			return harness("the run was over before %d of %d kills", len(kills), len(p.Task.Kills))
-		}
-		if !waits {
+		default:
 			return nil
 		}
 	}
@@ -57,15 +56,10 @@ func (p *player) drive(ctx context.Context) error {
 func (p *player) live(ctx context.Context, killAt int) (killed bool, err error) {
 	life, kill := context.WithCancel(ctx)
 	defer kill()
-	d := &driver{player: p, store: p.store}
-	if killAt == 0 {
-		err := d.drive(life)
-		return false, errors.Join(err, d.close())
-	}
-	dying := &dying{Store: p.store, kill: kill, at: killAt}
-	d.store = dying
+	store := &dying{Store: p.store, kill: kill, at: killAt}
+	d := &driver{player: p, store: store}
 	err = errors.Join(d.drive(life), d.close())
-	if dying.dead.Load() {
+	if store.dead.Load() {
 		return true, ctx.Err()
 	}
 	return false, err
@@ -75,20 +69,22 @@ func (p *player) live(ctx context.Context, killAt int) (killed bool, err error) 
 // agent that was killed commits nothing more.
 type dying struct {
 	record.Store
-	kill        context.CancelFunc
-	at, commits int
-	dead        atomic.Bool
+	kill    context.CancelFunc
+	at      int // 0: it lives
+	commits atomic.Int64
+	dead    atomic.Bool
 }
 
 func (s *dying) Append(ctx context.Context, l record.Lease, h run.Head, records []run.Record, answers ...run.Reply) error {
-	if s.commits++; s.commits == s.at {
+	n := int(s.commits.Add(1))
+	if n == s.at {
 		s.die()
 	}
 	if s.dead.Load() {
 		return context.Canceled
 	}
 	err := s.Store.Append(ctx, l, h, records, answers...)
-	if s.commits == -s.at {
+	if n == -s.at {
 		s.die()
 	}
 	return err

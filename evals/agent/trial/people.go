@@ -23,32 +23,23 @@ func (d *driver) people(o *agent.Options) {
 		return
 	}
 	if len(p.Approve) > 0 {
-		o.Person.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-			found := ruling(p, a.Name)
-			switch {
-			case found == nil:
-				return approval.Deny("the person says nothing"), nil
-			case !found.Allow:
-				return approval.Deny(found.Reason), nil
-			case found.Arguments != nil:
-				return approval.Decision{Allow: true, Arguments: found.Arguments}, nil
-			}
-			return approval.Allow(), nil
-		}
+		o.Person.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) { return decide(p, a.Name), nil }
 	}
-	o.Person.Reply = func(_ context.Context, q *run.Question) (run.Reply, error) {
-		a, err := answer(p, q)
-		return a, err
-	}
+	o.Person.Reply = func(_ context.Context, q *run.Question) (run.Reply, error) { return answer(p, q) }
 }
 
-func ruling(p *suite.People, tool string) *suite.Approval {
-	for i := range p.Approve {
-		if ok, _ := path.Match(p.Approve[i].Tool, tool); ok {
-			return &p.Approve[i]
+// decide returns what the people of a task say to a call of a tool.
+func decide(p *suite.People, tool string) approval.Decision {
+	for _, a := range p.Approve {
+		switch ok, _ := path.Match(a.Tool, tool); {
+		case !ok:
+			continue
+		case !a.Allow:
+			return approval.Deny(a.Reason)
 		}
+		return approval.Decision{Allow: true, Arguments: a.Arguments}
 	}
-	return nil
+	return approval.Deny("the person says nothing")
 }
 
 // answer returns what the people of a task reply to a question of a run.
@@ -57,14 +48,11 @@ func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 	message := ""
 	switch q.Kind {
 	case run.QuestionApproval:
-		a := ruling(p, q.Tool)
-		switch {
-		case a == nil:
-			return q.Deny("the person says nothing"), nil
-		case !a.Allow:
-			return q.Deny(a.Reason), nil
-		case a.Arguments != nil:
-			return q.AllowWith(a.Arguments), nil
+		switch d := decide(p, q.Tool); {
+		case !d.Allow:
+			return q.Deny(d.Reason), nil
+		case d.Arguments != nil:
+			return q.AllowWith(d.Arguments), nil
 		}
 		return q.Allow(), nil
 	case run.QuestionForm:

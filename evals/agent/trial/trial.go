@@ -44,13 +44,13 @@ type Trial struct {
 	Prices *price.Table
 }
 
-// harnessError is a fault of the program, rather than of what it tests.
+// errHarness matches a fault of the program, rather than of what it tests.
+var errHarness = errors.New("a fault of the program")
+
+// harnessError is an error that matches [errHarness] and has the text of another one.
 type harnessError struct{ error }
 
 func (e *harnessError) Unwrap() []error { return []error{errHarness, e.error} }
-
-// errHarness matches a [harnessError].
-var errHarness = errors.New("a fault of the program")
 
 func harness(format string, args ...any) error { return &harnessError{fmt.Errorf(format, args...)} }
 
@@ -60,7 +60,7 @@ func (t *Trial) Run(ctx context.Context) (l *results.Line) {
 	l = &results.Line{
 		Suite: t.Suite.Name, SuiteHash: t.Suite.Hash(), Task: t.Task.ID, Tags: t.Task.Tags, Trial: t.N,
 		Mode: t.Model.Mode, Model: t.Model.String(), Config: t.Model.Hash(), Program: t.Program, Date: began.UTC(),
-		PromptHash: hash(t.Task.System, t.Task.Prompt, t.Task.Turns),
+		PromptHash: suite.Hash([]any{t.Task.System, t.Task.Prompt, t.Task.Turns}),
 	}
 	defer func() {
 		if v := recover(); v != nil {
@@ -74,7 +74,7 @@ func (t *Trial) Run(ctx context.Context) (l *results.Line) {
 	if ctx.Err() != nil {
 		return nil
 	}
-	t.judge(l, e, err)
+	judge(l, e, err)
 	return l
 }
 
@@ -119,26 +119,19 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 		l.Cost, l.Prices = e.State.Spent.Cost, t.Prices.Date
 	}
 	l.Transcript = transcript(t.Task, e)
-	return e, t.grade(l, e, err)
-}
-
-// grade scores the run while its files exist.
-func (t *Trial) grade(l *results.Line, e *grade.Evidence, err error) error {
-	scores, wrong := grade.Grade(&t.Task.Expect, e)
+	scores, wrong := grade.Grade(&t.Task.Expect, e) // while the files exist
 	l.Scores = scores
 	if wrong != nil {
-		return &graderError{wrong}
+		return nil, &graderError{wrong}
 	}
-	return err
+	return e, err
 }
 
+// graderError is the error of a grader that cannot decide.
 type graderError struct{ error }
 
 // judge sets the outcome of a trial.
-func (t *Trial) judge(l *results.Line, e *grade.Evidence, err error) {
-	if err != nil {
-		l.Reason = err.Error()
-	}
+func judge(l *results.Line, e *grade.Evidence, err error) {
 	_, ofGrader := errors.AsType[*graderError](err)
 	switch {
 	case errors.Is(err, errHarness) || errors.Is(err, tape.ErrMiss):
@@ -151,17 +144,19 @@ func (t *Trial) judge(l *results.Line, e *grade.Evidence, err error) {
 		l.Outcome = results.Fail
 	default:
 		l.Outcome = results.Pass
-		for _, s := range l.Scores {
-			if s.Gate && s.Value < 1 {
-				l.Outcome = results.Fail
-				if l.Reason == "" {
-					l.Reason = s.Grader + ": " + s.Why
-				}
-			}
-		}
 	}
-	if l.Outcome == results.Pass {
-		l.Reason = ""
+	if l.Outcome != results.Pass {
+		l.Reason = err.Error()
+		return
+	}
+	for _, s := range l.Scores {
+		if s.Gate && s.Value < 1 {
+			l.Outcome, l.Reason = results.Fail, s.Grader+": "+s.Why
+			if err != nil {
+				l.Reason = err.Error()
+			}
+			return
+		}
 	}
 }
 
