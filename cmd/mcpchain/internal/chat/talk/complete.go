@@ -68,49 +68,42 @@ func addItem(items []screen.Item, text, about string, open bool) []screen.Item {
 	return append(items, screen.Item{Text: text, About: hosttext.Line(about, 200), Open: open})
 }
 
-// gather asks servers concurrently, and returns the items of those that answer before the context ends.
-func gather(ctx context.Context, servers []adapter.ServerStatus, ask func(context.Context, adapter.ServerStatus) []screen.Item) (all []screen.Item) {
-	var mu sync.Mutex // guards all
+// items asks servers concurrently, and completes the names that they list before the context ends. prefix returns what
+// precedes the names of a server.
+func (o *offer) items(ctx context.Context, servers []adapter.ServerStatus, prefix func(server string) string) (items []screen.Item) {
+	var mu sync.Mutex // guards items
 	var wg sync.WaitGroup
 	for _, server := range servers {
 		wg.Go(func() {
-			items := ask(ctx, server)
+			all, _ := o.list(ctx, server.Client) // an error ends the list
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, items...)
+			for _, e := range all[:min(len(all), maxCompleted)] {
+				if e.name != "" {
+					items = addItem(items, prefix(server.Name)+e.name, e.about, false)
+				}
+			}
 		})
 	}
 	wg.Wait()
-	slices.SortFunc(all, func(a, b screen.Item) int { return cmp.Compare(a.Text, b.Text) })
-	return all
+	slices.SortFunc(items, func(a, b screen.Item) int { return cmp.Compare(a.Text, b.Text) })
+	return items
+}
+
+// argument completes the name in the argument of a command. If there are several servers, "@SERVER " says which one is
+// meant.
+func (o *offer) argument(ctx context.Context, servers []adapter.ServerStatus) screen.Completion {
+	return screen.Completion{Items: o.items(ctx, servers, func(server string) string {
+		if len(servers) < 2 {
+			return ""
+		}
+		return "@" + server + " "
+	})}
 }
 
 // resourceNames completes the argument of /read.
 func (s *Session) resourceNames(ctx context.Context, _ string) screen.Completion {
-	servers := s.offering(withResources)
-	items := gather(ctx, servers, func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
-		return resourceItems(ctx, server, serverPrefix(servers, server.Name))
-	})
-	return screen.Completion{Items: items}
-}
-
-// serverPrefix returns "@SERVER " if there are several servers, so that an argument says which one is meant.
-func serverPrefix(servers []adapter.ServerStatus, name string) string {
-	if len(servers) < 2 {
-		return ""
-	}
-	return "@" + name + " "
-}
-
-// resourceItems returns the resources of a server, none if it fails.
-func resourceItems(ctx context.Context, server adapter.ServerStatus, prefix string) (items []screen.Item) {
-	for r, err := range server.Client.Resources(ctx) {
-		if err != nil || len(items) >= maxCompleted {
-			return items
-		}
-		items = addItem(items, prefix+r.URI, cmp.Or(r.Title, r.Description), false)
-	}
-	return items
+	return resources.argument(ctx, s.offering(withResources))
 }
 
 // promptWords completes the argument of /prompt: a name, the names of arguments, and their values.
@@ -118,9 +111,7 @@ func (s *Session) promptWords(ctx context.Context, argument string) screen.Compl
 	servers := s.offering(withPrompts)
 	server, text, err := cutServer(servers, prompts.plural, argument)
 	if err != nil || !strings.Contains(text, " ") {
-		return screen.Completion{Items: gather(ctx, servers, func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
-			return promptItems(ctx, server, serverPrefix(servers, server.Name))
-		})}
+		return prompts.argument(ctx, servers)
 	}
 	name, rest, _ := strings.Cut(text, " ")
 	if server == nil {
@@ -135,17 +126,6 @@ func (s *Session) promptWords(ctx context.Context, argument string) screen.Compl
 	c := promptRest(ctx, server, prompt, rest)
 	c.From += len(argument) - len(rest)
 	return c
-}
-
-// promptItems returns the prompts of a server, none if it fails.
-func promptItems(ctx context.Context, server adapter.ServerStatus, prefix string) (items []screen.Item) {
-	for p, err := range server.Client.Prompts(ctx) {
-		if err != nil || len(items) >= maxCompleted {
-			return items
-		}
-		items = addItem(items, prefix+p.Name, cmp.Or(p.Description, p.Title), false)
-	}
-	return items
 }
 
 // promptRest completes the text after the name of a prompt.
@@ -217,9 +197,7 @@ func (s *Session) conversationNumbers(ctx context.Context, _ string) (c screen.C
 
 // mentionItems completes a mention: a resource or a file.
 func (s *Session) mentionItems(ctx context.Context, typed string) (c screen.Completion) {
-	for _, item := range gather(ctx, s.offering(withResources), func(ctx context.Context, server adapter.ServerStatus) []screen.Item {
-		return resourceItems(ctx, server, server.Name+":")
-	}) {
+	for _, item := range resources.items(ctx, s.offering(withResources), func(server string) string { return server + ":" }) {
 		item.Text = quoted(item.Text)
 		c.Items = append(c.Items, item)
 	}

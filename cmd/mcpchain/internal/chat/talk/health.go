@@ -21,47 +21,33 @@ import (
 
 // health says which servers are lost. Its methods may be called concurrently.
 type health struct {
-	mu         sync.Mutex       // guards the fields below
-	down       map[string]error // why a server is lost, by its name
-	connecting map[string]bool  // servers that are being connected at the person's request
+	down       sync.Map // by the name of a server: the error that says why it is lost
+	connecting sync.Map // has the names of servers that are being connected at the person's request
 }
 
 // beginConnect notes that a server is being connected at the person's request, until done is called.
 func (h *health) beginConnect(server string) (done func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.connecting == nil {
-		h.connecting = map[string]bool{}
-	}
-	h.connecting[server] = true
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.connecting, server)
-	}
+	h.connecting.Store(server, true)
+	return func() { h.connecting.Delete(server) }
 }
 
 func (h *health) isConnecting(server string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.connecting[server]
+	_, connecting := h.connecting.Load(server)
+	return connecting
 }
 
 func (h *health) set(server string, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.down == nil {
-		h.down = map[string]error{}
+	if err == nil {
+		h.down.Delete(server)
+		return
 	}
-	if h.down[server] = err; err == nil {
-		delete(h.down, server)
-	}
+	h.down.Store(server, err)
 }
 
 func (h *health) reason(server string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.down[server]
+	err, _ := h.down.Load(server)
+	why, _ := err.(error)
+	return why
 }
 
 // restart returns options by which a server that dies is started again, and the person is told.

@@ -37,11 +37,10 @@ type Interrupts struct {
 	screen  screen.Screen // of the conversation; nil: it has not begun
 	endTurn context.CancelCauseFunc
 	first   time.Time // of the last Ctrl-C that did not end the program
-	asides  map[*aside]bool
-}
 
-// aside is a question to the person outside of a turn.
-type aside struct{ end context.CancelCauseFunc }
+	// asides end the questions to the person outside of a turn, by their contexts.
+	asides map[context.Context]context.CancelCauseFunc
+}
 
 // WatchSignals starts to watch for signals. The returned context is cancelled when a signal ends the program.
 func WatchSignals() (context.Context, *Interrupts) {
@@ -88,8 +87,8 @@ func (i *Interrupts) handle(s os.Signal, now time.Time) {
 		i.endTurn(errInterrupted)
 		return
 	case len(i.asides) > 0:
-		for a := range i.asides {
-			a.end(errInterrupted)
+		for _, end := range i.asides {
+			end(errInterrupted)
 		}
 		i.screen.Note(screen.Warn, "refused; Ctrl-C again leaves")
 		return
@@ -115,17 +114,16 @@ func (i *Interrupts) turn(parent context.Context) (ctx context.Context, done fun
 // turn.
 func (i *Interrupts) aside(parent context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	a := &aside{cancel}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.asides == nil {
-		i.asides = map[*aside]bool{}
+		i.asides = map[context.Context]context.CancelCauseFunc{}
 	}
-	i.asides[a] = true
+	i.asides[ctx] = cancel
 	return ctx, func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		delete(i.asides, a)
+		delete(i.asides, ctx)
 		cancel(nil)
 	}
 }

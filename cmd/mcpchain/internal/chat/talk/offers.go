@@ -27,19 +27,19 @@ func withResources(c mcp.ServerCapabilities) bool { return c.Resources != nil }
 func withPrompts(c mcp.ServerCapabilities) bool   { return c.Prompts != nil }
 
 // listResources is the command /resources.
-func (s *Session) listResources(ctx context.Context, _ string) error {
-	for _, server := range s.offering(withResources) {
-		for r, err := range server.Client.Resources(ctx) {
-			if err != nil {
-				return fmt.Errorf("server %s: %w", server.Name, err)
-			}
-			s.listItem(r.URI, server.Name, r.Title)
+func (s *Session) listResources(ctx context.Context, _ string) error { return s.list(ctx, &resources) }
+
+// listPrompts is the command /prompts.
+func (s *Session) listPrompts(ctx context.Context, _ string) error { return s.list(ctx, &prompts) }
+
+func (s *Session) list(ctx context.Context, o *offer) error {
+	for _, server := range s.offering(o.capability) {
+		all, err := o.list(ctx, server.Client)
+		for _, e := range all {
+			s.listItem(e.usage, server.Name, e.about)
 		}
-		for t, err := range templates.List(ctx, server.Client) {
-			if err != nil {
-				return fmt.Errorf("server %s: %w", server.Name, err)
-			}
-			s.listItem(t.URITemplate, server.Name, "template: "+cmp.Or(t.Title, t.Name))
+		if err != nil {
+			return fmt.Errorf("server %s: %w", server.Name, err)
 		}
 	}
 	return nil
@@ -99,15 +99,58 @@ func cutServer(servers []adapter.ServerStatus, what, argument string) (server *a
 
 // offer is what servers list by names: resources or prompts.
 type offer struct {
-	plural  string
-	command string // takes a name
-	has     func(ctx context.Context, c *mcpclient.Client, name string) (bool, error)
+	plural     string
+	command    string // takes a name
+	capability func(mcp.ServerCapabilities) bool
+	list       func(context.Context, *mcpclient.Client) ([]entry, error)
 }
 
 var (
-	resources = offer{plural: "resources", command: "/read", has: hasResource}
-	prompts   = offer{plural: "prompts", command: "/prompt", has: hasPrompt}
+	resources = offer{"resources", "/read", withResources, resourcesOf}
+	prompts   = offer{"prompts", "/prompt", withPrompts, promptsOf}
 )
+
+// entry is a resource, a template of resources or a prompt in the list of a server.
+type entry struct {
+	name  string // "" for a template
+	begin string // of the URIs of a template
+	usage string // the name, with the arguments of a prompt or the variables of a template
+	about string
+}
+
+// names reports whether a name is that of e, or a URI that begins like those of a template.
+func (e *entry) names(name string) bool {
+	return e.name == name || e.name == "" && strings.HasPrefix(name, e.begin)
+}
+
+// resourcesOf lists the resources and templates of a server. After an error it returns those so far.
+func resourcesOf(ctx context.Context, c *mcpclient.Client) (all []entry, err error) {
+	for r, err := range c.Resources(ctx) {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, entry{name: r.URI, usage: r.URI, about: cmp.Or(r.Title, r.Description)})
+	}
+	for t, err := range templates.List(ctx, c) {
+		if err != nil {
+			return all, err
+		}
+		begin, _, _ := strings.Cut(t.URITemplate, "{")
+		all = append(all, entry{begin: begin, usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)})
+	}
+	return all, nil
+}
+
+// promptsOf lists the prompts of a server. After an error it returns those so far.
+func promptsOf(ctx context.Context, c *mcpclient.Client) (all []entry, err error) {
+	for p, err := range c.Prompts(ctx) {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, entry{name: p.Name, usage: promptUsage(p), about: cmp.Or(p.Description, p.Title)})
+	}
+	return all, nil
+}
 
 // owner finds the server that lists a name. If several do, perhaps with bad intent, the person has to say which one is
 // meant. The name may be private, so it is not sent to servers.
@@ -123,12 +166,12 @@ func (o *offer) owner(ctx context.Context, servers []adapter.ServerStatus, name 
 	var errs []error
 	for i, s := range servers {
 		names = append(names, s.Name)
-		found, err := o.has(ctx, s.Client, name)
+		all, err := o.list(ctx, s.Client)
 		switch {
+		case slices.ContainsFunc(all, func(e entry) bool { return e.names(name) }):
+			owner, owners = &servers[i], append(owners, s.Name)
 		case err != nil:
 			errs = append(errs, fmt.Errorf("server %s: %w", s.Name, err))
-		case found:
-			owner, owners = &servers[i], append(owners, s.Name)
 		}
 	}
 	switch {
@@ -140,25 +183,4 @@ func (o *offer) owner(ctx context.Context, servers []adapter.ServerStatus, name 
 		return nil, errors.Join(errs...)
 	}
 	return nil, fmt.Errorf("no server lists it: say whose it is, as in %s @%s %s; there are %s", o.command, names[0], name, strings.Join(names, ", "))
-}
-
-// hasResource reports whether a server lists a URI, or a template that begins like it.
-func hasResource(ctx context.Context, c *mcpclient.Client, uri string) (bool, error) {
-	for r, err := range c.Resources(ctx) {
-		if err != nil {
-			return false, err
-		}
-		if r.URI == uri {
-			return true, nil
-		}
-	}
-	for t, err := range templates.List(ctx, c) {
-		if err != nil {
-			return false, err
-		}
-		if before, _, _ := strings.Cut(t.URITemplate, "{"); strings.HasPrefix(uri, before) {
-			return true, nil
-		}
-	}
-	return false, nil
 }

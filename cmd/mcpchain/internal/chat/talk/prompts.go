@@ -18,19 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// listPrompts is the command /prompts.
-func (s *Session) listPrompts(ctx context.Context, _ string) error {
-	for _, server := range s.offering(withPrompts) {
-		for p, err := range server.Client.Prompts(ctx) {
-			if err != nil {
-				return fmt.Errorf("server %s: %w", server.Name, err)
-			}
-			s.listItem(promptUsage(p), server.Name, p.Description)
-		}
-	}
-	return nil
-}
-
 // promptUsage returns a prompt with its arguments, as /prompt accepts them.
 func promptUsage(p *mcp.Prompt) string {
 	usage := p.Name
@@ -83,11 +70,6 @@ func (s *Session) askPrompt(ctx context.Context, argument string) error {
 	question := strings.Join(texts, "\n")
 	s.Screen.Note(screen.Person, "the prompt %s of the server %s:\n%s", hosttext.Line(name, 200), server.Name, hosttext.Block(question, screen.MaxShown))
 	return s.askModel(ctx, run.Text(run.RoleUser, question))
-}
-
-func hasPrompt(ctx context.Context, c *mcpclient.Client, name string) (bool, error) {
-	p, err := findPrompt(ctx, c, name)
-	return p != nil, err
 }
 
 // findPrompt returns a prompt in the list of a server, nil if it is not there.

@@ -103,15 +103,15 @@ func (s *Session) makeAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	system := s.systemPrompt()
+	system, sources := s.systemPrompt(), []adapter.Source{s.tools}
 	if set != nil {
-		system += "\n\n" + set.Instructions()
+		system, sources = system+"\n\n"+set.Instructions(), append(sources, set)
 	}
 	if gauge, ok := s.Screen.(screen.Windowed); ok {
 		gauge.Window(model.Window)
 	}
 	s.agent, err = agent.New(llm, &agent.Options{
-		Name: agentName, System: system, Tools: s.sources(set), Model: agent.ModelSettings{Prices: s.Prices},
+		Name: agentName, System: system, Tools: sources, Model: agent.ModelSettings{Prices: s.Prices},
 		Person:  agent.Person{Approve: s.Person.Approve, Reply: s.Person.Answer},
 		Durable: agent.Durable{Store: s.Store, LeaseTTL: leaseTTL},
 	})

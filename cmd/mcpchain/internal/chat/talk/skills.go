@@ -3,7 +3,6 @@ package talk
 import (
 	"context"
 
-	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/skillset"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -44,14 +43,6 @@ func (s *Session) openSkills(ctx context.Context) (*skillset.Set, error) {
 		s.Screen.Note(screen.Warn, "left out: a skill: %s", hosttext.Line(why.Error(), 300))
 	}
 	return set, nil
-}
-
-// sources returns the tools and skills that the model may use.
-func (s *Session) sources(set *skillset.Set) []adapter.Source {
-	if set == nil {
-		return []adapter.Source{s.tools}
-	}
-	return []adapter.Source{s.tools, set}
 }
 
 // listSkills is the command /skills.

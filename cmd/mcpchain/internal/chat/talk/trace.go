@@ -98,9 +98,6 @@ func (t *Trace) Close() error {
 
 // event writes an event of the agent in a turn of the conversation.
 func (t *Trace) event(turn int, e agent.Event) {
-	if t == nil {
-		return
-	}
 	if r, ok := traceOf(e); ok {
 		r.Turn = turn
 		t.write(r)
