@@ -54,15 +54,7 @@ func split(text string) []string {
 	if text == "" {
 		return nil
 	}
-	lines := strings.SplitAfter(text, "\n")
-	last := len(lines) - 1
-	if lines[last] == "" {
-		lines = lines[:last]
-	}
-	for i := range lines {
-		lines[i] = strings.TrimSuffix(lines[i], "\n")
-	}
-	return lines
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
 func linesOf(kind Kind, texts []string) (lines []Line) {

@@ -59,7 +59,7 @@ func TestEdits(t *testing.T) {
 	for _, tt := range []struct{ name, arguments, want, others string }{
 		{"one", `{"path":"a.go","old_string":"x := 1","new_string":"x := 2"}`, "- x := 1\n+ x := 2", `{"path":"a.go"}`},
 		{"several", `{"path":"a.go","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"","all":true}],"dryRun":false}`,
-			"- a\n+ b\nedit 2: {\"all\":true}\n- c", `{"path":"a.go","dryRun":false}`},
+			"- a\n+ b\nedit 2: {\"all\":true}\n- c", `{"dryRun":false,"path":"a.go"}`},
 		{"unified", `{"patch":"--- a\n+++ b\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"}`, "--- a\n+++ b\n@@ -1,2 +1,2 @@\n  one\n- two\n+ 2", `{}`},
 		{"no edit", `{"path":"a.go"}`, "", `{"path":"a.go"}`},
 		{"one of several is no edit", `{"edits":[{"oldText":"a","newText":"b"},{"insert":"c"}]}`, "", `{"edits":[{"oldText":"a","newText":"b"},{"insert":"c"}]}`},

@@ -1,10 +1,10 @@
 package diff
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // textPairs are the names by which tools take the old and the new text of an edit.
@@ -13,60 +13,57 @@ var textPairs = [][2]string{
 	{"oldString", "newString"}, {"old_str", "new_str"}, {"old", "new"},
 }
 
-// editLists are the names by which tools take several edits.
-var editLists = []string{"edits", "changes", "replacements"}
-
-// patches are the names by which tools take a unified diff.
-var patches = []string{"diff", "patch"}
+// editLists are the names by which tools take several edits, or a unified diff.
+var editLists = []string{"edits", "changes", "replacements", "diff", "patch"}
 
 // maxEdits is the most edits of a call that are shown as a diff.
 const maxEdits = 100
 
+// object is a JSON object.
+type object = map[string]jsontext.Value
+
 // Edits returns the diff of the edit in the arguments of a tool call, nil if they have none, and an object with the
-// other members of the arguments.
-func Edits(arguments []byte) (lines []Line, others json.RawMessage) {
-	all, ok := decodeObject(arguments)
-	if !ok {
+// other members of the arguments. An object with a duplicate name is no edit, as its reader could use either value.
+func Edits(arguments []byte) (lines []Line, others jsontext.Value) {
+	var all object
+	if json.Unmarshal(arguments, &all) != nil {
 		return nil, arguments
 	}
-	if lines, rest := replacement(all); lines != nil {
-		return lines, encodeObject(rest)
+	if lines := replacement(all); lines != nil {
+		return lines, encode(all)
 	}
-	for i, m := range all {
-		var several []json.RawMessage
+	for _, name := range editLists {
+		var several []object
 		var patch string
 		switch {
-		case slices.Contains(editLists, m.name) && json.Unmarshal(m.value, &several) == nil:
+		case json.Unmarshal(all[name], &several) == nil:
 			lines = editsOf(several)
-		case slices.Contains(patches, m.name) && json.Unmarshal(m.value, &patch) == nil:
+		case json.Unmarshal(all[name], &patch) == nil:
 			lines = Unified(patch)
 		}
 		if lines != nil {
-			return lines, encodeObject(slices.Delete(slices.Clone(all), i, i+1))
+			delete(all, name)
+			return lines, encode(all)
 		}
 	}
 	return nil, arguments
 }
 
 // editsOf returns the diffs of several edits, nil if one of them is not an edit.
-func editsOf(edits []json.RawMessage) (lines []Line) {
+func editsOf(edits []object) (lines []Line) {
 	if len(edits) > maxEdits {
 		return nil
 	}
 	for i, edit := range edits {
-		all, ok := decodeObject(edit)
-		if !ok {
-			return nil
-		}
-		changes, rest := replacement(all)
+		changes := replacement(edit)
 		if changes == nil {
 			return nil
 		}
-		if i > 0 || len(rest) > 0 {
-			about := fmt.Sprintf("edit %d", i+1)
-			if len(rest) > 0 {
-				about += ": " + string(encodeObject(rest))
-			}
+		about := fmt.Sprintf("edit %d", i+1)
+		if len(edit) > 0 {
+			about += ": " + string(encode(edit))
+		}
+		if i > 0 || len(edit) > 0 {
 			lines = append(lines, Line{Heading, about})
 		}
 		lines = append(lines, changes...)
@@ -74,64 +71,23 @@ func editsOf(edits []json.RawMessage) (lines []Line) {
 	return lines
 }
 
-// replacement returns the diff of an edit with an old and a new text, nil for other objects, and the other members.
-func replacement(all []member) (lines []Line, rest []member) {
+// replacement removes an old and a new text from an object, and returns their diff, nil if it does not have them.
+func replacement(all object) []Line {
 	for _, pair := range textPairs {
-		var texts [2]*string
-		rest = nil
-		for _, m := range all {
-			i := slices.Index(pair[:], m.name)
-			var text string
-			if i < 0 || m.value[0] != '"' || json.Unmarshal(m.value, &text) != nil {
-				rest = append(rest, m)
-				continue
-			}
-			texts[i] = &text
+		var before, after string
+		if all[pair[0]].Kind() != '"' || all[pair[1]].Kind() != '"' {
+			continue
 		}
-		if texts[0] != nil && texts[1] != nil {
-			return Lines(*texts[0], *texts[1]), rest
+		if json.Unmarshal(all[pair[0]], &before) == nil && json.Unmarshal(all[pair[1]], &after) == nil {
+			delete(all, pair[0])
+			delete(all, pair[1])
+			return Lines(before, after)
 		}
 	}
-	return nil, all
+	return nil
 }
 
-// member is a member of a JSON object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// decodeObject returns the members of an object in their order. It reports false for other JSON, and for an object with
-// a duplicate name, as its reader could use either value.
-func decodeObject(raw []byte) (all []member, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, false
-	}
-	for d.More() {
-		t, err := d.Token()
-		name, isName := t.(string)
-		var value json.RawMessage
-		if err != nil || !isName || d.Decode(&value) != nil || slices.ContainsFunc(all, func(m member) bool { return m.name == name }) {
-			return nil, false
-		}
-		all = append(all, member{name, value})
-	}
-	return all, true
-}
-
-// encodeObject returns an object with the members.
-func encodeObject(all []member) json.RawMessage {
-	b := []byte{'{'}
-	for i, m := range all {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		name, err := json.Marshal(m.name)
-		if err != nil {
-			continue // cannot happen: a string has JSON
-		}
-		b = append(append(append(b, name...), ':'), m.value...)
-	}
-	return append(b, '}')
+func encode(all object) jsontext.Value {
+	raw, _ := json.Marshal(all, json.Deterministic(true)) // cannot fail: the values are JSON
+	return raw
 }

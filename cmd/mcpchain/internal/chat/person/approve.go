@@ -111,7 +111,7 @@ func (p *Person) decide(ctx context.Context, a *approval.Request, draft *screen.
 
 // formatArguments returns the arguments of a call on one line. If one of them is a text of several lines, each argument
 // is on a line of its own, and the text is shown with its lines.
-func formatArguments(raw json.RawMessage) string {
+func formatArguments(raw []byte) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || !bytes.Contains(raw, []byte(`\n`)) {
 		return hosttext.Block(hosttext.JSON(string(raw)), screen.MaxShown)

@@ -56,7 +56,9 @@ func TestDeathsAreTold(t *testing.T) {
 			t.Error(err)
 		}
 		for range 6 {
-			_ = (<-frail).Close()
+			conn := <-frail
+			synctest.Wait() // until the client has said that it is ready
+			_ = conn.Close()
 			synctest.Wait()
 		}
 		<-frail // it is connected again
