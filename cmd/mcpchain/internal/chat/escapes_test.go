@@ -189,7 +189,7 @@ func FuzzEscapes(f *testing.F) {
 		toServer, toModel := &heard{}, &heard{}
 		endpoint := httptest.NewServer(babbling("echo", ofModel, toModel))
 		defer endpoint.Close()
-		s := typist.New(t, typed, "?", "y", "use:lend: "+typed, "y", "s", "y", "use:page: "+typed, "y", "y", "", "use:fail: "+typed, "y", "@box:x://y use:echo:", "y",
+		s := typist.New(t, typed, "?", "y", "use:lend: "+typed, "y", "s", "y", "use:page: "+typed, "y", "y", "d", "use:fail: "+typed, "y", "@box:x://y use:echo:", "y",
 			"/tools", "/tool echo", "/resources", "/read x://y", "/prompts", "/prompt p a=1", "/servers", "/skills", "/model", "/show", "/reasoning", "/usage", "/conversations", "/permissions")
 		ctx, interrupts := talk.WatchSignals()
 		defer interrupts.Stop()
@@ -218,7 +218,7 @@ func FuzzEscapes(f *testing.F) {
 		session.Close()
 		for _, want := range []string{
 			"The model wants to run echo on the server box:", "The server box wants to put this to the model", "The server box would get this reply", "asks you to open a page of box.example",
-			"waiting for the page of box", "fail: ", "attached: box:x://y", "nothing is decided|decisions end with the program",
+			"Waiting for the page of box", "fail: ", "attached: box:x://y", "nothing is decided|decisions end with the program",
 		} {
 			if !regexp.MustCompile(want).MatchString(s.Text()) {
 				t.Errorf("want %s in\n%s", want, s.Text())

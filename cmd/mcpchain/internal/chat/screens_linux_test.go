@@ -59,7 +59,6 @@ func everything(ctx context.Context, s screen.Screen, peer string) (typed []stri
 	})
 	keep("", failed)
 	s.Progress("soon: %s", peer)
-	keep("", s.Await(ctx, "await "+peer))
 	keep(s.Write(ctx, &screen.Draft{Prompt: "write " + peer}))
 	keep(s.Secret(ctx, "secret "+peer))
 	field := func(name string, kind forms.Kind) *forms.Field {
@@ -98,7 +97,7 @@ func FuzzScreens(f *testing.F) {
 		t.Run("terminal", func(t *testing.T) { onStrangeTerminal(t, peer+marks, typed) })
 		t.Run("lines", func(t *testing.T) {
 			line := strings.NewReplacer("\n", " ", "\r", " ").Replace(typed) + "\x1b[7777m"
-			s := typist.New(t, "y", "", line, line, "1", "1", "", line, "y")
+			s := typist.New(t, "y", line, line, "1", "1", "", line, "y")
 			got, err := everything(t.Context(), s, peer+marks)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, s.Text())
@@ -170,11 +169,6 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 	m.enter("[y]es", "y")
 	m.await("soon:")
 	m.await("half ")
-	m.await("waiting for await")
-	for end := time.Now().Add(patience); !strings.Contains(m.screen(), "write") && time.Now().Before(end); {
-		m.typed("\r") // taken after a moment of quiet
-		m.pass(2*moment, "write")
-	}
 	for _, what := range []string{"write", "secret"} {
 		m.until(what+" takes keys", func(screen string) bool { return strings.Contains(screen, what) && !strings.Contains(screen, "···") })
 		m.typed(said + "\r")
@@ -216,22 +210,5 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 	checkTyped(t, got.said)
 	if at := strange.FindIndex(m.whole); at != nil {
 		t.Errorf("the terminal got %q", m.whole[max(0, at[0]-60):min(len(m.whole), at[1]+40)])
-	}
-}
-
-// moment is longer than the time without keys after which a dialog takes keys.
-const moment = 400 * time.Millisecond
-
-// pass handles output for a time, or until the screen has a text.
-func (m *emulator) pass(d time.Duration, text string) {
-	for end := time.After(d); !strings.Contains(m.screen(), text); {
-		select {
-		case piece, open := <-m.shown:
-			if m.take(piece); !open {
-				return
-			}
-		case <-end:
-			return
-		}
 	}
 }

@@ -49,14 +49,6 @@ func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err e
 	return key, err
 }
 
-// Await implements [screen.Screen]. Any line ends the wait.
-func (c *Console) Await(ctx context.Context, what string) error {
-	return c.dialog(ctx, func() error {
-		_, err := c.askLocked(ctx, screen.Warn, "waiting for "+hosttext.Line(what, 100)+" (Enter = done, Ctrl-C = stop)")
-		return err
-	})
-}
-
 // Write implements [screen.Screen]. An empty line keeps the text.
 func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, err error) {
 	err = c.dialog(ctx, func() error {

@@ -110,7 +110,9 @@ func (p *Person) awaitPage(ctx context.Context, server string) error {
 			}
 		}()
 	}
-	err := p.screen.Await(wait, "the page of "+server)
+	_, err := p.screen.Choose(wait, &screen.Choice{
+		Question: fmt.Sprintf("Waiting for the page of %s …", server), Answers: []screen.Answer{{Key: 'd', Label: "done"}},
+	})
 	if errors.Is(err, errDone) {
 		return nil
 	}

@@ -181,9 +181,9 @@ func TestBadForm(t *testing.T) {
 func TestURL(t *testing.T) {
 	params := &mcp.ElicitParams{Mode: "url", Message: "Log in", URL: "https://example.com/login?x=1"}
 	const question = "Will you open it? [y]es, [n]o, [c]ancel: "
-	const wait = "waiting for the page of (Enter = done, Ctrl-C = stop) "
+	const wait = "Waiting for the page of  … [d]one: "
 	for typed, want := range map[string]string{"y": "accept", "n": "decline", "c": "cancel"} {
-		s, question := typist.New(t, typed, ""), question
+		s, question := typist.New(t, typed, "d"), question
 		if typed == "y" {
 			question += wait
 		}

@@ -58,9 +58,6 @@ type Screen interface {
 	// Choose has the person choose an answer. Keys that were typed before the question do not count.
 	Choose(ctx context.Context, q *Choice) (key byte, err error)
 
-	// Await waits until the person says that something outside of the program is done, or its context ends.
-	Await(ctx context.Context, what string) error
-
 	// Write has the person write a text, which may be empty. Keys that were typed before do not count. If the person
 	// goes back, Write returns the text so far and ErrLeft.
 	Write(ctx context.Context, d *Draft) (string, error)

@@ -12,10 +12,9 @@ import (
 func TestNamesInQuestions(t *testing.T) {
 	const name = "x\x1b[8m\u202e"
 	for what, d := range map[string]dialog{
-		"choice":  &choiceDialog{question: finalChoice(&screen.Form{Server: name}, true)},
-		"text":    newTextDialog(screen.Paint{}, &screen.Draft{Prompt: name}),
-		"secret":  newSecretDialog(screen.Paint{}, name),
-		"waiting": &waitDialog{what: name},
+		"choice": &choiceDialog{question: finalChoice(&screen.Form{Server: name}, true)},
+		"text":   newTextDialog(screen.Paint{}, &screen.Draft{Prompt: name}),
+		"secret": newSecretDialog(screen.Paint{}, name),
 	} {
 		d.init(80, 24)
 		for _, ready := range []bool{false, true} {

@@ -73,7 +73,7 @@ func TestEscWithCtrlC(t *testing.T) {
 // Ctrl-C right after Esc works at a question without a wait.
 func TestEscWithCtrlCAtAQuestion(t *testing.T) {
 	m := newModel(&Terminal{output: &output{}}, Options{})
-	m.update(askMsg{&waitDialog{completion: newCompletion()}})
+	m.update(askMsg{&choiceDialog{question: &screen.Choice{}, completion: newCompletion()}})
 	cmd := m.update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl | tea.ModAlt})
 	if all, ok := cmd().(tea.BatchMsg); !ok || len(all) != 2 {
 		t.Errorf("got %T, want two commands at once", cmd())
