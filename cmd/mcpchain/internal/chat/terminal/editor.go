@@ -44,7 +44,7 @@ func newArea() textarea.Model {
 	return area
 }
 
-func newEditor(paint screen.Paint, file string, complete func() screen.Completer, requests *requests) editor {
+func newEditor(t *Terminal, file string) editor {
 	area := newArea()
 	ready := new(bool)
 	area.SetPromptFunc(promptWidth, func(p textarea.PromptInfo) string {
@@ -52,11 +52,11 @@ func newEditor(paint screen.Paint, file string, complete func() screen.Completer
 		case p.LineNumber > 0:
 			return strings.Repeat(" ", promptWidth)
 		case *ready:
-			return paint.Text(screen.Person, prompt) + " "
+			return t.paint.Text(screen.Person, prompt) + " "
 		}
-		return paint.Text(screen.Faint, "  "+busyPrompt) + " "
+		return t.paint.Text(screen.Faint, "  "+busyPrompt) + " "
 	})
-	return editor{area: area, paint: paint, history: openHistory(file), menu: menu{complete: complete, requests: requests}, ready: ready}
+	return editor{area: area, paint: t.paint, history: openHistory(file), menu: menu{terminal: t}, ready: ready}
 }
 
 func (e *editor) init() tea.Cmd { return e.area.Focus() }

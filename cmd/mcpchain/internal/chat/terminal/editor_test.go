@@ -31,11 +31,11 @@ func TestTextUnderTheList(t *testing.T) {
 		"the history": tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl},
 		"an editor":   editedMsg{text: "hi\n"},
 	} {
-		e := newEditor(screen.Paint{}, "", func() screen.Completer {
-			return func(context.Context, string) screen.Completion {
-				return screen.Completion{From: len("/read "), Items: []screen.Item{{Text: "a:1"}, {Text: "a:2"}}}
-			}
-		}, newRequests())
+		m := &Terminal{ctx: t.Context()}
+		m.CompleteBy(func(context.Context, string) screen.Completion {
+			return screen.Completion{From: len("/read "), Items: []screen.Item{{Text: "a:1"}, {Text: "a:2"}}}
+		})
+		e := newEditor(m, "")
 		e.init()
 		e.resize(80)
 		e.history.add("hi")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -21,11 +20,9 @@ const (
 
 // menu is the list of completions below the editor.
 type menu struct {
-	complete func() screen.Completer // returns the current completer, which may be nil
-	requests *requests
-
-	asked  int                // number of the last request; answers to earlier ones are dropped
-	cancel context.CancelFunc // of the last request; nil: none is under way
+	terminal *Terminal
+	asked    int                // number of the last request; answers to earlier ones are dropped
+	cancel   context.CancelFunc // of the last request; nil: none is under way
 
 	open  bool
 	all   screen.Completion
@@ -40,59 +37,22 @@ type completedMsg struct {
 	completion screen.Completion
 }
 
-// ask requests the completions of a text.
+// ask requests the completions of a text. The request ends with the terminal.
 func (m *menu) ask(before string) tea.Cmd {
 	m.close()
-	complete := m.complete()
+	complete := m.terminal.completer()
 	if complete == nil {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(m.requests.ctx)
+	ctx, cancel := context.WithCancel(m.terminal.ctx)
 	m.cancel = cancel
+	answer := make(chan tea.Msg, 1)
 	asked := m.asked
-	return func() tea.Msg {
+	m.terminal.requests.Go(func() {
 		defer cancel()
-		if !m.requests.begin() {
-			return nil
-		}
-		defer m.requests.wg.Done()
-		return completedMsg{asked, before, complete(ctx, before)}
-	}
-}
-
-// requests are the requests for completions that are under way. They end with the terminal.
-type requests struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-
-	mu     sync.Mutex // guards closed, and wg.Add against close
-	closed bool
-	wg     sync.WaitGroup
-}
-
-func newRequests() *requests {
-	r := &requests{}
-	r.ctx, r.cancel = context.WithCancel(context.Background())
-	return r
-}
-
-// begin counts a request. It reports false after close.
-func (r *requests) begin() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.closed {
-		r.wg.Add(1)
-	}
-	return !r.closed
-}
-
-// close cancels all requests, and waits for their end.
-func (r *requests) close() {
-	r.mu.Lock()
-	r.closed = true
-	r.mu.Unlock()
-	r.cancel()
-	r.wg.Wait()
+		answer <- completedMsg{asked, before, complete(ctx, before)}
+	})
+	return func() tea.Msg { return <-answer }
 }
 
 // close closes the list, and cancels a request.

@@ -53,7 +53,7 @@ type model struct {
 }
 
 func newModel(t *Terminal, o Options) *model {
-	m := &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t.paint, o.History, t.completer, t.requests)}
+	m := &model{terminal: t, interrupt: o.Interrupt, editor: newEditor(t, o.History)}
 	m.editor.external = externalEditor{t.ctx, o.In, o.Out}
 	return m
 }

@@ -48,7 +48,8 @@ const (
 
 // Terminal is a [screen.Screen].
 type Terminal struct {
-	ctx      context.Context
+	ctx      context.Context // of external editors and requests for completions
+	cancel   context.CancelFunc
 	program  *tea.Program
 	output   *output
 	paint    screen.Paint
@@ -59,9 +60,9 @@ type Terminal struct {
 	complete atomic.Pointer[screen.Completer]
 	frame    frameHeight
 	canvas   canvas
-	requests *requests
-	done     chan struct{} // closed when program has ended
-	err      error         // of program, to be read after done
+	requests sync.WaitGroup // for completions
+	done     chan struct{}  // closed when program has ended
+	err      error          // of program, to be read after done
 
 	mu          sync.Mutex // guards the fields below, and the order of what is printed
 	thinking    screen.Thinking
@@ -75,13 +76,11 @@ type entry struct {
 	err  error
 }
 
-// Open starts to draw on the terminal, until Close. The end of ctx ends only an external editor, so that the end of the
-// conversation is still shown.
+// Open starts to draw on the terminal, until Close. The end of ctx ends only an external editor and requests for
+// completions, so that the end of the conversation is still shown.
 func Open(ctx context.Context, o Options) *Terminal {
-	t := &Terminal{
-		ctx: ctx, paint: screen.NewPaint(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{}),
-		requests: newRequests(),
-	}
+	t := &Terminal{paint: screen.NewPaint(o.Out), entered: make(chan entry, 1), asking: make(chan struct{}, 1), done: make(chan struct{})}
+	t.ctx, t.cancel = context.WithCancel(ctx)
 	t.canvas.answers = make(chan capabilities, 1)
 	t.output = &output{File: o.Out, drawn: make(chan struct{}), busy: make(chan struct{}, 1)}
 	t.frame.written = t.output.frames.Load
@@ -105,7 +104,8 @@ func Open(ctx context.Context, o Options) *Terminal {
 func (t *Terminal) Close() error {
 	t.program.Quit()
 	<-t.done
-	t.requests.close()
+	t.cancel()
+	t.requests.Wait()
 	if t.err != nil {
 		return fmt.Errorf("terminal: %w", t.err)
 	}
