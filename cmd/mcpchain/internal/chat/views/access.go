@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -57,30 +56,25 @@ func (a *access) ReadResource(ctx context.Context, uri string, opts ...mcpclient
 	return a.direct.ReadResource(ctx, uri, opts...)
 }
 
-// refusals counts how often the person has refused a view in succession.
-type refusals struct {
-	mu sync.Mutex // guards the field below
-	n  int
-}
-
 // ask asks the person a question of the view, unless the person has refused the last maxRefused ones.
 func (n *session) ask(ctx context.Context, question func(context.Context) error) error {
-	n.refused.mu.Lock()
-	blocked := n.refused.n >= maxRefused
-	n.refused.mu.Unlock()
+	s := n.service
+	s.mu.Lock()
+	blocked := n.refused >= maxRefused
+	s.mu.Unlock()
 	if blocked {
 		return fmt.Errorf("%w: the user has refused %d times, and is not asked again before the page is loaded again", apps.ErrInvalid, maxRefused)
 	}
-	ctx, done := n.service.opts.Aside(ctx)
+	ctx, done := s.opts.Aside(ctx)
 	defer done()
 	err := question(ctx)
-	n.refused.mu.Lock()
-	defer n.refused.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
 	case err == nil:
-		n.refused.n = 0
+		n.refused = 0
 	case !errors.Is(err, apps.ErrInvalid):
-		n.refused.n++
+		n.refused++
 	}
 	return err
 }

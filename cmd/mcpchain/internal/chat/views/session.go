@@ -29,7 +29,7 @@ type session struct {
 	conn    mcpclient.Conn
 	host    *host.Session
 	wants   wants
-	refused refusals
+	refused int // questions in succession; guarded by Service.mu
 
 	receiving sync.WaitGroup // goroutines that receive from the view
 }
@@ -136,7 +136,6 @@ func (n *session) options(q *request, tool *adapter.Tool, frame *sandbox.Frame) 
 		OpenLink: n.openLink, Message: n.message, OnModelContext: n.view.told.Set,
 		OnSize: n.resized, OnCloseRequest: n.closes,
 		Limits: host.Limits{Incoming: maxIncoming, Outgoing: maxOutgoing, Request: callTime, Send: sendTime, Teardown: closeTime},
-		Logger: n.service.opts.Logger.With("server", n.view.server, "view", tool.ViewURI()),
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -58,18 +57,16 @@ type Call struct {
 	Took         time.Duration // without the time of a question to the person
 }
 
-// Options configure a [Service]. Tools and Person are required.
+// Options configure a [Service]. All are required.
 type Options struct {
 	Tools  *adapter.Toolset
 	Person Person
 
-	// Began and Ended are called before and after each tool call of a view, also concurrently. Default: nothing.
+	// Began and Ended are called before and after each tool call of a view, also concurrently.
 	Began, Ended func(*Call)
 
-	// Aside returns the context of a request of a view, and a function that ends it. Default: the context of the page.
+	// Aside returns the context of a request of a view, and a function that ends it.
 	Aside func(context.Context) (context.Context, func())
-
-	Logger *slog.Logger // default: discarded
 }
 
 // Service offers views. It may be used concurrently.
@@ -102,19 +99,6 @@ var (
 
 // New returns a service. The caller has to close it.
 func New(o Options) *Service {
-	ignore := func(*Call) {}
-	if o.Began == nil {
-		o.Began = ignore
-	}
-	if o.Ended == nil {
-		o.Ended = ignore
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Aside == nil {
-		o.Aside = func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
-	}
 	return &Service{opts: o, views: map[string]*view{}, open: map[string]*session{}}
 }
 

@@ -116,11 +116,11 @@ func board(t *testing.T) *adapter.Toolset {
 	return ts
 }
 
-// offered returns a service with one view, and the address of the view.
-func offered(t *testing.T, o Options) (*Service, string) {
+// offered returns a service with one view, and the address of the view. ended is called after each call of the view.
+func offered(t *testing.T, who Person, ended func(*Call)) (*Service, string) {
 	t.Helper()
-	o.Tools = board(t)
-	s := New(o)
+	aside := func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
+	s := New(Options{Tools: board(t), Person: who, Began: func(*Call) {}, Ended: ended, Aside: aside})
 	t.Cleanup(s.Close)
 	return s, offer(t, s, "{}")
 }
@@ -239,11 +239,11 @@ func TestView(t *testing.T) {
 	who := &asked{}
 	var mu sync.Mutex
 	var calls []string
-	s, address := offered(t, Options{Person: who, Ended: func(c *Call) {
+	s, address := offered(t, who, func(c *Call) {
 		mu.Lock()
 		defer mu.Unlock()
 		calls = append(calls, fmt.Sprintf("%s %s %s %v", c.Server, c.Tool, c.Arguments, c.Err))
-	}})
+	})
 	p := load(t, address)
 	if got := p.opened; got.Server != "board" || got.Tool != "show" || got.HTML != "<p>the board" || got.Origin != s.site.frames || s.site.frames == s.site.origin ||
 		!cmp.Equal(got.Reaches, []string{"https://a.example"}) || strings.Contains(got.Sandbox, "popups") {
@@ -289,7 +289,7 @@ func TestView(t *testing.T) {
 // The person is asked what a view wants, until the person has refused several times.
 func TestViewAsks(t *testing.T) {
 	who := &asked{}
-	s, address := offered(t, Options{Person: who})
+	s, address := offered(t, who, nil)
 	p := load(t, address)
 	p.begin()
 	link, message := `{"url":"https://b.example/x"}`, `{"role":"user","content":{"type":"text","text":"hello"}}`
@@ -322,7 +322,7 @@ func TestViewAsks(t *testing.T) {
 // pages.
 func TestEnd(t *testing.T) {
 	who := &asked{}
-	s, address := offered(t, Options{Person: who})
+	s, address := offered(t, who, nil)
 	p := load(t, address)
 	p.begin()
 	closed := make(chan int, 1)
@@ -410,7 +410,7 @@ func TestGuard(t *testing.T) {
 	if s := New(Options{}); s.site != nil {
 		t.Error("the service listens without a view")
 	}
-	s, address := offered(t, Options{Person: &asked{}})
+	s, address := offered(t, &asked{}, nil)
 	own := "http://" + s.site.host
 	for _, tt := range []struct {
 		what, method, url, host, origin, kind string
@@ -461,7 +461,7 @@ func TestGuard(t *testing.T) {
 
 // Views, their content and open pages are bounded.
 func TestBounds(t *testing.T) {
-	s, first := offered(t, Options{Person: &asked{}})
+	s, first := offered(t, &asked{}, nil)
 	for range maxOpen {
 		load(t, first)
 	}
