@@ -29,7 +29,7 @@ func TestToolThatMayNotAsk(t *testing.T) {
 			} {
 				t.Run(name+"/"+era+"/"+kind, func(t *testing.T) {
 					inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-						go func() { p.send(answer, p.next().ID, tt.text) }()
+						go p.reply(answer, tt.text)
 						result, err := c.CallTool(t.Context(), "asks", nil)
 						if err == nil {
 							err = result.Err()

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -63,7 +62,7 @@ func benchIO() mcpclient.Transport {
 }
 
 func benchHTTP(b *testing.B, streams bool) mcpclient.Transport {
-	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := served(b, func(w http.ResponseWriter, r *http.Request, _ message) {
 		body, _ := io.ReadAll(r.Body)
 		out := benchAnswer(nil, body)
 		switch {
@@ -78,8 +77,7 @@ func benchHTTP(b *testing.B, streams bool) mcpclient.Transport {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(out)
 		}
-	}))
-	b.Cleanup(s.Close)
+	})
 	return &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
 }
 
@@ -98,8 +96,7 @@ func BenchmarkCallTool(b *testing.B) {
 	for _, transport := range transports {
 		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
 			b.Run(transport.name+"/"+revision, func(b *testing.B) {
-				c := connected(b, transport.make(b), &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
-				defer func() { _ = c.Close() }()
+				c := connected(b, transport.make(b), mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 				b.ReportAllocs()
 				for b.Loop() {
 					if res, err := c.CallTool(b.Context(), "forecast", args); err != nil || res.IsError {
@@ -116,7 +113,8 @@ func BenchmarkConnect(b *testing.B) {
 	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
 		opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}
 		connect := func(b *testing.B, t mcpclient.Transport) {
-			c := connected(b, t, opts)
+			c, err := mcpclient.Connect(b.Context(), t, opts)
+			must(b, err)
 			must(b, c.Close())
 		}
 		b.Run("pipe/"+revision, func(b *testing.B) {
@@ -154,8 +152,7 @@ func BenchmarkTools(b *testing.B) {
 			_ = conn.Send(context.Background(), out)
 		}
 	}()
-	c := connected(b, transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
-	defer func() { _ = c.Close() }()
+	c := connected(b, transport, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0

@@ -226,7 +226,6 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 			})
 			token := new(transport.Bearer)
 			c := connectWith(t, s, token, modern())
-			defer func() { _ = c.Close() }()
 			for i, next := range []string{"one", "one", "two"} {
 				must(t, token.Set(next))
 				list(t, c, &asked, []int{1, 1, 2}[i])

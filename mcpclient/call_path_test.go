@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,16 +33,14 @@ func TestPathOfACall(t *testing.T) {
 		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) { return next(ctx, r) }
 	}
 	for name, over := range map[string]func(t *testing.T, o mcpclient.Options) []function{"a pipe": pathOverPipe, "HTTP": pathOverHTTP} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				if diff := cmp.Diff(documented, over(t, mcpclient.Options{Middleware: []mcpclient.Middleware{middleware}}), cmp.AllowUnexported(function{})); diff != "" {
-					t.Errorf("functions on the stack (+), of the list (-):\n%s", diff)
-				}
-				without := slices.DeleteFunc(slices.Clone(documented), func(f function) bool { return f.name == "withMiddleware" })
-				if diff := cmp.Diff(without, over(t, mcpclient.Options{}), cmp.AllowUnexported(function{})); diff != "" {
-					t.Errorf("without middleware: functions on the stack (+), of the list (-):\n%s", diff)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			if diff := cmp.Diff(documented, over(t, mcpclient.Options{Middleware: []mcpclient.Middleware{middleware}}), cmp.AllowUnexported(function{})); diff != "" {
+				t.Errorf("functions on the stack (+), of the list (-):\n%s", diff)
+			}
+			without := slices.DeleteFunc(slices.Clone(documented), func(f function) bool { return f.name == "withMiddleware" })
+			if diff := cmp.Diff(without, over(t, mcpclient.Options{}), cmp.AllowUnexported(function{})); diff != "" {
+				t.Errorf("without middleware: functions on the stack (+), of the list (-):\n%s", diff)
+			}
 		})
 	}
 }
@@ -147,7 +144,6 @@ func emptyAnswer(m message) string {
 
 func callSum(t *testing.T, transport mcpclient.Transport, o mcpclient.Options) {
 	t.Helper()
-	c := connected(t, transport, &o)
-	defer func() { _ = c.Close() }()
+	c := connected(t, transport, o)
 	must(t, errOf(c.CallTool(t.Context(), "sum", nil)))
 }

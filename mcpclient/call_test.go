@@ -134,9 +134,7 @@ func TestModernRefusals(t *testing.T) {
 			mcp.CodeMissingCapability:   `{"requiredCapabilities":{"sampling":{}}}`,
 			mcp.CodeHeaderMismatch:      `{}`, // a connection without headers cannot send better ones
 		} {
-			go func() {
-				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, p.next().ID, code, data)
-			}()
+			go p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, code, data)
 			_, err := c.CallTool(t.Context(), "a", nil)
 			if e := wantError[*mcp.RPCError](t, err); e.Code != code || string(e.Data) != data {
 				t.Errorf("got %v with %s, want code %d with %s", e, e.Data, code, data)
@@ -148,31 +146,27 @@ func TestModernRefusals(t *testing.T) {
 
 // Nil arguments are errors, not panics.
 func TestNilArguments(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				go p.echo()
-				for want, call := range map[string]func() error{
-					"no tool": func() error {
-						_, err := c.StartTask(t.Context(), nil, nil, 0)
-						return err
-					},
-					"no params": func() error {
-						_, err := c.Complete(t.Context(), nil)
-						return err
-					},
-					"no round": func() error {
-						_, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), c, nil, nil)
-						return err
-					},
-					"tools[0]: no tool": func() error { return c.RegisterTools(nil) },
-				} {
-					wantText(t, call(), want+" (nil)")
-				}
-				if _, err := c.CallTool(t.Context(), "a", nil, nil); err != nil {
-					t.Errorf("an option that is nil: got %v", err)
-				}
-			})
-		})
-	}
+	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
+		go p.echo()
+		for want, call := range map[string]func() error{
+			"no tool": func() error {
+				_, err := c.StartTask(t.Context(), nil, nil, 0)
+				return err
+			},
+			"no params": func() error {
+				_, err := c.Complete(t.Context(), nil)
+				return err
+			},
+			"no round": func() error {
+				_, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), c, nil, nil)
+				return err
+			},
+			"tools[0]: no tool": func() error { return c.RegisterTools(nil) },
+		} {
+			wantText(t, call(), want+" (nil)")
+		}
+		if _, err := c.CallTool(t.Context(), "a", nil, nil); err != nil {
+			t.Errorf("an option that is nil: got %v", err)
+		}
+	})
 }

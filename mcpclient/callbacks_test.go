@@ -21,31 +21,29 @@ import (
 
 // Every progress notification that precedes a response is delivered before the call returns.
 func TestProgressBeforeResponse(t *testing.T) {
-	for era, opts := range eras() {
-		t.Run(era, func(t *testing.T) {
-			overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				const notices = 100
-				go func() {
-					m := p.next()
-					var all strings.Builder
-					for i := range notices {
-						fmt.Fprintf(&all, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n", m.ID, i)
-					}
-					p.send("%s%s", all.String(), answerTo(m)) // in one write
-				}()
-				got := 0
-				callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(n mcp.Progress) {
-					if n.Progress != float64(got) {
-						t.Errorf("got progress %v, want %d", n.Progress, got)
-					}
-					got++
-				}))
-				if got != notices {
-					t.Errorf("got %d notices when the call returned, want %d", got, notices)
+	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			const notices = 100
+			go func() {
+				m := p.next()
+				var all strings.Builder
+				for i := range notices {
+					fmt.Fprintf(&all, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n", m.ID, i)
 				}
-			})
+				p.send("%s%s", all.String(), answerTo(m)) // in one write
+			}()
+			got := 0
+			callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(n mcp.Progress) {
+				if n.Progress != float64(got) {
+					t.Errorf("got progress %v, want %d", n.Progress, got)
+				}
+				got++
+			}))
+			if got != notices {
+				t.Errorf("got %d notices when the call returned, want %d", got, notices)
+			}
 		})
-	}
+	})
 }
 
 // inUse returns the bytes on the heap that are reachable.
@@ -61,41 +59,39 @@ func inUse() int64 {
 // log counts the dropped ones.
 func TestFloodOfNotifications(t *testing.T) {
 	const flood = 200_000
-	for era, opts := range eras() {
-		t.Run(era, func(t *testing.T) {
-			var seen atomic.Int64
-			var log logged
-			opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			opts.OnNotification = func(*mcp.Notification) {
-				seen.Add(1)
-				time.Sleep(time.Millisecond)
+	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		var seen atomic.Int64
+		var log logged
+		opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		opts.OnNotification = func(*mcp.Notification) {
+			seen.Add(1)
+			time.Sleep(time.Millisecond)
+		}
+		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			before, start := inUse(), time.Now()
+			go func() {
+				m := p.next()
+				notices := strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`+"\n", 1000)
+				for range flood / 1000 {
+					p.send("%s", notices)
+					time.Sleep(time.Millisecond)
+				}
+				p.answer(m)
+			}()
+			callText(t, t.Context(), c, "a", "a")
+			within(t, "the call", start, flood/1000*time.Millisecond)
+			if got := inUse() - before; got > 2<<20 {
+				t.Errorf("%d notices keep %d bytes, want at most 2 MiB", flood, got)
 			}
-			overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				before, start := inUse(), time.Now()
-				go func() {
-					m := p.next()
-					notices := strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`+"\n", 1000)
-					for range flood / 1000 {
-						p.send("%s", notices)
-						time.Sleep(time.Millisecond)
-					}
-					p.answer(m)
-				}()
-				callText(t, t.Context(), c, "a", "a")
-				within(t, "the call", start, flood/1000*time.Millisecond)
-				if got := inUse() - before; got > 2<<20 {
-					t.Errorf("%d notices keep %d bytes, want at most 2 MiB", flood, got)
-				}
-				time.Sleep(time.Minute)
-				if got := seen.Load(); got < 1024 || got > 1024+2*flood/1000 {
-					t.Errorf("the handler got %d notices, want those of 200 ms and 1,024 more", got)
-				}
-				if text := log.String(); !strings.Contains(text, "dropped notifications") || strings.Count(text, "\n") > 2 {
-					t.Errorf("got the log %q, want two lines about what was dropped", text)
-				}
-			})
+			time.Sleep(time.Minute)
+			if got := seen.Load(); got < 1024 || got > 1024+2*flood/1000 {
+				t.Errorf("the handler got %d notices, want those of 200 ms and 1,024 more", got)
+			}
+			if text := log.String(); !strings.Contains(text, "dropped notifications") || strings.Count(text, "\n") > 2 {
+				t.Errorf("got the log %q, want two lines about what was dropped", text)
+			}
 		})
-	}
+	})
 }
 
 // logged is a log to which several goroutines write.
@@ -119,66 +115,60 @@ func (l *logged) String() string {
 // A server that no longer reads delays neither calls beyond their deadlines nor Close, however
 // large the pending message is.
 func TestServerStopsReading(t *testing.T) {
-	for era, opts := range eras() {
-		t.Run(era, func(t *testing.T) {
-			overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				p.conn.(lines).tap.shut.Store(true)
-				args := map[string]string{"a": strings.Repeat("x", 4<<20)}
-				for i := range 3 {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					start := time.Now()
-					_, err := c.CallTool(ctx, "a", args)
-					cancel()
-					if !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("call %d: got %v, want %v", i, err, context.DeadlineExceeded)
-					}
-					within(t, "the call", start, time.Second)
-				}
-				pending := goCall(t.Context(), c, "b")
-				synctest.Wait()
+	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			p.conn.(lines).tap.shut.Store(true)
+			args := map[string]string{"a": strings.Repeat("x", 4<<20)}
+			for i := range 3 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				start := time.Now()
-				noError(t, c.Close())
-				if got := <-pending; !errors.Is(got.err, mcpclient.ErrClosed) {
-					t.Errorf("a call under way: got %v, want %v", got.err, mcpclient.ErrClosed)
+				_, err := c.CallTool(ctx, "a", args)
+				cancel()
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("call %d: got %v, want %v", i, err, context.DeadlineExceeded)
 				}
-				within(t, "Close", start, time.Second)
-			})
+				within(t, "the call", start, time.Second)
+			}
+			pending := goCall(t.Context(), c, "b")
+			synctest.Wait()
+			start := time.Now()
+			noError(t, c.Close())
+			if got := <-pending; !errors.Is(got.err, mcpclient.ErrClosed) {
+				t.Errorf("a call under way: got %v, want %v", got.err, mcpclient.ErrClosed)
+			}
+			within(t, "Close", start, time.Second)
 		})
-	}
+	})
 }
 
 // A late answer is dropped. Cancelled calls leave no memory behind, whether they are answered
 // or not.
 func TestLateAnswers(t *testing.T) {
 	const calls = 2_000
-	for era, opts := range eras() {
-		t.Run(era, func(t *testing.T) {
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				giveUp := func(answered bool) {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-					defer cancel()
-					wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
-					m := p.next()
-					if notice := p.next(); notice.Method != "notifications/cancelled" {
-						t.Errorf("got %s, want the notice that the call is cancelled", notice.Method)
-					}
-					if answered {
-						p.answer(m)
-					}
-				}
-				giveUp(true)
-				before := inUse()
-				for i := range calls {
-					giveUp(i%2 == 0)
-				}
-				if got := inUse() - before; got > 64<<10 {
-					t.Errorf("%d calls that were given up keep %d bytes, want at most 64 KiB", calls, got)
-				}
-				go p.echo()
-				callText(t, t.Context(), c, "b", "b")
-			})
-		})
-	}
+	eachPeer(t, func(t *testing.T, era string, c *mcpclient.Client, p *peer) {
+		giveUp := func(answered bool) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
+			m := p.next()
+			if notice := p.next(); notice.Method != "notifications/cancelled" {
+				t.Errorf("got %s, want the notice that the call is cancelled", notice.Method)
+			}
+			if answered {
+				p.answer(m)
+			}
+		}
+		giveUp(true)
+		before := inUse()
+		for i := range calls {
+			giveUp(i%2 == 0)
+		}
+		if got := inUse() - before; got > 64<<10 {
+			t.Errorf("%d calls that were given up keep %d bytes, want at most 64 KiB", calls, got)
+		}
+		go p.echo()
+		callText(t, t.Context(), c, "b", "b")
+	})
 }
 
 // Cancellations of requests that are not being answered are ignored.
@@ -200,18 +190,16 @@ func TestFloodOfCancellations(t *testing.T) {
 
 // A person may take an hour to answer.
 func TestSlowHuman(t *testing.T) {
-	for era, opts := range eras() {
-		t.Run(era, func(t *testing.T) {
-			opts := samples(opts, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-				time.Sleep(time.Hour)
-				return tea(), nil
-			})
-			overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				go askOnce(p, era)
-				callText(t, t.Context(), c, "a", "a")
-			})
+	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		opts = samples(opts, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			time.Sleep(time.Hour)
+			return tea(), nil
 		})
-	}
+		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go askOnce(p, era)
+			callText(t, t.Context(), c, "a", "a")
+		})
+	})
 }
 
 // askOnce sends a sampling request during the next call, and answers the call after the
@@ -301,18 +289,16 @@ func question(era, method, params string) string {
 // Integers beyond JavaScript's range arrive unchanged in both directions.
 func TestExactIntegers(t *testing.T) {
 	const exact = `{"n":9007199254740993,"m":-9223372036854775807,"f":1.10}`
-	for era, opts := range eras() {
-		t.Run(era, func(t *testing.T) {
-			overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				go func() {
-					m := p.next()
-					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`, m.ID, exact)
-				}()
-				res, err := c.CallTool(t.Context(), "a", json.RawMessage(exact))
-				if err != nil || string(res.StructuredContent) != exact {
-					t.Errorf("got %+v, %v, want %s", res, err, exact)
-				}
-			})
+	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		overLines(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go func() {
+				m := p.next()
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`, m.ID, exact)
+			}()
+			res, err := c.CallTool(t.Context(), "a", json.RawMessage(exact))
+			if err != nil || string(res.StructuredContent) != exact {
+				t.Errorf("got %+v, %v, want %s", res, err, exact)
+			}
 		})
-	}
+	})
 }

@@ -51,7 +51,7 @@ func TestExactCapabilities(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	for suffix, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+	for suffix, opts := range eras() {
 		opts := asks(opts)
 		opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(exact), true
 		playAll(t, []conversation{{name: "capabilities_exact_" + suffix, opts: opts, play: play}})
@@ -89,7 +89,7 @@ func TestCapabilitiesAreAdded(t *testing.T) {
 // With AllowUndeclared, requests are sent and questions answered regardless of what was
 // declared.
 func TestAllowUndeclared(t *testing.T) {
-	for suffix, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+	for suffix, opts := range eras() {
 		opts := asks(opts)
 		opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage("{}"), true
 		opts.Protocol.AllowUndeclared = true

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -36,7 +35,7 @@ func TestDoneAfterTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		o := legacy()
-		c := connected(t, slowToClose{transport}, &o)
+		c := connected(t, slowToClose{transport}, o)
 		start := time.Now()
 		after, closed := make(chan time.Duration, 1), make(chan time.Duration, 1)
 		c.AfterEnd(func(error) { after <- time.Since(start) })
@@ -57,30 +56,28 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 		"by itself": func(_ *mcpclient.Client, p *peer) { _ = p.conn.Close() },
 		"by Close":  func(c *mcpclient.Client, _ *peer) { _ = c.Close() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				release := make(chan bool)
-				c, p := connectedPeer(t, closingSampler(legacy(), func() { <-release }))
-				told := make(chan error, 1)
-				c.AfterEnd(func(err error) { told <- err })
-				p.ask("1")
-				synctest.Wait()
-				start := time.Now()
-				end(c, p)
-				if err := <-told; !errors.Is(err, mcpclient.ErrClosed) || err != c.Err() {
-					t.Errorf("told %v, want %v", err, c.Err())
-				}
-				noError(t, c.Close())
-				within(t, "the end", start, 0)
-				time.Sleep(time.Hour)
-				select {
-				case <-c.Done():
-					t.Error("Done, and the handler continues")
-				default:
-				}
-				close(release)
-				<-c.Done()
-			})
+		bubble(t, name, func(t *testing.T) {
+			release := make(chan bool)
+			c, p := connectedPeer(t, closingSampler(legacy(), func() { <-release }))
+			told := make(chan error, 1)
+			c.AfterEnd(func(err error) { told <- err })
+			p.ask("1")
+			synctest.Wait()
+			start := time.Now()
+			end(c, p)
+			if err := <-told; !errors.Is(err, mcpclient.ErrClosed) || err != c.Err() {
+				t.Errorf("told %v, want %v", err, c.Err())
+			}
+			noError(t, c.Close())
+			within(t, "the end", start, 0)
+			time.Sleep(time.Hour)
+			select {
+			case <-c.Done():
+				t.Error("Done, and the handler continues")
+			default:
+			}
+			close(release)
+			<-c.Done()
 		})
 	}
 }
@@ -90,7 +87,7 @@ func TestEndedClientClosesItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		o := legacy()
-		c := connected(t, slowToClose{transport}, &o)
+		c := connected(t, slowToClose{transport}, o)
 		start := time.Now()
 		_ = (<-transport.peers).conn.Close()
 		<-c.Done()
@@ -101,9 +98,7 @@ func TestEndedClientClosesItsConnection(t *testing.T) {
 // Close ends the wait before a retry at once, even if messages to the server are pending.
 func TestCloseEndsTheWaitForARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var m message
-			_ = json.NewDecoder(r.Body).Decode(&m)
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			switch m.Method {
 			case "initialize":
 				_, _ = jsonWriter(w).Write([]byte(handshakeAnswer(m)))
@@ -115,8 +110,7 @@ func TestCloseEndsTheWaitForARetry(t *testing.T) {
 			default:
 				w.WriteHeader(http.StatusAccepted)
 			}
-		}))
-		defer server.Close()
+		})
 		c := connectTo(t, server, legacy())
 		waiting := make(chan error, 1)
 		go func() { waiting <- listOnce(t.Context(), c) }()
@@ -156,7 +150,7 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 				_, err := c.Task("k", "slow").Wait(t.Context())
 				waiting <- err
 			}()
-			p.send(working, p.next().ID)
+			p.reply(working)
 			synctest.Wait()
 			start := time.Now()
 			_ = p.conn.Close()
@@ -196,12 +190,10 @@ func TestCloseDropsNotifications(t *testing.T) {
 func TestConnectionEndsAsConnectReturns(t *testing.T) {
 	for range 2000 {
 		synctest.Test(t, func(t *testing.T) {
-			transport, conn := mcpclient.Pipe()
-			p := &peer{t: t, conn: conn, inbox: make(chan message, 10)}
-			go p.read()
+			transport, p := newPeer(t)
 			go func() {
 				p.handshake()
-				_ = conn.Close()
+				_ = p.conn.Close()
 			}()
 			o := modern()
 			c, err := mcpclient.Connect(t.Context(), transport, &o)

@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -50,16 +49,12 @@ func (m elicitationModes) ElicitationCapability() mcp.ElicitationCapability {
 }
 
 func TestCloseFailsCalls(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				closeWithin(t, c, 0, func(ctx context.Context) error {
-					_, err := c.CallTool(ctx, "a", nil)
-					return err
-				})
-			})
+	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
+		closeWithin(t, c, 0, func(ctx context.Context) error {
+			_, err := c.CallTool(ctx, "a", nil)
+			return err
 		})
-	}
+	})
 }
 
 // closeWithin closes a client during many calls.
@@ -96,68 +91,60 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 // Over HTTP, Close also ends the session, and does not wait long for a server that does not
 // answer.
 func TestCloseFailsCallsOverHTTP(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var deleted atomic.Int32
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if r.Method == http.MethodDelete {
-						deleted.Add(1)
-					}
-					if len(m.ID) > 0 && len(m.ID)%2 == 0 { // half of the calls get their headers
-						stream(w)
-					}
-					<-r.Context().Done()
-				})
-				h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
-				h.Client.Transport = sessionID(h.Client.Transport, "s-1")
-				c := connected(t, h, &opts)
-				bound := time.Duration(0)
-				if name == "legacy" {
-					bound = 5 * time.Second
-				}
-				closeWithin(t, c, bound, func(ctx context.Context) error {
-					_, err := c.CallTool(ctx, "a", nil)
-					return err
-				})
-				equal(t, "the session was ended times", deleted.Load(), int32(bound/(5*time.Second)))
-			})
+	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		var deleted atomic.Int32
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if r.Method == http.MethodDelete {
+				deleted.Add(1)
+			}
+			if len(m.ID) > 0 && len(m.ID)%2 == 0 { // half of the calls get their headers
+				stream(w)
+			}
+			<-r.Context().Done()
 		})
-	}
+		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
+		h.Client.Transport = sessionID(h.Client.Transport, "s-1")
+		c := connected(t, h, opts)
+		bound := time.Duration(0)
+		if name == "legacy" {
+			bound = 5 * time.Second
+		}
+		closeWithin(t, c, bound, func(ctx context.Context) error {
+			_, err := c.CallTool(ctx, "a", nil)
+			return err
+		})
+		equal(t, "the session was ended times", deleted.Load(), int32(bound/(5*time.Second)))
+	})
 }
 
 func TestConnectionDies(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				if c.Err() != nil {
-					t.Errorf("got Err %v of a connection that works", c.Err())
-				}
-				failed := make(chan error, 10)
-				for range cap(failed) {
-					go func() {
-						_, err := c.CallTool(t.Context(), "a", nil)
-						failed <- err
-					}()
-				}
-				synctest.Wait()
-				start := time.Now()
-				_ = p.conn.Close()
-				for range cap(failed) {
-					if err := <-failed; !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection") {
-						t.Errorf("got %v, want ErrClosed and the cause", err)
-					}
-				}
-				<-c.Done()
-				within(t, "all that", start, 0)
-				if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed {
-					t.Errorf("got Err %v, want ErrClosed and the cause", err)
-				}
-				wantIs(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
-				wantIs(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification afterwards")
-			})
-		})
-	}
+	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
+		if c.Err() != nil {
+			t.Errorf("got Err %v of a connection that works", c.Err())
+		}
+		failed := make(chan error, 10)
+		for range cap(failed) {
+			go func() {
+				_, err := c.CallTool(t.Context(), "a", nil)
+				failed <- err
+			}()
+		}
+		synctest.Wait()
+		start := time.Now()
+		_ = p.conn.Close()
+		for range cap(failed) {
+			if err := <-failed; !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection") {
+				t.Errorf("got %v, want ErrClosed and the cause", err)
+			}
+		}
+		<-c.Done()
+		within(t, "all that", start, 0)
+		if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed {
+			t.Errorf("got Err %v, want ErrClosed and the cause", err)
+		}
+		wantIs(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
+		wantIs(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification afterwards")
+	})
 }
 
 // A transport can be dialed repeatedly, also by several clients at the same time.
@@ -171,7 +158,7 @@ func TestConnectAgain(t *testing.T) {
 		transport := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
 		var clients []*mcpclient.Client
 		for range 3 {
-			c := connected(t, transport, nil)
+			c := connected(t, transport, mcpclient.Options{})
 			clients = append(clients, c)
 			if len(clients) == 2 {
 				_ = clients[0].Close()
@@ -185,160 +172,140 @@ func TestConnectAgain(t *testing.T) {
 }
 
 func TestConnectContextBoundsConnectingOnly(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				c, p, err := connect(t, ctx, opts)
-				must(t, err)
-				defer func() { _ = c.Close() }()
-				cancel()
-				synctest.Wait()
-				go p.echo()
-				callText(t, t.Context(), c, "a", "a")
-			})
-		})
-	}
+	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		ctx, cancel := context.WithCancel(t.Context())
+		transport, p := newPeer(t)
+		go p.handshake()
+		c := connectedIn(t, ctx, transport, opts)
+		cancel()
+		synctest.Wait()
+		go p.echo()
+		callText(t, t.Context(), c, "a", "a")
+	})
 }
 
 func TestConnectGivesUp(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				transport, _ := mcpclient.Pipe() // with nothing at the other end
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-				defer cancel()
-				start := time.Now()
-				if c, err := mcpclient.Connect(ctx, transport, &opts); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("got %v, %v", c, err)
-				}
-				within(t, "Connect", start, 3*time.Second)
-			})
-		})
-	}
+	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		transport, _ := mcpclient.Pipe() // with nothing at the other end
+		ctx := withTimeout(t, 3*time.Second)
+		start := time.Now()
+		if c, err := mcpclient.Connect(ctx, transport, &opts); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, %v", c, err)
+		}
+		within(t, "Connect", start, 3*time.Second)
+	})
 }
 
 // Messages that a server sends before the handshake must not find a client that is not ready.
 func TestServerSpeaksFirst(t *testing.T) {
 	for name, opts := range map[string]mcpclient.Options{"probed": {}, "legacy": legacy(), "modern": modern()} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				transport, conn := mcpclient.Pipe()
-				p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
-				for _, method := range []string{"ping", "roots/list", "sampling/createMessage", "notifications/tools/list_changed"} {
-					p.send(`{"id":%q,"method":%[1]q}`, method)
-				}
-				p.send(`{"method":"notifications/tools/list_changed"}`)
-				go p.read()
-				o := asks(opts)
-				o.OnNotification = func(*mcp.Notification) {}
-				go func() {
-					var first message
-					ponged := name != "legacy" // where ping is answered before initialize
-					for m := range p.inbox {
-						switch {
-						case m.Method == "initialize" || m.Method == "server/discover":
-							first = m
-						case string(m.ID) == `"ping"`:
-							ponged = string(m.Result) == "{}"
-						}
-						if ponged && first.Method != "" {
-							p.send(handshakeAnswer(first))
-							first = message{}
-						}
+		bubble(t, name, func(t *testing.T) {
+			transport, conn := mcpclient.Pipe()
+			p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
+			for _, method := range []string{"ping", "roots/list", "sampling/createMessage", "notifications/tools/list_changed"} {
+				p.send(`{"id":%q,"method":%[1]q}`, method)
+			}
+			p.send(`{"method":"notifications/tools/list_changed"}`)
+			go p.read()
+			o := asks(opts)
+			o.OnNotification = func(*mcp.Notification) {}
+			go func() {
+				var first message
+				ponged := name != "legacy" // where ping is answered before initialize
+				for m := range p.inbox {
+					switch {
+					case m.Method == "initialize" || m.Method == "server/discover":
+						first = m
+					case string(m.ID) == `"ping"`:
+						ponged = string(m.Result) == "{}"
 					}
-				}()
-				c := connected(t, transport, &o)
-				_ = c.Close()
-			})
+					if ponged && first.Method != "" {
+						p.send(handshakeAnswer(first))
+						first = message{}
+					}
+				}
+			}()
+			c := connected(t, transport, o)
+			_ = c.Close()
 		})
 	}
 }
 
 func TestHandlerCallsClient(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var client atomic.Pointer[mcpclient.Client]
-				var observed sync.WaitGroup
-				observed.Add(1)
-				opts := samples(opts, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-					callText(t, ctx, client.Load(), "inner", "inner")
-					return tea(), nil
-				})
-				opts.OnNotification = func(*mcp.Notification) {
-					defer observed.Done()
-					callText(t, t.Context(), client.Load(), "observer", "observer")
-				}
-				c, p := connectedPeer(t, opts)
-				defer func() { _ = c.Close() }()
-				client.Store(c)
-				go func() {
-					outer := p.next()
-					p.send(`{"method":"n"}`)
-					if name == "legacy" {
-						p.ask("1")
-					} else {
-						p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, outer.ID, samplingQuestion)
-					}
-					for m := range p.inbox {
-						switch {
-						case m.Method == "tools/call":
-							p.answer(m)
-						case m.Result != nil:
-							p.answer(outer)
-						}
-					}
-				}()
-				noError(t, errOf(c.CallTool(t.Context(), "outer", nil)))
-				observed.Wait()
-			})
+	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		var client atomic.Pointer[mcpclient.Client]
+		var observed sync.WaitGroup
+		observed.Add(1)
+		opts = samples(opts, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			callText(t, ctx, client.Load(), "inner", "inner")
+			return tea(), nil
 		})
-	}
+		opts.OnNotification = func(*mcp.Notification) {
+			defer observed.Done()
+			callText(t, t.Context(), client.Load(), "observer", "observer")
+		}
+		c, p := connectedPeer(t, opts)
+		client.Store(c)
+		go func() {
+			outer := p.next()
+			p.send(`{"method":"n"}`)
+			if name == "legacy" {
+				p.ask("1")
+			} else {
+				p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, outer.ID, samplingQuestion)
+			}
+			for m := range p.inbox {
+				switch {
+				case m.Method == "tools/call":
+					p.answer(m)
+				case m.Result != nil:
+					p.answer(outer)
+				}
+			}
+		}()
+		noError(t, errOf(c.CallTool(t.Context(), "outer", nil)))
+		observed.Wait()
+	})
 }
 
 // Handlers and observers that do not return delay only Done.
 func TestStubbornHandlers(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				release := make(chan bool)
-				defer close(release)
-				opts := samples(opts, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-					<-release
-					return nil, nil
-				})
-				opts.OnNotification = func(*mcp.Notification) { <-release }
-				c, p := connectedPeer(t, opts)
-				start := time.Now()
-				p.send(`{"method":"n"}`)
-				ctx, cancel := context.WithCancel(t.Context())
-				var asked sync.WaitGroup
-				asked.Go(func() {
-					wantIs(t, errOf(c.CallTool(ctx, "asks", nil)), context.Canceled)
-				})
-				m := p.next()
-				if name == "legacy" {
-					p.ask("1")
-				} else {
-					p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, m.ID, samplingQuestion)
-				}
-				synctest.Wait()
-				go p.echo()
-				callText(t, t.Context(), c, "a", "a")
-				cancel()
-				asked.Wait() // although the handler is still running
-				within(t, "the calls", start, 0)
-				noError(t, c.Close())
-				within(t, "Close", start, 0)
-				select {
-				case <-c.Done():
-					t.Error("Done, and handlers continue")
-				default:
-				}
-			})
+	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		release := make(chan bool)
+		defer close(release)
+		opts = samples(opts, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			<-release
+			return nil, nil
 		})
-	}
+		opts.OnNotification = func(*mcp.Notification) { <-release }
+		c, p := connectedPeer(t, opts)
+		start := time.Now()
+		p.send(`{"method":"n"}`)
+		ctx, cancel := context.WithCancel(t.Context())
+		var asked sync.WaitGroup
+		asked.Go(func() {
+			wantIs(t, errOf(c.CallTool(ctx, "asks", nil)), context.Canceled)
+		})
+		m := p.next()
+		if name == "legacy" {
+			p.ask("1")
+		} else {
+			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, m.ID, samplingQuestion)
+		}
+		synctest.Wait()
+		go p.echo()
+		callText(t, t.Context(), c, "a", "a")
+		cancel()
+		asked.Wait() // although the handler is still running
+		within(t, "the calls", start, 0)
+		noError(t, c.Close())
+		within(t, "Close", start, 0)
+		select {
+		case <-c.Done():
+			t.Error("Done, and handlers continue")
+		default:
+		}
+	})
 }
 
 // A call that waits for a person ends with the client, although the handler continues.
@@ -352,7 +319,7 @@ func TestCloseInInputRound(t *testing.T) {
 		})
 		c, p := connectedPeer(t, opts)
 		go func() {
-			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, p.next().ID, samplingQuestion)
+			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
 			synctest.Wait()
 			_ = c.Close()
 		}()
@@ -388,25 +355,22 @@ func TestConcurrentUse(t *testing.T) {
 				useConcurrently(t, c)
 			})
 		})
-		t.Run(name+" http", func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if m.Method != "tools/call" {
-						w.WriteHeader(http.StatusMethodNotAllowed)
-						return
-					}
-					if len(m.Params.Name)%2 == 0 {
-						stream(w)(answerTo(m))
-						return
-					}
-					w.Header().Set("Content-Type", "application/json")
-					_, _ = w.Write([]byte(answerTo(m)))
-				})
-				o := asks(opts)
-				c := connectTo(t, s, o)
-				defer func() { _ = c.Close() }()
-				useConcurrently(t, c)
+		bubble(t, name+" http", func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if m.Method != "tools/call" {
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				}
+				if len(m.Params.Name)%2 == 0 {
+					stream(w)(answerTo(m))
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(answerTo(m)))
 			})
+			o := asks(opts)
+			c := connectTo(t, s, o)
+			useConcurrently(t, c)
 		})
 	}
 }
@@ -436,40 +400,36 @@ func useConcurrently(t *testing.T, c *mcpclient.Client) {
 
 // AfterEnd reports both ends, by Close and by the connection, and Done waits for its function.
 func TestAfterEnd(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				var ended error
-				if !c.AfterEnd(func(err error) { time.Sleep(time.Second); ended = err }) || !c.AfterEnd(func(error) { panic("oops") }) {
-					t.Error("got false before the end")
-				}
-				noError(t, c.Close())
-				if <-c.Done(); ended != mcpclient.ErrClosed {
-					t.Errorf("told %v, want %v", ended, mcpclient.ErrClosed)
-				}
-				if c.AfterEnd(func(error) { t.Error("called after the end") }) {
-					t.Error("got true after the end")
-				}
-			})
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				told := make(chan error, 1)
-				c.AfterEnd(func(err error) { told <- err })
-				_ = p.conn.Close()
-				if err := <-told; !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed {
-					t.Errorf("told %v, want ErrClosed and the cause", err)
-				}
-			})
+	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			var ended error
+			if !c.AfterEnd(func(err error) { time.Sleep(time.Second); ended = err }) || !c.AfterEnd(func(error) { panic("oops") }) {
+				t.Error("got false before the end")
+			}
+			noError(t, c.Close())
+			if <-c.Done(); ended != mcpclient.ErrClosed {
+				t.Errorf("told %v, want %v", ended, mcpclient.ErrClosed)
+			}
+			if c.AfterEnd(func(error) { t.Error("called after the end") }) {
+				t.Error("got true after the end")
+			}
 		})
-	}
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			told := make(chan error, 1)
+			c.AfterEnd(func(err error) { told <- err })
+			_ = p.conn.Close()
+			if err := <-told; !errors.Is(err, mcpclient.ErrClosed) || err == mcpclient.ErrClosed {
+				t.Errorf("told %v, want ErrClosed and the cause", err)
+			}
+		})
+	})
 }
 
 // A legacy server that ignores server/discover and then refuses initialize has refused the
 // connection.
 func TestConnectRefusedAfterSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport, conn := mcpclient.Pipe()
-		p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
-		go p.read()
+		transport, p := newPeer(t)
 		go func() {
 			for m := range p.inbox {
 				if m.Method == "initialize" {
@@ -481,7 +441,7 @@ func TestConnectRefusedAfterSilence(t *testing.T) {
 		_, err := mcpclient.Connect(t.Context(), transport, nil)
 		wantText(t, err, "API_KEY is missing")
 		within(t, "Connect", start, 11*time.Second)
-		_ = conn.Close()
+		_ = p.conn.Close()
 	})
 }
 
@@ -520,13 +480,11 @@ func TestConnectWithoutConnection(t *testing.T) {
 // The error names the server that does not answer.
 func TestConnectToNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := memhttp.New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		s := served(t, func(_ http.ResponseWriter, r *http.Request, _ message) {
 			_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the request is not noticed
 			<-r.Context().Done()
-		}))
-		defer s.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		})
+		ctx := withTimeout(t, time.Second)
 		_, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL() + "?key=hidden", Client: s.Client()}, nil)
 		want := fmt.Sprintf("(%s gave no answer)", s.URL())
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {

@@ -1,17 +1,13 @@
 package mcpclient_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -48,9 +44,7 @@ func TestCloseEndsPauses(t *testing.T) {
 		o := modern()
 		o.Protocol.AllowUndeclared = true
 		inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() {
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"1","status":"working","pollIntervalMs":3600000}}`, p.next().ID)
-			}()
+			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"1","status":"working","pollIntervalMs":3600000}}`)
 			endsAtOnce(t, c, func() error {
 				_, err := c.Task("1", "a").Wait(t.Context())
 				return err
@@ -59,26 +53,22 @@ func TestCloseEndsPauses(t *testing.T) {
 	})
 	t.Run("put off", func(t *testing.T) {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() {
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s"}}`, p.next().ID)
-			}()
+			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s"}}`)
 			endsAtOnce(t, c, func() error {
 				_, err := c.CallTool(t.Context(), "a", nil)
 				return err
 			})
 		})
 	})
-	t.Run("retry", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
-				w.Header().Set("Retry-After", "20")
-				w.WriteHeader(http.StatusServiceUnavailable)
-			})
-			c := connectTo(t, s, modern())
-			endsAtOnce(t, c, func() error {
-				_, err := collect(c.Tools(t.Context()), toolName)
-				return err
-			})
+	bubble(t, "retry", func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
+			w.Header().Set("Retry-After", "20")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		c := connectTo(t, s, modern())
+		endsAtOnce(t, c, func() error {
+			_, err := collect(c.Tools(t.Context()), toolName)
+			return err
 		})
 	})
 }
@@ -87,17 +77,13 @@ func TestCloseEndsPauses(t *testing.T) {
 func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			raw, _ := io.ReadAll(r.Body)
-			var m message
-			if _ = json.Unmarshal(raw, &m); m.Method == "tools/call" || m.Method == "notifications/cancelled" {
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if m.Method == "tools/call" || m.Method == "notifications/cancelled" {
 				<-r.Context().Done()
 				return
 			}
-			r.Body = io.NopCloser(bytes.NewReader(raw))
 			s.ServeHTTP(w, r)
-		}))
-		defer server.Close()
+		})
 		c := connectedBy(t, server.URL(), server.Client(), legacy())
 		cancelled(t, c)
 		endsAtOnce(t, c, func() error {

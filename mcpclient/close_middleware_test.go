@@ -50,7 +50,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 		p := &peer{t: t, conn: conn, inbox: make(chan message)} // reads only when the test does
 		go p.read()
 		go p.handshake()
-		c := connected(t, transport, &o)
+		c := connected(t, transport, o)
 		failed := make(chan time.Time, 1)
 		go func() {
 			wantIs(t, errOf(c.CallTool(t.Context(), "asks", nil)), mcpclient.ErrClosed)

@@ -1,10 +1,7 @@
 package mcpclient_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,15 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // cancelled makes a call and cancels it after a second.
 func cancelled(t *testing.T, c *mcpclient.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
+	ctx := withTimeout(t, time.Second)
 	wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
 }
 
@@ -46,13 +41,10 @@ func (s tardyConn) Send(ctx context.Context, message []byte) error {
 // The server is notified of cancelled calls even if the client is closed right afterwards.
 func TestCloseAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport, conn := mcpclient.Pipe()
-		defer func() { _ = conn.Close() }()
-		p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
-		go p.read()
+		transport, p := newPeer(t)
 		go p.handshake()
 		o := legacy()
-		c := connected(t, tardy{transport}, &o)
+		c := connected(t, tardy{transport}, o)
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls sync.WaitGroup
 		for range 20 {
@@ -84,10 +76,7 @@ func TestCloseAfterCancelHTTP(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
 		var mu sync.Mutex
 		var got []string
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			raw, _ := io.ReadAll(r.Body)
-			var m message
-			_ = json.Unmarshal(raw, &m)
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			switch {
 			case m.Method == "tools/call":
 				<-r.Context().Done()
@@ -103,10 +92,8 @@ func TestCloseAfterCancelHTTP(t *testing.T) {
 				got = append(got, strings.TrimSpace(m.Method+" "+r.Header.Get("Mcp-Session-Id")))
 				mu.Unlock()
 			}
-			r.Body = io.NopCloser(bytes.NewReader(raw))
 			s.ServeHTTP(w, r)
-		}))
-		defer server.Close()
+		})
 		c := connectedBy(t, server.URL(), server.Client(), legacy())
 		cancelled(t, c)
 		noError(t, c.Close())

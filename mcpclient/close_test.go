@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -104,28 +103,26 @@ func TestHandlerCloses(t *testing.T) {
 			func(_ *mcpclient.Client, p *peer) { _ = p.conn.Close() },
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				k := newCloser(t)
-				transport := newPeerTransport(t)
-				o := test.opts(k.callback)
-				c := connected(t, transport, &o)
-				k.client.Store(c)
-				start := time.Now()
-				called := make(chan error, 1)
-				go func() {
-					_, err := c.CallTool(t.Context(), "a", nil)
-					called <- err
-				}()
-				p := <-transport.peers
-				synctest.Wait()
-				test.provoke(c, p)
-				if err := <-called; !errors.Is(err, mcpclient.ErrClosed) && !errors.Is(err, mcpclient.ErrConnectionLost) {
-					t.Errorf("the call under way: got %v", err)
-				}
-				within(t, "the call under way", start, 0)
-				k.ended(c, true, 0)
-			})
+		bubble(t, name, func(t *testing.T) {
+			k := newCloser(t)
+			transport := newPeerTransport(t)
+			o := test.opts(k.callback)
+			c := connected(t, transport, o)
+			k.client.Store(c)
+			start := time.Now()
+			called := make(chan error, 1)
+			go func() {
+				_, err := c.CallTool(t.Context(), "a", nil)
+				called <- err
+			}()
+			p := <-transport.peers
+			synctest.Wait()
+			test.provoke(c, p)
+			if err := <-called; !errors.Is(err, mcpclient.ErrClosed) && !errors.Is(err, mcpclient.ErrConnectionLost) {
+				t.Errorf("the call under way: got %v", err)
+			}
+			within(t, "the call under way", start, 0)
+			k.ended(c, true, 0)
 		})
 	}
 }
@@ -151,49 +148,43 @@ func TestCallbackOfACallCloses(t *testing.T) {
 		inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			k := newCloser(t)
 			k.client.Store(c)
-			go func() {
-				p.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, p.next().ID)
-			}()
+			go p.reply(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`)
 			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithProgress(func(mcp.Progress) { k.callback() }))
 			wantIs(t, err, mcpclient.ErrClosed)
 			k.ended(c, false, 0)
 		})
 	})
-	t.Run("subscription", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			transport := newPeerTransport(t)
-			transport.greet = func(p *peer) {
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID)
+	bubble(t, "subscription", func(t *testing.T) {
+		transport := newPeerTransport(t)
+		transport.greet = func(p *peer) {
+			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`)
+		}
+		o := legacy()
+		c := connected(t, transport, o)
+		k := newCloser(t)
+		k.client.Store(c)
+		s := subscribed(t, t.Context(), c, onTools)
+		(<-transport.peers).send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		var last error
+		for _, err := range s.Changes(t.Context()) {
+			if last = err; err == nil {
+				k.callback()
 			}
-			o := legacy()
-			c := connected(t, transport, &o)
-			k := newCloser(t)
-			k.client.Store(c)
-			s := subscribed(t, t.Context(), c, onTools)
-			(<-transport.peers).send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-			var last error
-			for _, err := range s.Changes(t.Context()) {
-				if last = err; err == nil {
-					k.callback()
-				}
-			}
-			wantIs(t, last, mcpclient.ErrClosed)
-			k.ended(c, false, 0)
-		})
+		}
+		wantIs(t, last, mcpclient.ErrClosed)
+		k.ended(c, false, 0)
 	})
-	t.Run("OnInvalidTool", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				_, _ = jsonWriter(w).Write([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"object","x-mcp-header":"X"}}}}]}}`))
-			})
-			k := newCloser(t)
-			o := modern()
-			o.Schemas.OnInvalidTool = func(*mcp.Tool, error) { k.callback() }
-			c := connectTo(t, s, o)
-			k.client.Store(c)
-			_, _ = collect(c.Tools(t.Context()), toolName)
-			k.ended(c, false, 0)
+	bubble(t, "OnInvalidTool", func(t *testing.T) {
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			_, _ = jsonWriter(w).Write([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"object","x-mcp-header":"X"}}}}]}}`))
 		})
+		k := newCloser(t)
+		o := modern()
+		o.Schemas.OnInvalidTool = func(*mcp.Tool, error) { k.callback() }
+		c := connectTo(t, s, o)
+		k.client.Store(c)
+		_, _ = collect(c.Tools(t.Context()), toolName)
+		k.ended(c, false, 0)
 	})
 }
 
@@ -205,15 +196,13 @@ func hooked(t *testing.T, o mcpclient.Options, before func(k *closer, method str
 // hookedIn is hooked for the current bubble.
 func hookedIn(t *testing.T, o mcpclient.Options, before func(k *closer, method string), f func(t *testing.T, k *closer, s *sessionServer)) {
 	s := &sessionServer{streams: make(chan struct{})}
-	server := memhttp.New(s)
-	defer server.Close()
+	server := serve(t, s)
 	k := newCloser(t)
 	c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
 		if k.client.Load() != nil {
 			before(k, r.Method)
 		}
-	})}, &o)
-	defer func() { _ = c.Close() }()
+	})}, o)
 	synctest.Wait()
 	k.client.Store(c)
 	f(t, k, s)
@@ -337,8 +326,7 @@ func (l *lingerer) Close() error {
 // Connect waits only once after its context, however many connections have to end.
 func TestConnectEndsSoonAfterItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := withTimeout(t, time.Second)
 		start := time.Now()
 		wantIs(t, errOf(mcpclient.Connect(ctx, lingering{}, nil)), context.DeadlineExceeded)
 		within(t, "Connect", start, 1500*time.Millisecond)

@@ -112,11 +112,7 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 			}
 		})
 		inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() {
-				for m := range p.inbox {
-					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, m.ID, params)
-				}
-			}()
+			go p.replyAll(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, params)
 			wantIs(t, errOf(c.CallTool(t.Context(), "t", nil)), mcp.ErrInvalidResult, url)
 			_, err := c.CallTool(t.Context(), "t", nil, mcpclient.WithManualInput())
 			question := round(t, err).Requests["k"]
@@ -141,7 +137,7 @@ func TestElicitationDone(t *testing.T) {
 	person := new(visitor)
 	inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
-			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"url","elicitationId":"e","url":"https://example.com","message":"m"}}}}}`, p.next().ID)
+			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"url","elicitationId":"e","url":"https://example.com","message":"m"}}}}}`)
 			p.echo()
 		}()
 		callText(t, t.Context(), c, "t", "t")
@@ -202,7 +198,7 @@ func TestVisitsWithoutAWait(t *testing.T) {
 	opts.Timeouts.ElicitationDone = -1
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
-			p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`, p.next().ID)
+			p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com/e","message":"m"}]}}}`)
 			p.answer(p.next())
 		}()
 		start := time.Now()

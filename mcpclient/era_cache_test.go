@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -58,7 +57,7 @@ func (s *changeable) answer(p *peer) {
 // connects connects a client and checks which requests it needed to find the era.
 func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...string) {
 	t.Helper()
-	c := connected(t, s, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
+	c := connected(t, s, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 	_ = c.Close()
 	if legacy := c.Server().Revision != mcp.Revision20260728; legacy != (s.era == "legacy") {
 		t.Errorf("got revision %s of a %s server", c.Server().Revision, s.era)
@@ -119,21 +118,16 @@ func TestEraCacheOutlivesTrouble(t *testing.T) {
 			v := new(mcpclient.EraCache)
 			s := &sessionServer{streams: make(chan struct{})}
 			var asked []string
-			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 				if m := r.Header.Get("Mcp-Method"); m != "" {
 					asked = append(asked, m)
 					w.WriteHeader(http.StatusMethodNotAllowed)
 					return
 				}
 				s.ServeHTTP(w, r)
-			}))
-			defer server.Close()
+			})
 			connect := func() error {
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
-				if err == nil {
-					_ = c.Close()
-				}
-				return err
+				return connectError(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			}
 			must(t, connect())
 			s.broken = status
@@ -214,10 +208,8 @@ func TestEraCacheRead(t *testing.T) {
 func TestEraCacheTellNoSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := new(mcpclient.EraCache)
-		server := memhttp.New(&sessionServer{streams: make(chan struct{})})
-		defer server.Close()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL() + "/mcp?key=s3cr3t", Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
-		must(t, err)
+		server := serve(t, &sessionServer{streams: make(chan struct{})})
+		c := connected(t, &mcpclient.HTTP{URL: server.URL() + "/mcp?key=s3cr3t", Client: server.Client()}, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 		_ = c.Close()
 		data, err := json.Marshal(v)
 		if err != nil || len(data) < 50 || strings.Contains(string(data), "s3cr3t") || strings.Contains(string(data), "mcp?") {
@@ -230,9 +222,7 @@ func TestEraCacheTellNoSecret(t *testing.T) {
 func TestEraCacheAreOfURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var m message
-			_ = json.NewDecoder(r.Body).Decode(&m)
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			switch {
 			case m.Method == discover:
 				asked = append(asked, r.URL.Path)
@@ -240,11 +230,10 @@ func TestEraCacheAreOfURLs(t *testing.T) {
 			case m.Method == initialize:
 				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 			}
-		}))
-		defer server.Close()
+		})
 		v := new(mcpclient.EraCache)
 		for _, path := range []string{"/a", "/b", "/a", "/b"} {
-			c := connected(t, &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
+			c := connected(t, &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			_ = c.Close()
 		}
 		if want := []string{"/a", "/b"}; !slices.Equal(asked, want) {
@@ -257,9 +246,7 @@ func TestEraCacheAreOfURLs(t *testing.T) {
 func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var modern bool
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var m message
-			_ = json.NewDecoder(r.Body).Decode(&m)
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			switch {
 			case m.Method == initialize && !modern, m.Method == discover && modern:
 				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
@@ -270,13 +257,12 @@ func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 			default:
 				http.Error(w, "POST only", http.StatusMethodNotAllowed)
 			}
-		}))
-		defer server.Close()
+		})
 		v := new(mcpclient.EraCache)
 		transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}
 		for _, want := range []string{mcp.Revision20251125, mcp.Revision20260728, mcp.Revision20260728} {
 			modern = want == mcp.Revision20260728
-			c := connected(t, transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
+			c := connected(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			equal(t, "revision", c.Server().Revision, want)
 			if c.Transport() != mcpclient.Transport(transport) {
 				t.Errorf("got the transport %T, want that of Connect", c.Transport())

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -130,15 +129,11 @@ func (a *changingServer) seen(method string) (asked, ran int) {
 func withChangingServer(t *testing.T, speaks string, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, a *changingServer)) {
 	t.Helper()
 	for _, sse := range []bool{false, true} {
-		t.Run(fmt.Sprint("sse=", sse), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := &changingServer{sse: sse, speaks: speaks, refuses: refusals["400"]}
-				server := memhttp.New(a)
-				defer server.Close()
-				c := connectTo(t, server, opts)
-				defer func() { _ = c.Close() }()
-				f(t, c, a)
-			})
+		bubble(t, fmt.Sprint("sse=", sse), func(t *testing.T) {
+			a := &changingServer{sse: sse, speaks: speaks, refuses: refusals["400"]}
+			server := serve(t, a)
+			c := connectTo(t, server, opts)
+			f(t, c, a)
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -18,12 +17,10 @@ func watching(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *session
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
-		server := memhttp.New(s)
-		defer server.Close()
+		server := serve(t, s)
 		o := legacy()
 		o.Protocol.AllowUndeclared = true
 		c := connectTo(t, server, o)
-		defer func() { _ = c.Close() }()
 		f(t, c, s)
 	})
 }

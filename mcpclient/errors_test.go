@@ -118,7 +118,6 @@ func TestErrorsSayItOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { w.WriteHeader(http.StatusForbidden) })
 				c := connectTo(t, s, o)
-				defer func() { _ = c.Close() }()
 				once(t, c)
 			})
 		})

@@ -156,7 +156,7 @@ func TestExchangerOfAHost(t *testing.T) {
 		o := legacy()
 		o.Roots = []mcp.Root{{URI: "file:///a"}}
 		o.OnNotification = func(n *mcp.Notification) { noticed <- n.Method }
-		c := connected(t, server, &o)
+		c := connected(t, server, o)
 		if r, err := c.CallTool(t.Context(), "ask", nil); err != nil || string(r.StructuredContent) != `{"roots":[{"uri":"file:///a"}]}` {
 			t.Errorf("ask: got %+v, %v, want the roots", r, err)
 		}
@@ -172,8 +172,7 @@ func TestExchangerOfAHost(t *testing.T) {
 		if _, err := listTools(t.Context(), c); err != nil || c.SessionID() != "s-2" {
 			t.Errorf("got session %q, %v, want s-2", c.SessionID(), err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := withTimeout(t, time.Second)
 		wantIs(t, errOf(c.CallTool(ctx, "hang", nil)), context.DeadlineExceeded, "hang")
 		synctest.Wait()
 		noError(t, c.Close())

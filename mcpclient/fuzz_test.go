@@ -39,7 +39,6 @@ func FuzzReceive(f *testing.F) {
 			}
 		}
 		c, p := connectedPeer(t, opts)
-		defer func() { _ = c.Close() }()
 		ctx, cancel := context.WithCancel(t.Context())
 		returned := make(chan bool)
 		go func() {

@@ -77,7 +77,7 @@ func TestHandlersInRounds(t *testing.T) {
 	opts.Handlers = inMind()
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
-			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"b":{"method":"com.example/echo","params":{"_meta":{"k":1}}}}}}`, p.next().ID)
+			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"b":{"method":"com.example/echo","params":{"_meta":{"k":1}}}}}}`)
 			m := p.next()
 			if want := `{"a":{"roots":[{"uri":"file:///now"}]},"b":{"_meta":{"k":1}}}`; string(m.Params.Answers) != want {
 				t.Errorf("got the answers %s, want %s", m.Params.Answers, want)
@@ -94,9 +94,7 @@ func TestHandlerOfRootsDeclaresThem(t *testing.T) {
 		for _, handlers := range []map[string]mcpclient.Handler{nil, inMind()} {
 			var sent string
 			opts.Handlers = handlers
-			if c, err := mcpclient.Connect(t.Context(), spying(&sent), &opts); err == nil {
-				_ = c.Close()
-			}
+			_ = connectError(t, spying(&sent), opts)
 			if got := strings.Contains(sent, `"roots":{`); got != (handlers != nil) {
 				t.Errorf("%d handlers: got %s, want roots declared: %t", len(handlers), sent, handlers != nil)
 			}

@@ -61,14 +61,10 @@ func TestHeaderConn(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			transport, conn := mcpclient.Pipe()
-			defer func() { _ = conn.Close() }()
-			p := &peer{t: t, conn: conn, inbox: make(chan message, 16)}
-			go p.read()
+			transport, p := newPeer(t)
 			go booking(p)
 			sent := make(chan string, 16)
-			c := connected(t, tunnel{transport, sent}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
-			defer func() { _ = c.Close() }()
+			c := connected(t, tunnel{transport, sent}, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 			noError(t, errOf(listTools(t.Context(), c)))
 			noError(t, errOf(c.CallTool(t.Context(), "book", map[string]string{"region": "eu"})))
 			noError(t, c.Notify(t.Context(), "notifications/x", nil))

@@ -24,7 +24,6 @@ func overModernHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request,
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, h)
 		c := connectTo(t, s, modern())
-		defer func() { _ = c.Close() }()
 		f(t, c)
 	})
 }
@@ -168,25 +167,21 @@ func TestListsTeachHeaders(t *testing.T) {
 			return names, err
 		}, []string{"t"}, "v"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if m.Method == "tools/list" {
-						fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, m.ID, tools)
-						return
-					}
-					equal(t, "header", r.Header.Get("Mcp-Param-S"), test.header)
-					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
-				})
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &test.opts)
-				must(t, err)
-				defer func() { _ = c.Close() }()
-				got, err := test.list(t.Context(), c)
-				if diff := cmp.Diff(test.listed, got); err != nil || diff != "" {
-					t.Errorf("%v; got +, want -:\n%s", err, diff)
+		bubble(t, name, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if m.Method == "tools/list" {
+					fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, m.ID, tools)
+					return
 				}
-				noError(t, errOf(c.CallTool(t.Context(), "t", map[string]string{"s": "v"})))
+				equal(t, "header", r.Header.Get("Mcp-Param-S"), test.header)
+				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 			})
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, test.opts)
+			got, err := test.list(t.Context(), c)
+			if diff := cmp.Diff(test.listed, got); err != nil || diff != "" {
+				t.Errorf("%v; got +, want -:\n%s", err, diff)
+			}
+			noError(t, errOf(c.CallTool(t.Context(), "t", map[string]string{"s": "v"})))
 		})
 	}
 }

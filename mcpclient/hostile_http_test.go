@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -35,10 +33,7 @@ func neverEnds(w http.ResponseWriter, r *http.Request, status int) {
 func endlessStatus(status int) func(t *testing.T) {
 	return func(t *testing.T) {
 		var sessions, lists, asked atomic.Int32
-		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			raw, _ := io.ReadAll(r.Body)
-			var m message
-			_ = json.Unmarshal(raw, &m)
+		s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			switch {
 			case m.Method == "initialize":
 				w.Header().Set("Mcp-Session-Id", fmt.Sprint("session-", sessions.Add(1)))
@@ -50,7 +45,7 @@ func endlessStatus(status int) func(t *testing.T) {
 			default:
 				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
 			}
-		}))
+		})
 		defer s.Close()
 		opts := legacy()
 		c := connected(t, &mcpclient.HTTP{
@@ -61,7 +56,7 @@ func endlessStatus(status int) func(t *testing.T) {
 				}
 				return transport.Token{Value: fmt.Sprint("token", asked.Load())}, nil
 			}),
-		}, &opts)
+		}, opts)
 		noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
 		if got := sessions.Load(); (got == 2) != (status == http.StatusNotFound) {
 			t.Errorf("got %d sessions", got)
@@ -89,10 +84,7 @@ func endlessPage(t *testing.T) {
 
 // Connect continues with the next revision.
 func endlessProbe(t *testing.T) {
-	s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		raw, _ := io.ReadAll(r.Body)
-		var m message
-		_ = json.Unmarshal(raw, &m)
+	s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 		switch m.Method {
 		case "server/discover":
 			neverEnds(w, r, http.StatusNotFound)
@@ -101,7 +93,7 @@ func endlessProbe(t *testing.T) {
 		default:
 			w.WriteHeader(http.StatusAccepted)
 		}
-	}))
+	})
 	defer s.Close()
 	c := connectTo(t, s, mcpclient.Options{})
 	noError(t, c.Close())
@@ -136,8 +128,8 @@ func sentAway(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			defer func() { _ = c.Close() }()
 			noError(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
+			noError(t, c.Close())
 		})
 	}
 	lists.Wait()

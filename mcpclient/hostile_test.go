@@ -32,28 +32,26 @@ type hostility struct {
 func TestHostilePeers(t *testing.T) {
 	million()
 	for _, h := range hostilities() {
-		t.Run(h.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var before, after runtime.MemStats
-				goroutines, start := runtime.NumGoroutine(), time.Now()
-				runtime.ReadMemStats(&before)
-				h.meet(t)
-				within(t, "the client", start, h.lasts)
-				runtime.ReadMemStats(&after)
-				if got := after.TotalAlloc - before.TotalAlloc; got > h.memory {
-					t.Errorf("got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
+		bubble(t, h.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			goroutines, start := runtime.NumGoroutine(), time.Now()
+			runtime.ReadMemStats(&before)
+			h.meet(t)
+			within(t, "the client", start, h.lasts)
+			runtime.ReadMemStats(&after)
+			if got := after.TotalAlloc - before.TotalAlloc; got > h.memory {
+				t.Errorf("got %d MiB of memory, want at most %d", got>>20, h.memory>>20)
+			}
+			synctest.Wait()
+			for range 10_000_000 { // a goroutine that has returned counts until its thread gets a processor
+				if runtime.NumGoroutine() <= goroutines {
+					break
 				}
-				synctest.Wait()
-				for range 10_000_000 { // a goroutine that has returned counts until its thread gets a processor
-					if runtime.NumGoroutine() <= goroutines {
-						break
-					}
-					runtime.Gosched()
-				}
-				if got := runtime.NumGoroutine(); got > goroutines {
-					t.Errorf("got %d goroutines after Close, want %d", got, goroutines)
-				}
-			})
+				runtime.Gosched()
+			}
+			if got := runtime.NumGoroutine(); got > goroutines {
+				t.Errorf("got %d goroutines after Close, want %d", got, goroutines)
+			}
 		})
 	}
 }
@@ -157,7 +155,7 @@ func closedInput(restart *mcpclient.Restart) func(t *testing.T) {
 	return func(t *testing.T) {
 		opts := legacy()
 		opts.Restart = restart
-		c := connected(t, &halfClosedTransport{}, &opts)
+		c := connected(t, &halfClosedTransport{}, opts)
 		synctest.Wait()
 		first := goCall(t.Context(), c, "first")
 		time.Sleep(time.Second)
@@ -213,9 +211,7 @@ func millionCapabilities(t *testing.T) {
 }
 
 func millionEntries(t *testing.T) {
-	opts := samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		return tea(), nil
-	})
+	opts := samples(legacy(), answersTea)
 	opts.ServerMiddleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler { return next }}
 	metBy(t, opts, func(c *mcpclient.Client, p *peer) {
 		p.send("%s", `{"id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"_meta":{`+million()+`}}}`)
@@ -273,7 +269,7 @@ func answersAmongText(t *testing.T) {
 		}
 	}()
 	opts := legacy()
-	c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, &opts)
+	c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, opts)
 	for range forms {
 		callText(t, t.Context(), c, "a", "a")
 	}
@@ -283,7 +279,7 @@ func answersAmongText(t *testing.T) {
 func listsWithHoles(t *testing.T) {
 	metBy(t, legacy(), func(c *mcpclient.Client, p *peer) {
 		for _, page := range []string{`{"tools":[null,{"name":"a","inputSchema":{}}]}`, `{}`} {
-			go func() { p.send(`{"id":%s,"result":%s}`, p.next().ID, page) }()
+			go p.reply(`{"id":%s,"result":%s}`, page)
 			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
 				t.Errorf("%s: got %v", page, err)
 			}

@@ -17,7 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -33,9 +32,7 @@ func connectBy(t *testing.T, url string, client *http.Client, o mcpclient.Option
 // connectedBy is connectBy that must succeed.
 func connectedBy(t *testing.T, url string, client *http.Client, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	c, err := connectBy(t, url, client, o)
-	must(t, err)
-	return c
+	return connected(t, &mcpclient.HTTP{URL: url, Client: client}, o)
 }
 
 // The cookies of the host's HTTP client are used.
@@ -64,10 +61,9 @@ func TestClientTimeout(t *testing.T) {
 		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
 		client := s.Client()
 		client.Timeout = 3 * time.Second
-		c, err := connectBy(t, s.URL(), client, modern())
-		must(t, err)
+		c := connectedBy(t, s.URL(), client, modern())
 		start := time.Now()
-		_, err = c.CallTool(t.Context(), "a", nil)
+		_, err := c.CallTool(t.Context(), "a", nil)
 		var timeout net.Error
 		if !errors.As(err, &timeout) || !timeout.Timeout() {
 			t.Errorf("got %v, want a timeout", err)
@@ -172,21 +168,19 @@ func TestNotificationsShareConnections(t *testing.T) {
 			_, _ = io.WriteString(w, "Accepted\n")
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { answer(w) })
-				client := s.Client()
-				dialed := dials(client, 1024)
-				defer client.CloseIdleConnections()
-				c := connectedBy(t, s.URL(), client, modern())
-				for i := range 100 {
-					ctx, cancel := context.WithCancel(t.Context())
-					must(t, c.Notify(ctx, fmt.Sprintf("x/%d", i), nil))
-					cancel()
-					synctest.Wait()
-				}
-				equal(t, "connections for 100 notifications", dialed.Load(), 1)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) { answer(w) })
+			client := s.Client()
+			dialed := dials(client, 1024)
+			defer client.CloseIdleConnections()
+			c := connectedBy(t, s.URL(), client, modern())
+			for i := range 100 {
+				ctx, cancel := context.WithCancel(t.Context())
+				must(t, c.Notify(ctx, fmt.Sprintf("x/%d", i), nil))
+				cancel()
+				synctest.Wait()
+			}
+			equal(t, "connections for 100 notifications", dialed.Load(), 1)
 		})
 	}
 }
@@ -196,8 +190,7 @@ func TestNotifyInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() })
 		c := connectedBy(t, s.URL(), s.Client(), modern())
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := withTimeout(t, time.Second)
 		wantIs(t, c.Notify(ctx, "x/slow", nil), context.DeadlineExceeded)
 	})
 }
@@ -214,32 +207,27 @@ func TestConnectionAfterHandshake(t *testing.T) {
 		"soon":         {50 * time.Millisecond, 50 * time.Millisecond, true},
 		"not for long": {time.Hour, 100 * time.Millisecond, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					raw, _ := io.ReadAll(r.Body)
-					m := messageOf(t, raw)
-					if m.Method != "server/discover" {
-						_, _ = io.WriteString(jsonWriter(w), answerTo(m))
-						return
-					}
-					stream(w)(handshakeAnswer(m))
-					select {
-					case <-time.After(tt.ends):
-					case <-r.Context().Done():
-					}
-				}))
-				defer s.Close()
-				start := time.Now()
-				c := connectedBy(t, s.URL(), s.Client(), modern())
-				equal(t, "Connect took", time.Since(start), tt.took)
-				var reused bool
-				trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
-				callText(t, httptrace.WithClientTrace(t.Context(), trace), c, "a", "a")
-				if reused != tt.reused {
-					t.Errorf("the connection was used again: %t, want %t", reused, tt.reused)
+		bubble(t, name, func(t *testing.T) {
+			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if m.Method != "server/discover" {
+					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
+					return
+				}
+				stream(w)(handshakeAnswer(m))
+				select {
+				case <-time.After(tt.ends):
+				case <-r.Context().Done():
 				}
 			})
+			start := time.Now()
+			c := connectedBy(t, s.URL(), s.Client(), modern())
+			equal(t, "Connect took", time.Since(start), tt.took)
+			var reused bool
+			trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
+			callText(t, httptrace.WithClientTrace(t.Context(), trace), c, "a", "a")
+			if reused != tt.reused {
+				t.Errorf("the connection was used again: %t, want %t", reused, tt.reused)
+			}
 		})
 	}
 }

@@ -25,26 +25,24 @@ func TestCompressedAnswers(t *testing.T) {
 		"json":   {"application/json", answerTo},
 		"stream": {"text/event-stream", func(m message) string { return "data: " + answerTo(m) + "\n\n" }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var asked []string
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if m.Params.Name == "moved" && r.URL.Path == "/" {
-						http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
-						return
-					}
-					asked = append(asked, strings.Join(r.Header.Values("Accept-Encoding"), "|"))
-					w.Header().Set("Content-Type", c.media)
-					w.Header().Set("Content-Encoding", "gzip")
-					zipped(w, c.answer(m))
-				})
-				conn := connectedBy(t, s.URL(), s.Client(), modern())
-				callText(t, t.Context(), conn, "a", "a")
-				callText(t, t.Context(), conn, "moved", "moved")
-				if want := "gzip gzip"; strings.Join(asked, " ") != want {
-					t.Errorf("got requests that accept %q, want %q", asked, want)
+		bubble(t, name, func(t *testing.T) {
+			var asked []string
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if m.Params.Name == "moved" && r.URL.Path == "/" {
+					http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
+					return
 				}
+				asked = append(asked, strings.Join(r.Header.Values("Accept-Encoding"), "|"))
+				w.Header().Set("Content-Type", c.media)
+				w.Header().Set("Content-Encoding", "gzip")
+				zipped(w, c.answer(m))
 			})
+			conn := connectedBy(t, s.URL(), s.Client(), modern())
+			callText(t, t.Context(), conn, "a", "a")
+			callText(t, t.Context(), conn, "moved", "moved")
+			if want := "gzip gzip"; strings.Join(asked, " ") != want {
+				t.Errorf("got requests that accept %q, want %q", asked, want)
+			}
 		})
 	}
 }
@@ -59,8 +57,7 @@ func TestCompressedBomb(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = jsonWriter(w).Write(bomb)
 		})
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
-		defer func() { _ = c.Close() }()
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1 << 20}, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 		var used error
 		n := allocated(func() { _, used = c.CallTool(t.Context(), "a", nil) })
 		if !errors.Is(used, transport.ErrMessageTooLarge) || n > 8<<20 {
@@ -81,22 +78,20 @@ func TestCompressionAsWanted(t *testing.T) {
 			h.RoundTripper = func(next http.RoundTripper) http.RoundTripper { return roundTripper(next.RoundTrip) }
 		}, "gzip"}, // by net/http
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var asked string
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					asked = r.Header.Get("Accept-Encoding")
-					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
-				})
-				h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
-				c.transport(h)
-				conn := connected(t, h, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
-				defer func() { _ = conn.Close() }()
-				callText(t, t.Context(), conn, "a", "a")
-				if asked != c.want {
-					t.Errorf("got a request that accepts %q, want %q", asked, c.want)
-				}
+		bubble(t, name, func(t *testing.T) {
+			var asked string
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				asked = r.Header.Get("Accept-Encoding")
+				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 			})
+			h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}
+			c.transport(h)
+			conn := connected(t, h, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
+			defer func() { _ = conn.Close() }()
+			callText(t, t.Context(), conn, "a", "a")
+			if asked != c.want {
+				t.Errorf("got a request that accepts %q, want %q", asked, c.want)
+			}
 		})
 	}
 }

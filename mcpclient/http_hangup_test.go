@@ -42,15 +42,14 @@ func TestClosedNewConnection(t *testing.T) {
 			_ = theirs.Close()
 			return ours
 		}
-		c, err := connectBy(t, s.URL(), client, modern())
-		must(t, err)
+		c := connectedBy(t, s.URL(), client, modern())
 		ends = []net.Conn{closed(), closed()}
 		start := time.Now()
 		if _, err := c.Call(t.Context(), "tools/list", nil); err != nil || time.Since(start) < 250*time.Millisecond {
 			t.Errorf("got %v after %v, want an answer to the third request", err, time.Since(start))
 		}
 		ends = []net.Conn{closed()}
-		_, err = c.Call(t.Context(), "tools/call", nil)
+		_, err := c.Call(t.Context(), "tools/call", nil)
 		if wantError[*transport.BrokenError](t, err); len(server.got) != 1 {
 			t.Errorf("got the requests %q after %v", server.got, err)
 		}
@@ -78,14 +77,13 @@ func TestResetOverHTTP2(t *testing.T) {
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	defer s.Close()
-	c, err := connectBy(t, s.URL, s.Client(), modern())
-	must(t, err)
+	c := connectedBy(t, s.URL, s.Client(), modern())
 	resets.Store(1)
 	if _, err := c.Call(t.Context(), "tools/list", nil); err != nil || resets.Load() >= 0 {
 		t.Errorf("got %v with %d resets left", err, resets.Load())
 	}
 	resets.Store(1)
-	_, err = c.Call(t.Context(), "tools/call", nil)
+	_, err := c.Call(t.Context(), "tools/call", nil)
 	wantError[*transport.BrokenError](t, err)
 }
 

@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -54,7 +52,6 @@ func TestNameHeader(t *testing.T) {
 		o := modern()
 		o.Protocol.AllowUndeclared = true
 		c := connectTo(t, s, o)
-		defer func() { _ = c.Close() }()
 		params := map[string]string{"name": "n", "uri": "u", "taskId": "ä"}
 		for method, want := range map[string][]string{
 			"tools/call": {"n"}, "prompts/get": {"n"}, "resources/read": {"u"},
@@ -77,9 +74,7 @@ func TestVersionHeader(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var got []string
-			s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				var m message
-				_ = json.NewDecoder(r.Body).Decode(&m)
+			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				got = append(got, r.Header.Get("Mcp-Protocol-Version"))
 				if m.Method == "initialize" {
 					w.Header().Set("Mcp-Session-Id", "s-1")
@@ -87,8 +82,7 @@ func TestVersionHeader(t *testing.T) {
 				} else if m.Method == "tools/call" {
 					_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 				}
-			}))
-			defer s.Close()
+			})
 			c := connectTo(t, s, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
 			callText(t, t.Context(), c, "a", "a")
 			_ = c.Close()
@@ -245,43 +239,37 @@ func TestConnectFailsInSession(t *testing.T) {
 		"silent to the end": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 			func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 1500 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ended := make(chan string, 10)
-				s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					var m message
-					_ = json.NewDecoder(r.Body).Decode(&m)
-					switch {
-					case r.Method == http.MethodDelete:
-						ended <- r.Header.Get("Mcp-Session-Id")
-						if test.deleted != nil {
-							test.deleted(w, r)
-						}
-					case m.Method == "initialize":
-						w.Header().Set("Mcp-Session-Id", "s-1")
-						_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
-					default:
-						test.initialized(w, r)
+		bubble(t, name, func(t *testing.T) {
+			ended := make(chan string, 10)
+			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				switch {
+				case r.Method == http.MethodDelete:
+					ended <- r.Header.Get("Mcp-Session-Id")
+					if test.deleted != nil {
+						test.deleted(w, r)
 					}
-				}))
-				defer s.Close()
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				o := legacy()
-				start := time.Now()
-				if _, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o); err == nil {
-					t.Error("got a client, want an error")
-				}
-				equal(t, "Connect took", time.Since(start), test.want)
-				select {
-				case id := <-ended:
-					if id != "s-1" || len(ended) > 0 {
-						t.Errorf("the session %q was ended, want s-1, once", id)
-					}
+				case m.Method == "initialize":
+					w.Header().Set("Mcp-Session-Id", "s-1")
+					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 				default:
-					t.Error("the session was not ended")
+					test.initialized(w, r)
 				}
 			})
+			ctx := withTimeout(t, time.Second)
+			o := legacy()
+			start := time.Now()
+			if _, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o); err == nil {
+				t.Error("got a client, want an error")
+			}
+			equal(t, "Connect took", time.Since(start), test.want)
+			select {
+			case id := <-ended:
+				if id != "s-1" || len(ended) > 0 {
+					t.Errorf("the session %q was ended, want s-1, once", id)
+				}
+			default:
+				t.Error("the session was not ended")
+			}
 		})
 	}
 }
@@ -328,7 +316,6 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 		o := legacy()
 		o.OnNotification = func(*mcp.Notification) {} // so that Connect waits for the stream
 		c := connectTo(t, s, o)
-		defer func() { _ = c.Close() }()
 		var got []float64
 		callHere(t, c, func(p mcp.Progress, stack string) {
 			got = append(got, p.Progress)

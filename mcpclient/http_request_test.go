@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -80,8 +79,7 @@ func TestAcceptOfTheHost(t *testing.T) {
 				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 			})
 			opts := modern()
-			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"accept": {"a/b"}}}, &opts)
-			defer func() { _ = c.Close() }()
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"accept": {"a/b"}}}, opts)
 			for range 2 {
 				if _, err := c.CallTool(t.Context(), "a", nil); (err != nil) != (takes == "nothing") {
 					t.Errorf("%q: got %v", takes, err)
@@ -112,7 +110,7 @@ func TestHTTPHooks(t *testing.T) {
 		var log []string
 		asked := 0
 		o := modern()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
 			RoundTripper: func(next http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -134,13 +132,11 @@ func TestHTTPHooks(t *testing.T) {
 				}
 				return transport.Token{Value: "second"}, nil
 			}),
-		}, &o)
-		must(t, err)
-		defer func() { _ = c.Close() }()
+		}, o)
 		log = nil
 		callText(t, t.Context(), c, "json", "json")
 		callText(t, t.Context(), c, "stream", "stream")
-		_, err = c.CallTool(t.Context(), "private", nil)
+		_, err := c.CallTool(t.Context(), "private", nil)
 		if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusUnauthorized || e.Body != "who is [secret]?" {
 			t.Errorf("got %v", err)
 		}
@@ -167,7 +163,7 @@ func TestTokenRefusedInRenewal(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
 		var mu sync.Mutex
 		valid := "Bearer old"
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 			mu.Lock()
 			ok := r.Header.Get("Authorization") == valid || r.Header.Get("Mcp-Session-Id") == "s-1"
 			mu.Unlock()
@@ -176,12 +172,10 @@ func TestTokenRefusedInRenewal(t *testing.T) {
 				return
 			}
 			s.ServeHTTP(w, r)
-		}))
-		defer server.Close()
+		})
 		token := renews("new")
 		_ = token.Set("old")
 		c := connectWith(t, server, token, legacy())
-		defer func() { _ = c.Close() }()
 		s.forget()
 		mu.Lock()
 		valid = "Bearer new"
@@ -205,8 +199,7 @@ func TestTokenRefused(t *testing.T) {
 		token := renews("new")
 		o := modern()
 		h := &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}
-		c := connected(t, h, &o)
-		defer func() { _ = c.Close() }()
+		c := connected(t, h, o)
 		callText(t, t.Context(), c, "a", "a")
 		h.Token = nil // the connection has its own copy
 		noError(t, token.Set("old"))
@@ -224,8 +217,7 @@ func TestResponseWithoutRequest(t *testing.T) {
 			}
 			stream(w)(answerTo(m))
 		})
-		o := legacy()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: func(next http.RoundTripper) http.RoundTripper {
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), RoundTripper: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				resp, err := next.RoundTrip(r)
 				if err == nil {
@@ -233,11 +225,9 @@ func TestResponseWithoutRequest(t *testing.T) {
 				}
 				return resp, err
 			})
-		}}, &o)
-		must(t, err)
-		defer func() { _ = c.Close() }()
+		}}, legacy())
 		callText(t, t.Context(), c, "a", "a")
-		_, err = c.CallTool(t.Context(), "missing", nil)
+		_, err := c.CallTool(t.Context(), "missing", nil)
 		if e := wantError[*transport.HTTPError](t, err); e.Method != http.MethodPost || e.Status != http.StatusNotFound {
 			t.Errorf("got %v", err)
 		}
@@ -256,7 +246,7 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 		s := httpServer(t, nil)
 		cause := &dialError{"the proxy refused secret-key"}
 		o := modern()
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
+		c := connected(t, &mcpclient.HTTP{
 			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
 			RoundTripper: func(next http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -266,10 +256,8 @@ func TestSecretInErrorOfRoundTripper(t *testing.T) {
 					return next.RoundTrip(r)
 				})
 			},
-		}, &o)
-		must(t, err)
-		defer func() { _ = c.Close() }()
-		_, err = c.CallTool(t.Context(), "a", nil)
+		}, o)
+		_, err := c.CallTool(t.Context(), "a", nil)
 		equal(t, "", wantError[*dialError](t, err), cause)
 		if !strings.Contains(err.Error(), "the proxy refused [secret]") {
 			t.Errorf("got %v, want its text without the secret", err)
@@ -293,8 +281,7 @@ func TestHeaderNames(t *testing.T) {
 		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token, Header: http.Header{
 			"authorization": {"Bearer fixed"}, "user-agent": {"host/1"}, "ACCEPT": {"text/html"},
 			"X-Key": {"1"}, "x-key": {"2", "3"},
-		}}, &o)
-		defer func() { _ = c.Close() }()
+		}}, o)
 		check := func(authorization string) {
 			t.Helper()
 			callText(t, t.Context(), c, "a", "a")
@@ -334,7 +321,7 @@ func TestCloseWithEndlessBody(t *testing.T) {
 				}
 				return resp, err
 			})
-		}}, &o)
+		}}, o)
 		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		start := time.Now()
 		noError(t, c.Close())

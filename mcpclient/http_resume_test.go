@@ -1,7 +1,6 @@
 package mcpclient_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -23,8 +21,7 @@ func overLegacyHTTP(t *testing.T, h func(w http.ResponseWriter, r *http.Request,
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, h)
 		o := heeding(legacy())
-		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1000}, &o)
-		defer func() { _ = c.Close() }()
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 1000}, o)
 		f(t, c)
 	})
 }
@@ -168,9 +165,7 @@ func TestHTTPInitializeResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first message
 		var resumed []string
-		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var m message
-			_ = json.NewDecoder(r.Body).Decode(&m)
+		s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			switch {
 			case m.Method == "initialize":
 				first = m
@@ -183,10 +178,8 @@ func TestHTTPInitializeResumed(t *testing.T) {
 			default:
 				w.WriteHeader(http.StatusAccepted)
 			}
-		}))
-		defer s.Close()
-		c := connectTo(t, s, legacy())
-		defer func() { _ = c.Close() }()
+		})
+		connectTo(t, s, legacy())
 		same(t, "resumed streams", resumed, []string{"s-1 after 1"})
 	})
 }
@@ -201,9 +194,7 @@ func TestHTTPResumeInOwnSession(t *testing.T) {
 		var resumed []string
 		sessions := 0
 		cut := make(chan struct{})
-		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var m message
-			_ = json.NewDecoder(r.Body).Decode(&m)
+		s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			mu.Lock()
 			session := r.Header.Get("Mcp-Session-Id")
 			lost := session != known
@@ -232,10 +223,8 @@ func TestHTTPResumeInOwnSession(t *testing.T) {
 			default:
 				_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 			}
-		}))
-		defer s.Close()
+		})
 		c := connectTo(t, s, legacy())
-		defer func() { _ = c.Close() }()
 		var streaming sync.WaitGroup
 		for range calls {
 			streaming.Go(func() {

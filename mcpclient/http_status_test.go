@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -40,32 +39,28 @@ func TestProbeStatus(t *testing.T) {
 		{401, "", false}, {401, rpc, false}, {403, "", false}, {403, rpc, false},
 		{408, "", false}, {429, "", false}, {429, rpc, false}, {500, "", false}, {500, rpc, false}, {503, rpc, false},
 	} {
-		t.Run(fmt.Sprint(test.status, test.body), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var methods []string
-				s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					raw, _ := io.ReadAll(r.Body)
-					method := "initialize"
-					if strings.Contains(string(raw), "server/discover") {
-						method = "server/discover"
-					}
-					methods = append(methods, method)
-					w.Header().Set("Content-Type", "application/json")
-					w.WriteHeader(test.status)
-					_, _ = io.WriteString(w, test.body)
-				}))
-				defer s.Close()
-				_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
-				if err == nil {
-					t.Fatal("got a connection")
+		bubble(t, fmt.Sprint(test.status, test.body), func(t *testing.T) {
+			var methods []string
+			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				method := "initialize"
+				if strings.Contains(m.raw, "server/discover") {
+					method = "server/discover"
 				}
-				if legacy := len(methods) > 1; legacy != test.legacy {
-					t.Errorf("got requests %q and %v", methods, err)
-				}
-				if status, ok := errors.AsType[*transport.HTTPError](err); test.status/100 != 2 && test.body == "" && (!ok || status.Status != test.status) {
-					t.Errorf("got %v, want the status", err)
-				}
+				methods = append(methods, method)
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.body)
 			})
+			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
+			if err == nil {
+				t.Fatal("got a connection")
+			}
+			if legacy := len(methods) > 1; legacy != test.legacy {
+				t.Errorf("got requests %q and %v", methods, err)
+			}
+			if status, ok := errors.AsType[*transport.HTTPError](err); test.status/100 != 2 && test.body == "" && (!ok || status.Status != test.status) {
+				t.Errorf("got %v, want the status", err)
+			}
 		})
 	}
 }
@@ -73,8 +68,7 @@ func TestProbeStatus(t *testing.T) {
 // A network failure means nothing about the server either.
 func TestProbeUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := memhttp.New(http.NotFoundHandler())
-		defer s.Close()
+		s := serve(t, http.NotFoundHandler())
 		s.Refuse(true)
 		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
 		wantText(t, err, "server/discover")
@@ -89,42 +83,36 @@ func TestRedirects(t *testing.T) {
 		"/moved":                   "",
 		"/found":                   "redirect that would turn POST into GET refused: use the URL http://memhttp.test/found",
 	} {
-		t.Run(location, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				hosts := map[string]bool{}
-				s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					hosts[r.Host] = true
-					raw, _ := io.ReadAll(r.Body)
-					if r.URL.Path == "/moved" {
-						if !strings.Contains(string(raw), "server/discover") {
-							t.Errorf("got %s %q after the redirect", r.Method, raw)
-						}
-						_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(message{ID: []byte("1")}))
-						return
-					}
-					status := http.StatusTemporaryRedirect
-					if location == "/found" {
-						status = http.StatusFound
-					}
-					http.Redirect(w, r, location, status)
-				}))
-				defer s.Close()
-				h := &mcpclient.HTTP{URL: s.URL() + "/mcp", Client: s.Client(), Header: http.Header{"X-Api-Key": {"secret-key"}}}
-				opts := modern()
-				c, err := mcpclient.Connect(t.Context(), h, &opts)
-				switch {
-				case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-					t.Errorf("got %v, want %q", err, want)
-				case c != nil:
-					_ = c.Close()
+		bubble(t, location, func(t *testing.T) {
+			hosts := map[string]bool{}
+			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				hosts[r.Host] = true
+				if r.URL.Path == "/moved" {
+					equal(t, "after the redirect", m.Method, "server/discover")
+					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(message{ID: []byte("1")}))
+					return
 				}
-				if len(hosts) != 1 {
-					t.Errorf("the request reached %v", hosts)
+				status := http.StatusTemporaryRedirect
+				if location == "/found" {
+					status = http.StatusFound
 				}
-				if h.Client.CheckRedirect != nil {
-					t.Error("the caller's client was changed")
-				}
+				http.Redirect(w, r, location, status)
 			})
+			h := &mcpclient.HTTP{URL: s.URL() + "/mcp", Client: s.Client(), Header: http.Header{"X-Api-Key": {"secret-key"}}}
+			opts := modern()
+			c, err := mcpclient.Connect(t.Context(), h, &opts)
+			switch {
+			case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("got %v, want %q", err, want)
+			case c != nil:
+				_ = c.Close()
+			}
+			if len(hosts) != 1 {
+				t.Errorf("the request reached %v", hosts)
+			}
+			if h.Client.CheckRedirect != nil {
+				t.Error("the caller's client was changed")
+			}
 		})
 	}
 }
@@ -176,44 +164,41 @@ func TestErrorsHideSecrets(t *testing.T) {
 		},
 		"stream": func(w http.ResponseWriter, _ *http.Request) { stream(w) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					r.Header.Set("Test-Id", string(m.ID))
-					answer(w, r)
-				})
-				var log strings.Builder
-				o := legacy()
-				o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-				client := s.Client()
-				client.Transport = sessionID(client.Transport, "session-id")
-				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{
-					URL:    "http://user-token:pass-word@memhttp.test/mcp?token=query-token",
-					Header: http.Header{"X-Key": {"header-key"}, "Authorization": {"Bearer bearer-token"}},
-					Client: client,
-				}, &o)
-				must(t, err)
-				_, err = c.CallTool(t.Context(), "a", nil)
-				if err == nil {
-					t.Fatal("got no error")
-				}
-				s.Drop()
-				s.Refuse(true)
-				_, refused := c.CallTool(t.Context(), "a", nil)
-				_ = c.Close()
-				text := fmt.Sprintf("%v\n%v\n%+v\n%s", err, refused, c.Err(), log.String())
-				if status, ok := errors.AsType[*transport.HTTPError](err); ok {
-					text += fmt.Sprintf("\n%+v", status.Body+status.URL)
-				}
-				if rpc, ok := errors.AsType[*mcp.RPCError](err); ok {
-					text += "\n" + rpc.Message + string(rpc.Data)
-				}
-				for _, secret := range secrets {
-					if strings.Contains(text, secret) {
-						t.Errorf("%q is in:\n%s", secret, text)
-					}
-				}
+		bubble(t, name, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				r.Header.Set("Test-Id", string(m.ID))
+				answer(w, r)
 			})
+			var log strings.Builder
+			o := legacy()
+			o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			client := s.Client()
+			client.Transport = sessionID(client.Transport, "session-id")
+			c := connected(t, &mcpclient.HTTP{
+				URL:    "http://user-token:pass-word@memhttp.test/mcp?token=query-token",
+				Header: http.Header{"X-Key": {"header-key"}, "Authorization": {"Bearer bearer-token"}},
+				Client: client,
+			}, o)
+			_, err := c.CallTool(t.Context(), "a", nil)
+			if err == nil {
+				t.Fatal("got no error")
+			}
+			s.Drop()
+			s.Refuse(true)
+			_, refused := c.CallTool(t.Context(), "a", nil)
+			_ = c.Close()
+			text := fmt.Sprintf("%v\n%v\n%+v\n%s", err, refused, c.Err(), log.String())
+			if status, ok := errors.AsType[*transport.HTTPError](err); ok {
+				text += fmt.Sprintf("\n%+v", status.Body+status.URL)
+			}
+			if rpc, ok := errors.AsType[*mcp.RPCError](err); ok {
+				text += "\n" + rpc.Message + string(rpc.Data)
+			}
+			for _, secret := range secrets {
+				if strings.Contains(text, secret) {
+					t.Errorf("%q is in:\n%s", secret, text)
+				}
+			}
 		})
 	}
 	for _, url := range []string{"http://u:pass-word@[::1/mcp", "ftp://u:pass-word@h/mcp?query-token", "pass-word"} {
@@ -228,13 +213,10 @@ func TestErrorsHideSecrets(t *testing.T) {
 // the form of Basic authentication.
 func TestDiscoveryHidesSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var m message
-			_ = json.NewDecoder(r.Body).Decode(&m)
+		s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			auth := r.Header.Get("Authorization")
 			_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":[%q],"protocolVersion":%q}}`, m.ID, auth, auth)
-		}))
-		defer s.Close()
+		})
 		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: "http://user-token:pass-word@memhttp.test/mcp", Client: s.Client()}, nil)
 		encoded := base64.StdEncoding.EncodeToString([]byte("user-token:pass-word"))
 		if err == nil || strings.Contains(err.Error(), encoded) || !strings.Contains(err.Error(), "[secret]") {
@@ -262,11 +244,10 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		after := ""
-		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s := served(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
 			w.Header().Set("Retry-After", after)
 			w.WriteHeader(429)
-		}))
-		defer s.Close()
+		})
 		for value, want := range map[string]time.Duration{
 			"7": 7 * time.Second, "-1": 0, "999999999999": 24 * time.Hour, "soon": 0,
 			time.Now().Add(time.Minute).UTC().Format(http.TimeFormat): time.Minute,
@@ -292,13 +273,11 @@ func TestShortSecretsStay(t *testing.T) {
 		client.Transport = sessionID(client.Transport, "1")
 		o := legacy()
 		token := new(transport.Bearer)
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, &o)
-		must(t, err)
-		defer func() { _ = c.Close() }()
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, o)
 		for _, next := range []string{"name", "a"} {
 			must(t, errors.Join(token.Set(next), c.Notify(t.Context(), "notifications/acme", nil)))
 		}
-		_, err = c.CallTool(t.Context(), "a", nil)
+		_, err := c.CallTool(t.Context(), "a", nil)
 		if e := wantError[*mcp.RPCError](t, err); e.Message != "1 name" || string(e.Data) != data {
 			t.Errorf("got %q with %s, want it as the server sent it", e.Message, e.Data)
 		}

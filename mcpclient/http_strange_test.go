@@ -17,7 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -108,46 +107,43 @@ func TestStrangeResponses(t *testing.T) {
 		"answer twice":     {answer: body(asStream, "data: ANSWER\n\ndata: ANSWER\n\n")},
 	} {
 		for era, opts := range eras() {
-			t.Run(name+"/"+era, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var strange, elsewhere atomic.Int32
-					s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-						switch {
-						case r.URL.Path == "/elsewhere":
-							elsewhere.Add(1)
-							w.WriteHeader(http.StatusMethodNotAllowed)
-						case r.Method == http.MethodGet:
-							w.WriteHeader(http.StatusMethodNotAllowed)
-						case m.Params.Name == "strange":
-							strange.Add(1)
-							test.answer(w, m)
-						default:
-							_, _ = io.WriteString(jsonWriter(w), answerTo(m))
-						}
-					})
-					c := connectTo(t, s, opts)
-					defer func() { _ = c.Close() }()
-					start := time.Now()
-					res, err := c.CallTool(t.Context(), "strange", nil)
+			bubble(t, name+"/"+era, func(t *testing.T) {
+				var strange, elsewhere atomic.Int32
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 					switch {
-					case test.want == "" && (err != nil || res.Text() != "strange"):
-						t.Errorf("got %v, %v, want the answer", res, err)
-					case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
-						t.Errorf("got %v, want %q in it", err, test.want)
-					case test.status != 0:
-						if e := wantError[*transport.HTTPError](t, err); e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason" {
-							t.Errorf("got %+v", e)
-						}
+					case r.URL.Path == "/elsewhere":
+						elsewhere.Add(1)
+						w.WriteHeader(http.StatusMethodNotAllowed)
+					case r.Method == http.MethodGet:
+						w.WriteHeader(http.StatusMethodNotAllowed)
+					case m.Params.Name == "strange":
+						strange.Add(1)
+						test.answer(w, m)
+					default:
+						_, _ = io.WriteString(jsonWriter(w), answerTo(m))
 					}
-					if errors.Is(err, mcpclient.ErrClosed) {
-						t.Errorf("the session ended: %v", err)
-					}
-					within(t, "the call", start, 0)
-					if n := strange.Load(); n != 1 || elsewhere.Load() != 0 {
-						t.Errorf("got %d calls, and %d elsewhere", n, elsewhere.Load())
-					}
-					callText(t, t.Context(), c, "next", "next")
 				})
+				c := connectTo(t, s, opts)
+				start := time.Now()
+				res, err := c.CallTool(t.Context(), "strange", nil)
+				switch {
+				case test.want == "" && (err != nil || res.Text() != "strange"):
+					t.Errorf("got %v, %v, want the answer", res, err)
+				case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+					t.Errorf("got %v, want %q in it", err, test.want)
+				case test.status != 0:
+					if e := wantError[*transport.HTTPError](t, err); e.Status != test.status || e.RetryAfter != test.after || e.Body != "the reason" {
+						t.Errorf("got %+v", e)
+					}
+				}
+				if errors.Is(err, mcpclient.ErrClosed) {
+					t.Errorf("the session ended: %v", err)
+				}
+				within(t, "the call", start, 0)
+				if n := strange.Load(); n != 1 || elsewhere.Load() != 0 {
+					t.Errorf("got %d calls, and %d elsewhere", n, elsewhere.Load())
+				}
+				callText(t, t.Context(), c, "next", "next")
 			})
 		}
 	}
@@ -205,40 +201,33 @@ func TestHugeResponses(t *testing.T) {
 
 // A server that accepts everything and sends nothing delays a call only until its deadline.
 func TestBlackHole(t *testing.T) {
-	for era, opts := range eras() {
-		t.Run(era, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var ended atomic.Int32
-				silent := func(_ http.ResponseWriter, r *http.Request, _ message) {
-					<-r.Context().Done()
-					ended.Add(1)
-				}
-				s := httpServer(t, silent)
-				c := connectTo(t, s, opts)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				start := time.Now()
-				wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
-				within(t, "the call", start, time.Second)
-				synctest.Wait()
-				if ended.Load() == 0 {
-					t.Error("the request continues")
-				}
-				_ = c.Close()
+	inEras(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		var ended atomic.Int32
+		silent := func(_ http.ResponseWriter, r *http.Request, _ message) {
+			<-r.Context().Done()
+			ended.Add(1)
+		}
+		s := httpServer(t, silent)
+		c := connectTo(t, s, opts)
+		ctx := withTimeout(t, time.Second)
+		start := time.Now()
+		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
+		within(t, "the call", start, time.Second)
+		synctest.Wait()
+		if ended.Load() == 0 {
+			t.Error("the request continues")
+		}
+		_ = c.Close()
 
-				all := memhttp.New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-					_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not noticed
-					<-r.Context().Done()
-				}))
-				defer all.Close()
-				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				start = time.Now()
-				wantIs(t, errOf(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: all.URL(), Client: all.Client()}, &opts)), context.DeadlineExceeded, "connect")
-				within(t, "connecting", start, time.Second)
-			})
+		all := served(t, func(_ http.ResponseWriter, r *http.Request, _ message) {
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not noticed
+			<-r.Context().Done()
 		})
-	}
+		ctx = withTimeout(t, time.Second)
+		start = time.Now()
+		wantIs(t, errOf(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: all.URL(), Client: all.Client()}, &opts)), context.DeadlineExceeded, "connect")
+		within(t, "connecting", start, time.Second)
+	})
 }
 
 // dials counts the connections that a client opens.
@@ -258,40 +247,36 @@ func dials(client *http.Client, idle int) *atomic.Int32 {
 // A response that the server keeps open after the answer occupies no goroutine and no
 // connection after a second, or after Close.
 func TestServerKeepsResponsesOpen(t *testing.T) {
-	for era, opts := range eras() {
-		t.Run(era, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var open atomic.Int32
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if r.Method != http.MethodPost {
-						w.WriteHeader(http.StatusMethodNotAllowed)
-						return
-					}
-					open.Add(1)
-					defer open.Add(-1)
-					stream(w)(answerTo(m))
-					<-r.Context().Done()
-				})
-				c := connectTo(t, s, opts)
-				start := time.Now()
-				for range 50 {
-					callText(t, t.Context(), c, "a", "a")
-				}
-				within(t, "50 calls", start, 0)
-				time.Sleep(time.Second)
-				synctest.Wait()
-				equal(t, "responses open a second after the answers", open.Load(), 0)
-				for range 50 {
-					callText(t, t.Context(), c, "a", "a")
-				}
-				start = time.Now()
-				_ = c.Close()
-				within(t, "Close", start, 10*time.Millisecond)
-				synctest.Wait()
-				equal(t, "responses open after Close", open.Load(), 0)
-			})
+	inEras(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		var open atomic.Int32
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if r.Method != http.MethodPost {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			open.Add(1)
+			defer open.Add(-1)
+			stream(w)(answerTo(m))
+			<-r.Context().Done()
 		})
-	}
+		c := connectTo(t, s, opts)
+		start := time.Now()
+		for range 50 {
+			callText(t, t.Context(), c, "a", "a")
+		}
+		within(t, "50 calls", start, 0)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		equal(t, "responses open a second after the answers", open.Load(), 0)
+		for range 50 {
+			callText(t, t.Context(), c, "a", "a")
+		}
+		start = time.Now()
+		_ = c.Close()
+		within(t, "Close", start, 10*time.Millisecond)
+		synctest.Wait()
+		equal(t, "responses open after Close", open.Load(), 0)
+	})
 }
 
 // Sequential calls share one connection, and concurrent calls use no more than one each,
@@ -302,40 +287,38 @@ func TestCallsShareConnections(t *testing.T) {
 		"stream":  body(asStream, "data: ANSWER\n\n"),
 		"flushed": func(w http.ResponseWriter, m message) { stream(w)(answerTo(m)) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) { answer(w, m) })
-				client := s.Client()
-				dialed := dials(client, 1024)
-				defer client.CloseIdleConnections()
-				o := modern()
-				c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client}, &o)
-				call := func(n int) {
-					for range n {
-						ctx, cancel := context.WithCancel(t.Context())
-						callText(t, ctx, c, "a", "a")
-						cancel() // does not cut the rest of the response
-						synctest.Wait()
+		bubble(t, name, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) { answer(w, m) })
+			client := s.Client()
+			dialed := dials(client, 1024)
+			defer client.CloseIdleConnections()
+			o := modern()
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client}, o)
+			call := func(n int) {
+				for range n {
+					ctx, cancel := context.WithCancel(t.Context())
+					callText(t, ctx, c, "a", "a")
+					cancel() // does not cut the rest of the response
+					synctest.Wait()
+				}
+			}
+			call(100)
+			equal(t, "connections for 100 calls", dialed.Load(), 1)
+			const callers, calls = 64, 20
+			var wg sync.WaitGroup
+			for range callers {
+				wg.Go(func() {
+					for range calls {
+						callText(t, t.Context(), c, "a", "a")
+						time.Sleep(time.Millisecond) // until all responses have ended
 					}
-				}
-				call(100)
-				equal(t, "connections for 100 calls", dialed.Load(), 1)
-				const callers, calls = 64, 20
-				var wg sync.WaitGroup
-				for range callers {
-					wg.Go(func() {
-						for range calls {
-							callText(t, t.Context(), c, "a", "a")
-							time.Sleep(time.Millisecond) // until all responses have ended
-						}
-					})
-				}
-				wg.Wait()
-				if n := dialed.Load(); n > callers+1 {
-					t.Errorf("got %d connections for %d calls of %d callers, want at most %d", n, callers*calls, callers, callers+1)
-				}
-				_ = c.Close()
-			})
+				})
+			}
+			wg.Wait()
+			if n := dialed.Load(); n > callers+1 {
+				t.Errorf("got %d connections for %d calls of %d callers, want at most %d", n, callers*calls, callers, callers+1)
+			}
+			_ = c.Close()
 		})
 	}
 }
@@ -344,87 +327,78 @@ func TestCallsShareConnections(t *testing.T) {
 // standalone stream.
 func TestSlowHumanOverHTTP(t *testing.T) {
 	for _, standalone := range []bool{false, true} {
-		t.Run(fmt.Sprint("standalone ", standalone), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				question := `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`
-				ask, answered := make(chan bool), make(chan string)
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					switch {
-					case r.Method == http.MethodGet:
-						say := stream(w)
-						select {
-						case <-ask:
-							say(question)
-						case <-r.Context().Done():
-						}
-						<-r.Context().Done()
-					case m.Method == "":
-						w.WriteHeader(http.StatusAccepted)
-						answered <- string(m.Result)
-					case standalone:
-						ask <- true
-						<-answered
-						stream(w)(answerTo(m))
-					default:
-						say := stream(w)
+		bubble(t, fmt.Sprint("standalone ", standalone), func(t *testing.T) {
+			question := `{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`
+			ask, answered := make(chan bool), make(chan string)
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				switch {
+				case r.Method == http.MethodGet:
+					say := stream(w)
+					select {
+					case <-ask:
 						say(question)
-						if got := <-answered; !strings.Contains(got, "tea") {
-							t.Errorf("got the answer %s", got)
-						}
-						say(answerTo(m))
+					case <-r.Context().Done():
 					}
-				})
-				o := samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-					time.Sleep(10 * time.Minute)
-					return tea(), nil
-				})
-				c := connectTo(t, s, o)
-				defer func() { _ = c.Close() }()
-				start := time.Now()
-				callText(t, t.Context(), c, "a", "a")
-				within(t, "the call", start, 10*time.Minute)
+					<-r.Context().Done()
+				case m.Method == "":
+					w.WriteHeader(http.StatusAccepted)
+					answered <- string(m.Result)
+				case standalone:
+					ask <- true
+					<-answered
+					stream(w)(answerTo(m))
+				default:
+					say := stream(w)
+					say(question)
+					if got := <-answered; !strings.Contains(got, "tea") {
+						t.Errorf("got the answer %s", got)
+					}
+					say(answerTo(m))
+				}
 			})
+			o := samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+				time.Sleep(10 * time.Minute)
+				return tea(), nil
+			})
+			c := connectTo(t, s, o)
+			start := time.Now()
+			callText(t, t.Context(), c, "a", "a")
+			within(t, "the call", start, 10*time.Minute)
 		})
 	}
 }
 
 // The connection, including its standalone stream, outlives the context of Connect.
 func TestConnectContextEndsOverHTTP(t *testing.T) {
-	for era, opts := range eras() {
-		t.Run(era, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				say := make(chan string)
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if r.Method == http.MethodGet {
-						write := stream(w)
-						for {
-							select {
-							case text := <-say:
-								write(text)
-							case <-r.Context().Done():
-								return
-							}
-						}
+	inEras(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		say := make(chan string)
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if r.Method == http.MethodGet {
+				write := stream(w)
+				for {
+					select {
+					case text := <-say:
+						write(text)
+					case <-r.Context().Done():
+						return
 					}
-					stream(w)(answerTo(m))
-				})
-				var seen observed
-				opts.OnNotification = seen.add
-				ctx, cancel := context.WithCancel(t.Context())
-				c, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
-				must(t, err)
-				defer func() { _ = c.Close() }()
-				cancel()
-				time.Sleep(time.Minute)
-				callText(t, t.Context(), c, "a", "a")
-				if era == "legacy" {
-					say <- `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
-					synctest.Wait()
-					seen.check(t, "notifications/tools/list_changed")
 				}
-			})
+			}
+			stream(w)(answerTo(m))
 		})
-	}
+		var seen observed
+		opts.OnNotification = seen.add
+		ctx, cancel := context.WithCancel(t.Context())
+		c := connectedIn(t, ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, opts)
+		cancel()
+		time.Sleep(time.Minute)
+		callText(t, t.Context(), c, "a", "a")
+		if era == "legacy" {
+			say <- `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+			synctest.Wait()
+			seen.check(t, "notifications/tools/list_changed")
+		}
+	})
 }
 
 // A caller's RoundTripper may modify a request, although it should not, without effects on
@@ -446,8 +420,7 @@ func TestRoundTripperChangesRequests(t *testing.T) {
 			return next.RoundTrip(r)
 		})
 		o := modern()
-		c := connected(t, &mcpclient.HTTP{URL: s.URL() + "?a=b", Client: client, Header: http.Header{"X-Key": {"mine"}}}, &o)
-		defer func() { _ = c.Close() }()
+		c := connected(t, &mcpclient.HTTP{URL: s.URL() + "?a=b", Client: client, Header: http.Header{"X-Key": {"mine"}}}, o)
 		var calls sync.WaitGroup
 		for range 20 {
 			calls.Go(func() { callText(t, t.Context(), c, "a", "a") })

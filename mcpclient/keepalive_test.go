@@ -1,7 +1,6 @@
 package mcpclient_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -20,70 +19,66 @@ func kept(o mcpclient.Options) mcpclient.Options {
 
 // Any answer proves that the server is alive. During a call there are no pings.
 func TestKeepAlive(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, kept(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
-				var asked atomic.Int32
-				called := make(chan message, 1)
-				go func() {
-					for m := range p.inbox {
-						switch n := asked.Load(); {
-						case m.Method == "tools/call":
-							called <- m
-							continue
-						case n%2 == 0:
-							p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
-						default:
-							p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
-						}
-						asked.Add(1)
+	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		inBubble(t, kept(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			var asked atomic.Int32
+			called := make(chan message, 1)
+			go func() {
+				for m := range p.inbox {
+					switch n := asked.Load(); {
+					case m.Method == "tools/call":
+						called <- m
+						continue
+					case n%2 == 0:
+						p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
+					default:
+						p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
 					}
-				}()
-				time.Sleep(10*time.Minute + time.Second)
-				if n := asked.Load(); n != 20 || c.Err() != nil {
-					t.Errorf("asked %d times in 10 min, and then %v", n, c.Err())
+					asked.Add(1)
 				}
-				go func() {
-					m := <-called
-					time.Sleep(time.Hour)
-					p.answer(m)
-				}()
-				callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTimeout(0))
-				if n := asked.Load(); n != 20 || c.Err() != nil {
-					t.Errorf("asked %d times in all during a call, and then %v", n, c.Err())
-				}
-			})
+			}()
+			time.Sleep(10*time.Minute + time.Second)
+			if n := asked.Load(); n != 20 || c.Err() != nil {
+				t.Errorf("asked %d times in 10 min, and then %v", n, c.Err())
+			}
+			go func() {
+				m := <-called
+				time.Sleep(time.Hour)
+				p.answer(m)
+			}()
+			callText(t, t.Context(), c, "slow", "slow", mcpclient.WithTimeout(0))
+			if n := asked.Load(); n != 20 || c.Err() != nil {
+				t.Errorf("asked %d times in all during a call, and then %v", n, c.Err())
+			}
 		})
-	}
+	})
 }
 
 // The connection to a server that does not answer pings is ended, or replaced.
 func TestKeepAliveOfTheMute(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, kept(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
-				start := time.Now()
-				<-c.Done()
-				equal(t, "it took", time.Since(start), time.Minute)
-				if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "no sign of life: no answer to") {
-					t.Errorf("got %v, want ErrClosed and the cause", err)
-				}
-				_ = p.next() // the ping
-				if m := p.next(); m.Method != "" {
-					t.Errorf("got %+v behind it", m)
-				}
-				wantIs(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
-			})
-			restarting(t, kept(opts), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, _ *peer) {
-				time.Sleep(59 * time.Second)
-				equal(t, "dialed times before the time was over", transport.dialed(), 1)
-				time.Sleep(5 * time.Second)
-				go (<-transport.peers).echo()
-				callText(t, t.Context(), c, "a", "a")
-				equal(t, "dialed times", transport.dialed(), 2)
-			})
+	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		inBubble(t, kept(opts), func(t *testing.T, c *mcpclient.Client, p *peer) {
+			start := time.Now()
+			<-c.Done()
+			equal(t, "it took", time.Since(start), time.Minute)
+			if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "no sign of life: no answer to") {
+				t.Errorf("got %v, want ErrClosed and the cause", err)
+			}
+			_ = p.next() // the ping
+			if m := p.next(); m.Method != "" {
+				t.Errorf("got %+v behind it", m)
+			}
+			wantIs(t, c.Ping(t.Context()), mcpclient.ErrClosed, "call afterwards")
 		})
-	}
+		restarting(t, kept(opts), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, _ *peer) {
+			time.Sleep(59 * time.Second)
+			equal(t, "dialed times before the time was over", transport.dialed(), 1)
+			time.Sleep(5 * time.Second)
+			go (<-transport.peers).echo()
+			callText(t, t.Context(), c, "a", "a")
+			equal(t, "dialed times", transport.dialed(), 2)
+		})
+	})
 }
 
 // If the ping was sent just before a call, a server that processes requests in sequence is not
@@ -107,10 +102,7 @@ func TestKeepAliveOverHTTP(t *testing.T) {
 		s := httpServer(t, func(_ http.ResponseWriter, r *http.Request, m message) {
 			t.Errorf("got %s %s", r.Method, m.Method)
 		})
-		o := kept(legacy())
-		c, err := mcpclient.Connect(context.Background(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
-		must(t, err)
+		connectTo(t, s, kept(legacy()))
 		time.Sleep(time.Hour)
-		_ = c.Close()
 	})
 }

@@ -81,13 +81,11 @@ func TestCallLimits(t *testing.T) {
 // The error names the limit also if it ends a call between two requests.
 func TestLimitInAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := mcpclient.Connect(t.Context(), library(map[string]string{
+		c := connected(t, library(map[string]string{
 			"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
 			"tools/call":      `{"resultType":"input_required","requestState":"busy"}`,
-		}), nil)
-		must(t, err)
-		defer func() { _ = c.Close() }()
-		err = limited(t, c, time.Second, mcpclient.WithTimeout(time.Second))
+		}), mcpclient.Options{})
+		err := limited(t, c, time.Second, mcpclient.WithTimeout(time.Second))
 		if limit, ok := errors.AsType[*mcpclient.TimeoutError](err); !ok || limit.Limit != time.Second {
 			t.Errorf("got %v, want a TimeoutError of 1 s", err)
 		}
@@ -97,8 +95,7 @@ func TestLimitInAPause(t *testing.T) {
 // limited calls a tool that does not answer, and checks when the call ends.
 func limited(t *testing.T, c *mcpclient.Client, want time.Duration, opts ...mcpclient.CallOption) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 99*time.Hour)
-	defer cancel()
+	ctx := withTimeout(t, 99*time.Hour)
 	start := time.Now()
 	_, err := c.CallTool(ctx, "silent", nil, opts...)
 	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != want {
@@ -234,7 +231,7 @@ func TestIdleTimeoutWaitsForPeople(t *testing.T) {
 	t.Run("modern", func(t *testing.T) {
 		inBubble(t, slowly(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() {
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, p.next().ID, askedForm)
+				p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, askedForm)
 				again := p.next()
 				time.Sleep(59 * time.Second)
 				p.answer(again)
@@ -287,28 +284,25 @@ func TestPauseIdleTimeout(t *testing.T) {
 
 // A person may log in while HTTP.Token runs.
 func TestIdleTimeoutWaitsForToken(t *testing.T) {
-	for era, opts := range eras() {
-		t.Run(era, func(t *testing.T) {
-			opts.Timeouts.Idle = time.Minute
-			synctest.Test(t, func(t *testing.T) {
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if r.Header.Get("Authorization") == "" {
-						w.WriteHeader(http.StatusUnauthorized)
-						return
-					}
-					_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
-				})
-				token := new(transport.Bearer)
-				token.Refused = func(context.Context, *transport.Refusal) error {
-					time.Sleep(30 * time.Minute)
-					return token.Renew("new")
+	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		opts.Timeouts.Idle = time.Minute
+		synctest.Test(t, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if r.Header.Get("Authorization") == "" {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
 				}
-				c := connectWith(t, s, token, opts)
-				defer func() { _ = c.Close() }()
-				callText(t, t.Context(), c, "a", "a")
+				_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 			})
+			token := new(transport.Bearer)
+			token.Refused = func(context.Context, *transport.Refusal) error {
+				time.Sleep(30 * time.Minute)
+				return token.Renew("new")
+			}
+			c := connectWith(t, s, token, opts)
+			callText(t, t.Context(), c, "a", "a")
 		})
-	}
+	})
 }
 
 // With WithIdleTimeout, progress counts even outside of the response.
@@ -337,7 +331,6 @@ func TestIdleTimeoutOverStandaloneStream(t *testing.T) {
 			say(answerTo(m))
 		})
 		c := connectTo(t, s, legacy())
-		defer func() { _ = c.Close() }()
 		callText(t, t.Context(), c, "a", "a", mcpclient.WithIdleTimeout(time.Minute))
 	})
 }

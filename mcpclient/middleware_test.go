@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -94,133 +93,125 @@ func (p *peer) answers() {
 // Both eras look the same to middleware: there is one request for a call with its question, the
 // first middleware is outermost, and handlers see the values of its context.
 func TestMiddleware(t *testing.T) {
-	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
-		t.Run(name, func(t *testing.T) {
-			var d diary
-			opts.Middleware = []mcpclient.Middleware{
-				d.middleware("outer"),
-				handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-					return next(context.WithValue(ctx, contextKey("span"), r.Name), r)
-				}),
-				d.middleware("inner"),
-			}
-			opts.ServerMiddleware = []mcpclient.Middleware{d.middleware("asked"), d.middleware("last")}
-			opts = samples(opts, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-				d.write("handler in %v", ctx.Value(contextKey("span")))
-				return tea(), nil
-			})
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				want := []string{"outer > initialize", "inner > initialize", "inner < initialize", "outer < initialize",
-					"outer > notifications/initialized", "inner > notifications/initialized", "inner < notifications/initialized", "outer < notifications/initialized"}
-				if name == "modern" {
-					want = []string{"outer > server/discover", "inner > server/discover", "inner < server/discover", "outer < server/discover"}
-				}
-				same(t, "handshake", d.read(), want)
-				go p.answers()
-				callText(t, t.Context(), c, "ask", "ask")
-				want = []string{"outer > tools/call ask", "inner > tools/call ask",
-					"asked > sampling/createMessage", "last > sampling/createMessage", "handler in ask",
-					"last < sampling/createMessage", "asked < sampling/createMessage",
-					"inner < tools/call", "outer < tools/call"}
-				same(t, "call", d.read(), want)
-				noError(t, c.Notify(t.Context(), "notifications/acme", nil))
-				if _, err := mcpclient.ListPage[mcp.Resource](t.Context(), c, nil); err == nil {
-					t.Error("resources that are not offered: got no error")
-				}
-				want = []string{"outer > notifications/acme", "inner > notifications/acme", "inner < notifications/acme", "outer < notifications/acme"}
-				same(t, "notification", d.read(), want)
-			})
+	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		var d diary
+		opts.Middleware = []mcpclient.Middleware{
+			d.middleware("outer"),
+			handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+				return next(context.WithValue(ctx, contextKey("span"), r.Name), r)
+			}),
+			d.middleware("inner"),
+		}
+		opts.ServerMiddleware = []mcpclient.Middleware{d.middleware("asked"), d.middleware("last")}
+		opts = samples(opts, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			d.write("handler in %v", ctx.Value(contextKey("span")))
+			return tea(), nil
 		})
-	}
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			want := []string{"outer > initialize", "inner > initialize", "inner < initialize", "outer < initialize",
+				"outer > notifications/initialized", "inner > notifications/initialized", "inner < notifications/initialized", "outer < notifications/initialized"}
+			if name == "modern" {
+				want = []string{"outer > server/discover", "inner > server/discover", "inner < server/discover", "outer < server/discover"}
+			}
+			same(t, "handshake", d.read(), want)
+			go p.answers()
+			callText(t, t.Context(), c, "ask", "ask")
+			want = []string{"outer > tools/call ask", "inner > tools/call ask",
+				"asked > sampling/createMessage", "last > sampling/createMessage", "handler in ask",
+				"last < sampling/createMessage", "asked < sampling/createMessage",
+				"inner < tools/call", "outer < tools/call"}
+			same(t, "call", d.read(), want)
+			noError(t, c.Notify(t.Context(), "notifications/acme", nil))
+			if _, err := mcpclient.ListPage[mcp.Resource](t.Context(), c, nil); err == nil {
+				t.Error("resources that are not offered: got no error")
+			}
+			want = []string{"outer > notifications/acme", "inner > notifications/acme", "inner < notifications/acme", "outer < notifications/acme"}
+			same(t, "notification", d.read(), want)
+		})
+	})
 }
 
 // Middleware sees the request, its ids, and the server's result.
 func TestMiddlewareRequest(t *testing.T) {
-	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
-		t.Run(name, func(t *testing.T) {
-			var call, asked mcpclient.Request
-			var origin mcp.Origin
-			var result string
-			opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-				if r.ID() != 0 {
-					t.Errorf("got id %d before it was sent", r.ID())
-				}
-				if r.Client.SessionID() != "" || r.Client.Transport() == nil {
-					t.Error("got a session or no transport over a pipe")
-				}
-				again := *r
-				raw, err := next(ctx, &again)
-				if r.Method == "tools/call" {
-					call, result = *r, string(raw)
-				}
-				return raw, err
-			})}
-			opts.ServerMiddleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-				asked = *r
-				origin, _ = mcp.OriginFrom(ctx)
-				return next(ctx, r)
-			})}
-			opts = samples(opts, func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-				return tea(), nil
-			})
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				go p.answers()
-				must(t, errOf(c.CallTool(t.Context(), "ask", map[string]int{"a": 1}, mcpclient.WithMeta("k", json.RawMessage("2")))))
-				if call.Client != c || call.Name != "ask" || call.Notification || string(call.Params) != `{"name":"ask","arguments":{"a":1}}` || string(call.Meta["k"]) != "2" {
-					t.Errorf("call: got %+v", call)
-				}
-				if wantID := map[string]int64{"legacy": 2, "modern": 3}[name]; call.ID() != wantID { // two rounds
-					t.Errorf("got id %d, want %d", call.ID(), wantID)
-				}
-				if !strings.Contains(result, `"text":"ask"`) {
-					t.Errorf("got result %s", result)
-				}
-				if asked.Client != c || asked.Call == 0 || asked.Call != call.Call || origin.Call.ID != call.Call || string(asked.Params) != samplingParams || string(asked.Meta["k"]) != "1" {
-					t.Errorf("question: got %+v of %+v, want call %d", asked, origin, call.Call)
-				}
-			})
+	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		var call, asked mcpclient.Request
+		var origin mcp.Origin
+		var result string
+		opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			if r.ID() != 0 {
+				t.Errorf("got id %d before it was sent", r.ID())
+			}
+			if r.Client.SessionID() != "" || r.Client.Transport() == nil {
+				t.Error("got a session or no transport over a pipe")
+			}
+			again := *r
+			raw, err := next(ctx, &again)
+			if r.Method == "tools/call" {
+				call, result = *r, string(raw)
+			}
+			return raw, err
+		})}
+		opts.ServerMiddleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			asked = *r
+			origin, _ = mcp.OriginFrom(ctx)
+			return next(ctx, r)
+		})}
+		opts = samples(opts, answersTea)
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			go p.answers()
+			must(t, errOf(c.CallTool(t.Context(), "ask", map[string]int{"a": 1}, mcpclient.WithMeta("k", json.RawMessage("2")))))
+			if call.Client != c || call.Name != "ask" || call.Notification || string(call.Params) != `{"name":"ask","arguments":{"a":1}}` || string(call.Meta["k"]) != "2" {
+				t.Errorf("call: got %+v", call)
+			}
+			if wantID := map[string]int64{"legacy": 2, "modern": 3}[name]; call.ID() != wantID { // two rounds
+				t.Errorf("got id %d, want %d", call.ID(), wantID)
+			}
+			if !strings.Contains(result, `"text":"ask"`) {
+				t.Errorf("got result %s", result)
+			}
+			if asked.Client != c || asked.Call == 0 || asked.Call != call.Call || origin.Call.ID != call.Call || string(asked.Params) != samplingParams || string(asked.Meta["k"]) != "1" {
+				t.Errorf("question: got %+v of %+v, want call %d", asked, origin, call.Call)
+			}
 		})
-	}
+	})
 }
 
 // Changes that middleware makes to the request reach the server.
 func TestMiddlewareChangesRequest(t *testing.T) {
-	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
-		t.Run(name, func(t *testing.T) {
-			opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-				switch r.Method {
-				case "tools/call":
-					delete(r.Meta, "gone")
-					r.Params = json.RawMessage("{\n\"name\": \"other\", \"arguments\": {}}")
-				case "notifications/acme":
-					r.Params = json.RawMessage(`{"name":"n"}`)
-				}
-				again := *r
-				again.Meta = maps.Clone(r.Meta)
-				again.Meta["traceparent"] = json.RawMessage(`"00-1"`)
-				return next(ctx, &again)
-			})}
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				var calls sync.WaitGroup
-				calls.Go(func() {
-					callText(t, t.Context(), c, "a", "other", mcpclient.WithMeta("gone", json.RawMessage("1")), mcpclient.WithMeta("kept", json.RawMessage("1")))
-				})
-				m := p.next()
-				var meta map[string]any
-				must(t, json.Unmarshal(m.Params.Meta, &meta))
-				maps.DeleteFunc(meta, func(key string, _ any) bool {
-					return strings.HasPrefix(key, "io.modelcontextprotocol/") || key == "progressToken"
-				})
-				same(t, "_meta", meta, map[string]any{"traceparent": "00-1", "kept": 1.0})
-				p.answer(m)
-				calls.Wait()
-				noError(t, c.Notify(t.Context(), "notifications/acme", map[string]any{"_meta": map[string]int{"own": 1}}))
-				if m := p.next(); m.Params.Name != "n" || !strings.Contains(string(m.Params.Meta), `"traceparent":"00-1"`) || !strings.Contains(string(m.Params.Meta), `"own":1`) {
-					t.Errorf("notification: got %+v", m)
-				}
+	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			switch r.Method {
+			case "tools/call":
+				delete(r.Meta, "gone")
+				r.Params = json.RawMessage("{\n\"name\": \"other\", \"arguments\": {}}")
+			case "notifications/acme":
+				r.Params = json.RawMessage(`{"name":"n"}`)
+			}
+			again := *r
+			again.Meta = maps.Clone(r.Meta)
+			again.Meta["traceparent"] = json.RawMessage(`"00-1"`)
+			return next(ctx, &again)
+		})}
+		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+			var calls sync.WaitGroup
+			calls.Go(func() {
+				callText(t, t.Context(), c, "a", "other", mcpclient.WithMeta("gone", json.RawMessage("1")), mcpclient.WithMeta("kept", json.RawMessage("1")))
 			})
+			m := p.next()
+			var meta map[string]any
+			must(t, json.Unmarshal(m.Params.Meta, &meta))
+			maps.DeleteFunc(meta, func(key string, _ any) bool {
+				return strings.HasPrefix(key, "io.modelcontextprotocol/") || key == "progressToken"
+			})
+			same(t, "_meta", meta, map[string]any{"traceparent": "00-1", "kept": 1.0})
+			p.answer(m)
+			calls.Wait()
+			noError(t, c.Notify(t.Context(), "notifications/acme", map[string]any{"_meta": map[string]int{"own": 1}}))
+			if m := p.next(); m.Params.Name != "n" || !strings.Contains(string(m.Params.Meta), `"traceparent":"00-1"`) || !strings.Contains(string(m.Params.Meta), `"own":1`) {
+				t.Errorf("notification: got %+v", m)
+			}
 		})
-	}
+	})
 }
 
 // Middleware may answer itself, change a result, and call next again.
@@ -333,7 +324,6 @@ func TestMiddlewareSeesCallsOnce(t *testing.T) {
 		o := modern()
 		o.Middleware = []mcpclient.Middleware{d.middleware("m")}
 		c := connectTo(t, s, o)
-		defer func() { _ = c.Close() }()
 		d.read()
 		for range 2 {
 			noError(t, errOf(collect(c.Tools(t.Context()), toolName)))
@@ -355,11 +345,9 @@ func TestMiddlewareErrorsAreScrubbed(t *testing.T) {
 			return nil, errors.New("no model for secret-key")
 		})
 		o.Middleware = []mcpclient.Middleware{d.middleware("m")}
-		c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}}}, &o)
-		must(t, err)
-		defer func() { _ = c.Close() }()
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}}}, o)
 		d.read()
-		_, err = c.CallTool(t.Context(), "a", nil)
+		_, err := c.CallTool(t.Context(), "a", nil)
 		lines := d.read()
 		if err == nil || len(lines) != 2 || !strings.Contains(lines[1], "[secret]") || strings.Contains(lines[1], "secret-key") {
 			t.Errorf("got %v, and saw %q", err, lines)
@@ -373,16 +361,12 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 	opts := modern()
 	opts.Middleware = []mcpclient.Middleware{d.middleware("m")}
 	synctest.Test(t, func(t *testing.T) {
-		transport, conn := mcpclient.Pipe()
-		defer func() { _ = conn.Close() }()
-		p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
-		go p.read()
+		transport, p := newPeer(t)
 		go func() {
 			m := p.next()
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
 		}()
-		c := connected(t, transport, &opts)
-		defer func() { _ = c.Close() }()
+		c := connected(t, transport, opts)
 		d.read()
 		acknowledge := func() message {
 			m := p.next()
@@ -500,70 +484,67 @@ func (r tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 // HTTP.RoundTripper wraps the caller's client once, without modifying it, over both transports.
 func TestHTTPRoundTripper(t *testing.T) {
 	for _, name := range []string{"HTTP", "SSE", "fallback"} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				var seen []string
-				wraps := 0
-				around := func(next http.RoundTripper) http.RoundTripper {
-					wraps++
-					return tripper{next, &mu, &seen}
-				}
-				var client *http.Client
-				var transport mcpclient.Transport
-				if name == "HTTP" {
-					s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-						if r.Header.Get("X-Key") != "k" {
-							t.Error("a request went past the round tripper")
-						}
-						if r.Method == http.MethodGet {
-							w.WriteHeader(http.StatusMethodNotAllowed)
-							return
-						}
-						_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
-					})
-					client = s.Client()
-					transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
-				} else {
-					old := newOldServer(t) // which requires the key, too
-					s := memhttp.New(old)
-					defer s.Close()
-					go func() {
-						old.shake()
-						old.say <- answerTo(<-old.got)
-					}()
-					client = s.Client()
-					transport = &mcpclient.HTTP{URL: s.URL(), SSE: true, Client: client, RoundTripper: around}
-					if name == "fallback" {
-						transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
+		bubble(t, name, func(t *testing.T) {
+			var mu sync.Mutex
+			var seen []string
+			wraps := 0
+			around := func(next http.RoundTripper) http.RoundTripper {
+				wraps++
+				return tripper{next, &mu, &seen}
+			}
+			var client *http.Client
+			var transport mcpclient.Transport
+			if name == "HTTP" {
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if r.Header.Get("X-Key") != "k" {
+						t.Error("a request went past the round tripper")
 					}
+					if r.Method == http.MethodGet {
+						w.WriteHeader(http.StatusMethodNotAllowed)
+						return
+					}
+					_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+				})
+				client = s.Client()
+				transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
+			} else {
+				old := newOldServer(t) // which requires the key, too
+				s := serve(t, old)
+				go func() {
+					old.shake()
+					old.say <- answerTo(<-old.got)
+				}()
+				client = s.Client()
+				transport = &mcpclient.HTTP{URL: s.URL(), SSE: true, Client: client, RoundTripper: around}
+				if name == "fallback" {
+					transport = &mcpclient.HTTP{URL: s.URL(), Client: client, RoundTripper: around}
 				}
-				before := client.Transport
-				opts := heeding(legacy())
-				if name != "HTTP" {
-					opts.Protocol.Revision = mcp.Revision20241105 // its server's revision
-				}
-				c := connected(t, transport, &opts)
-				callText(t, t.Context(), c, "a", "a")
-				time.Sleep(time.Second) // the standalone stream is refused meanwhile
-				isSSE := c.Transport().(*mcpclient.HTTP).SSE
-				noError(t, c.Close())
-				if client.Transport != before {
-					t.Error("the caller's client was changed")
-				}
-				wantWraps, want := 1, []string{"POST", "POST", "GET", "POST"} // initialize, initialized, stream, call
-				switch name {
-				case "SSE":
-					want = []string{"GET", "POST", "POST", "POST"}
-				case "fallback":
-					wantWraps, want = 2, []string{"POST", "GET", "POST", "POST", "POST"}
-				}
-				slices.Sort(seen)
-				slices.Sort(want)
-				if diff := cmp.Diff(seen, want); diff != "" || wraps != wantWraps || isSSE != (name != "HTTP") {
-					t.Errorf("wrapped %d times, SSE: %v; got -, want +:\n%s", wraps, isSSE, diff)
-				}
-			})
+			}
+			before := client.Transport
+			opts := heeding(legacy())
+			if name != "HTTP" {
+				opts.Protocol.Revision = mcp.Revision20241105 // its server's revision
+			}
+			c := connected(t, transport, opts)
+			callText(t, t.Context(), c, "a", "a")
+			time.Sleep(time.Second) // the standalone stream is refused meanwhile
+			isSSE := c.Transport().(*mcpclient.HTTP).SSE
+			noError(t, c.Close())
+			if client.Transport != before {
+				t.Error("the caller's client was changed")
+			}
+			wantWraps, want := 1, []string{"POST", "POST", "GET", "POST"} // initialize, initialized, stream, call
+			switch name {
+			case "SSE":
+				want = []string{"GET", "POST", "POST", "POST"}
+			case "fallback":
+				wantWraps, want = 2, []string{"POST", "GET", "POST", "POST", "POST"}
+			}
+			slices.Sort(seen)
+			slices.Sort(want)
+			if diff := cmp.Diff(seen, want); diff != "" || wraps != wantWraps || isSSE != (name != "HTTP") {
+				t.Errorf("wrapped %d times, SSE: %v; got -, want +:\n%s", wraps, isSSE, diff)
+			}
 		})
 	}
 	for _, transport := range []mcpclient.Transport{

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -23,14 +22,13 @@ func TestProbeRefusedByDyingServer(t *testing.T) {
 		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
 			if transport.dialed() == 1 {
-				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, p.next().ID)
+				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`)
 				_ = p.conn.Close()
 				return
 			}
 			p.handshake()
 		}
-		c := connected(t, transport, nil)
-		defer func() { _ = c.Close() }()
+		c := connected(t, transport, mcpclient.Options{})
 		if got := c.Server().Revision; got != mcp.Revision20251125 || transport.dialed() != 2 {
 			t.Errorf("got revision %s after %d dials, want 2025-11-25 after 2", got, transport.dialed())
 		}
@@ -58,10 +56,7 @@ func TestProbeRefusedByServerThatDiesLater(t *testing.T) {
 				}
 				_ = p.conn.Close()
 			}
-			c, err := mcpclient.Connect(t.Context(), transport, nil)
-			if err == nil {
-				_ = c.Close()
-			}
+			err := connectError(t, transport, mcpclient.Options{})
 			if got := fmt.Sprint(err); transport.dialed() != 2 || (want == "" && err != nil) || (want != "" && got != want) {
 				t.Errorf("died %d times: got %q after %d dials, want %q after 2", last, got, transport.dialed(), want)
 			}
@@ -117,11 +112,10 @@ func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var eras mcpclient.EraCache
 		way := newChangeable(t, "s", "legacy")
-		c, err := mcpclient.Connect(t.Context(), way, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
-		must(t, err)
+		c := connected(t, way, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
 		_ = c.Close()
 		way.greet = func(p *peer) {
-			p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"the licence is over"}}`, p.next().ID)
+			p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"the licence is over"}}`)
 			_ = p.conn.Close()
 		}
 		way.fails = func(dial int) error {
@@ -130,7 +124,7 @@ func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 			}
 			return nil
 		}
-		_, err = mcpclient.Connect(t.Context(), way, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
+		_, err := mcpclient.Connect(t.Context(), way, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
 		for _, want := range []string{"no such program (and before that, initialize: ", "the licence is over"} {
 			if got := fmt.Sprint(err); !strings.Contains(got, want) {
 				t.Errorf("got %q, want %q in it", got, want)
@@ -143,39 +137,31 @@ func TestRememberedServerThatRefusesAndEnds(t *testing.T) {
 // its advice works.
 func TestServerThatDiesOnAPipe(t *testing.T) {
 	for name, answers := range map[string]int{"on server/discover": 0, "on initialize": 1} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				dial := func(revision string) error {
-					pipe, conn := mcpclient.Pipe()
-					p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
-					go p.read()
-					go func() {
-						for n := 0; ; n++ {
-							switch m := p.next(); {
-							case m.Method == "initialize" && n == 0:
-								p.send(handshakeAnswer(m))
-								return
-							case n == answers:
-								_ = conn.Close()
-								return
-							default:
-								p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
-							}
+		bubble(t, name, func(t *testing.T) {
+			dial := func(revision string) error {
+				pipe, p := newPeer(t)
+				go func() {
+					for n := 0; ; n++ {
+						switch m := p.next(); {
+						case m.Method == "initialize" && n == 0:
+							p.send(handshakeAnswer(m))
+							return
+						case n == answers:
+							_ = p.conn.Close()
+							return
+						default:
+							p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
 						}
-					}()
-					c, err := mcpclient.Connect(t.Context(), pipe, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
-					if err == nil {
-						_ = c.Close()
 					}
-					return err
-				}
-				err := dial("")
-				const advice = "make a new transport, and set Options.Protocol.Revision to " + mcp.Revision20251125
-				if errors.Is(err, transport.ErrDialedOnce) || !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(fmt.Sprint(err), advice) {
-					t.Errorf("got %v, want what the server did", err)
-				}
-				noError(t, dial(mcp.Revision20251125), "as advised")
-			})
+				}()
+				return connectError(t, pipe, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
+			}
+			err := dial("")
+			const advice = "make a new transport, and set Options.Protocol.Revision to " + mcp.Revision20251125
+			if errors.Is(err, transport.ErrDialedOnce) || !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(fmt.Sprint(err), advice) {
+				t.Errorf("got %v, want what the server did", err)
+			}
+			noError(t, dial(mcp.Revision20251125), "as advised")
 		})
 	}
 }
@@ -211,15 +197,15 @@ func TestEraCacheOfSSEFallback(t *testing.T) {
 		var eras mcpclient.EraCache
 		for range 2 {
 			s := newOldServer(t)
-			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 				if r.Method == http.MethodPost && r.URL.Path != "/messages" {
 					probes = append(probes, r.Header.Get("Mcp-Method"))
 				}
 				s.ServeHTTP(w, r)
-			}))
+			})
 			go s.shake()
 			transport := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
-			c := connected(t, transport, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
+			c := connected(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: &eras}})
 			_ = c.Close()
 			server.Close()
 		}

@@ -75,16 +75,14 @@ func TestForcedRevisionIsNotSpoken(t *testing.T) {
 		mcp.Revision20251125: {fmt.Sprintf(initialized, mcp.Revision20250618), mcp.Revision20250618},
 		mcp.Revision20241105: {fmt.Sprintf(initialized, mcp.Revision20251125), mcp.Revision20251125},
 	} {
-		t.Run(forced, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				transport := newPeerTransport(t)
-				transport.greet = func(p *peer) { p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, p.next().ID, tt.result) }
-				_, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: forced}})
-				e := wantError[*mcpclient.RevisionError](t, err)
-				if diff := cmp.Diff(&mcpclient.RevisionError{Client: []string{forced}, Server: []string{tt.server}}, e); diff != "" {
-					t.Errorf("got %v, -want +got\n%s", err, diff)
-				}
-			})
+		bubble(t, forced, func(t *testing.T) {
+			transport := newPeerTransport(t)
+			transport.greet = func(p *peer) { p.reply(`{"jsonrpc":"2.0","id":%s,"result":%s}`, tt.result) }
+			_, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: forced}})
+			e := wantError[*mcpclient.RevisionError](t, err)
+			if diff := cmp.Diff(&mcpclient.RevisionError{Client: []string{forced}, Server: []string{tt.server}}, e); diff != "" {
+				t.Errorf("got %v, -want +got\n%s", err, diff)
+			}
 		})
 	}
 }
@@ -102,7 +100,7 @@ func TestForcedRevisionOfOlderServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
-			p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, p.next().ID)
+			p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`)
 		}
 		opts := modern()
 		_, err := mcpclient.Connect(t.Context(), transport, &opts)
@@ -123,25 +121,23 @@ func TestConnectTimeout(t *testing.T) {
 		"shorter": {time.Second, time.Second, "context deadline exceeded"},
 		"longer":  {time.Hour, time.Hour, "context deadline exceeded"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				transport := newPeerTransport(t)
-				transport.greet = func(*peer) {}
-				ctx := t.Context()
-				if tt.deadline > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, tt.deadline)
-					defer cancel()
-				}
-				start := time.Now()
-				_, err := mcpclient.Connect(ctx, transport, nil)
-				if took := time.Since(start); took < tt.want || took > tt.want+time.Second {
-					t.Errorf("gave up after %v, want %v", took, tt.want)
-				}
-				if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), tt.text) {
-					t.Errorf("got %v, want the deadline and %q", err, tt.text)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			transport := newPeerTransport(t)
+			transport.greet = func(*peer) {}
+			ctx := t.Context()
+			if tt.deadline > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, tt.deadline)
+				defer cancel()
+			}
+			start := time.Now()
+			_, err := mcpclient.Connect(ctx, transport, nil)
+			if took := time.Since(start); took < tt.want || took > tt.want+time.Second {
+				t.Errorf("gave up after %v, want %v", took, tt.want)
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("got %v, want the deadline and %q", err, tt.text)
+			}
 		})
 	}
 }
@@ -151,17 +147,14 @@ func TestConnectTimeout(t *testing.T) {
 func TestNothingAtTheURL(t *testing.T) {
 	for status, want := range map[int]int{404: 1, 405: 1, 410: 1, 415: 1, 422: 1, 401: 0, 403: 0, 429: 0, 503: 0} {
 		for era, opts := range eras() {
-			t.Run(fmt.Sprint(status, era), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
-					defer server.Close()
-					for _, transport := range transportsTo(server) {
-						_, err := mcpclient.Connect(t.Context(), transport, &opts)
-						if n := strings.Count(fmt.Sprint(err), "is this the URL of an MCP server?"); n != want {
-							t.Errorf("%T: got %v, want the hint %d times", transport, err, want)
-						}
+			bubble(t, fmt.Sprint(status, era), func(t *testing.T) {
+				server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+				for _, transport := range transportsTo(server) {
+					_, err := mcpclient.Connect(t.Context(), transport, &opts)
+					if n := strings.Count(fmt.Sprint(err), "is this the URL of an MCP server?"); n != want {
+						t.Errorf("%T: got %v, want the hint %d times", transport, err, want)
 					}
-				})
+				}
 			})
 		}
 	}
@@ -228,9 +221,7 @@ func (m mute) Close() error                       { close(m.closed); return nil 
 func TestProbeCannotBeSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := mute{make(chan struct{})}
-		transport, conn := mcpclient.Pipe()
-		p := &peer{t: t, conn: conn, inbox: make(chan message, 10)}
-		go p.read()
+		transport, p := newPeer(t)
 		go p.handshake()
 		dials := 0
 		c := connected(t, dialer(func(ctx context.Context) (mcpclient.Conn, error) {
@@ -238,7 +229,7 @@ func TestProbeCannotBeSent(t *testing.T) {
 				return first, nil
 			}
 			return transport.Dial(ctx)
-		}), nil)
+		}), mcpclient.Options{})
 		if got := c.Server().Revision; got != mcp.Revision20251125 || dials != 2 {
 			t.Errorf("got revision %s after %d dials", got, dials)
 		}
@@ -289,8 +280,7 @@ func slowModernServer(t *testing.T, initialized string) {
 			_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,`+answer+`}`))
 		}
 	}()
-	c := connected(t, transport, nil)
-	defer func() { _ = c.Close() }()
+	c := connected(t, transport, mcpclient.Options{})
 	equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
 }
 
@@ -314,25 +304,21 @@ func TestNotAnMCPServer(t *testing.T) {
 		all := eras()
 		all["unknown"] = mcpclient.Options{}
 		for era, opts := range all {
-			t.Run(name+"/"+era, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, message{}) }))
-					defer server.Close()
-					for _, transport := range transportsTo(server) {
-						_, err := mcpclient.Connect(t.Context(), transport, &opts)
-						_, refused := errors.AsType[*mcp.RPCError](err)
-						if !refused && !errors.Is(err, mcp.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
-							t.Errorf("%T: got %v, want ErrInvalidResult and once %q", transport, err, hint)
-						}
+			bubble(t, name+"/"+era, func(t *testing.T) {
+				server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, message{}) }))
+				for _, transport := range transportsTo(server) {
+					_, err := mcpclient.Connect(t.Context(), transport, &opts)
+					_, refused := errors.AsType[*mcp.RPCError](err)
+					if !refused && !errors.Is(err, mcp.ErrInvalidResult) || strings.Count(fmt.Sprint(err), hint) != 1 {
+						t.Errorf("%T: got %v, want ErrInvalidResult and once %q", transport, err, hint)
 					}
+				}
 
-					server = httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { answer(w, m) })
-					c := connectTo(t, server, opts)
-					defer func() { _ = c.Close() }()
-					if _, err := c.CallTool(t.Context(), "a", nil); err == nil || strings.Contains(err.Error(), hint) {
-						t.Errorf("CallTool: got %v, want an error without %q", err, hint)
-					}
-				})
+				server = httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { answer(w, m) })
+				c := connectTo(t, server, opts)
+				if _, err := c.CallTool(t.Context(), "a", nil); err == nil || strings.Contains(err.Error(), hint) {
+					t.Errorf("CallTool: got %v, want an error without %q", err, hint)
+				}
 			})
 		}
 	}
@@ -350,26 +336,24 @@ func TestConnectToEcho(t *testing.T) {
 	for _, revision := range []string{"", mcp.Revision20260728, mcp.Revision20251125} {
 		for name, middleware := range map[string][]mcpclient.Middleware{"plain": nil, "middleware": {meta}} {
 			for end, line := range map[string]string{"": "%s", "blanks": " %s\r"} {
-				t.Run(fmt.Sprint(revision, name, end), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						transport, conn := mcpclient.Pipe()
-						go func() {
-							for {
-								raw, err := conn.Recv()
-								if err != nil {
-									return
-								}
-								_ = conn.Send(context.Background(), fmt.Appendf(nil, line, raw))
+				bubble(t, fmt.Sprint(revision, name, end), func(t *testing.T) {
+					transport, conn := mcpclient.Pipe()
+					go func() {
+						for {
+							raw, err := conn.Recv()
+							if err != nil {
+								return
 							}
-						}()
-						start := time.Now()
-						c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Middleware: middleware})
-						if err == nil || !strings.Contains(err.Error(), "echoes its input") {
-							t.Errorf("got %v, %v, want an error that it echoes", c, err)
+							_ = conn.Send(context.Background(), fmt.Appendf(nil, line, raw))
 						}
-						within(t, "Connect", start, 0)
-						_ = conn.Close()
-					})
+					}()
+					start := time.Now()
+					c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Middleware: middleware})
+					if err == nil || !strings.Contains(err.Error(), "echoes its input") {
+						t.Errorf("got %v, %v, want an error that it echoes", c, err)
+					}
+					within(t, "Connect", start, 0)
+					_ = conn.Close()
 				})
 			}
 		}
@@ -386,20 +370,16 @@ func TestRequestDuringHandshakeIsNoEcho(t *testing.T) {
 		"bare":       `{"jsonrpc":"2.0","id":%s,"method":"initialize"}`,
 	} {
 		for era, o := range eras() {
-			t.Run(era+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					transport, conn := mcpclient.Pipe()
-					p := &peer{t: t, conn: conn, inbox: make(chan message, 10)}
-					go p.read()
-					go func() {
-						first := p.next()
-						p.send(ask, first.ID)
-						p.send(handshakeAnswer(first))
-					}()
-					c := connected(t, transport, &o)
-					_ = c.Close()
-					_ = conn.Close()
-				})
+			bubble(t, era+name, func(t *testing.T) {
+				transport, p := newPeer(t)
+				go func() {
+					first := p.next()
+					p.send(ask, first.ID)
+					p.send(handshakeAnswer(first))
+				}()
+				c := connected(t, transport, o)
+				_ = c.Close()
+				_ = p.conn.Close()
 			})
 		}
 	}

@@ -108,11 +108,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 		go a.peer.handshake()
 		o := legacy()
 		o.Logger = slog.New(slog.NewTextHandler(&a.log, nil))
-		c, err := mcpclient.Connect(a.Context(), &foreign{conn}, &o)
-		if err != nil {
-			a.Fatal(err)
-		}
-		return c
+		return connected(a, &foreign{conn}, o)
 	}
 	call := func(a *attempt, c *mcpclient.Client) error {
 		ctx, cancel := context.WithTimeout(a.Context(), time.Second)
@@ -153,7 +149,6 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			func(p plain) transport.Conn { return &ended{plain: p} },
 			func(a *attempt, conn, inner transport.Conn) bool {
 				c := connect(a, conn)
-				defer func() { _ = c.Close() }()
 				inner.(*ended).over.Store(true)
 				return errors.Is(call(a, c), mcpclient.ErrClosed)
 			},
@@ -162,7 +157,6 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			func(p plain) transport.Conn { return &droppingConn{p, "tools/call", true} },
 			func(a *attempt, conn, _ transport.Conn) bool {
 				c := connect(a, conn)
-				defer func() { _ = c.Close() }()
 				_ = call(a, c)
 				synctest.Wait()
 				select {
@@ -187,7 +181,6 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			func(p plain) transport.Conn { return redacting{p} },
 			func(a *attempt, conn, _ transport.Conn) bool {
 				c := connect(a, conn)
-				defer func() { _ = c.Close() }()
 				go func() {
 					a.peer.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"wrong: hunter2"}}`, a.peer.next().ID)
 				}()
@@ -197,8 +190,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 		"OnSkip": {
 			func(p plain) transport.Conn { return skipping{p} },
 			func(a *attempt, conn, _ transport.Conn) bool {
-				c := connect(a, conn)
-				defer func() { _ = c.Close() }()
+				connect(a, conn)
 				return strings.Contains(a.log.String(), "text=hello")
 			},
 		},
@@ -208,19 +200,17 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			"wrapped": func(c transport.Conn) transport.Conn { return wrapping{plain{wrapping{plain{c}}}} },
 			"none":    func(c transport.Conn) transport.Conn { return plain{c} },
 		} {
-			t.Run(name+"/"+form, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					pipe, server := mcpclient.Pipe()
-					defer func() { _ = server.Close() }()
-					a := &attempt{T: t, peer: &peer{t: t, conn: server, inbox: make(chan message, 100)}}
-					go a.peer.read()
-					client, err := pipe.Dial(t.Context())
-					must(t, err)
-					inner := test.conn(plain{client})
-					if got, want := test.used(a, wrap(inner), inner), form != "none"; got != want {
-						t.Errorf("used: got %t, want %t", got, want)
-					}
-				})
+			bubble(t, name+"/"+form, func(t *testing.T) {
+				pipe, server := mcpclient.Pipe()
+				defer func() { _ = server.Close() }()
+				a := &attempt{T: t, peer: &peer{t: t, conn: server, inbox: make(chan message, 100)}}
+				go a.peer.read()
+				client, err := pipe.Dial(t.Context())
+				must(t, err)
+				inner := test.conn(plain{client})
+				if got, want := test.used(a, wrap(inner), inner), form != "none"; got != want {
+					t.Errorf("used: got %t, want %t", got, want)
+				}
 			})
 		}
 	}
@@ -238,9 +228,8 @@ func TestCloseOverAFullPipe(t *testing.T) {
 			_ = json.Unmarshal(raw, &m)
 			p.send(handshakeAnswer(m))
 		}()
-		c := connected(t, pipe, nil)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		c := connected(t, pipe, mcpclient.Options{})
+		ctx := withTimeout(t, time.Second)
 		var calls sync.WaitGroup
 		for range 40 { // 80 messages: calls and their cancellations
 			calls.Go(func() { _, _ = c.CallTool(ctx, "a", nil) })

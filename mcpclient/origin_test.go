@@ -117,7 +117,7 @@ func TestOriginOfTask(t *testing.T) {
 			_, err := task.Wait(t.Context())
 			waited <- err
 		}()
-		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"completed","ttl":null,"createdAt":"","lastUpdatedAt":""}}`, p.next().ID)
+		p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"completed","ttl":null,"createdAt":"","lastUpdatedAt":""}}`)
 		result := p.next()
 		p.ask(`1`)
 		if a := <-seen; a.origin.Call == nil || a.origin.Call.ID == 0 || a.origin.Call.Method != "tools/call" || a.origin.Call.Name != "slow" {
@@ -140,56 +140,51 @@ func (p *peer) echoAll(all ...message) {
 
 // Over HTTP, and in the modern era, a question arrives in the response to its call.
 func TestOriginInResponse(t *testing.T) {
-	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				seen := make(chan asking, 2)
-				answered := make(chan bool, 2)
-				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-					switch {
-					case m.Method == "" && m.ID != nil: // an answer of a legacy client
-						w.WriteHeader(http.StatusAccepted)
-						answered <- true
-					case m.Method != "tools/call":
-						w.WriteHeader(http.StatusMethodNotAllowed)
-					case name == "legacy":
-						say := stream(w)
-						say(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"method":"sampling/createMessage","params":` + samplingParams + `}`)
-						<-answered
-						say(answerTo(m))
-					case name == "modern" && m.Params.Answers == nil:
-						w.Header().Set("Content-Type", "application/json")
-						_, _ = w.Write([]byte(`{"id":` + string(m.ID) + `,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":` + samplingParams + `}}}}`))
-					default:
-						w.Header().Set("Content-Type", "application/json")
-						_, _ = w.Write([]byte(answerTo(m)))
-					}
-				})
-				o := watches(opts, seen)
-				c := connectTo(t, s, o)
-				defer func() { _ = c.Close() }()
-				var calls sync.WaitGroup
-				for _, tool := range []string{"one", "two"} {
-					calls.Go(func() {
-						callText(t, context.WithValue(t.Context(), contextKey("different"), tool), c, tool, tool)
-					})
-				}
-				calls.Wait()
-				names, ids := map[string]bool{}, map[int64]bool{}
-				for range 2 {
-					a := <-seen
-					if a.origin.Call == nil || a.values["different"] != a.origin.Call.Name || (a.origin.ID == nil) != (name == "modern") {
-						t.Errorf("got %+v with %+v", a.origin, a.values)
-						continue
-					}
-					names[a.origin.Call.Name], ids[a.origin.Call.ID] = true, true
-				}
-				if len(names) != 2 || len(ids) != 2 || ids[0] {
-					t.Errorf("got calls %v with the ids %v, want both", names, ids)
-				}
-			})
+	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		seen := make(chan asking, 2)
+		answered := make(chan bool, 2)
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			switch {
+			case m.Method == "" && m.ID != nil: // an answer of a legacy client
+				w.WriteHeader(http.StatusAccepted)
+				answered <- true
+			case m.Method != "tools/call":
+				w.WriteHeader(http.StatusMethodNotAllowed)
+			case name == "legacy":
+				say := stream(w)
+				say(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"method":"sampling/createMessage","params":` + samplingParams + `}`)
+				<-answered
+				say(answerTo(m))
+			case name == "modern" && m.Params.Answers == nil:
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(`{"id":` + string(m.ID) + `,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":` + samplingParams + `}}}}`))
+			default:
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(answerTo(m)))
+			}
 		})
-	}
+		o := watches(opts, seen)
+		c := connectTo(t, s, o)
+		var calls sync.WaitGroup
+		for _, tool := range []string{"one", "two"} {
+			calls.Go(func() {
+				callText(t, context.WithValue(t.Context(), contextKey("different"), tool), c, tool, tool)
+			})
+		}
+		calls.Wait()
+		names, ids := map[string]bool{}, map[int64]bool{}
+		for range 2 {
+			a := <-seen
+			if a.origin.Call == nil || a.values["different"] != a.origin.Call.Name || (a.origin.ID == nil) != (name == "modern") {
+				t.Errorf("got %+v with %+v", a.origin, a.values)
+				continue
+			}
+			names[a.origin.Call.Name], ids[a.origin.Call.ID] = true, true
+		}
+		if len(names) != 2 || len(ids) != 2 || ids[0] {
+			t.Errorf("got calls %v with the ids %v, want both", names, ids)
+		}
+	})
 }
 
 // ending installs a handler that reports its start and its end.
@@ -246,7 +241,6 @@ func TestHandlerEndsWithItsCall(t *testing.T) {
 			say(answerTo(m))
 		})
 		c := connectTo(t, s, opts)
-		defer func() { _ = c.Close() }()
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()
 		if len(ended) != 1 {

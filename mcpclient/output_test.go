@@ -74,8 +74,7 @@ func TestCheckOutputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			c := connected(t, weather(test.schema, test.result), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			defer func() { _ = c.Close() }()
+			c := connected(t, weather(test.schema, test.result), mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			held := func(when string, tool string, fits bool) {
 				t.Helper()
 				res, err := c.CallTool(t.Context(), tool, nil)
@@ -103,9 +102,7 @@ func TestCheckOutputsLeavesToolsIn(t *testing.T) {
 	opts := modern()
 	opts.Schemas = mcpclient.Schemas{CheckOutputs: true, Validator: new(schemacheck.Validator)}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go func() {
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[{"name":"odd","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"no name"}}}}]}}`, p.next().ID)
-		}()
+		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[{"name":"odd","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"no name"}}}}]}}`)
 		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 1 {
 			t.Errorf("got the tools %q, %v, want the one that there is", names, err)
 		}
@@ -115,8 +112,7 @@ func TestCheckOutputsLeavesToolsIn(t *testing.T) {
 // The client keeps copies of definitions, with a bound on their total size.
 func TestCheckOutputsRemembers(t *testing.T) {
 	validator := new(strict)
-	c := connected(t, weather(`{}`, `{"content":[]}`), &mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: validator}})
-	defer func() { _ = c.Close() }()
+	c := connected(t, weather(`{}`, `{"content":[]}`), mcpclient.Options{Schemas: mcpclient.Schemas{CheckOutputs: true, Validator: validator}})
 	held := func(tool string) bool {
 		_, err := c.CallTool(t.Context(), tool, nil)
 		_, held := errors.AsType[*mcpclient.OutputError](err)
@@ -150,8 +146,7 @@ func TestCheckOutputsRemembers(t *testing.T) {
 
 // By default results are not checked.
 func TestOutputsAreNotChecked(t *testing.T) {
-	c := connected(t, weather(degrees, `{"content":[]}`), nil)
-	defer func() { _ = c.Close() }()
+	c := connected(t, weather(degrees, `{"content":[]}`), mcpclient.Options{})
 	must(t, errOf(collect(c.Tools(t.Context()), toolName)))
 	noError(t, errOf(c.CallTool(t.Context(), "forecast", nil)))
 }
@@ -168,8 +163,7 @@ func (s *strict) Compile(schema json.RawMessage) (func(json.RawMessage) error, e
 func TestValidatorOfOutputs(t *testing.T) {
 	const schema = `{ "own" : 1.0 }`
 	first, second := new(strict), new(strict)
-	c := connected(t, weather(degrees, `{"content":[],"structuredContent":1}`), &mcpclient.Options{Schemas: mcpclient.Schemas{Validator: first}})
-	defer func() { _ = c.Close() }()
+	c := connected(t, weather(degrees, `{"content":[],"structuredContent":1}`), mcpclient.Options{Schemas: mcpclient.Schemas{Validator: first}})
 	for _, v := range []mcpclient.Validator{nil, second} {
 		_, err := c.CallTool(t.Context(), "forecast", nil, mcpclient.WithOutputCheck(forecast(schema), v))
 		if want := `call tool "forecast": output of tool "forecast": at "/x": never`; fmt.Sprint(err) != want {

@@ -1,7 +1,6 @@
 package mcpclient_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -104,7 +102,7 @@ func TestListsWarn(t *testing.T) {
 		opts := legacy()
 		opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() { p.send(`{"id":%s,"result":%s}`, p.next().ID, page) }()
+			go p.reply(`{"id":%s,"result":%s}`, page)
 			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
 				t.Errorf("%s: got %v", page, err)
 			}
@@ -137,7 +135,7 @@ func TestCursorsOfSessions(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run("restart, "+name, func(t *testing.T) {
 			restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-				go func() { p.send(page, p.next().ID, "a", `,"nextCursor":"c"`) }()
+				go p.reply(page, "a", `,"nextCursor":"c"`)
 				var names []string
 				var last error
 				for tool, err := range c.Tools(t.Context()) {
@@ -150,7 +148,7 @@ func TestCursorsOfSessions(t *testing.T) {
 					_ = p.conn.Close()
 					p = <-transport.peers
 					if name == "modern" {
-						go func() { p.send(page, p.next().ID, "b", "") }()
+						go p.reply(page, "b", "")
 					}
 				}
 				if name == "modern" && (last != nil || !slices.Equal(names, []string{"a", "b"})) {
@@ -163,35 +161,29 @@ func TestCursorsOfSessions(t *testing.T) {
 			})
 		})
 	}
-	t.Run("session", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := &sessionServer{streams: make(chan struct{})}
-			var cursors []string // and the session of each
-			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				raw, _ := io.ReadAll(r.Body)
-				switch session := r.Header.Get("Mcp-Session-Id"); {
-				case strings.Contains(string(raw), "cursor"):
-					cursors = append(cursors, session)
-					s.forget()
-				case strings.Contains(string(raw), "tools/list"):
-					_, _ = fmt.Fprintf(jsonWriter(w), page, messageOf(t, raw).ID, "a", `,"nextCursor":"c"`)
-					return
-				}
-				r.Body = io.NopCloser(bytes.NewReader(raw))
-				s.ServeHTTP(w, r)
-			}))
-			defer server.Close()
-			c := connectTo(t, server, legacy())
-			defer func() { _ = c.Close() }()
-			names, err := collect(c.Tools(t.Context()), toolName)
-			if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
-				t.Errorf("got %q, %v, want the first page and a lost session", names, err)
+	bubble(t, "session", func(t *testing.T) {
+		s := &sessionServer{streams: make(chan struct{})}
+		var cursors []string // and the session of each
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			switch session := r.Header.Get("Mcp-Session-Id"); {
+			case strings.Contains(m.raw, "cursor"):
+				cursors = append(cursors, session)
+				s.forget()
+			case strings.Contains(m.raw, "tools/list"):
+				_, _ = fmt.Fprintf(jsonWriter(w), page, m.ID, "a", `,"nextCursor":"c"`)
+				return
 			}
-			wantIs(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, new("c"))), mcpclient.ErrSessionLost, "a page")
-			if want := []string{"s-1", "s-2"}; !slices.Equal(cursors, want) {
-				t.Errorf("got cursors in the sessions %q, want %q", cursors, want)
-			}
+			s.ServeHTTP(w, r)
 		})
+		c := connectTo(t, server, legacy())
+		names, err := collect(c.Tools(t.Context()), toolName)
+		if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
+			t.Errorf("got %q, %v, want the first page and a lost session", names, err)
+		}
+		wantIs(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, new("c"))), mcpclient.ErrSessionLost, "a page")
+		if want := []string{"s-1", "s-2"}; !slices.Equal(cursors, want) {
+			t.Errorf("got cursors in the sessions %q, want %q", cursors, want)
+		}
 	})
 }
 
@@ -205,8 +197,7 @@ func TestCursorOfSessionBefore(t *testing.T) {
 
 func cursorOfSessionBefore(t *testing.T, ping bool) {
 	s := &tokenServer{}
-	server := memhttp.New(s)
-	defer server.Close()
+	server := serve(t, s)
 	o := legacy()
 	token := new(transport.Bearer)
 	o.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
@@ -222,7 +213,6 @@ func cursorOfSessionBefore(t *testing.T, ping bool) {
 		}
 	}}
 	c := connectWith(t, server, token, o)
-	defer func() { _ = c.Close() }()
 	s.seen()
 	names, err := collect(c.Tools(t.Context()), toolName)
 	if !errors.Is(err, mcpclient.ErrSessionLost) || !slices.Equal(names, []string{"a"}) {
@@ -238,23 +228,19 @@ func cursorOfSessionBefore(t *testing.T, ping bool) {
 func TestCursorOfNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			raw, _ := io.ReadAll(r.Body)
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			known := r.Header.Get("Mcp-Session-Id") == "s-2"
-			switch m := messageOf(t, raw); {
-			case m.Method == "tools/list" && known && strings.Contains(string(raw), "cursor"):
+			switch {
+			case m.Method == "tools/list" && known && strings.Contains(m.raw, "cursor"):
 				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"b","inputSchema":{}}]}}`, m.ID)
 				return
 			case m.Method == "tools/list" && known:
 				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"c"}}`, m.ID)
 				return
 			}
-			r.Body = io.NopCloser(bytes.NewReader(raw))
 			s.ServeHTTP(w, r)
-		}))
-		defer server.Close()
+		})
 		c := connectTo(t, server, legacy())
-		defer func() { _ = c.Close() }()
 		s.forget()
 		names, err := collect(c.Tools(t.Context()), toolName)
 		if err != nil || !slices.Equal(names, []string{"a", "b"}) {
@@ -275,42 +261,36 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 		"before the first page": {`"method":"tools/list"`, []string{"s-2", "s-2"}, []string{"a", "b"}},
 		"before the next page":  {`"cursor":"c"`, []string{"s-1"}, []string{"a"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &tokenServer{}
-				refused := false
-				var in []string // the sessions in which pages were requested
-				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					raw, _ := io.ReadAll(r.Body)
-					switch m := messageOf(t, raw); {
-					case !refused && strings.Contains(string(raw), test.refused):
-						refused = true
-						w.WriteHeader(http.StatusUnauthorized)
+		bubble(t, name, func(t *testing.T) {
+			s := &tokenServer{}
+			refused := false
+			var in []string // the sessions in which pages were requested
+			server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				switch {
+				case !refused && strings.Contains(m.raw, test.refused):
+					refused = true
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				case m.Method == "tools/list":
+					in = append(in, r.Header.Get("Mcp-Session-Id"))
+					if strings.Contains(m.raw, "cursor") {
+						_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"b","inputSchema":{}}]}}`, m.ID)
 						return
-					case m.Method == "tools/list":
-						in = append(in, r.Header.Get("Mcp-Session-Id"))
-						if strings.Contains(string(raw), "cursor") {
-							_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"b","inputSchema":{}}]}}`, m.ID)
-							return
-						}
 					}
-					r.Body = io.NopCloser(bytes.NewReader(raw))
-					s.ServeHTTP(w, r)
-				}))
-				defer server.Close()
-				o := legacy()
-				token := new(transport.Bearer)
-				token.Refused = func(context.Context, *transport.Refusal) error { return token.Set("other") }
-				c := connectWith(t, server, token, o)
-				defer func() { _ = c.Close() }()
-				names, err := collect(c.Tools(t.Context()), toolName)
-				if !slices.Equal(names, test.names) || errors.Is(err, mcpclient.ErrSessionLost) != (len(names) == 1) {
-					t.Errorf("got %q, %v, want %q and an error if that is not all", names, err, test.names)
 				}
-				if !slices.Equal(in, test.in) {
-					t.Errorf("got pages in the sessions %q, want %q", in, test.in)
-				}
+				s.ServeHTTP(w, r)
 			})
+			o := legacy()
+			token := new(transport.Bearer)
+			token.Refused = func(context.Context, *transport.Refusal) error { return token.Set("other") }
+			c := connectWith(t, server, token, o)
+			names, err := collect(c.Tools(t.Context()), toolName)
+			if !slices.Equal(names, test.names) || errors.Is(err, mcpclient.ErrSessionLost) != (len(names) == 1) {
+				t.Errorf("got %q, %v, want %q and an error if that is not all", names, err, test.names)
+			}
+			if !slices.Equal(in, test.in) {
+				t.Errorf("got pages in the sessions %q, want %q", in, test.in)
+			}
 		})
 	}
 }
@@ -319,8 +299,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 func TestCursorOfForgottenSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
-		server := memhttp.New(s)
-		defer server.Close()
+		server := serve(t, s)
 		var c *mcpclient.Client
 		var got error
 		h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), RoundTripper: watched(func(r *http.Request) {
@@ -333,8 +312,7 @@ func TestCursorOfForgottenSession(t *testing.T) {
 			}
 		})}
 		o := legacy()
-		c = connected(t, h, &o)
-		defer func() { _ = c.Close() }()
+		c = connected(t, h, o)
 		s.forget()
 		s.seen()
 		if err := c.Ping(t.Context()); err != nil || !errors.Is(got, mcpclient.ErrSessionLost) {

@@ -1,6 +1,7 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,6 +30,8 @@ type message struct {
 	} `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  *mcp.RPCError   `json:"error"`
+
+	raw string // over HTTP
 }
 
 // peer is the server's end of a pipe, driven by a test.
@@ -38,49 +41,95 @@ type peer struct {
 	inbox chan message
 }
 
+// newPeer returns a transport and the peer at its other end.
+func newPeer(t *testing.T) (mcpclient.Transport, *peer) {
+	transport, conn := mcpclient.Pipe()
+	p := &peer{t: t, conn: conn, inbox: make(chan message, 1<<15)}
+	t.Cleanup(func() { _ = conn.Close() })
+	go p.read()
+	return transport, p
+}
+
+// bubble runs f as a subtest in a bubble.
+func bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// eachEra runs f as a subtest for each era.
+func eachEra(t *testing.T, f func(t *testing.T, era string, opts mcpclient.Options)) {
+	for era, opts := range eras() {
+		t.Run(era, func(t *testing.T) { f(t, era, opts) })
+	}
+}
+
+// inEras is eachEra with a bubble for each subtest.
+func inEras(t *testing.T, f func(t *testing.T, era string, opts mcpclient.Options)) {
+	eachEra(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		synctest.Test(t, func(t *testing.T) { f(t, era, opts) })
+	})
+}
+
+// eachPeer is inEras with a client that is connected by a pipe.
+func eachPeer(t *testing.T, f func(t *testing.T, era string, c *mcpclient.Client, p *peer)) {
+	inEras(t, func(t *testing.T, era string, opts mcpclient.Options) {
+		c, p := connectedPeer(t, opts)
+		f(t, era, c, p)
+	})
+}
+
 // inBubble runs f in a bubble with a client that is connected by a pipe. The end of the bubble
 // proves that no goroutine of the client is left.
 func inBubble(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, p *peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c, p := connectedPeer(t, opts)
-		defer func() { _ = c.Close() }()
 		f(t, c, p)
 	})
 }
 
-// connected connects to a server that must accept. The test closes the client.
-func connected(t testing.TB, transport mcpclient.Transport, opts *mcpclient.Options) *mcpclient.Client {
+// connected connects to a server that must accept. The client is closed at the end of the test.
+func connected(t testing.TB, transport mcpclient.Transport, opts mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	c, err := mcpclient.Connect(t.Context(), transport, opts)
+	return connectedIn(t, t.Context(), transport, opts)
+}
+
+// connectedIn is connected with a context of its own.
+func connectedIn(t testing.TB, ctx context.Context, transport mcpclient.Transport, opts mcpclient.Options) *mcpclient.Client {
+	t.Helper()
+	c, err := mcpclient.Connect(ctx, transport, &opts)
 	must(t, err)
+	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
-// connectedPeer is connect that must succeed.
-func connectedPeer(t *testing.T, opts mcpclient.Options) (*mcpclient.Client, *peer) {
-	t.Helper()
-	c, p, err := connect(t, t.Context(), opts)
-	must(t, err)
-	return c, p
+// connectError returns the error of connecting.
+func connectError(t testing.TB, transport mcpclient.Transport, opts mcpclient.Options) error {
+	c, err := mcpclient.Connect(t.Context(), transport, &opts)
+	if err == nil {
+		_ = c.Close()
+	}
+	return err
 }
 
-// connect returns a client and its peer after the handshake.
-func connect(t *testing.T, ctx context.Context, opts mcpclient.Options) (*mcpclient.Client, *peer, error) {
-	transport, conn := mcpclient.Pipe()
-	p := &peer{t: t, conn: conn, inbox: make(chan message, 1<<15)}
-	t.Cleanup(func() { _ = conn.Close() })
-	go p.read()
+// connectedPeer returns a client and its peer after the handshake.
+func connectedPeer(t *testing.T, opts mcpclient.Options) (*mcpclient.Client, *peer) {
+	t.Helper()
+	transport, p := newPeer(t)
 	done := make(chan bool)
 	go func() {
 		p.handshake()
 		close(done)
 	}()
-	c, err := mcpclient.Connect(ctx, transport, &opts)
-	if err == nil {
-		<-done // the test reads the client's later messages
-	}
-	return c, p, err
+	c := connected(t, transport, opts)
+	<-done // the test reads the client's later messages
+	return c, p
+}
+
+// withTimeout returns a context that lasts until the end of the test at most.
+func withTimeout(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 func (p *peer) read() {
@@ -139,6 +188,18 @@ func (p *peer) send(format string, args ...any) {
 	noError(p.t, p.conn.Send(context.Background(), []byte(format)), "send to the client")
 }
 
+// reply answers the next request. The format begins with the place of its id.
+func (p *peer) reply(format string, args ...any) {
+	p.send(format, append([]any{p.next().ID}, args...)...)
+}
+
+// replyAll is reply to every request until the client ends.
+func (p *peer) replyAll(format string, args ...any) {
+	for m := range p.inbox {
+		p.send(format, append([]any{m.ID}, args...)...)
+	}
+}
+
 // answer answers a tool call with the tool's name as text.
 func (p *peer) answer(m message) { p.send(answerTo(m)) }
 
@@ -167,10 +228,10 @@ func tea() *mcp.CreateMessageResult {
 	return &mcp.CreateMessageResult{Model: "m", Content: []mcp.Content{&mcp.TextContent{Text: "tea"}}}
 }
 
-// connectTo connects to a server over HTTP. The test closes the client before the server.
+// connectTo connects to a server over HTTP.
 func connectTo(t *testing.T, server *memhttp.Server, opts mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &opts)
+	c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, opts)
 	return c
 }
 
@@ -184,17 +245,30 @@ func watched(before func(*http.Request)) func(http.RoundTripper) http.RoundTripp
 	}
 }
 
-// httpServer answers handshakes itself and passes other requests to h, with their messages.
-func httpServer(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m message)) *memhttp.Server {
-	s := memhttp.New(httpHandler(h))
+// serve starts a server until the end of the test.
+func serve(t testing.TB, h http.Handler) *memhttp.Server {
+	s := memhttp.New(h)
 	t.Cleanup(s.Close)
 	return s
 }
 
-// readMessage reads the message of a request; it returns the zero message if there is none.
+// served starts a server whose handler gets the message of each request, too.
+func served(t testing.TB, h func(w http.ResponseWriter, r *http.Request, m message)) *memhttp.Server {
+	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(w, r, readMessage(r)) }))
+}
+
+// httpServer answers handshakes itself and passes other requests to h.
+func httpServer(t testing.TB, h func(w http.ResponseWriter, r *http.Request, m message)) *memhttp.Server {
+	return serve(t, httpHandler(h))
+}
+
+// readMessage reads the message of a request, which can be read again. It returns the zero message
+// if there is none.
 func readMessage(r *http.Request) (m message) {
 	raw, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(raw, &m)
+	m.raw = string(raw)
+	r.Body = io.NopCloser(bytes.NewReader(raw))
 	return m
 }
 
@@ -204,8 +278,7 @@ func httpHandler(h func(w http.ResponseWriter, r *http.Request, m message)) http
 		m := readMessage(r)
 		switch {
 		case m.Method == "initialize" || m.Method == "server/discover":
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, handshakeAnswer(m))
+			_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 		case strings.HasPrefix(m.Method, "notifications/"):
 			w.WriteHeader(http.StatusAccepted)
 		default:

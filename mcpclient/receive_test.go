@@ -149,8 +149,7 @@ func TestTooLargeMessage(t *testing.T) {
 		}()
 		go func() { say(handshakeAnswer(<-asked)) }()
 		opts := legacy()
-		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer, MaxMessage: 1000}, &opts)
-		defer func() { _ = c.Close() }()
+		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer, MaxMessage: 1000}, opts)
 		<-asked // notifications/initialized
 		long := strings.Repeat("x", 2000)
 
@@ -207,9 +206,7 @@ func TestAnswersAmongTextAreNotLogged(t *testing.T) {
 	opts := modern()
 	opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go func() {
-			p.send(`Loading… {"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"text","text":"private"}]}}`, p.next().ID)
-		}()
+		go p.reply(`Loading… {"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"text","text":"private"}]}}`)
 		callText(t, t.Context(), c, "a", "private")
 	})
 	if text := log.String(); !strings.Contains(text, "do not stand alone") || strings.Contains(text, "private") {
@@ -222,26 +219,23 @@ func TestAnswersAmongTextAreNotLogged(t *testing.T) {
 func TestNoiseIsNoAnswer(t *testing.T) {
 	noise := []string{"[INFO] running tool", "{'debug': 1}", "[2026-01-01T00:00:00Z] x", `{"level":"info"`, `{"id":99,"x":}`}
 	for _, line := range noise {
-		t.Run(line, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				fromClient, toServer := io.Pipe()
-				fromServer, toClient := io.Pipe()
-				go func() {
-					for lines := bufio.NewScanner(fromClient); lines.Scan(); {
-						var m message
-						_ = json.Unmarshal(lines.Bytes(), &m)
-						answer := answerTo(m)
-						if m.Method == "server/discover" {
-							answer = handshakeAnswer(m)
-						}
-						_, _ = fmt.Fprintf(toClient, "%s\n%s\n", line, answer)
+		bubble(t, line, func(t *testing.T) {
+			fromClient, toServer := io.Pipe()
+			fromServer, toClient := io.Pipe()
+			go func() {
+				for lines := bufio.NewScanner(fromClient); lines.Scan(); {
+					var m message
+					_ = json.Unmarshal(lines.Bytes(), &m)
+					answer := answerTo(m)
+					if m.Method == "server/discover" {
+						answer = handshakeAnswer(m)
 					}
-				}()
-				c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, nil)
-				defer func() { _ = c.Close() }()
-				equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
-				callText(t, t.Context(), c, "a", "a")
-			})
+					_, _ = fmt.Fprintf(toClient, "%s\n%s\n", line, answer)
+				}
+			}()
+			c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, mcpclient.Options{})
+			equal(t, "revision", c.Server().Revision, mcp.Revision20260728)
+			callText(t, t.Context(), c, "a", "a")
 		})
 	}
 }

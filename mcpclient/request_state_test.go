@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -26,7 +25,6 @@ func TestUncachedAnswerReplacesCached(t *testing.T) {
 			asked++
 		})
 		c := connectTo(t, s, modern())
-		defer func() { _ = c.Close() }()
 		wantTools(t, t.Context(), c, "")
 		wantTools(t, t.Context(), c, "", mcpclient.WithoutCache())
 		wantTools(t, t.Context(), c, "")
@@ -42,8 +40,7 @@ func TestDuplicateQuestionsTakeNoPlace(t *testing.T) {
 		release := make(chan bool)
 		o, running := blocks(legacy(), release)
 		o.Limits.ServerRequests = 2
-		c, p := connectedPeer(t, o)
-		defer func() { _ = c.Close() }()
+		_, p := connectedPeer(t, o)
 		for range 4 {
 			p.ask("1")
 		}
@@ -103,7 +100,6 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 			return next(ctx, r)
 		}))
 		c := connectTo(t, s, o)
-		defer func() { _ = c.Close() }()
 		_, toolErr := c.CallTool(t.Context(), "old:it", nil)
 		_, readErr := c.ReadResource(t.Context(), "old:it")
 		_, promptErr := c.GetPrompt(t.Context(), "old:it", nil)
@@ -117,8 +113,7 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 func TestMiddlewareCallsNextTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
-		server := memhttp.New(s)
-		defer server.Close()
+		server := serve(t, s)
 		o := legacy()
 		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			if r.Method != "tools/list" {
@@ -133,7 +128,6 @@ func TestMiddlewareCallsNextTwice(t *testing.T) {
 			return next(ctx, r)
 		}))
 		c := connectTo(t, server, o)
-		defer func() { _ = c.Close() }()
 		noError(t, listOnce(t.Context(), c))
 		equal(t, "session", c.SessionID(), "s-3")
 	})
@@ -155,8 +149,7 @@ func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
 			})
 			o := modern()
 			o.Limits.Retries = 3
-			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, &o)
-			defer func() { _ = c.Close() }()
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, o)
 			wantIs(t, listOnce(t.Context(), c), transport.ErrMessageTooLarge, media)
 			equal(t, media, asked.Load(), 1)
 		})

@@ -16,34 +16,32 @@ import (
 
 // A list that ends the connection is sent once more, not again on every later connection.
 func TestRestartRepeatsOnce(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-				var lists atomic.Int32
-				serve := func(p *peer) {
-					for m := range p.inbox {
-						switch {
-						case m.Method == "tools/list":
-							lists.Add(1)
-							_ = p.conn.Close()
-						case m.ID != nil:
-							p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
-						}
+	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		restarting(t, opts, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+			var lists atomic.Int32
+			serve := func(p *peer) {
+				for m := range p.inbox {
+					switch {
+					case m.Method == "tools/list":
+						lists.Add(1)
+						_ = p.conn.Close()
+					case m.ID != nil:
+						p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
 					}
 				}
-				go serve(p)
-				go func() {
-					for p := range transport.peers {
-						go serve(p)
-					}
-				}()
-				defer close(transport.peers)
-				wantIs(t, listOnce(t.Context(), c), mcpclient.ErrConnectionLost)
-				equal(t, "tools/list", lists.Load(), 2)
-				noError(t, c.Ping(t.Context()), "after that")
-			})
+			}
+			go serve(p)
+			go func() {
+				for p := range transport.peers {
+					go serve(p)
+				}
+			}()
+			defer close(transport.peers)
+			wantIs(t, listOnce(t.Context(), c), mcpclient.ErrConnectionLost)
+			equal(t, "tools/list", lists.Load(), 2)
+			noError(t, c.Ping(t.Context()), "after that")
 		})
-	}
+	})
 }
 
 // A connection whose handshake fails has ended before the next one is dialed.
@@ -52,7 +50,7 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 		refused := make(chan *peer, 1)
 		transport.greet = func(p *peer) {
 			if len(refused) == 0 && transport.dialed() == 2 {
-				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`, p.next().ID)
+				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`)
 				refused <- p
 				return
 			}
@@ -116,7 +114,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
 			if transport.dialed() == 2 {
-				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`, p.next().ID)
+				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`)
 				return
 			}
 			p.greetLogging()
@@ -124,8 +122,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		}
 		o := legacy()
 		o.Restart = new(mcpclient.Restart)
-		c := connected(t, endsLate{transport}, &o)
-		defer func() { _ = c.Close() }()
+		c := connected(t, endsLate{transport}, o)
 		_ = (<-transport.peers).conn.Close()
 		time.Sleep(time.Minute)
 		noError(t, c.Ping(withinMinute(t)))

@@ -1,7 +1,6 @@
 package mcpclient_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -26,10 +25,9 @@ func TestFailedAttemptInAnotherEra(t *testing.T) {
 				_ = p.conn.Close()
 				return
 			}
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, p.next().ID)
+			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`)
 		}
-		c := connected(t, transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
-		defer func() { _ = c.Close() }()
+		c := connected(t, transport, mcpclient.Options{Restart: &mcpclient.Restart{}})
 		p := <-transport.peers
 		ack := func(p *peer) {
 			m := p.next()
@@ -71,7 +69,7 @@ func TestAnotherEraAtTheSecondAttempt(t *testing.T) {
 			m := p.next()
 			if dial == 1 {
 				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID)
+				p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`)
 				p.next()
 				return
 			}
@@ -83,7 +81,7 @@ func TestAnotherEraAtTheSecondAttempt(t *testing.T) {
 			}
 			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
 		}
-		c := connected(t, transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
+		c := connected(t, transport, mcpclient.Options{Restart: &mcpclient.Restart{}})
 		p := <-transport.peers
 		s := subscribed(t, t.Context(), c, onTools)
 		_ = p.conn.Close()
@@ -91,8 +89,7 @@ func TestAnotherEraAtTheSecondAttempt(t *testing.T) {
 		p = <-transport.peers
 		go p.echo()
 		callText(t, t.Context(), c, "a", "a")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
+		ctx := withTimeout(t, time.Hour)
 		for change, err := range s.Changes(ctx) {
 			if !errors.Is(err, mcpclient.ErrSubscriptionEnded) {
 				t.Errorf("got %v, %v after %s, want the end of the subscription", change, err, c.Server().Revision)
@@ -127,8 +124,7 @@ func TestServerThatComesBackInAnotherEra(t *testing.T) {
 				}
 			}
 		}
-		c := connected(t, transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
-		defer func() { _ = c.Close() }()
+		c := connected(t, transport, mcpclient.Options{Restart: &mcpclient.Restart{}})
 		for i := range 4 {
 			p := <-transport.peers
 			want := []string{mcp.Revision20260728, mcp.Revision20251125}[i%2]

@@ -17,7 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/mcptest"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -59,7 +58,7 @@ func (f *peerTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 
 // greetLogging does the handshake of a legacy server with logging.
 func (p *peer) greetLogging() {
-	p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID)
+	p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"peer","version":"1"}}}`)
 	p.next()
 }
 
@@ -101,8 +100,7 @@ func restarting(t *testing.T, o mcpclient.Options, r mcpclient.Restart, f func(t
 			transport.greet = (*peer).greetLogging
 		}
 		o.Restart = &r
-		c := connected(t, transport, &o)
-		defer func() { _ = c.Close() }()
+		c := connected(t, transport, o)
 		f(t, c, transport, <-transport.peers)
 	})
 }
@@ -114,65 +112,62 @@ func wantEvents(t *testing.T, e *events, want ...string) {
 
 // Current calls fail at once or are repeated, and later ones wait.
 func TestRestart(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			var told events
-			restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-				start := time.Now()
-				var calls sync.WaitGroup
-				calls.Go(func() {
-					_, err := c.CallTool(t.Context(), "a", nil)
-					if !errors.Is(err, mcpclient.ErrConnectionLost) || errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection") {
-						t.Errorf("tool call under way: got %v, want a lost connection and the cause", err)
-					}
-					within(t, "the failure of the tool call", start, 0)
-				})
-				calls.Go(func() {
-					names, err := collect(c.Tools(t.Context()), toolName)
-					if err != nil || len(names) != 1 {
-						t.Errorf("list under way: got %q, %v", names, err)
-					}
-				})
-				synctest.Wait()
-				_ = p.conn.Close()
-				synctest.Wait()
-				if c.Err() != nil {
-					t.Errorf("got Err %v of a client that continues", c.Err())
+	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		var told events
+		restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+			start := time.Now()
+			var calls sync.WaitGroup
+			calls.Go(func() {
+				_, err := c.CallTool(t.Context(), "a", nil)
+				if !errors.Is(err, mcpclient.ErrConnectionLost) || errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection") {
+					t.Errorf("tool call under way: got %v, want a lost connection and the cause", err)
 				}
-				calls.Go(func() {
-					callText(t, t.Context(), c, "b", "b")
-					if took := time.Since(start); took < 250*time.Millisecond || took > 500*time.Millisecond {
-						t.Errorf("the restart took %v, want 250 ms to 500 ms", took)
-					}
-				})
-				calls.Go(func() {
-					noError(t, c.Notify(t.Context(), "acme/later", nil), "notification")
-				})
-				calls.Go(func() {
-					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-					defer cancel()
-					wantIs(t, errOf(c.CallTool(ctx, "c", nil)), context.DeadlineExceeded, "a call that cannot wait")
-				})
-				p = <-transport.peers
-				got := map[string]int{}
-				for range 3 {
-					m := p.next()
-					switch got[m.Method]++; m.Method {
-					case "tools/list":
-						p.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}]}}`, m.ID)
-					case "tools/call":
-						p.answer(m)
-					}
-				}
-				calls.Wait()
-				if got["tools/list"] != 1 || got["tools/call"] != 1 || got["acme/later"] != 1 {
-					t.Errorf("the new connection got %v", got)
-				}
-				p.quiet()
-				wantEvents(t, &told, "1", "1+")
+				within(t, "the failure of the tool call", start, 0)
 			})
+			calls.Go(func() {
+				names, err := collect(c.Tools(t.Context()), toolName)
+				if err != nil || len(names) != 1 {
+					t.Errorf("list under way: got %q, %v", names, err)
+				}
+			})
+			synctest.Wait()
+			_ = p.conn.Close()
+			synctest.Wait()
+			if c.Err() != nil {
+				t.Errorf("got Err %v of a client that continues", c.Err())
+			}
+			calls.Go(func() {
+				callText(t, t.Context(), c, "b", "b")
+				if took := time.Since(start); took < 250*time.Millisecond || took > 500*time.Millisecond {
+					t.Errorf("the restart took %v, want 250 ms to 500 ms", took)
+				}
+			})
+			calls.Go(func() {
+				noError(t, c.Notify(t.Context(), "acme/later", nil), "notification")
+			})
+			calls.Go(func() {
+				ctx := withTimeout(t, 100*time.Millisecond)
+				wantIs(t, errOf(c.CallTool(ctx, "c", nil)), context.DeadlineExceeded, "a call that cannot wait")
+			})
+			p = <-transport.peers
+			got := map[string]int{}
+			for range 3 {
+				m := p.next()
+				switch got[m.Method]++; m.Method {
+				case "tools/list":
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{}}]}}`, m.ID)
+				case "tools/call":
+					p.answer(m)
+				}
+			}
+			calls.Wait()
+			if got["tools/list"] != 1 || got["tools/call"] != 1 || got["acme/later"] != 1 {
+				t.Errorf("the new connection got %v", got)
+			}
+			p.quiet()
+			wantEvents(t, &told, "1", "1+")
 		})
-	}
+	})
 }
 
 // Consecutive attempts are bounded and wait ever longer; the client ends with the last failure.
@@ -254,30 +249,28 @@ func TestRestartIsToldOnce(t *testing.T) {
 
 // A connection that ends during its handshake is a failed attempt.
 func TestRestartHandshakeFails(t *testing.T) {
-	for name, opts := range eras() {
-		t.Run(name, func(t *testing.T) {
-			var told events
-			restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-				deaths := 2
-				transport.greet = func(p *peer) {
-					if m := p.next(); deaths > 0 {
-						deaths--
-						_ = p.conn.Close()
-					} else if p.send(handshakeAnswer(m)); m.Method == "initialize" {
-						p.next()
-					}
+	eachEra(t, func(t *testing.T, name string, opts mcpclient.Options) {
+		var told events
+		restarting(t, opts, mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
+			deaths := 2
+			transport.greet = func(p *peer) {
+				if m := p.next(); deaths > 0 {
+					deaths--
+					_ = p.conn.Close()
+				} else if p.send(handshakeAnswer(m)); m.Method == "initialize" {
+					p.next()
 				}
-				_ = p.conn.Close()
-				for range 3 {
-					p = <-transport.peers
-				}
-				go p.echo()
-				callText(t, t.Context(), c, "a", "a")
-				wantEvents(t, &told, "1", "2", "3", "3+")
-				equal(t, "dials", transport.dialed(), 4)
-			})
+			}
+			_ = p.conn.Close()
+			for range 3 {
+				p = <-transport.peers
+			}
+			go p.echo()
+			callText(t, t.Context(), c, "a", "a")
+			wantEvents(t, &told, "1", "2", "3", "3+")
+			equal(t, "dials", transport.dialed(), 4)
 		})
-	}
+	})
 }
 
 // wordy is a transport whose second connection leads to a program that prints a line and waits.
@@ -302,8 +295,7 @@ func listens(t *testing.T) *mcpclient.IO {
 func TestMuteServer(t *testing.T) {
 	said := `the last: "Listening on port 8080"`
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		ctx := withTimeout(t, time.Minute)
 		_, err := mcpclient.Connect(ctx, listens(t), nil)
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), said) {
 			t.Errorf("got %v, want a deadline, and %s", err, said)
@@ -313,8 +305,7 @@ func TestMuteServer(t *testing.T) {
 		o := modern()
 		o.Restart = &mcpclient.Restart{Attempts: 1}
 		transport := newPeerTransport(t)
-		c := connected(t, wordy{transport}, &o)
-		defer func() { _ = c.Close() }()
+		c := connected(t, wordy{transport}, o)
 		_ = (<-transport.peers).conn.Close()
 		<-c.Done()
 		if err := c.Err(); !strings.Contains(err.Error(), said) {
@@ -327,7 +318,7 @@ func TestMuteServer(t *testing.T) {
 func TestRestartEndsWhileRestoring(t *testing.T) {
 	var told events
 	restarting(t, legacy(), mcpclient.Restart{Notify: told.add}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-		go func() { p.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, p.next().ID) }()
+		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{}}`)
 		must(t, c.SetLogLevel(t.Context(), mcp.LogError))
 		deaths := 2
 		transport.greet = func(p *peer) {
@@ -389,7 +380,7 @@ func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
 		transport := newPeerTransport(t)
 		o := legacy()
 		o.Restart = new(mcpclient.Restart)
-		c := connected(t, slowToClose{transport}, &o)
+		c := connected(t, slowToClose{transport}, o)
 		_ = (<-transport.peers).conn.Close()
 		synctest.Wait()
 		waiting := make(chan error, 1)
@@ -431,8 +422,7 @@ func TestRestartEndsHandlers(t *testing.T) {
 		asked = make(chan bool)
 		transport := newPeerTransport(t)
 		o.Restart = &mcpclient.Restart{First: time.Hour, Longest: time.Hour}
-		c := connected(t, transport, &o)
-		defer func() { _ = c.Close() }()
+		connected(t, transport, o)
 		p := <-transport.peers
 		p.ask("1")
 		<-asked
@@ -480,29 +470,27 @@ func TestRestartCallbackCalls(t *testing.T) {
 // missing.
 func TestRestartRestores(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
-		t.Run(era, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				o := eras()[era]
-				o.Client = mcp.Implementation{Name: "test", Version: "1"}
-				o.Restart = &mcpclient.Restart{}
-				c := connected(t, scripted{mcptest.Read(t, "testdata/restart_"+era+".txtar")}, &o)
-				defer func() { synctest.Wait(); _ = c.Close() }()
-				if era == "legacy" {
-					must(t, c.SetLogLevel(t.Context(), mcp.LogError))
+		bubble(t, era, func(t *testing.T) {
+			o := eras()[era]
+			o.Client = mcp.Implementation{Name: "test", Version: "1"}
+			o.Restart = &mcpclient.Restart{}
+			c := connected(t, scripted{mcptest.Read(t, "testdata/restart_"+era+".txtar")}, o)
+			defer func() { synctest.Wait(); _ = c.Close() }()
+			if era == "legacy" {
+				must(t, c.SetLogLevel(t.Context(), mcp.LogError))
+			}
+			s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
+			read := func(want string) {
+				t.Helper()
+				if got, err := c.ReadResource(t.Context(), "file:///a"); err != nil || len(got.Contents) != 1 || got.Contents[0].Text != want {
+					t.Errorf("got %+v, %v, want %q", got, err, want)
 				}
-				s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{ToolsListChanged: true, Resources: []string{"file:///a"}})
-				read := func(want string) {
-					t.Helper()
-					if got, err := c.ReadResource(t.Context(), "file:///a"); err != nil || len(got.Contents) != 1 || got.Contents[0].Text != want {
-						t.Errorf("got %+v, %v, want %q", got, err, want)
-					}
-				}
-				read("one")
-				wantIs(t, errOf(c.CallTool(t.Context(), "die", nil)), mcpclient.ErrConnectionLost)
-				wantChanges(t, s, stale)
-				read("two")
-				wantChanges(t, s, toolsChanged)
-			})
+			}
+			read("one")
+			wantIs(t, errOf(c.CallTool(t.Context(), "die", nil)), mcpclient.ErrConnectionLost)
+			wantChanges(t, s, stale)
+			read("two")
+			wantChanges(t, s, toolsChanged)
 		})
 	}
 }
@@ -510,44 +498,41 @@ func TestRestartRestores(t *testing.T) {
 // A server that returns with another era is probed again, and subscriptions end.
 func TestRestartInAnotherEra(t *testing.T) {
 	for from, to := range map[string]string{mcp.Revision20251125: mcp.Revision20260728, mcp.Revision20260728: mcp.Revision20251125} {
-		t.Run(from, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				era := from
-				transport := newPeerTransport(t)
-				transport.greet = func(p *peer) {
-					for {
-						m := p.next()
-						switch {
-						case m.Method == "initialize" && era < mcp.Revision20260728:
-							p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
-							p.next()
-							return
-						case m.Method == "server/discover" && era == mcp.Revision20260728:
-							p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
-							return
-						default:
-							p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
-						}
+		bubble(t, from, func(t *testing.T) {
+			era := from
+			transport := newPeerTransport(t)
+			transport.greet = func(p *peer) {
+				for {
+					m := p.next()
+					switch {
+					case m.Method == "initialize" && era < mcp.Revision20260728:
+						p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
+						p.next()
+						return
+					case m.Method == "server/discover" && era == mcp.Revision20260728:
+						p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
+						return
+					default:
+						p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
 					}
 				}
-				c := connected(t, transport, &mcpclient.Options{Restart: &mcpclient.Restart{}})
-				defer func() { _ = c.Close() }()
-				p := <-transport.peers
-				subscribing := make(chan *mcpclient.Subscription)
-				go func() { subscribing <- subscribed(t, t.Context(), c, onTools) }()
-				if from == mcp.Revision20260728 {
-					p.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, p.next().ID)
-				}
-				s := <-subscribing
-				era = to
-				_ = p.conn.Close()
-				go (<-transport.peers).echo()
-				callText(t, t.Context(), c, "a", "a")
-				equal(t, "revision", c.Server().Revision, to)
-				if err := end(s); !errors.Is(err, mcpclient.ErrSubscriptionEnded) || !strings.Contains(err.Error(), "another era") {
-					t.Errorf("got %v, want the end of the subscription", err)
-				}
-			})
+			}
+			c := connected(t, transport, mcpclient.Options{Restart: &mcpclient.Restart{}})
+			p := <-transport.peers
+			subscribing := make(chan *mcpclient.Subscription)
+			go func() { subscribing <- subscribed(t, t.Context(), c, onTools) }()
+			if from == mcp.Revision20260728 {
+				p.reply(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`)
+			}
+			s := <-subscribing
+			era = to
+			_ = p.conn.Close()
+			go (<-transport.peers).echo()
+			callText(t, t.Context(), c, "a", "a")
+			equal(t, "revision", c.Server().Revision, to)
+			if err := end(s); !errors.Is(err, mcpclient.ErrSubscriptionEnded) || !strings.Contains(err.Error(), "another era") {
+				t.Errorf("got %v, want the end of the subscription", err)
+			}
 		})
 	}
 }
@@ -555,43 +540,39 @@ func TestRestartInAnotherEra(t *testing.T) {
 // An event stream of HTTP+SSE that has ended is opened again, even if HTTP fell back to it, and
 // with the previous token.
 func TestRestartOverSSE(t *testing.T) {
-	for name, recipeOf := range map[string]func(string, *http.Client) mcpclient.Transport{"direct": direct, "fallback": fallingBack} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				first, second := newOldServer(t), newOldServer(t)
-				var current atomic.Pointer[oldServer]
-				current.Store(first)
-				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					s := current.Load()
-					if got := r.Header.Get("Authorization"); s == second && got != "Bearer token" {
-						t.Errorf("%s %s: got authorization %q", r.Method, r.URL.Path, got)
-					}
-					s.ServeHTTP(w, r)
-				}))
-				defer server.Close()
-				go first.shake()
-				o := mcpclient.Options{Restart: &mcpclient.Restart{}}
-				if name == "direct" {
-					o.Protocol.Revision = mcp.Revision20241105
+	for name, recipeOf := range map[string]func(string, *http.Client) *mcpclient.HTTP{"direct": direct, "fallback": fallingBack} {
+		bubble(t, name, func(t *testing.T) {
+			first, second := newOldServer(t), newOldServer(t)
+			var current atomic.Pointer[oldServer]
+			current.Store(first)
+			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
+				s := current.Load()
+				if got := r.Header.Get("Authorization"); s == second && got != "Bearer token" {
+					t.Errorf("%s %s: got authorization %q", r.Method, r.URL.Path, got)
 				}
-				token := new(transport.Bearer)
-				recipe := recipeOf(server.URL()+"/sse", server.Client()).(*mcpclient.HTTP)
-				recipe.Token = token
-				c := connected(t, recipe, &o)
-				defer func() { _ = c.Close() }()
-				must(t, token.Set("token"))
-				synctest.Wait()
-				current.Store(second)
-				close(first.say)
-				<-first.left
-				synctest.Wait()
-				synctest.Wait() // until its end is noticed
-				go func() {
-					second.shake()
-					second.say <- answerTo(<-second.got)
-				}()
-				callText(t, t.Context(), c, "a", "a")
+				s.ServeHTTP(w, r)
 			})
+			go first.shake()
+			o := mcpclient.Options{Restart: &mcpclient.Restart{}}
+			if name == "direct" {
+				o.Protocol.Revision = mcp.Revision20241105
+			}
+			token := new(transport.Bearer)
+			recipe := recipeOf(server.URL()+"/sse", server.Client())
+			recipe.Token = token
+			c := connected(t, recipe, o)
+			must(t, token.Set("token"))
+			synctest.Wait()
+			current.Store(second)
+			close(first.say)
+			<-first.left
+			synctest.Wait()
+			synctest.Wait() // until its end is noticed
+			go func() {
+				second.shake()
+				second.say <- answerTo(<-second.got)
+			}()
+			callText(t, t.Context(), c, "a", "a")
 		})
 	}
 }

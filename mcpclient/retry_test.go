@@ -1,7 +1,6 @@
 package mcpclient_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,9 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -97,34 +94,31 @@ func TestRetries(t *testing.T) {
 		"tool call":          {busy{status: 503, times: 1}, 0, "tools/call", 0, false, 1, 0, 0},
 		"custom request":     {busy{status: 503, times: 1}, 0, "acme/do", 0, false, 1, 0, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := httpServer(t, test.busy.serve)
-				o := modern()
-				o.Limits.Retries = test.max
-				c := connectTo(t, s, o)
-				defer func() { _ = c.Close() }()
-				ctx := t.Context()
-				if test.deadline > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, test.deadline)
-					defer cancel()
-				}
-				start := time.Now()
-				_, err := c.Call(ctx, test.method, nil)
-				if ok := err == nil; ok != test.ok {
-					t.Errorf("got %v", err)
-				}
-				if err != nil && !strings.Contains(err.Error(), fmt.Sprint("HTTP status ", test.busy.status)) {
-					t.Errorf("got %v, want the status", err)
-				}
-				if test.busy.got != test.requests {
-					t.Errorf("got %d requests, want %d", test.busy.got, test.requests)
-				}
-				if took := time.Since(start); took < test.from || took > test.upTo {
-					t.Errorf("it took %v, want %v to %v", took, test.from, test.upTo)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := httpServer(t, test.busy.serve)
+			o := modern()
+			o.Limits.Retries = test.max
+			c := connectTo(t, s, o)
+			ctx := t.Context()
+			if test.deadline > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, test.deadline)
+				defer cancel()
+			}
+			start := time.Now()
+			_, err := c.Call(ctx, test.method, nil)
+			if ok := err == nil; ok != test.ok {
+				t.Errorf("got %v", err)
+			}
+			if err != nil && !strings.Contains(err.Error(), fmt.Sprint("HTTP status ", test.busy.status)) {
+				t.Errorf("got %v, want the status", err)
+			}
+			if test.busy.got != test.requests {
+				t.Errorf("got %d requests, want %d", test.busy.got, test.requests)
+			}
+			if took := time.Since(start); took < test.from || took > test.upTo {
+				t.Errorf("it took %v, want %v to %v", took, test.from, test.upTo)
+			}
 		})
 	}
 }
@@ -134,17 +128,14 @@ func TestRetriesInNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sessions := &sessionServer{streams: make(chan struct{})}
 		busy := true
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			raw, _ := io.ReadAll(r.Body)
-			if busy && r.Header.Get("Mcp-Session-Id") == "s-2" && messageOf(t, raw).Method == "tools/list" {
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if busy && r.Header.Get("Mcp-Session-Id") == "s-2" && m.Method == "tools/list" {
 				busy = false
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
-			r.Body = io.NopCloser(bytes.NewReader(raw))
 			sessions.ServeHTTP(w, r)
-		}))
-		t.Cleanup(server.Close)
+		})
 		o := legacy()
 		o.Limits.Retries = 1
 		c := connectedBy(t, server.URL(), server.Client(), o)
@@ -160,50 +151,48 @@ func TestRetriesInNextSession(t *testing.T) {
 func TestStreamsWaitAsAsked(t *testing.T) {
 	for after, want := range map[string]time.Duration{"90": 90 * time.Second, "7200": time.Hour} {
 		for name, opts := range map[string]mcpclient.Options{"subscription": modern(), "standalone": heeding(legacy()), "answer": legacy()} {
-			t.Run(name+" "+after, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var tries []time.Time
-					var call message
-					refused := 0 // which request is refused, from 0
-					if name == "subscription" {
-						refused = 1
+			bubble(t, name+" "+after, func(t *testing.T) {
+				var tries []time.Time
+				var call message
+				refused := 0 // which request is refused, from 0
+				if name == "subscription" {
+					refused = 1
+				}
+				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if m.Method == "tools/call" {
+						call = m
+						w.Header().Set("Content-Type", "text/event-stream")
+						_, _ = io.WriteString(w, "id: 1\ndata:\n\n")
+						return
 					}
-					s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-						if m.Method == "tools/call" {
-							call = m
-							w.Header().Set("Content-Type", "text/event-stream")
-							_, _ = io.WriteString(w, "id: 1\ndata:\n\n")
-							return
-						}
-						switch tries = append(tries, time.Now()); {
-						case len(tries) == refused:
-							stream(w)(acknowledgement(m, ""))
-						case len(tries) == refused+1:
-							w.Header().Set("Retry-After", after)
-							w.WriteHeader(http.StatusServiceUnavailable)
-						case name == "answer":
-							stream(w)(answerTo(call))
-						default:
-							stream(w)(acknowledgement(m, ""))
-							<-r.Context().Done()
-						}
-					})
-					c := connectedBy(t, s.URL(), s.Client(), opts)
-					switch name {
-					case "subscription":
-						subscribed(t, t.Context(), c, onTools)
-					case "answer":
-						callText(t, t.Context(), c, "a", "a", mcpclient.WithTimeout(0))
-					}
-					time.Sleep(2 * time.Hour)
-					synctest.Wait()
-					if len(tries) < refused+2 {
-						t.Fatalf("got %d tries", len(tries))
-					}
-					if got := tries[refused+1].Sub(tries[refused]); got < want || got > want+5*time.Second {
-						t.Errorf("came again after %v, want %v and up to 5 s more", got, want)
+					switch tries = append(tries, time.Now()); {
+					case len(tries) == refused:
+						stream(w)(acknowledgement(m, ""))
+					case len(tries) == refused+1:
+						w.Header().Set("Retry-After", after)
+						w.WriteHeader(http.StatusServiceUnavailable)
+					case name == "answer":
+						stream(w)(answerTo(call))
+					default:
+						stream(w)(acknowledgement(m, ""))
+						<-r.Context().Done()
 					}
 				})
+				c := connectedBy(t, s.URL(), s.Client(), opts)
+				switch name {
+				case "subscription":
+					subscribed(t, t.Context(), c, onTools)
+				case "answer":
+					callText(t, t.Context(), c, "a", "a", mcpclient.WithTimeout(0))
+				}
+				time.Sleep(2 * time.Hour)
+				synctest.Wait()
+				if len(tries) < refused+2 {
+					t.Fatalf("got %d tries", len(tries))
+				}
+				if got := tries[refused+1].Sub(tries[refused]); got < want || got > want+5*time.Second {
+					t.Errorf("came again after %v, want %v and up to 5 s more", got, want)
+				}
 			})
 		}
 	}
@@ -222,37 +211,32 @@ func TestAnswersAreSentAgain(t *testing.T) {
 		"busy forever":    {busy{status: 429, times: 9, after: "1"}, 4, 3 * time.Second},
 		"busy for longer": {busy{status: 503, times: 1, after: "31"}, 1, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var last time.Time
-				posted := 0
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if m.Method == "tools/call" {
-						stream(w)(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`)
-						<-r.Context().Done()
+		bubble(t, name, func(t *testing.T) {
+			var last time.Time
+			posted := 0
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if m.Method == "tools/call" {
+					stream(w)(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + samplingParams + `}`)
+					<-r.Context().Done()
+					return
+				}
+				if r.Method == http.MethodPost && m.Method == "" {
+					posted, last = posted+1, time.Now()
+					w.Header().Set("Retry-After", test.busy.after)
+					if posted <= test.busy.times {
+						w.WriteHeader(test.busy.status)
 						return
 					}
-					if r.Method == http.MethodPost && m.Method == "" {
-						posted, last = posted+1, time.Now()
-						w.Header().Set("Retry-After", test.busy.after)
-						if posted <= test.busy.times {
-							w.WriteHeader(test.busy.status)
-							return
-						}
-					}
-					w.WriteHeader(http.StatusAccepted)
-				})
-				c := connectedBy(t, s.URL(), s.Client(), samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-					return tea(), nil
-				}))
-				start := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				_, _ = c.CallTool(ctx, "a", nil)
-				if took := last.Sub(start); posted != test.want || took < test.after || took > 2*test.after {
-					t.Errorf("posted %d times, the last after %v, want %d and about %v", posted, took, test.want, test.after)
 				}
+				w.WriteHeader(http.StatusAccepted)
 			})
+			c := connectedBy(t, s.URL(), s.Client(), samples(legacy(), answersTea))
+			start := time.Now()
+			ctx := withTimeout(t, time.Minute)
+			_, _ = c.CallTool(ctx, "a", nil)
+			if took := last.Sub(start); posted != test.want || took < test.after || took > 2*test.after {
+				t.Errorf("posted %d times, the last after %v, want %d and about %v", posted, took, test.want, test.after)
+			}
 		})
 	}
 }
@@ -265,7 +249,6 @@ func TestRetryGivenUp(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
 		c := connectTo(t, s, modern())
-		defer func() { _ = c.Close() }()
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		_, err := collect(c.Tools(ctx), toolName)
@@ -316,27 +299,24 @@ func TestCutConnections(t *testing.T) {
 		"an idle one, tool call": {first, false, 0, "tools/call", false, 1, 0, 0},
 		"an idle one, custom":    {first, false, 0, "acme/do", false, 1, 0, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := &cutter{cut: test.cut}
-				s := httpServer(t, server.serve)
-				s.Transport().DisableKeepAlives = test.fresh
-				o := modern()
-				o.Limits.Retries = test.max
-				c := connectTo(t, s, o)
-				defer func() { _ = c.Close() }()
-				start := time.Now()
-				_, err := c.Call(t.Context(), test.method, nil)
-				if ok := err == nil; ok != test.ok {
-					t.Errorf("got %v", err)
-				}
-				if got := time.Since(start); got < test.from || got > test.upTo {
-					t.Errorf("got the end after %v, want %v to %v", got, test.from, test.upTo)
-				}
-				if len(server.got) != test.got {
-					t.Errorf("got the requests %q, want %d", server.got, test.got)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			server := &cutter{cut: test.cut}
+			s := httpServer(t, server.serve)
+			s.Transport().DisableKeepAlives = test.fresh
+			o := modern()
+			o.Limits.Retries = test.max
+			c := connectTo(t, s, o)
+			start := time.Now()
+			_, err := c.Call(t.Context(), test.method, nil)
+			if ok := err == nil; ok != test.ok {
+				t.Errorf("got %v", err)
+			}
+			if got := time.Since(start); got < test.from || got > test.upTo {
+				t.Errorf("got the end after %v, want %v to %v", got, test.from, test.upTo)
+			}
+			if len(server.got) != test.got {
+				t.Errorf("got the requests %q, want %d", server.got, test.got)
+			}
 		})
 	}
 }
@@ -359,47 +339,42 @@ func TestBusyHandshake(t *testing.T) {
 		"500":             {status: 500, busy: 1, posts: 1, fails: true},
 	} {
 		for era, opts := range eras() {
-			t.Run(name+"/"+era, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					posts, seen := 0, 0
-					s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						var m message
-						_ = json.NewDecoder(r.Body).Decode(&m)
-						if m.Method != "initialize" && m.Method != "server/discover" {
-							w.WriteHeader(http.StatusAccepted)
-							return
+			bubble(t, name+"/"+era, func(t *testing.T) {
+				posts, seen := 0, 0
+				s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+					if m.Method != "initialize" && m.Method != "server/discover" {
+						w.WriteHeader(http.StatusAccepted)
+						return
+					}
+					if posts++; posts <= tt.busy {
+						if tt.after != "" {
+							w.Header().Set("Retry-After", tt.after)
 						}
-						if posts++; posts <= tt.busy {
-							if tt.after != "" {
-								w.Header().Set("Retry-After", tt.after)
-							}
-							w.WriteHeader(tt.status)
-							return
-						}
-						_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
-					}))
-					defer s.Close()
-					opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-						if !r.Notification {
-							seen++
-						}
-						return next(ctx, r)
-					})}
-					if era == "modern" {
-						opts.Protocol.Revision = "" // probe
+						w.WriteHeader(tt.status)
+						return
 					}
-					start := time.Now()
-					c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
-					if took := time.Since(start); (err != nil) != tt.fails || posts != tt.posts || took < tt.want {
-						t.Errorf("got %v after %d requests and %v, want %d and at least %v", err, posts, took, tt.posts, tt.want)
-					}
-					if seen != 1 {
-						t.Errorf("middleware saw %d handshakes, want one", seen)
-					}
-					if err == nil {
-						_ = c.Close()
-					}
+					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 				})
+				opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+					if !r.Notification {
+						seen++
+					}
+					return next(ctx, r)
+				})}
+				if era == "modern" {
+					opts.Protocol.Revision = "" // probe
+				}
+				start := time.Now()
+				c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &opts)
+				if took := time.Since(start); (err != nil) != tt.fails || posts != tt.posts || took < tt.want {
+					t.Errorf("got %v after %d requests and %v, want %d and at least %v", err, posts, took, tt.posts, tt.want)
+				}
+				if seen != 1 {
+					t.Errorf("middleware saw %d handshakes, want one", seen)
+				}
+				if err == nil {
+					_ = c.Close()
+				}
 			})
 		}
 	}

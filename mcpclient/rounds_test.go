@@ -44,9 +44,8 @@ func TestManualInput(t *testing.T) {
 		transport := scripted{mcptest.Read(t, "testdata/manual_modern.txtar")}
 		opts := unasked(t)
 		opts.Client = mcp.Implementation{Name: "test", Version: "1"}
-		first, err := mcpclient.Connect(t.Context(), transport, &opts)
-		must(t, err)
-		_, err = first.CallTool(t.Context(), "ask", map[string]int{"a": 1}, manual)
+		first := connected(t, transport, opts)
+		_, err := first.CallTool(t.Context(), "ask", map[string]int{"a": 1}, manual)
 		r := round(t, err)
 		if !strings.Contains(err.Error(), `"llm" (sampling/createMessage), "who" (elicitation/create), "ws" (roots/list)`) {
 			t.Errorf("got %v", err)
@@ -70,9 +69,7 @@ func TestManualInput(t *testing.T) {
 		must(t, err)
 		noError(t, first.Close())
 
-		second, err := mcpclient.Connect(t.Context(), transport, &opts)
-		must(t, err)
-		defer func() { _ = second.Close() }()
+		second := connected(t, transport, opts)
 		restored := new(mcp.InputRequired)
 		if err := json.Unmarshal(stored, restored); err != nil || restored.Rounds != 2 {
 			t.Fatalf("got %+v, %v, want two rounds", restored, err)
@@ -166,7 +163,7 @@ func TestInvalidStateIsNotEchoed(t *testing.T) {
 			call.Go(func() {
 				wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcp.ErrInvalidResult)
 			})
-			p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":%s}}`, p.next().ID, state)
+			p.reply(`{"id":%s,"result":{"resultType":"input_required","requestState":%s}}`, state)
 			synctest.Wait()
 			time.Sleep(time.Minute)
 			p.quiet()
@@ -181,7 +178,7 @@ func TestNullState(t *testing.T) {
 	opts.Roots = []mcp.Root{}
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
-			p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":null,"inputRequests":{"ws":{"method":"roots/list"}}}}`, p.next().ID)
+			p.reply(`{"id":%s,"result":{"resultType":"input_required","requestState":null,"inputRequests":{"ws":{"method":"roots/list"}}}}`)
 			m := p.next()
 			if string(m.Params.Answers) != `{"ws":{"roots":[]}}` || m.Params.State != "" {
 				t.Errorf("got %s and state %q, want the roots and no state", m.Params.Answers, m.Params.State)
@@ -284,7 +281,7 @@ func TestGivenUpBetweenRounds(t *testing.T) {
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
-			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, p.next().ID, samplingQuestion)
+			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
 			<-asked
 			cancel()
 		}()
@@ -301,14 +298,14 @@ func TestTaskAfterRound(t *testing.T) {
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
 			asksRoots(p, p.next(), "s")
-			p.send(`{"id":%s,"result":{"resultType":"task","taskId":"k","status":"working"}}`, p.next().ID)
-			p.send(`{"id":%s,"result":{"taskId":"k","status":"input_required","inputRequests":{"of s":{"method":"roots/list"}}}}`, p.next().ID)
+			p.reply(`{"id":%s,"result":{"resultType":"task","taskId":"k","status":"working"}}`)
+			p.reply(`{"id":%s,"result":{"taskId":"k","status":"input_required","inputRequests":{"of s":{"method":"roots/list"}}}}`)
 			if m := p.next(); m.Method != "tasks/update" || string(m.Params.Answers) != `{"of s":{"roots":[]}}` || m.Params.State != "" {
 				t.Errorf("got %+v, want the answer to the task", m)
 			} else {
 				p.send(`{"id":%s,"result":{}}`, m.ID)
 			}
-			p.send(`{"id":%s,"result":{"taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`, p.next().ID)
+			p.reply(`{"id":%s,"result":{"taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`)
 		}()
 		task, err := c.StartTask(t.Context(), slow, nil, 0)
 		must(t, err)
@@ -327,7 +324,7 @@ func TestUninstalledHandlersAreNamed(t *testing.T) {
 	} {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			call := goCall(t.Context(), c, "a")
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"%s","params":{}}}}}`, p.next().ID, method)
+			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"%s","params":{}}}}}`, method)
 			if got := <-call; got.err == nil || !strings.HasSuffix(got.err.Error(), want) {
 				t.Errorf("%s: got %v, want %q", method, got.err, want)
 			}
@@ -345,7 +342,7 @@ func TestWordsAboutResults(t *testing.T) {
 	} {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			call := goCall(t.Context(), c, "a")
-			p.send(`{"id":%s,"result":%s}`, p.next().ID, result)
+			p.reply(`{"id":%s,"result":%s}`, result)
 			if got := <-call; got.err == nil || !strings.Contains(got.err.Error(), want) {
 				t.Errorf("%s: got %v, want %q in it", result, got.err, want)
 			}

@@ -116,8 +116,7 @@ func TestAnswersOfRevisions(t *testing.T) {
 				o := samples(mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 					return &mcp.CreateMessageResult{Content: test.content}, nil
 				})
-				c := connected(t, transport, &o)
-				defer func() { _ = c.Close() }()
+				connected(t, transport, o)
 				p := <-transport.peers
 				p.ask("1")
 				m := p.next()

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // At most 4 KiB after the answer are read, within a second, so that the connection can be used
@@ -106,13 +105,9 @@ func (s stuckConn) Send(ctx context.Context, message []byte) error {
 // stuckPeer runs f with a client whose messages with a text get stuck.
 func stuckPeer(t *testing.T, opts mcpclient.Options, text string, f func(c *mcpclient.Client, p *peer)) {
 	synctest.Test(t, func(t *testing.T) {
-		transport, conn := mcpclient.Pipe()
-		defer func() { _ = conn.Close() }()
-		p := &peer{t: t, conn: conn, inbox: make(chan message, 100)}
-		go p.read()
+		transport, p := newPeer(t)
 		go p.handshake()
-		c := connected(t, stuck{transport, text}, &opts)
-		defer func() { _ = c.Close() }()
+		c := connected(t, stuck{transport, text}, opts)
 		synctest.Wait()
 		f(c, p)
 	})
@@ -138,9 +133,7 @@ func TestSendingAnAnswerIsBounded(t *testing.T) {
 		defer mu.Unlock()
 		return strings.Contains(log.String(), "answer to the server lost")
 	}
-	opts := samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		return tea(), nil
-	})
+	opts := samples(legacy(), answersTea)
 	opts.Logger = slog.New(slog.NewTextHandler(writerFunc(func(b []byte) (int, error) {
 		mu.Lock()
 		defer mu.Unlock()

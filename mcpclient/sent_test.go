@@ -15,7 +15,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -46,37 +45,34 @@ func TestUnsent(t *testing.T) {
 		"a round, forbidden":  {round, 403, nil, false},
 		"a task, not allowed": {task, 401, nil, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var failure error
-				first := tt.first
-				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-					if first == "" {
-						w.WriteHeader(tt.status)
-						return
-					}
-					_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+first+`}`)
-					first, failure = "", tt.err
-				})
-				client := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-					if failure != nil {
-						return nil, failure
-					}
-					return s.Transport().RoundTrip(r)
-				})}
-				opts := modern()
-				opts.Limits.Retries = -1
-				opts.Protocol.AllowUndeclared = true
-				c, err := connectBy(t, s.URL(), client, opts)
-				must(t, err)
+		bubble(t, name, func(t *testing.T) {
+			var failure error
+			first := tt.first
+			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 				if first == "" {
-					failure = tt.err
+					w.WriteHeader(tt.status)
+					return
 				}
-				_, err = c.CallTool(t.Context(), "a", nil, mcpclient.WithTask(new(mcp.Tool)))
-				if err == nil || mcpclient.Unsent(err) != tt.want {
-					t.Errorf("got %v, unsent %v, want %v", err, !tt.want, tt.want)
-				}
+				_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+first+`}`)
+				first, failure = "", tt.err
 			})
+			client := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if failure != nil {
+					return nil, failure
+				}
+				return s.Transport().RoundTrip(r)
+			})}
+			opts := modern()
+			opts.Limits.Retries = -1
+			opts.Protocol.AllowUndeclared = true
+			c := connectedBy(t, s.URL(), client, opts)
+			if first == "" {
+				failure = tt.err
+			}
+			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithTask(new(mcp.Tool)))
+			if err == nil || mcpclient.Unsent(err) != tt.want {
+				t.Errorf("got %v, unsent %v, want %v", err, !tt.want, tt.want)
+			}
 		})
 	}
 }
@@ -86,9 +82,7 @@ func TestUnsent(t *testing.T) {
 func TestResumptionIsRefused(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests} {
 		synctest.Test(t, func(t *testing.T) {
-			s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				var m message
-				_ = json.NewDecoder(r.Body).Decode(&m)
+			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				switch {
 				case m.Method == "tools/call":
 					w.Header().Set("Content-Type", "text/event-stream")
@@ -100,10 +94,8 @@ func TestResumptionIsRefused(t *testing.T) {
 				default:
 					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 				}
-			}))
-			defer s.Close()
+			})
 			c := connectedBy(t, s.URL(), s.Client(), legacy())
-			defer func() { _ = c.Close() }()
 			if _, err := c.CallTool(t.Context(), "a", nil); err == nil || mcpclient.Unsent(err) {
 				t.Errorf("status %d: got %v, unsent %v, want that it was sent", status, err, mcpclient.Unsent(err))
 			}
@@ -132,10 +124,9 @@ func TestSendCheck(t *testing.T) {
 			})
 			opts := modern()
 			opts.Protocol.AllowUndeclared = true
-			c, err := connectBy(t, s.URL(), s.Client(), opts)
-			must(t, err)
+			c := connectedBy(t, s.URL(), s.Client(), opts)
 			asked := 0
-			_, err = c.CallTool(t.Context(), "a", nil, mcpclient.WithSendCheck(func(context.Context) error {
+			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithSendCheck(func(context.Context) error {
 				if asked++; asked > allowed {
 					return refusal
 				}
@@ -159,22 +150,20 @@ func TestUnsentToADyingServer(t *testing.T) {
 		"a part":  {1, false},
 	} {
 		for restarts, restart := range map[string]*mcpclient.Restart{"": nil, " restarting": {}} {
-			t.Run(name+restarts, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					opts := legacy()
-					opts.Restart = restart
-					c := connected(t, &dyingTransport{written: test.written}, &opts)
-					result, err := c.CallTool(t.Context(), "a", nil)
-					switch {
-					case test.unsent && restart != nil:
-						if err != nil || result.Text() != "a" {
-							t.Errorf("got %v, %v, want the answer of the next server", result, err)
-						}
-					case err == nil || mcpclient.Unsent(err) != test.unsent:
-						t.Errorf("got %v, unsent %t, want %t", err, mcpclient.Unsent(err), test.unsent)
+			bubble(t, name+restarts, func(t *testing.T) {
+				opts := legacy()
+				opts.Restart = restart
+				c := connected(t, &dyingTransport{written: test.written}, opts)
+				result, err := c.CallTool(t.Context(), "a", nil)
+				switch {
+				case test.unsent && restart != nil:
+					if err != nil || result.Text() != "a" {
+						t.Errorf("got %v, %v, want the answer of the next server", result, err)
 					}
-					_ = c.Close()
-				})
+				case err == nil || mcpclient.Unsent(err) != test.unsent:
+					t.Errorf("got %v, unsent %t, want %t", err, mcpclient.Unsent(err), test.unsent)
+				}
+				_ = c.Close()
 			})
 		}
 	}

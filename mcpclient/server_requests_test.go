@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -185,7 +183,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 			_, _ = conn.Recv()
 		}()
 		o := legacy()
-		c := connected(t, transport, &o)
+		c := connected(t, transport, o)
 		before := runtime.NumGoroutine()
 		for i := range 10_000 {
 			must(t, conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"ping"}`, i)))
@@ -194,8 +192,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		if n := runtime.NumGoroutine() - before; n > 50 {
 			t.Errorf("got %d more goroutines", n)
 		}
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		short := withTimeout(t, time.Second)
 		start := time.Now()
 		if err := c.Ping(short); err == nil {
 			t.Error("got an answer")
@@ -285,13 +282,12 @@ func TestQuestionsAreBounded(t *testing.T) {
 		opts, running := blocks(modern(), release)
 		opts.Limits.ServerRequests = 3
 		c, p := connectedPeer(t, opts)
-		defer func() { _ = c.Close() }()
 		var calls sync.WaitGroup
 		for range 3 {
 			calls.Go(func() { callText(t, t.Context(), c, "a", "a") })
 		}
 		for range 3 {
-			p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s,"2":%[2]s}}}`, p.next().ID, samplingQuestion)
+			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s,"2":%[2]s}}}`, samplingQuestion)
 		}
 		synctest.Wait()
 		equal(t, "handlers", running.Load(), 3)
@@ -317,11 +313,10 @@ func TestQuestionWithinQuestion(t *testing.T) {
 			return tea(), nil
 		})
 		c, p := connectedPeer(t, opts)
-		defer func() { _ = c.Close() }()
 		client.Store(c)
 		go func() {
 			for range 3 {
-				p.send(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, p.next().ID, samplingQuestion)
+				p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
 			}
 			p.echo()
 		}()
@@ -378,7 +373,6 @@ func TestEventIDIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, opts := httpServer(t, h), legacy()
 		c := connectTo(t, server, opts)
-		defer func() { _ = c.Close() }()
 		_, _ = c.CallTool(t.Context(), "a", nil)
 		if len(resumed) != 1 || resumed[0] != strings.Repeat("a", 1<<10) {
 			t.Errorf("got %d connections after %.20q, want one after the id that fits", len(resumed), resumed)
@@ -416,7 +410,7 @@ func TestNoQuestionsWait(t *testing.T) {
 	for _, none := range []string{"null", "{}"} {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() {
-				p.send(`{"id":%s,"result":{"resultType":"input_required","requestState":"s","inputRequests":%s}}`, p.next().ID, none)
+				p.reply(`{"id":%s,"result":{"resultType":"input_required","requestState":"s","inputRequests":%s}}`, none)
 				p.echo()
 			}()
 			start := time.Now()
@@ -438,7 +432,6 @@ func TestWaitsForStream(t *testing.T) {
 			stream(w)(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID))
 		}), modern()
 		c := connectTo(t, server, opts)
-		defer func() { _ = c.Close() }()
 		s := subscribed(t, t.Context(), c, onTools)
 		time.Sleep(10 * time.Minute)
 		noError(t, s.Close())
@@ -539,11 +532,7 @@ func TestBreachesInLog(t *testing.T) {
 	})
 	t.Run("a quoted id", func(t *testing.T) {
 		wantBoundedLog(t, legacy(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() {
-				for m := range p.inbox {
-					p.send(`{"jsonrpc":"2.0","id":"%s","result":{}}`, m.ID)
-				}
-			}()
+			go p.replyAll(`{"jsonrpc":"2.0","id":"%s","result":{}}`)
 			for range 1000 {
 				must(t, c.Ping(t.Context()))
 			}
@@ -563,7 +552,6 @@ func TestInvalidToolsAreBounded(t *testing.T) {
 		o.Protocol.AllowUndeclared = true
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		c := connectTo(t, s, o)
-		defer func() { _ = c.Close() }()
 		if names, err := collect(c.Tools(t.Context()), toolName); err != nil || len(names) != 0 {
 			t.Errorf("got %d tools, %v", len(names), err)
 		}
@@ -575,24 +563,17 @@ func TestInvalidToolsAreBounded(t *testing.T) {
 func TestSessionIDIsBounded(t *testing.T) {
 	for size, fits := range map[int]bool{8 << 10: true, 8<<10 + 1: false} {
 		synctest.Test(t, func(t *testing.T) {
-			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				var m message
-				_ = json.NewDecoder(r.Body).Decode(&m)
+			server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				if m.Method != "initialize" {
 					w.WriteHeader(http.StatusAccepted)
 					return
 				}
 				w.Header().Set("Mcp-Session-Id", strings.Repeat("s", size))
 				_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
-			}))
-			defer server.Close()
-			o := legacy()
-			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, &o)
+			})
+			err := connectError(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client()}, legacy())
 			if fits && err != nil || !fits && !errors.Is(err, mcp.ErrInvalidResult) {
 				t.Errorf("an id of %d bytes: got %v", size, err)
-			}
-			if err == nil {
-				_ = c.Close()
 			}
 		})
 	}
@@ -628,12 +609,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 					_ = server.Send(context.Background(), []byte(`{"jsonrpc":"2.0","id":1,"result":`+answer+`}`))
 				}
 			}()
-			c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: name}})
-			if err == nil {
-				_ = c.Close()
-				t.Fatal("connected to a server that lists more than 100,000 icons")
-			}
-			wantIs(t, err, mcp.ErrInvalidResult)
+			wantIs(t, connectError(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: name}}), mcp.ErrInvalidResult)
 		})
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -138,10 +137,8 @@ func withLostSessions(t *testing.T, sample mcp.SamplingFunc, f func(t *testing.T
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		a := &lostSessionServer{streams: map[string]chan string{}}
-		server := memhttp.New(a)
-		defer server.Close()
+		server := serve(t, a)
 		c := connectTo(t, server, samples(legacy(), sample))
-		defer func() { _ = c.Close() }()
 		synctest.Wait()
 		f(t, c, a)
 	})

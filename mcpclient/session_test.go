@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -107,12 +106,10 @@ func inSession(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *sessio
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
-		server := memhttp.New(s)
-		defer server.Close()
+		server := serve(t, s)
 		o := heeding(legacy())
 		o.LogLevel = mcp.LogWarning
 		c := connectTo(t, server, o)
-		defer func() { _ = c.Close() }()
 		s.seen()
 		f(t, c, s)
 	})
@@ -276,19 +273,16 @@ func TestSessionRenewalOutlivesCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
 		slow := false
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 			if r.Header.Get("Mcp-Session-Id") == "" && slow {
 				time.Sleep(2 * time.Second)
 			}
 			s.ServeHTTP(w, r)
-		}))
-		defer server.Close()
+		})
 		c := connectTo(t, server, legacy())
-		defer func() { _ = c.Close() }()
 		s.forget()
 		slow = true
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := withTimeout(t, time.Second)
 		wantIs(t, c.Ping(ctx), context.DeadlineExceeded)
 		if _, err := c.CallTool(t.Context(), "a", nil); err != nil {
 			t.Errorf("a call that waited for the new session: %v", err)

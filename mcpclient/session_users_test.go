@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -117,8 +116,7 @@ func has(t *testing.T, seen []string, one string, want bool) {
 func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer)) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diplomat{asks: make(chan struct{}), says: make(chan string), sessions: map[string]string{}, answers: make(chan struct{}, 10)}
-		server := memhttp.New(d)
-		defer server.Close()
+		server := serve(t, d)
 		o := samples(legacy(), func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			sample(ctx)
 			return tea(), nil
@@ -127,8 +125,7 @@ func withDiplomat(t *testing.T, log io.Writer, sample func(context.Context), f f
 		o.Timeouts.Call = -1 // for calls that outlive sessions
 		token := new(transport.Bearer)
 		_ = token.Set("one")
-		c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token}, &o)
-		defer func() { _ = c.Close() }()
+		c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token}, o)
 		d.seen()
 		f(t, c, d, token)
 	})
@@ -190,9 +187,7 @@ func TestTokenChangesWhileSessionBegins(t *testing.T) {
 func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var m message
-			_ = json.NewDecoder(r.Body).Decode(&m)
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			credentials := r.Header.Get("Authorization")
 			if r.Method == http.MethodPost {
 				got = append(got, strings.TrimSpace(m.Method+" "+credentials))
@@ -206,8 +201,7 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 			default:
 				w.WriteHeader(http.StatusAccepted)
 			}
-		}))
-		defer server.Close()
+		})
 		o := legacy()
 		token := renews("three")
 		c := connectWith(t, server, token, o)
@@ -216,7 +210,6 @@ func TestTokenRefusedWhileSessionBegins(t *testing.T) {
 			"initialize", "notifications/initialized", "initialize Bearer two", "notifications/initialized Bearer two",
 			"notifications/initialized Bearer three", "notifications/acme Bearer three",
 		}
-		defer func() { _ = c.Close() }()
 		same(t, "", got, want)
 	})
 }
@@ -291,10 +284,7 @@ func TestOldSessionWithNewToken(t *testing.T) {
 		var mu sync.Mutex
 		var resumed []string
 		sessions := 0
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			raw, _ := io.ReadAll(r.Body)
-			var m message
-			_ = json.Unmarshal(raw, &m)
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			credentials := r.Header.Get("Authorization")
 			switch {
 			case m.Method == "initialize":
@@ -318,13 +308,11 @@ func TestOldSessionWithNewToken(t *testing.T) {
 			default:
 				w.WriteHeader(http.StatusAccepted)
 			}
-		}))
-		defer server.Close()
+		})
 		o := legacy()
 		token := renews("two")
 		_ = token.Set("one")
 		c := connectWith(t, server, token, o)
-		defer func() { _ = c.Close() }()
 		call := goCall(t.Context(), c, "a")
 		synctest.Wait()
 		close(cut)
@@ -339,58 +327,50 @@ func TestOldSessionWithNewToken(t *testing.T) {
 // there is no new one, and never has the token of another user.
 func TestSessionOfAnImpatientCaller(t *testing.T) {
 	for name, refused := range map[string]bool{"begun": false, "refused": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var mu sync.Mutex
-				var got []string
-				slow := false
-				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					raw, _ := io.ReadAll(r.Body)
-					var m message
-					_ = json.Unmarshal(raw, &m)
-					session := r.Header.Get("Mcp-Session-Id")
-					mu.Lock()
-					got = append(got, strings.TrimSpace(fmt.Sprint(r.Method, " ", session, " ", r.Header.Get("Authorization"))))
-					mu.Unlock()
-					switch {
-					case m.Method == "initialize" && slow:
-						time.Sleep(time.Second)
-						if refused {
-							w.WriteHeader(http.StatusForbidden)
-							return
-						}
-						w.Header().Set("Mcp-Session-Id", "s-2")
-						fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
-					case m.Method == "initialize":
-						w.Header().Set("Mcp-Session-Id", "s-1")
-						fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
-					case m.ID == nil:
-						w.WriteHeader(http.StatusAccepted)
-					default:
-						fmt.Fprint(jsonWriter(w), answerTo(m))
-					}
-				}))
-				defer server.Close()
-				token := new(transport.Bearer)
-				c := connectWith(t, server, token, legacy())
-				defer func() { _ = c.Close() }()
-				slow = true
-				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-				defer cancel()
-				_ = token.Set("two")
-				if err := c.Ping(ctx); err == nil {
-					t.Error("it did not wait for the session")
-				}
-				time.Sleep(time.Minute)
-				if err := c.Ping(t.Context()); (err != nil) != refused {
-					t.Errorf("got %v, want an error: %t", err, refused)
-				}
+		bubble(t, name, func(t *testing.T) {
+			var mu sync.Mutex
+			var got []string
+			slow := false
+			server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				session := r.Header.Get("Mcp-Session-Id")
 				mu.Lock()
-				defer mu.Unlock()
-				has(t, got, "DELETE s-1", !refused)
-				has(t, got, "POST s-1 Bearer two", false)
-				has(t, got, "POST s-2 Bearer two", !refused)
+				got = append(got, strings.TrimSpace(fmt.Sprint(r.Method, " ", session, " ", r.Header.Get("Authorization"))))
+				mu.Unlock()
+				switch {
+				case m.Method == "initialize" && slow:
+					time.Sleep(time.Second)
+					if refused {
+						w.WriteHeader(http.StatusForbidden)
+						return
+					}
+					w.Header().Set("Mcp-Session-Id", "s-2")
+					fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+				case m.Method == "initialize":
+					w.Header().Set("Mcp-Session-Id", "s-1")
+					fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+				case m.ID == nil:
+					w.WriteHeader(http.StatusAccepted)
+				default:
+					fmt.Fprint(jsonWriter(w), answerTo(m))
+				}
 			})
+			token := new(transport.Bearer)
+			c := connectWith(t, server, token, legacy())
+			slow = true
+			ctx := withTimeout(t, time.Millisecond)
+			_ = token.Set("two")
+			if err := c.Ping(ctx); err == nil {
+				t.Error("it did not wait for the session")
+			}
+			time.Sleep(time.Minute)
+			if err := c.Ping(t.Context()); (err != nil) != refused {
+				t.Errorf("got %v, want an error: %t", err, refused)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			has(t, got, "DELETE s-1", !refused)
+			has(t, got, "POST s-1 Bearer two", false)
+			has(t, got, "POST s-2 Bearer two", !refused)
 		})
 	}
 }

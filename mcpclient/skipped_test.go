@@ -35,8 +35,7 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 		var log logged
 		o := legacy()
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, &o)
-		defer func() { _ = c.Close() }()
+		connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, o)
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if len(lines) != 2 || !strings.Contains(lines[0], "Starting…") || len(lines[1]) < 1000 || len(lines[1]) > 1500 {
 			t.Errorf("got the log %q, want both lines, the second cut to 1 KiB", lines)
@@ -60,8 +59,7 @@ func TestSkippedLinesOfNextConnection(t *testing.T) {
 		o.Restart = &mcpclient.Restart{}
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		greeting := &noisyServers{ends: make(chan func() error, 2)}
-		c := connected(t, greeting, &o)
-		defer func() { _ = c.Close() }()
+		c := connected(t, greeting, o)
 		_ = (<-greeting.ends)()
 		synctest.Wait()
 		noError(t, c.Ping(t.Context()))

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -97,64 +96,57 @@ func (s *oldServer) shake() {
 }
 
 // withOldServer runs f with a client that is connected to s.
-func withOldServer(t *testing.T, s *oldServer, transport func(url string, client *http.Client) mcpclient.Transport, f func(t *testing.T, c *mcpclient.Client)) {
-	server := memhttp.New(s)
-	defer server.Close()
+func withOldServer(t *testing.T, s *oldServer, transport func(url string, client *http.Client) *mcpclient.HTTP, f func(t *testing.T, c *mcpclient.Client)) {
+	server := serve(t, s)
 	shaken := make(chan struct{})
 	go func() {
 		defer close(shaken)
 		s.shake()
 	}()
-	o := samples(mcpclient.Options{}, func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		return tea(), nil
-	})
-	if transport("", nil).(*mcpclient.HTTP).SSE {
+	o := samples(mcpclient.Options{}, answersTea)
+	if transport("", nil).SSE {
 		o.Protocol.Revision = mcp.Revision20241105
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	c, err := mcpclient.Connect(ctx, transport(server.URL()+"/sse", server.Client()), &o)
+	c := connectedIn(t, ctx, transport(server.URL()+"/sse", server.Client()), o)
 	cancel() // the connection outlives its context
-	must(t, err)
-	defer func() { _ = c.Close() }()
 	<-shaken // later messages belong to the test
 	f(t, c)
 }
 
-func direct(url string, client *http.Client) mcpclient.Transport {
+func direct(url string, client *http.Client) *mcpclient.HTTP {
 	return &mcpclient.HTTP{URL: url, SSE: true, Client: client, Header: http.Header{"X-Key": {"k"}}, MaxMessage: 1000}
 }
 
-func fallingBack(url string, client *http.Client) mcpclient.Transport {
+func fallingBack(url string, client *http.Client) *mcpclient.HTTP {
 	return &mcpclient.HTTP{URL: url, Client: client, Header: http.Header{"X-Key": {"k"}}, MaxMessage: 1000}
 }
 
 func TestSSE(t *testing.T) {
-	for name, recipeOf := range map[string]func(string, *http.Client) mcpclient.Transport{"direct": direct, "fallback": fallingBack} {
+	for name, recipeOf := range map[string]func(string, *http.Client) *mcpclient.HTTP{"direct": direct, "fallback": fallingBack} {
 		for _, posted := range []int{400, 404, 405} {
-			t.Run(fmt.Sprint(name, posted), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := newOldServer(t)
-					s.posted = posted
-					withOldServer(t, s, recipeOf, func(t *testing.T, c *mcpclient.Client) {
-						if got := c.Server(); got.Revision != mcp.Revision20241105 || c.SessionID() != "" {
-							t.Errorf("got %+v", got)
+			bubble(t, fmt.Sprint(name, posted), func(t *testing.T) {
+				s := newOldServer(t)
+				s.posted = posted
+				withOldServer(t, s, recipeOf, func(t *testing.T, c *mcpclient.Client) {
+					if got := c.Server(); got.Revision != mcp.Revision20241105 || c.SessionID() != "" {
+						t.Errorf("got %+v", got)
+					}
+					go func() {
+						call := <-s.got
+						s.say <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)
+						if answer := <-s.got; string(answer.ID) != "7" || !strings.Contains(string(answer.Result), "tea") {
+							t.Errorf("got %+v", answer)
 						}
-						go func() {
-							call := <-s.got
-							s.say <- fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":%s}`, samplingParams)
-							if answer := <-s.got; string(answer.ID) != "7" || !strings.Contains(string(answer.Result), "tea") {
-								t.Errorf("got %+v", answer)
-							}
-							s.say <- answerTo(call)
-						}()
-						callText(t, t.Context(), c, "a", "a")
-						_, err := c.CallTool(t.Context(), "refused", nil)
-						if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session") {
-							t.Errorf("got %v", err)
-						}
-						noError(t, c.Close())
-						<-s.left
-					})
+						s.say <- answerTo(call)
+					}()
+					callText(t, t.Context(), c, "a", "a")
+					_, err := c.CallTool(t.Context(), "refused", nil)
+					if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusGone || strings.Contains(err.Error(), "secret-session") {
+						t.Errorf("got %v", err)
+					}
+					noError(t, c.Close())
+					<-s.left
 				})
 			})
 		}
@@ -191,18 +183,15 @@ func TestSSEStreamLost(t *testing.T) {
 // POST.
 func TestSSECancel(t *testing.T) {
 	for _, tool := range []string{"taken", "held"} {
-		t.Run(tool, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newOldServer(t)
-				withOldServer(t, s, direct, func(t *testing.T, c *mcpclient.Client) {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					defer cancel()
-					wantIs(t, errOf(c.CallTool(ctx, tool, nil)), context.DeadlineExceeded)
-					<-s.got
-					if m := <-s.got; m.Method != "notifications/cancelled" {
-						t.Errorf("got %+v, want the notice that the call is cancelled", m)
-					}
-				})
+		bubble(t, tool, func(t *testing.T) {
+			s := newOldServer(t)
+			withOldServer(t, s, direct, func(t *testing.T, c *mcpclient.Client) {
+				ctx := withTimeout(t, time.Second)
+				wantIs(t, errOf(c.CallTool(ctx, tool, nil)), context.DeadlineExceeded)
+				<-s.got
+				if m := <-s.got; m.Method != "notifications/cancelled" {
+					t.Errorf("got %+v, want the notice that the call is cancelled", m)
+				}
 			})
 		})
 	}
@@ -242,25 +231,22 @@ func TestSSEEndpoint(t *testing.T) {
 		"no endpoint":    {func(s *oldServer) { s.delay = time.Hour }, "no endpoint within 10s"},
 		"within seconds": {func(s *oldServer) { s.delay = 9 * time.Second }, ok},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newOldServer(t)
-				test.change(s)
-				server := memhttp.New(s)
-				defer server.Close()
-				transport := &mcpclient.HTTP{URL: server.URL() + "/sse", SSE: true, Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
-				c, err := transport.Dial(t.Context())
-				if test.want != ok {
-					wantText(t, err, test.want)
-					return
-				}
-				must(t, err)
-				noError(t, c.Send(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`)))
-				if m := <-s.got; m.Method != "a" {
-					t.Errorf("got %+v", m)
-				}
-				_ = c.Close()
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newOldServer(t)
+			test.change(s)
+			server := serve(t, s)
+			transport := &mcpclient.HTTP{URL: server.URL() + "/sse", SSE: true, Client: server.Client(), Header: http.Header{"X-Key": {"k"}}}
+			c, err := transport.Dial(t.Context())
+			if test.want != ok {
+				wantText(t, err, test.want)
+				return
+			}
+			must(t, err)
+			noError(t, c.Send(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"a"}`)))
+			if m := <-s.got; m.Method != "a" {
+				t.Errorf("got %+v", m)
+			}
+			_ = c.Close()
 		})
 	}
 }
@@ -280,15 +266,14 @@ func TestSSEFallback(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var got []string
-			s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 				got = append(got, r.Method)
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(test.status)
 				if test.code != 0 {
 					fmt.Fprintf(w, rpc, test.code)
 				}
-			}))
-			defer s.Close()
+			})
 			o := legacy()
 			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)
 			if fell := len(got) == 2; err == nil || fell != test.falls || fell && got[1] != http.MethodGet {
@@ -304,14 +289,13 @@ func TestSSEFallback(t *testing.T) {
 // If both transports fail, the error has both failures.
 func TestSSEFallbackFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 			if r.Method == http.MethodGet {
 				_, _ = io.WriteString(w, "<html>welcome")
 				return
 			}
 			http.Error(w, "nothing to post here", http.StatusMethodNotAllowed)
-		}))
-		defer s.Close()
+		})
 		_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, nil)
 		for _, want := range []string{"initialize: ", "HTTP status 405", "nothing to post here", "over HTTP+SSE: ", `content type "text/html; charset=utf-8"`} {
 			wantText(t, err, want)

@@ -26,21 +26,18 @@ func TestConnectWaitsForStream(t *testing.T) {
 		"notifications":     {heeding(legacy()), 100 * time.Millisecond, 100 * time.Millisecond},
 		"slow":              {sampling, time.Hour, 500 * time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, _ message) {
-					select {
-					case <-time.After(test.delay):
-						stream(w)
-						<-r.Context().Done()
-					case <-r.Context().Done():
-					}
-				})
-				start := time.Now()
-				c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &test.opts)
-				defer func() { _ = c.Close() }()
-				equal(t, "connecting took", time.Since(start), test.want)
+		bubble(t, name, func(t *testing.T) {
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, _ message) {
+				select {
+				case <-time.After(test.delay):
+					stream(w)
+					<-r.Context().Done()
+				case <-r.Context().Done():
+				}
 			})
+			start := time.Now()
+			connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, test.opts)
+			equal(t, "connecting took", time.Since(start), test.want)
 		})
 	}
 }
@@ -98,31 +95,28 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 			return err
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var opened atomic.Int32
-				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if r.Method != http.MethodGet {
-						_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
-						return
-					}
-					opened.Add(1)
-					stream(w)
-					<-r.Context().Done()
-				})
-				o := legacy()
-				o.Protocol.AllowUndeclared = true
-				c := connectTo(t, s, o)
-				defer func() { _ = c.Close() }()
-				callText(t, t.Context(), c, "a", "a")
-				time.Sleep(time.Hour)
-				equal(t, "opened streams while nobody wanted to hear", opened.Load(), 0)
-				for range 2 {
-					must(t, heed(t.Context(), c))
+		bubble(t, name, func(t *testing.T) {
+			var opened atomic.Int32
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if r.Method != http.MethodGet {
+					_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
+					return
 				}
-				synctest.Wait()
-				equal(t, "opened streams", opened.Load(), 1)
+				opened.Add(1)
+				stream(w)
+				<-r.Context().Done()
 			})
+			o := legacy()
+			o.Protocol.AllowUndeclared = true
+			c := connectTo(t, s, o)
+			callText(t, t.Context(), c, "a", "a")
+			time.Sleep(time.Hour)
+			equal(t, "opened streams while nobody wanted to hear", opened.Load(), 0)
+			for range 2 {
+				must(t, heed(t.Context(), c))
+			}
+			synctest.Wait()
+			equal(t, "opened streams", opened.Load(), 1)
 		})
 	}
 }

@@ -56,8 +56,7 @@ func overLines(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcp
 		p := &peer{t: t, conn: lines{bufio.NewReader(in), in, toClient}, inbox: make(chan message, 1<<15)}
 		go p.read()
 		go p.handshake()
-		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, &opts)
-		defer func() { _ = c.Close() }()
+		c := connected(t, &mcpclient.IO{Reader: fromServer, Writer: toServer}, opts)
 		synctest.Wait() // for the end of the handshake
 		f(t, c, p)
 	})

@@ -42,7 +42,6 @@ func TestSubscribeAfterUnsubscribe(t *testing.T) {
 		o := legacy()
 		o.Protocol.AllowUndeclared = true
 		c := connectTo(t, s, o)
-		defer func() { _ = c.Close() }()
 		first := subscribed(t, t.Context(), c, onResources("file:///a"))
 		var ends sync.WaitGroup
 		ends.Go(func() { _ = first.Close() })
@@ -77,7 +76,6 @@ func TestNotificationOfAnotherStream(t *testing.T) {
 		o := modern()
 		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		c := connectTo(t, s, o)
-		defer func() { _ = c.Close() }()
 		all := []*mcpclient.Subscription{subscribed(t, t.Context(), c, onTools), subscribed(t, t.Context(), c, onTools)}
 		synctest.Wait()
 		var ids []string

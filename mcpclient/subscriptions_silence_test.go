@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -29,51 +28,45 @@ func TestSilentSubscription(t *testing.T) {
 		"own bound":   {time.Minute + time.Second, 2 * time.Minute, 3*time.Minute + time.Second},
 		"no bound":    {-1, 0, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				opened := make(chan time.Time, 100)
-				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					raw, _ := io.ReadAll(r.Body)
-					m := messageOf(t, raw)
-					if m.Method == "server/discover" {
-						fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
-						return
-					}
-					start := time.Now()
-					opened <- start
-					stream(w)(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID))
-					for comment := time.Tick(time.Minute); ; {
-						select {
-						case <-comment:
-							if time.Since(start) <= test.alive {
-								_, _ = io.WriteString(w, ": alive\n\n")
-								w.(http.Flusher).Flush()
-							}
-						case <-r.Context().Done():
-							return
-						}
-					}
-				}))
-				defer server.Close()
-				o := modern()
-				o.Timeouts.SubscriptionIdle = test.idle
-				c := connectTo(t, server, o)
-				defer func() { _ = c.Close() }()
-				s := subscribed(t, t.Context(), c, onTools)
-				first := <-opened
-				if test.after == 0 {
-					time.Sleep(time.Hour)
-					wantNoChange(t, s)
-					if len(opened) > 0 {
-						t.Error("the stream was opened again")
-					}
+		bubble(t, name, func(t *testing.T) {
+			opened := make(chan time.Time, 100)
+			server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				if m.Method == "server/discover" {
+					fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
 					return
 				}
-				wantChanges(t, s, stale)
-				if took := (<-opened).Sub(first); took < test.after || took > test.after+time.Second {
-					t.Errorf("the stream was opened again after %v, want %v and up to 1 s", took, test.after)
+				start := time.Now()
+				opened <- start
+				stream(w)(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID))
+				for comment := time.Tick(time.Minute); ; {
+					select {
+					case <-comment:
+						if time.Since(start) <= test.alive {
+							_, _ = io.WriteString(w, ": alive\n\n")
+							w.(http.Flusher).Flush()
+						}
+					case <-r.Context().Done():
+						return
+					}
 				}
 			})
+			o := modern()
+			o.Timeouts.SubscriptionIdle = test.idle
+			c := connectTo(t, server, o)
+			s := subscribed(t, t.Context(), c, onTools)
+			first := <-opened
+			if test.after == 0 {
+				time.Sleep(time.Hour)
+				wantNoChange(t, s)
+				if len(opened) > 0 {
+					t.Error("the stream was opened again")
+				}
+				return
+			}
+			wantChanges(t, s, stale)
+			if took := (<-opened).Sub(first); took < test.after || took > test.after+time.Second {
+				t.Errorf("the stream was opened again after %v, want %v and up to 1 s", took, test.after)
+			}
 		})
 	}
 }
@@ -82,47 +75,42 @@ func TestSilentSubscription(t *testing.T) {
 // unless the server can resume it.
 func TestStandaloneStreamMissedSomething(t *testing.T) {
 	for _, resumable := range []bool{false, true} {
-		t.Run(fmt.Sprint(resumable), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cut := make(chan struct{})
-				var opened atomic.Int32
-				s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					raw, _ := io.ReadAll(r.Body)
-					switch {
-					case r.Method == http.MethodGet:
-						w.Header().Set("Content-Type", "text/event-stream")
-						if resumable {
-							_, _ = fmt.Fprintf(w, "id: %d\n\n", opened.Load())
-						}
-						w.(http.Flusher).Flush()
-						opened.Add(1)
-						select {
-						case <-cut:
-						case <-r.Context().Done():
-						}
-					case messageOf(t, raw).Method == "initialize":
-						fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, messageOf(t, raw).ID)
-					default:
-						w.WriteHeader(http.StatusAccepted)
+		bubble(t, fmt.Sprint(resumable), func(t *testing.T) {
+			cut := make(chan struct{})
+			var opened atomic.Int32
+			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				switch {
+				case r.Method == http.MethodGet:
+					w.Header().Set("Content-Type", "text/event-stream")
+					if resumable {
+						_, _ = fmt.Fprintf(w, "id: %d\n\n", opened.Load())
 					}
-				}))
-				defer s.Close()
-				c := connectTo(t, s, legacy())
-				defer func() { _ = c.Close() }()
-				sub := subscribed(t, t.Context(), c, onTools)
-				synctest.Wait()
-				wantNoChange(t, sub) // nothing is missed at the first opening
-				cut <- struct{}{}
-				time.Sleep(time.Minute)
-				if opened.Load() != 2 {
-					t.Errorf("the stream was opened %d times, want twice", opened.Load())
-				}
-				if resumable {
-					wantNoChange(t, sub)
-				} else {
-					wantChanges(t, sub, stale)
+					w.(http.Flusher).Flush()
+					opened.Add(1)
+					select {
+					case <-cut:
+					case <-r.Context().Done():
+					}
+				case m.Method == "initialize":
+					fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
+				default:
+					w.WriteHeader(http.StatusAccepted)
 				}
 			})
+			c := connectTo(t, s, legacy())
+			sub := subscribed(t, t.Context(), c, onTools)
+			synctest.Wait()
+			wantNoChange(t, sub) // nothing is missed at the first opening
+			cut <- struct{}{}
+			time.Sleep(time.Minute)
+			if opened.Load() != 2 {
+				t.Errorf("the stream was opened %d times, want twice", opened.Load())
+			}
+			if resumable {
+				wantNoChange(t, sub)
+			} else {
+				wantChanges(t, sub, stale)
+			}
 		})
 	}
 }
@@ -190,9 +178,8 @@ func TestSubscriptionThatIsCutRegularly(t *testing.T) {
 			time.Sleep(31 * time.Second)
 			ended = time.Now()
 		})
-		c, err := connectBy(t, s.URL(), s.Client(), modern())
-		must(t, err)
-		err = end(subscribed(t, t.Context(), c, onTools))
+		c := connectedBy(t, s.URL(), s.Client(), modern())
+		err := end(subscribed(t, t.Context(), c, onTools))
 		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeMethodNotFound || opened != cuts+1 {
 			t.Errorf("got %v after %d streams, want the answer to the %d. request", err, opened, cuts+1)
 		}

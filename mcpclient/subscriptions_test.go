@@ -44,8 +44,7 @@ func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcp.Change) {
 // wantNoChange checks that no change waits and the subscription has not ended.
 func wantNoChange(t *testing.T, s *mcpclient.Subscription) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
+	ctx := withTimeout(t, time.Millisecond)
 	for change, err := range s.Changes(ctx) {
 		if err == nil {
 			t.Errorf("got %v, %v, want nothing", change, err)

@@ -91,7 +91,7 @@ func (w *worker) cancelled(t *testing.T, want bool) {
 // working runs f in both eras with a client of a worker.
 func working(t *testing.T, set func(*mcpclient.Options), f func(t *testing.T, c *mcpclient.Client, w *worker)) {
 	t.Helper()
-	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
+	for name, opts := range eras() {
 		opts.Protocol.AllowUndeclared = true
 		set(&opts)
 		t.Run(name, func(t *testing.T) {
@@ -171,8 +171,7 @@ func TestWithTaskLimits(t *testing.T) {
 		t.Run("context"+name, func(t *testing.T) {
 			working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 				w.polls = -2
-				ctx, cancel := context.WithTimeout(t.Context(), limit)
-				defer cancel()
+				ctx := withTimeout(t, limit)
 				ended(t, w, func() error {
 					_, err := c.CallTool(ctx, "slow", nil, append(with, mcpclient.WithTask(slow))...)
 					return err
@@ -305,12 +304,11 @@ func TestWithTaskLeavesAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`, p.next().ID)
+			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`)
 			p.next()
 		}
 		opts := legacy()
-		c := connected(t, transport, &opts)
-		defer func() { _ = c.Close() }()
+		c := connected(t, transport, opts)
 		w := &worker{peer: <-transport.peers, output: `null`, polls: -2}
 		go w.work()
 		wantIs(t, errOf(c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second/2))), context.DeadlineExceeded)
@@ -355,7 +353,7 @@ func TestContinueWithTask(t *testing.T) {
 	opts.Protocol.AllowUndeclared = true
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"roots/list"}}}}`, p.next().ID)
+			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"q":{"method":"roots/list"}}}}`)
 			w := &worker{peer: p, output: `null`, end: "completed"}
 			w.work()
 		}()
@@ -372,8 +370,7 @@ func TestContinueWithTask(t *testing.T) {
 func TestTaskIsCancelledBeforeClose(t *testing.T) {
 	working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 		w.silent = true
-		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-		defer cancel()
+		ctx := withTimeout(t, 1500*time.Millisecond)
 		_, err := c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow))
 		if closed := c.Close(); closed != nil || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, and %v of Close, want the deadline", err, closed)
@@ -409,8 +406,7 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 		})
 		opts := modern()
 		opts.Protocol.AllowUndeclared = true
-		c := connected(t, h, &opts)
-		defer func() { _ = c.Close() }()
+		c := connected(t, h, opts)
 		ctx := context.WithValue(t.Context(), user{}, "eve")
 		wantIs(t, errOf(c.CallTool(ctx, "slow", nil, mcpclient.WithTask(slow), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded)
 		got := <-cancelled
@@ -426,10 +422,8 @@ func TestTaskIsCancelledOverHTTP(t *testing.T) {
 func taskWithSecret(t *testing.T, server *memhttp.Server, opts mcpclient.Options) error {
 	opts.Protocol.AllowUndeclared = true
 	h := &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: http.Header{"X-Key": {"secret-key"}}}
-	c, err := mcpclient.Connect(t.Context(), h, &opts)
-	must(t, err)
-	defer func() { _ = c.Close() }()
-	_, err = c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))
+	c := connected(t, h, opts)
+	_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow))
 	return err
 }
 
@@ -453,20 +447,18 @@ func TestWithTaskHidesSecrets(t *testing.T) {
 		"result of another form": {"tasks/get": `"result":` + done, "tasks/result": `"result":` + done},
 	} {
 		for era, opts := range eras() {
-			t.Run(name+", "+era, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-						answer, ok := answers[m.Method]
-						if !ok {
-							answer = `"result":` + working
-						}
-						_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)
-					})
-					err := taskWithSecret(t, s, opts)
-					if err == nil || strings.Contains(err.Error(), "secret-key") || !strings.Contains(err.Error(), "who is [secret]?") {
-						t.Errorf("got %v, want what the server says without the secret", err)
+			bubble(t, name+", "+era, func(t *testing.T) {
+				s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+					answer, ok := answers[m.Method]
+					if !ok {
+						answer = `"result":` + working
 					}
+					_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)
 				})
+				err := taskWithSecret(t, s, opts)
+				if err == nil || strings.Contains(err.Error(), "secret-key") || !strings.Contains(err.Error(), "who is [secret]?") {
+					t.Errorf("got %v, want what the server says without the secret", err)
+				}
 			})
 		}
 	}
@@ -497,15 +489,13 @@ func TestTaskRequired(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			transport := newPeerTransport(t)
 			transport.greet = func(p *peer) {
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":%s},"serverInfo":{"name":"peer","version":"1"}}}`, p.next().ID, tasks)
+				p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":%s},"serverInfo":{"name":"peer","version":"1"}}}`, tasks)
 				p.next()
-				p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, p.next().ID)
+				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`)
 			}
 			opts := legacy()
-			c, err := mcpclient.Connect(t.Context(), transport, &opts)
-			must(t, err)
-			defer func() { _ = c.Close() }()
-			_, err = c.CallTool(t.Context(), "slow", nil)
+			c := connected(t, transport, opts)
+			_, err := c.CallTool(t.Context(), "slow", nil)
 			if got := strings.Contains(fmt.Sprint(err), "WithTask"); wantError[*mcp.RPCError](t, err).Code != mcp.CodeMethodNotFound || got != want {
 				t.Errorf("%s: got %v, which names WithTask: %v, want %v", tasks, err, got, want)
 			}
@@ -544,9 +534,7 @@ func TestTaskDemanded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, tt.opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				go func() {
-					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, p.next().ID, tt.code, tt.data)
-				}()
+				go p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, tt.code, tt.data)
 				_, err := c.CallTool(t.Context(), "slow", nil)
 				if wantError[*mcp.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
 					t.Errorf("got %v, want %s at the end", err, tt.want)
@@ -571,25 +559,21 @@ func TestTaskOfAnotherRevision(t *testing.T) {
 		"modern":              {modern(), nil, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision))"},
 		"modern and WithTask": {modern(), []mcpclient.CallOption{mcpclient.WithTask(required)}, "(it has the tasks of revision 2025-11-25, see Options.Protocol.Revision))"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				transport := newPeerTransport(t)
-				transport.greet = func(p *peer) {
-					m := p.next()
-					p.send("%s", strings.Replace(handshakeAnswer(m), `"capabilities":{`, core, 1))
-					if m.Method == "initialize" {
-						p.next()
-					}
-					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, p.next().ID)
+		bubble(t, name, func(t *testing.T) {
+			transport := newPeerTransport(t)
+			transport.greet = func(p *peer) {
+				m := p.next()
+				p.send("%s", strings.Replace(handshakeAnswer(m), `"capabilities":{`, core, 1))
+				if m.Method == "initialize" {
+					p.next()
 				}
-				c, err := mcpclient.Connect(t.Context(), transport, &tt.opts)
-				must(t, err)
-				defer func() { _ = c.Close() }()
-				_, err = c.CallTool(t.Context(), "slow", nil, tt.call...)
-				if wantError[*mcp.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
-					t.Errorf("got %v, want %s at the end", err, tt.want)
-				}
-			})
+				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`)
+			}
+			c := connected(t, transport, tt.opts)
+			_, err := c.CallTool(t.Context(), "slow", nil, tt.call...)
+			if wantError[*mcp.RPCError](t, err); !strings.HasSuffix(err.Error(), tt.want) {
+				t.Errorf("got %v, want %s at the end", err, tt.want)
+			}
 		})
 	}
 }

@@ -179,14 +179,12 @@ func TestTaskBounds(t *testing.T) {
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"pollIntervalMs":%s,"inputRequests":%s,"result":{"content":[]}}}`, m.ID, status, poll, asked)
 			}
 		}()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second-time.Millisecond)
-		defer cancel()
+		ctx := withTimeout(t, 10*time.Second-time.Millisecond)
 		if _, err := task.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) || gets != 10 {
 			t.Errorf("no interval: got %v after %d polls, want the deadline after 10", err, gets)
 		}
 		poll, gets = "0.001", 0
-		short, cancel := context.WithTimeout(t.Context(), time.Second-time.Millisecond)
-		defer cancel()
+		short := withTimeout(t, time.Second-time.Millisecond)
 		if _, err := task.Wait(short); !errors.Is(err, context.DeadlineExceeded) || gets != 10 {
 			t.Errorf("short interval: got %v after %d polls, want the deadline after 10", err, gets)
 		}
@@ -195,8 +193,7 @@ func TestTaskBounds(t *testing.T) {
 		questions = `{"1":{"method":"roots/list"},"2":{"method":"roots/list"},"3":{"method":"roots/list"},"4":{"method":"roots/list"}}`
 		wantIs(t, errOf(task.Wait(t.Context())), mcp.ErrInvalidResult, "four questions at once")
 		poll, questions, gets = "1e300", `{}`, 0
-		long, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
-		defer cancel()
+		long := withTimeout(t, 90*time.Minute)
 		if _, err := task.Wait(long); !errors.Is(err, context.DeadlineExceeded) || gets != 2 {
 			t.Errorf("long interval: got %v after %d polls, want the deadline after 2", err, gets)
 		}
@@ -210,11 +207,7 @@ func TestTaskIsReadOnce(t *testing.T) {
 	const size = 4 << 20
 	result := `{"content":[],"structuredContent":"` + strings.Repeat("x", size) + `"}`
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-		go func() {
-			for m := range p.inbox {
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"completed","result":%s}}`, m.ID, result)
-			}
-		}()
+		go p.replyAll(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"completed","result":%s}}`, result)
 		task := c.Task("k", "slow")
 		polled := allocated(func() {
 			noError(t, errOf(task.Poll(t.Context())))
@@ -233,13 +226,11 @@ func TestNoTasksBefore20251125(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := newPeerTransport(t)
 		transport.greet = func(p *peer) {
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`, p.next().ID)
+			p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}}`)
 			p.next()
 		}
-		c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}})
-		must(t, err)
-		defer func() { _ = c.Close() }()
-		_, err = c.StartTask(t.Context(), slow, nil, 0)
+		c := connected(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20250618}})
+		_, err := c.StartTask(t.Context(), slow, nil, 0)
 		wantError[*mcpclient.CapabilityError](t, err)
 		(<-transport.peers).quiet()
 	})
@@ -271,8 +262,7 @@ func TestTaskQuestionsAreAskedOnce(t *testing.T) {
 		for range 2 { // one answers, and the other continues to poll
 			waits.Go(func() {
 				for range 2 {
-					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-					defer cancel()
+					ctx := withTimeout(t, 5*time.Second)
 					wantIs(t, errOf(task.Wait(ctx)), context.DeadlineExceeded)
 				}
 			})
@@ -351,8 +341,7 @@ func TestTaskResultElsewhere(t *testing.T) {
 		}()
 		task := c.Task("k", "slow")
 		wantIs(t, task.Cancel(t.Context()), mcp.ErrInvalidResult, "tasks/cancel")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		ctx := withTimeout(t, time.Minute)
 		if _, err := task.Wait(ctx); !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "answer: ") {
 			t.Errorf("tasks/update: got %v, want ErrInvalidResult", err)
 		}
@@ -376,9 +365,7 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 	opts.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		task := c.Task("secret-id", "slow")
-		go func() {
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"cancelled"}}`, p.next().ID)
-		}()
+		go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"cancelled"}}`)
 		must(t, task.Cancel(t.Context()))
 		wantIs(t, errOf(task.Wait(t.Context())), mcpclient.ErrTaskCancelled)
 		p.quiet()
@@ -391,37 +378,33 @@ func TestCancelledTaskIsNotAskedFor(t *testing.T) {
 // Answers to concurrent requests arrive in any order: a late one does not undo the end of the
 // task.
 func TestLateAnswerTakesNothingBack(t *testing.T) {
-	for name, opts := range map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-				task := c.Task("k", "slow")
-				polled := make(chan mcp.TaskStatus, 1)
-				ask := func() message {
-					go func() {
-						state, err := task.Poll(t.Context())
-						noError(t, err)
-						polled <- state.Status
-					}()
-					return p.next()
-				}
-				answer := func(m message, status, want mcp.TaskStatus) {
-					t.Helper()
-					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"result":{"content":[]}}}`, m.ID, status)
-					if got := <-polled; got != want || task.State().Status != want {
-						t.Errorf("after the answer %s: got %s, and the state %s, want %s", status, got, task.State().Status, want)
-					}
-				}
-				first, second, third := ask(), ask(), ask()
-				answer(second, mcp.TaskWorking, mcp.TaskWorking)
-				answer(first, mcp.TaskFailed, mcp.TaskFailed)
-				answer(third, mcp.TaskInputRequired, mcp.TaskFailed)
+	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
+		task := c.Task("k", "slow")
+		polled := make(chan mcp.TaskStatus, 1)
+		ask := func() message {
+			go func() {
+				state, err := task.Poll(t.Context())
+				noError(t, err)
+				polled <- state.Status
+			}()
+			return p.next()
+		}
+		answer := func(m message, status, want mcp.TaskStatus) {
+			t.Helper()
+			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":%q,"result":{"content":[]}}}`, m.ID, status)
+			if got := <-polled; got != want || task.State().Status != want {
+				t.Errorf("after the answer %s: got %s, and the state %s, want %s", status, got, task.State().Status, want)
+			}
+		}
+		first, second, third := ask(), ask(), ask()
+		answer(second, mcp.TaskWorking, mcp.TaskWorking)
+		answer(first, mcp.TaskFailed, mcp.TaskFailed)
+		answer(third, mcp.TaskInputRequired, mcp.TaskFailed)
 
-				first, second = ask(), ask() // a later request counts
-				answer(second, mcp.TaskCancelled, mcp.TaskCancelled)
-				answer(first, mcp.TaskCompleted, mcp.TaskCancelled)
-			})
-		})
-	}
+		first, second = ask(), ask() // a later request counts
+		answer(second, mcp.TaskCancelled, mcp.TaskCancelled)
+		answer(first, mcp.TaskCompleted, mcp.TaskCancelled)
+	})
 }
 
 // A wait for a task that is cancelled in the meantime fails with ErrTaskCancelled, even if the
@@ -439,7 +422,7 @@ func TestTaskIsCancelledMeanwhile(t *testing.T) {
 		poll := p.next()
 		cancelled := make(chan error)
 		go func() { cancelled <- task.Cancel(t.Context()) }()
-		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"cancelled"}}`, p.next().ID)
+		p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"cancelled"}}`)
 		noError(t, <-cancelled)
 		p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such task"}}`, poll.ID)
 		wantIs(t, <-waited, mcpclient.ErrTaskCancelled)
@@ -506,7 +489,7 @@ func TestTaskResultTakesItsTime(t *testing.T) {
 			opts.Timeouts.Call = tt.call
 			inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 				go func() {
-					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"input_required"}}`, p.next().ID)
+					p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"k","status":"input_required"}}`)
 					m := p.next()
 					time.Sleep(late)
 					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, m.ID)
@@ -542,8 +525,7 @@ func TestTaskAnswerThatFailed(t *testing.T) {
 		if err := task.Answer(t.Context(), round(t, err), map[string]any{"q": tea()}); err == nil {
 			t.Fatal("the server refused the answer, and Answer returned no error")
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		ctx := withTimeout(t, time.Minute)
 		_, err = task.Wait(ctx)
 		if r := round(t, err); len(r.Requests) != 1 {
 			t.Errorf("got %+v, want the question again", r)

@@ -27,13 +27,12 @@ func TestBearerToken(t *testing.T) {
 		s := &sessionServer{streams: make(chan struct{})}
 		var mu sync.Mutex
 		var got []string
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 			mu.Lock()
 			got = append(got, strings.TrimSpace(fmt.Sprint(r.Method, " ", r.Header.Get("Mcp-Session-Id"), " ", r.Header.Get("Authorization"))))
 			mu.Unlock()
 			s.ServeHTTP(w, r)
-		}))
-		defer server.Close()
+		})
 		requests := func() []string {
 			synctest.Wait()
 			mu.Lock()
@@ -44,8 +43,7 @@ func TestBearerToken(t *testing.T) {
 		}
 		o := heeding(legacy())
 		token := new(transport.Bearer)
-		c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token, Header: http.Header{"Authorization": {"Bearer fixed"}}}, &o)
-		defer func() { _ = c.Close() }()
+		c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Token: token, Header: http.Header{"Authorization": {"Bearer fixed"}}}, o)
 		requests()
 		change := func(by func(string) error, token, session string, want ...string) {
 			t.Helper()
@@ -100,7 +98,7 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 // connectWith connects over HTTP with a token source.
 func connectWith(t *testing.T, s *memhttp.Server, token transport.TokenSource, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, &o)
+	c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -115,44 +113,37 @@ func renews(token string) *transport.Bearer {
 // The source is asked for another token during Connect, even if the first request is part of
 // Dial.
 func TestBearerTokenWhileConnecting(t *testing.T) {
-	connect := func(t *testing.T, served http.Handler, recipeOf func(url string, client *http.Client, token transport.TokenSource) mcpclient.Transport, opts *mcpclient.Options) {
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Authorization") != "Bearer fresh" {
-				w.WriteHeader(http.StatusUnauthorized)
-				return
+	for _, sse := range []bool{false, true} {
+		bubble(t, fmt.Sprint("SSE ", sse), func(t *testing.T) {
+			var server http.Handler = &sessionServer{streams: make(chan struct{})}
+			if sse {
+				old := newOldServer(t)
+				go old.shake()
+				server = old
 			}
-			served.ServeHTTP(w, r)
-		}))
-		defer server.Close()
-		asked := 0
-		token := renews("fresh")
-		next := token.Refused
-		token.Refused = func(ctx context.Context, r *transport.Refusal) error {
-			asked++
-			return next(ctx, r)
-		}
-		c := connected(t, recipeOf(server.URL()+"/sse", server.Client(), token), opts)
-		defer func() { _ = c.Close() }()
-		if asked != 1 {
-			t.Errorf("asked %d times, want once", asked)
-		}
+			s := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
+				if r.Header.Get("Authorization") != "Bearer fresh" {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				server.ServeHTTP(w, r)
+			})
+			asked := 0
+			token := new(transport.Bearer)
+			token.Refused = func(context.Context, *transport.Refusal) error {
+				asked++
+				return token.Renew("fresh")
+			}
+			recipe := direct(s.URL()+"/sse", s.Client())
+			recipe.SSE, recipe.Token = sse, token
+			opts := mcpclient.Options{}
+			if sse {
+				opts.Protocol.Revision = mcp.Revision20241105
+			}
+			connected(t, recipe, opts)
+			equal(t, "times asked", asked, 1)
+		})
 	}
-	t.Run("HTTP", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			connect(t, &sessionServer{streams: make(chan struct{})}, func(url string, client *http.Client, token transport.TokenSource) mcpclient.Transport {
-				return &mcpclient.HTTP{URL: url, Client: client, Token: token}
-			}, nil)
-		})
-	})
-	t.Run("SSE", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newOldServer(t)
-			go s.shake()
-			connect(t, s, func(url string, client *http.Client, token transport.TokenSource) mcpclient.Transport {
-				return &mcpclient.HTTP{URL: url, SSE: true, Client: client, Header: http.Header{"X-Key": {"k"}}, Token: token}
-			}, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105}})
-		})
-	})
 }
 
 // If a static token is refused, the error says how to set another.
@@ -162,8 +153,7 @@ func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 		"have HTTP.Token renew them": {"Authorization": {"Bearer expired"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
-			defer server.Close()
+			server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 			_, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header}, nil)
 			if wantError[*transport.HTTPError](t, err); !strings.Contains(err.Error(), want) {
 				t.Errorf("with the header %v: got %v, want %q", header, err, want)
@@ -176,37 +166,34 @@ func TestUnauthorizedSaysWhatToDo(t *testing.T) {
 // is not asked for others.
 func TestEndOfSessionUnauthorized(t *testing.T) {
 	for name, header := range map[string]http.Header{"fixed": {"authorization": {"Bearer fixed"}}, "none": nil} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &sessionServer{streams: make(chan struct{})}
-				var mu sync.Mutex
-				var got []string
-				server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if r.Method != http.MethodDelete {
-						s.ServeHTTP(w, r)
-						return
-					}
-					mu.Lock()
-					got = append(got, strings.TrimSpace(r.Header.Get("Mcp-Session-Id")+" "+r.Header.Get("Authorization")))
-					mu.Unlock()
-					w.WriteHeader(http.StatusUnauthorized)
-				}))
-				defer server.Close()
-				o := legacy()
-				token := &transport.Bearer{Refused: func(_ context.Context, r *transport.Refusal) error {
-					t.Errorf("asked about %+v", r)
-					return nil
-				}}
-				c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header, Token: token}, &o)
-				noError(t, errors.Join(token.Set("token"), c.Ping(t.Context())))
-				synctest.Wait()
-				noError(t, c.Close())
-				first := "s-1"
-				if header != nil {
-					first += " Bearer fixed"
+		bubble(t, name, func(t *testing.T) {
+			s := &sessionServer{streams: make(chan struct{})}
+			var mu sync.Mutex
+			var got []string
+			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
+				if r.Method != http.MethodDelete {
+					s.ServeHTTP(w, r)
+					return
 				}
-				same(t, "ended sessions", got, []string{first, "s-2 Bearer token"})
+				mu.Lock()
+				got = append(got, strings.TrimSpace(r.Header.Get("Mcp-Session-Id")+" "+r.Header.Get("Authorization")))
+				mu.Unlock()
+				w.WriteHeader(http.StatusUnauthorized)
 			})
+			o := legacy()
+			token := &transport.Bearer{Refused: func(_ context.Context, r *transport.Refusal) error {
+				t.Errorf("asked about %+v", r)
+				return nil
+			}}
+			c := connected(t, &mcpclient.HTTP{URL: server.URL(), Client: server.Client(), Header: header, Token: token}, o)
+			noError(t, errors.Join(token.Set("token"), c.Ping(t.Context())))
+			synctest.Wait()
+			noError(t, c.Close())
+			first := "s-1"
+			if header != nil {
+				first += " Bearer fixed"
+			}
+			same(t, "ended sessions", got, []string{first, "s-2 Bearer token"})
 		})
 	}
 }
@@ -218,17 +205,16 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 		first, second := newOldServer(t), newOldServer(t)
 		var current atomic.Pointer[oldServer]
 		current.Store(first)
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 			s := current.Load()
 			if s == second && r.Header.Get("Authorization") != "Bearer new-token" {
 				http.Error(w, "no "+r.Header.Get("Authorization"), http.StatusUnauthorized)
 				return
 			}
 			s.ServeHTTP(w, r)
-		}))
-		defer server.Close()
+		})
 		go first.shake()
-		recipe := direct(server.URL()+"/sse", server.Client()).(*mcpclient.HTTP)
+		recipe := direct(server.URL()+"/sse", server.Client())
 		asked := 0
 		token := new(transport.Bearer)
 		token.Refused = func(_ context.Context, r *transport.Refusal) error {
@@ -238,11 +224,10 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 			return token.Renew("new-token")
 		}
 		recipe.Token = token
-		c := connected(t, recipe, &mcpclient.Options{
+		c := connected(t, recipe, mcpclient.Options{
 			Protocol: mcpclient.Protocol{Revision: mcp.Revision20241105},
 			Restart:  &mcpclient.Restart{Attempts: 1},
 		})
-		defer func() { _ = c.Close() }()
 		must(t, token.Set("old-token"))
 		synctest.Wait()
 		current.Store(second)
@@ -311,8 +296,7 @@ func (s *tokenServer) seen() []string {
 func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *transport.Bearer)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tokenServer{refused: []string{"Bearer two"}, took: time.Second}
-		server := memhttp.New(s)
-		defer server.Close()
+		server := serve(t, s)
 		token := new(transport.Bearer)
 		must(t, token.Set("one"))
 		c := connectWith(t, server, token, legacy())
@@ -359,8 +343,7 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 func TestTokenAfterError(t *testing.T) {
 	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, s *tokenServer, token *transport.Bearer) {
 		_ = token.Set("three")
-		soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
+		soon := withTimeout(t, time.Millisecond)
 		wantIs(t, c.Ping(soon), context.DeadlineExceeded, "too late")
 		noError(t, c.Notify(t.Context(), "notifications/acme", nil))
 		_ = token.Set("four")
@@ -376,8 +359,7 @@ func TestTokenAfterError(t *testing.T) {
 func TestTokenOfTheUserBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tokenServer{refused: []string{"Bearer two"}}
-		server := memhttp.New(s)
-		defer server.Close()
+		server := serve(t, s)
 		token := transport.Token{Value: "one", Owner: "first"}
 		c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
 			return token, nil
@@ -397,25 +379,22 @@ func TestTokenOfTheUserBefore(t *testing.T) {
 // A source that returns another user each time is given up, even if each session can begin.
 func TestTokenOfEverOtherUsers(t *testing.T) {
 	for name, asks := range map[string]int{"in each request": 1, "in each session": 3} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := memhttp.New(&tokenServer{})
-				defer server.Close()
-				asked, changes := 0, false
-				c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
-					if changes {
-						asked++
-					}
-					if asked > 1000 {
-						t.Fatal("asked without end")
-					}
-					return transport.Token{Value: "token", Owner: fmt.Sprint((asked + asks - 1) / asks)}, nil
-				}), legacy())
-				changes = true
-				wantText(t, c.Ping(t.Context()), "another user")
-				changes = false
-				_ = c.Close()
-			})
+		bubble(t, name, func(t *testing.T) {
+			server := serve(t, &tokenServer{})
+			asked, changes := 0, false
+			c := connectWith(t, server, tokenFunc(func(context.Context, *transport.Refusal) (transport.Token, error) {
+				if changes {
+					asked++
+				}
+				if asked > 1000 {
+					t.Fatal("asked without end")
+				}
+				return transport.Token{Value: "token", Owner: fmt.Sprint((asked + asks - 1) / asks)}, nil
+			}), legacy())
+			changes = true
+			wantText(t, c.Ping(t.Context()), "another user")
+			changes = false
+			_ = c.Close()
 		})
 	}
 }
@@ -444,9 +423,7 @@ func TestStreamOfOtherUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan struct{})
 		var resumed []string
-		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var m message
-			_ = json.NewDecoder(r.Body).Decode(&m)
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			switch {
 			case m.Method == "initialize":
 				w.Header().Set("Mcp-Session-Id", "s")
@@ -462,8 +439,7 @@ func TestStreamOfOtherUser(t *testing.T) {
 			default:
 				w.WriteHeader(http.StatusAccepted)
 			}
-		}))
-		defer server.Close()
+		})
 		token := new(transport.Bearer)
 		token.Refused = func(context.Context, *transport.Refusal) error { return token.Set("other") }
 		_ = token.Set("one")

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -21,8 +20,7 @@ type tokenUser struct{}
 func TestTokenByTheContextOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tokenServer{}
-		server := memhttp.New(s)
-		defer server.Close()
+		server := serve(t, s)
 		c := connectWith(t, server, tokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
 			user, _ := ctx.Value(tokenUser{}).(string)
 			return transport.Token{Value: "of-" + user, Owner: user}, nil

@@ -152,7 +152,7 @@ func TestCallToolAs(t *testing.T) {
 		`{"structuredContent":{"n":01}}`:                                               "error",
 	} {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
-			go func() { p.send(`{"id":%s,"result":%s}`, p.next().ID, result) }()
+			go p.reply(`{"id":%s,"result":%s}`, result)
 			got, err := mcpclient.CallToolAs[answer](t.Context(), c, "a", nil)
 			text := fmt.Sprint(got)
 			if err != nil {
@@ -172,7 +172,7 @@ func TestCallToolAsText(t *testing.T) {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go func() {
 				for range 2 {
-					p.send(`{"id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, p.next().ID, text)
+					p.reply(`{"id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, text)
 				}
 			}()
 			if got, err := mcpclient.CallToolAs[string](t.Context(), c, "a", nil); err != nil || got != want {

@@ -57,8 +57,7 @@ func (conv conversation) run(t *testing.T, way string) {
 		h.MaxMessage = conv.maxMessage
 		transport = h
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(conv.patience, time.Hour))
-	defer cancel()
+	ctx := withTimeout(t, cmp.Or(conv.patience, time.Hour))
 	opts := conv.opts
 	opts.Client = mcp.Implementation{Name: "test", Version: "1"}
 	c, err := mcpclient.Connect(ctx, transport, &opts)
