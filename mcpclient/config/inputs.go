@@ -45,23 +45,17 @@ func (i *inputs) answer(id string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("there is no input with the id %s that asks for a text or a choice", quoteKey(id))
 	}
-	value, err := in.ask(i.ask)
+	text, err := i.ask(in)
+	if err == nil {
+		text, err = in.value(text)
+	}
 	if err != nil {
 		err = fmt.Errorf("input %s: %w", quoteKey(id), err)
 		i.errs[id] = err
 		return "", err
 	}
-	i.answers[id] = value
-	return value, nil
-}
-
-// ask returns the value that the answer of a person stands for.
-func (in *Input) ask(person func(*Input) (string, error)) (string, error) {
-	answer, err := person(in)
-	if err != nil {
-		return "", err
-	}
-	return in.value(answer)
+	i.answers[id] = text
+	return text, nil
 }
 
 // value returns the value that an answer stands for.

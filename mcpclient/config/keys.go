@@ -58,46 +58,44 @@ var unsupportedKeys = map[string]string{
 	"tool_timeout_sec":     `write "timeout" in milliseconds, or as text such as "90s"`,
 }
 
-// checkKeys checks all members, keeps the known ones, and returns the first mistake.
-func (s *settings) checkKeys(members []member) (err error) {
+// known returns this package's name of a key.
+func known(key string) string {
+	if name, ok := aliases[key]; ok {
+		return name
+	}
+	return key
+}
+
+// checkKeys checks all members, and keeps the known ones under their known names.
+func (s *settings) checkKeys(members []member) {
 	for _, m := range members {
-		name := m.key
-		if known, ok := aliases[name]; ok {
-			name = known
-		}
-		if reason, ok := unsupportedKeys[name]; ok {
+		name := known(m.key)
+		reason, unsupported := unsupportedKeys[name]
+		before, twice := s.node[name]
+		switch {
+		case unsupported:
 			if !m.value.isOff() {
 				s.lack(m.line, s.key+"."+m.key, "not supported: %s", reason)
 			}
-			continue
-		}
-		if wrong := s.keep(name, m); err == nil {
-			err = wrong
+		case slices.Contains(foreignKeys, name):
+		case !slices.Contains(knownKeys, name):
+			hint := didYouMean(name, slices.Concat(knownKeys, slices.Sorted(maps.Keys(aliases))))
+			s.fail(m.line, s.key+"."+keyName(m.key), "unknown key;%s known keys: %s", hint, strings.Join(knownKeys, ", "))
+		case name == "oauth" && (m.value.kind == kindNull || m.value.text == "false"): // no sign-in, for any kind of server
+		case twice && before.key != m.key:
+			s.fail(m.line, s.key+"."+m.key, "has the meaning of %q on line %d; give one of them", before.key, before.line)
+		default:
+			s.node[name] = m
 		}
 	}
-	return err
 }
 
-// keep keeps a member under its known name.
-func (s *settings) keep(name string, m member) error {
-	if !slices.Contains(knownKeys, name) {
-		if slices.Contains(foreignKeys, name) {
-			return nil
-		}
-		hint := ""
-		if near := spelling.Nearest(name, slices.Concat(knownKeys, slices.Sorted(maps.Keys(aliases)))); near != "" {
-			hint = fmt.Sprintf(" did you mean %q?", near)
-		}
-		return s.d.errorf(m.line, s.key+"."+keyName(m.key), "unknown key;%s known keys: %s", hint, strings.Join(knownKeys, ", "))
+// didYouMean suggests the key that is meant, if it is near the one of the file.
+func didYouMean(key string, keys []string) string {
+	if near := spelling.Nearest(key, keys); near != "" {
+		return fmt.Sprintf(" did you mean %q?", near)
 	}
-	if name == "oauth" && (m.value.kind == kindNull || m.value.text == "false") {
-		return nil // no sign-in, for any kind of server
-	}
-	if before, twice := s.node[name]; twice && before.key != m.key {
-		return s.d.errorf(m.line, s.key+"."+m.key, "has the meaning of %q on line %d; give one of them", before.key, before.line)
-	}
-	s.node[name] = m
-	return nil
+	return ""
 }
 
 // at returns the place of a known key, with the name in the file.
@@ -133,8 +131,8 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 		case m.key == "mcp" && m.value.kind == kindObject:
 			all = append(all, nested(m)...)
 		default:
-			if near := spelling.Nearest(m.key, names); near != "" {
-				return nil, d.errorf(m.line, m.key, "unknown key; did you mean %q?", near)
+			if hint := didYouMean(m.key, names); hint != "" {
+				return nil, d.errorf(m.line, m.key, "unknown key;%s", hint)
 			}
 		}
 	}
@@ -198,10 +196,7 @@ func (d *decoder) leavesOut(name string) bool {
 // isServer reports whether an object looks like the entry of a server.
 func (n *node) isServer() bool {
 	return n.kind == kindObject && slices.ContainsFunc(n.members, func(m member) bool {
-		name := m.key
-		if known, ok := aliases[name]; ok {
-			name = known
-		}
+		name := known(m.key)
 		return name == "command" && m.value.kind != kindObject || name == "url" && m.value.kind == kindString
 	})
 }

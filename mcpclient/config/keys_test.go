@@ -90,7 +90,8 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 	}
 	const remote, local = "https://a.example", "x"
 	for typ, where := range map[string]string{
-		"stdio": local, "local": local, "http": remote, "streamable-http": remote, "streamableHttp": remote, "streamable_http": remote, "remote": remote, "sse": remote,
+		"stdio": local, "local": local, "http": remote, "streamable-http": remote, "streamableHttp": remote,
+		"streamable_http": remote, "remote": remote, "sse": remote,
 	} {
 		key := map[string]string{local: "command", remote: "url"}[where]
 		cfg, err := new(Loader).Parse(t.Context(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"s": {"type": %q, %q: %q}}}`, typ, key, where), nil)
@@ -101,11 +102,4 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 	if len(types) != 8 {
 		t.Errorf("got %d types, want each above", len(types))
 	}
-}
-
-func known(key string) string {
-	if k, ok := aliases[key]; ok {
-		return k
-	}
-	return key
 }

@@ -19,6 +19,18 @@ import (
 // all is a program that uses everything that a file can say.
 var all = config.Loader{Filters: true, SignIn: true}
 
+// mistake returns the error of a file or of its servers, "" for none.
+func mistake(l *config.Loader, text string, env map[string]string) string {
+	cfg, err := l.Parse(context.Background(), "mcp.json", []byte(text), environ(env))
+	if err == nil {
+		err = cfg.Err()
+	}
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
 // The files of other programs are read as these write them.
 func TestPrograms(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -99,6 +111,7 @@ func TestHints(t *testing.T) {
 		`{"files": {"command": "x"}}`:                                          `files: a server stands outside of "mcpServers"; did you mean {"mcpServers": {"files": …}}?`,
 		`{"mcp": {"allowed": []}}`:                                             "no servers: want an object",
 		`{"context_server": {}}`:                                               `did you mean "context_servers"?`,
+		`{"mcp": {"allowed": [1]}, "servers": {}}`:                             "mcp.allowed[0]: want a string",
 		server(`{"serverURL": "https://example.com"}`):                         `s.serverURL: unknown key; did you mean "serverUrl"?`,
 		server(`{"url": "https://a.example", "httpUrl": "https://b.example"}`): `s.httpUrl: has the meaning of "url" on line 1; give one of them`,
 		server(`{"serverUrl": "a.example"}`):                                   "s.serverUrl: want a complete http or https URL",
@@ -117,12 +130,8 @@ func TestHints(t *testing.T) {
 		server(`{"url": "https://a.example", "oauth": {"callbackPort": 0}}`):   "s.oauth.callbackPort: want a port from 1 to 65535",
 		server(`{"url": "https://a.example", "oauth": {"clientSecret": "x"}}`): "s.oauth: has a client secret and no client id",
 	} {
-		cfg, err := all.Parse(t.Context(), "mcp.json", []byte(text), nil)
-		if err == nil {
-			err = cfg.Err()
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", text, err, want)
+		if got := mistake(&all, text, nil); !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
 }
@@ -136,12 +145,9 @@ func TestSettingsOfTheProgram(t *testing.T) {
 		`{"url": "https://example.com", "oauth": {"clientId": "c"}}`:                 "s.oauth: not supported",
 		`{"url": "https://example.com", "oauth": {}, "tools": ["*"], "timeout": 60}`: "",
 	} {
-		cfg, err := parse("mcp.json", []byte(`{"mcpServers": {"s": `+entry+`}}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprint(cfg.Err()); want == "" && cfg.Err() != nil || !strings.Contains(got, want) {
-			t.Errorf("%s: got %s, want %q", entry, got, want)
+		got := mistake(new(config.Loader), `{"mcpServers": {"s": `+entry+`}}`, nil)
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", entry, got, want)
 		}
 	}
 }
@@ -151,14 +157,12 @@ func TestEmptyVariableInAHeader(t *testing.T) {
 		"Bearer ${EMPTY}":       "s.headers.A: environment variable EMPTY is empty; set it, or write ${EMPTY:-} if it may be empty",
 		"Bearer ${env:MISSING}": "environment variable MISSING is not set",
 		"Bearer ${EMPTY:-}":     "",
+		"":                      "",
 	} {
 		text := `{"servers": {"s": {"url": "https://example.com/${EMPTY}", "headers": {"A": "` + value + `"}}}}`
-		cfg, err := parse("mcp.json", []byte(text), environ(map[string]string{"EMPTY": ""}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprint(cfg.Err()); want == "" && cfg.Err() != nil || !strings.Contains(got, want) {
-			t.Errorf("%s: got %s, want %q", value, got, want)
+		got := mistake(new(config.Loader), text, map[string]string{"EMPTY": ""})
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", value, got, want)
 		}
 	}
 }
@@ -218,36 +222,32 @@ func TestWrongInputs(t *testing.T) {
 		}
 		return "hunter2", nil
 	}}
-	cfg, err := l.Parse(t.Context(), "mcp.json", []byte(withInputs), nil)
-	if err != nil || len(cfg.Servers) != 2 {
-		t.Fatalf("got %v and %+v, want two servers", err, cfg)
-	}
 	const want = `mcp.json:7: servers.one.url: input "place": the answer is not one of its choices
 mcp.json:8: servers.two.env.KEY: input "key": nobody is there`
-	if got := cfg.Err(); got == nil || got.Error() != want {
-		t.Errorf("got %v, want %s", got, want)
+	if got := mistake(&l, withInputs, nil); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 func TestOnly(t *testing.T) {
-	l := config.Loader{Only: []string{"b"}}
-	text := []byte(`{"servers": {"a": {"comand": "x"}, "b": {"command": "x"}}}`)
-	if cfg, err := l.Parse(t.Context(), "mcp.json", text, nil); err != nil || len(cfg.Servers) != 1 || cfg.Servers[0].Name != "b" || cfg.Err() != nil {
+	l := &config.Loader{Only: []string{"b"}}
+	const two = `{"servers": {"a": {"comand": "x"}, "b": {"command": "x"}}}`
+	if cfg, err := l.Parse(t.Context(), "mcp.json", []byte(two), nil); err != nil || len(cfg.Servers) != 1 || cfg.Servers[0].Name != "b" || cfg.Err() != nil {
 		t.Errorf("got %+v, %v, want b alone", cfg, err)
 	}
-	l.Only = []string{"c"}
-	if _, err := l.Parse(t.Context(), "mcp.json", text, nil); err == nil || !strings.HasSuffix(err.Error(), `there is no server "c"; did you mean "a"? the file has "a", "b"`) {
-		t.Errorf("got %v, want c missing", err)
-	}
-	var many []string
+	var many, names []string
 	for i := range 30 {
-		many = append(many, fmt.Sprintf(`"server%02d": {}`, i))
+		names = append(names, fmt.Sprintf(`"server%02d"`, i))
+		many = append(many, names[i]+": {}")
 	}
-	l.Only = []string{"unlike"}
-	text = []byte(`{"servers": {` + strings.Join(many, ",") + `}}`)
-	if _, err := l.Parse(t.Context(), "mcp.json", text, nil); err == nil || !strings.HasSuffix(err.Error(), `there is no server "unlike"; the file has `+
-		strings.Join(strings.Split(strings.ReplaceAll(strings.Join(many[:20], ","), ": {}", ""), ","), ", ")+`, 10 more`) {
-		t.Errorf("got %v, want 20 names", err)
+	for only, tt := range map[string]struct{ text, want string }{
+		"c":      {two, `there is no server "c"; did you mean "a"? the file has "a", "b"`},
+		"unlike": {`{"servers": {` + strings.Join(many, ",") + `}}`, `there is no server "unlike"; the file has ` + strings.Join(names[:20], ", ") + `, 10 more`},
+	} {
+		l.Only = []string{only}
+		if got := mistake(l, tt.text, nil); !strings.HasSuffix(got, tt.want) {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 }
 
@@ -295,8 +295,5 @@ func TestChosenServers(t *testing.T) {
 		if got := fmt.Sprint(disabled); got != want || cfg.Err() != nil {
 			t.Errorf("%s: got %s and %v, want %s", lists, got, cfg.Err(), want)
 		}
-	}
-	if _, err := parse("settings.json", []byte(`{"mcp": {"allowed": [1]}, `+servers+`}`), nil); err == nil || !strings.Contains(err.Error(), "mcp.allowed[0]: want a string") {
-		t.Errorf("got %v, want the place of the number", err)
 	}
 }

@@ -112,84 +112,31 @@ func (d *decoder) servers(cfg *Config, places map[string]first, in section) {
 	}
 }
 
-// settings is one server's entry, with every key checked and read.
+// settings is one server's entry, with every key checked and read. After the first mistake it reads
+// nothing more.
 type settings struct {
 	d           *decoder
 	key         string
 	line        int
 	node        map[string]member
+	err         error  // the first mistake
 	unsupported *fault // the first unsupported need
 }
 
-// server reads one server. A mistake goes into its Err and does not affect the others.
-func (d *decoder) server(key string, m member) Server {
-	server := Server{Name: m.key, place: place{d.file, m.line, key}}
-	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
-	err := s.check(m)
-	disabled, disabledErr := s.disabled()
-	disabled = disabled || d.leavesOut(m.key)
-	err = cmp.Or(err, disabledErr)
-	if err == nil && !disabled {
-		err = s.read(&server)
-	}
-	if err != nil {
-		server = Server{Name: m.key, place: server.place, Err: err}
-		if !disabled {
-			server.Transport = &undialable{err}
-		}
-	}
-	server.Disabled = disabled
-	return server
+// fail notes a mistake.
+func (s *settings) fail(line int, key, format string, args ...any) {
+	s.note(s.d.errorf(line, key, format, args...))
 }
 
-// read reads all settings of a server.
-func (s *settings) read(server *Server) (err error) {
-	if server.Transport, err = s.transport(); err != nil {
-		return err
+func (s *settings) note(err error) { s.err = cmp.Or(s.err, err) }
+
+// want reports whether a value is of a kind, and notes a mistake if it is not.
+func (s *settings) want(n *node, key string, k kind) bool {
+	if n.kind != k {
+		s.note(s.d.want(n, key, k))
 	}
-	if server.Revision, err = s.revision(); err != nil {
-		return err
-	}
-	if server.Start, err = s.start(); err != nil {
-		return err
-	}
-	if server.Timeout, err = s.timeout(); err != nil {
-		return err
-	}
-	if server.OAuth, err = s.oauth(); err != nil {
-		return err
-	}
-	if server.EnvFile, err = s.string("envFile"); err != nil {
-		return err
-	}
-	if server.Allow, server.Deny, err = s.tools(); err != nil {
-		return err
-	}
-	if s.unsupported != nil {
-		return s.unsupported
-	}
-	return nil
+	return n.kind == k
 }
-
-// check checks the name and the keys, and keeps the known keys.
-func (s *settings) check(m member) error {
-	if err := s.d.want(m.value, s.key, kindObject); err != nil {
-		return err
-	}
-	err := s.checkKeys(m.value.members)
-	switch {
-	case strings.TrimSpace(m.key) == "":
-		return s.d.errorf(m.line, s.key, "a server needs a name")
-	case strings.ContainsFunc(m.key, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return s.d.errorf(m.line, s.key, "the name has a character that cannot be seen")
-	}
-	return cmp.Or(s.d.duplicate(m.value, s.key), err)
-}
-
-// undialable is the transport of a server with a mistake.
-type undialable struct{ err error }
-
-func (u *undialable) Dial(context.Context) (transport.Conn, error) { return nil, u.err }
 
 // lack notes an unsupported need of the server.
 func (s *settings) lack(line int, key, format string, args ...any) {
@@ -198,120 +145,143 @@ func (s *settings) lack(line int, key, format string, args ...any) {
 	}
 }
 
-// transport decides between the transports and reads the chosen one.
-func (s *settings) transport() (transport.Transport, error) {
-	typ, err := s.string("type")
-	if err != nil {
-		return nil, err
+// server reads one server. A mistake goes into its Err and does not affect the others.
+func (d *decoder) server(key string, m member) Server {
+	server := Server{Name: m.key, place: place{d.file, m.line, key}}
+	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
+	s.check(m)
+	disabled := s.disabled() || d.leavesOut(m.key)
+	if s.err == nil && !disabled {
+		s.read(&server)
 	}
+	if s.err != nil {
+		server = Server{Name: m.key, place: server.place, Err: s.err}
+		if !disabled {
+			server.Transport = &undialable{s.err}
+		}
+	}
+	server.Disabled = disabled
+	return server
+}
+
+// read reads all settings of a server.
+func (s *settings) read(server *Server) {
+	server.Transport = s.transport()
+	server.Revision = s.revision()
+	server.Start = s.start()
+	server.Timeout = s.timeout()
+	server.OAuth = s.oauth()
+	server.EnvFile = s.string("envFile")
+	server.Allow, server.Deny = s.tools()
+	if s.unsupported != nil {
+		s.note(s.unsupported)
+	}
+}
+
+// check checks the name and the keys, and keeps the known keys.
+func (s *settings) check(m member) {
+	if !s.want(m.value, s.key, kindObject) {
+		return
+	}
+	switch {
+	case strings.TrimSpace(m.key) == "":
+		s.fail(m.line, s.key, "a server needs a name")
+	case strings.ContainsFunc(m.key, func(r rune) bool { return !unicode.IsPrint(r) }):
+		s.fail(m.line, s.key, "the name has a character that cannot be seen")
+	}
+	s.note(s.d.duplicate(m.value, s.key))
+	s.checkKeys(m.value.members)
+}
+
+// undialable is the transport of a server with a mistake.
+type undialable struct{ err error }
+
+func (u *undialable) Dial(context.Context) (transport.Conn, error) { return nil, u.err }
+
+// transport decides between the transports and reads the chosen one.
+func (s *settings) transport() transport.Transport {
+	typ := s.string("type")
 	kind, known := types[typ]
 	switch {
 	case typ == "":
 		_, local := s.node["command"]
 		_, remote := s.node["url"]
 		if local == remote {
-			return nil, s.d.errorf(s.line, s.key,
-				`want either "command", for a program to start, or "url", for a server to call`)
+			s.fail(s.line, s.key, `want either "command", for a program to start, or "url", for a server to call`)
 		}
 		kind = "http"
 		if local {
 			kind = "stdio"
 		}
 	case !known:
-		return nil, s.d.errorf(s.node["type"].line, s.at("type"),
-			"unknown type; want stdio, http, streamable-http or sse")
+		s.fail(s.node["type"].line, s.at("type"), "unknown type; want stdio, http, streamable-http or sse")
 	}
 	if kind == "stdio" {
 		return s.command()
 	}
-	h, err := s.remote()
-	if err != nil {
-		return nil, err
-	}
+	h := s.remote()
 	h.SSE = kind == "sse"
-	return h, nil
+	return h
 }
 
 // revision reads the protocol revision to speak, "" for the newest.
-func (s *settings) revision() (string, error) {
-	revision, err := s.string("revision")
-	if err != nil || revision == "" || s.unsupported != nil || slices.Contains(mcpclient.Revisions(), revision) {
-		return revision, err
+func (s *settings) revision() string {
+	revision := s.string("revision")
+	if revision != "" && s.unsupported == nil && !slices.Contains(mcpclient.Revisions(), revision) {
+		s.fail(s.node["revision"].line, s.at("revision"), "unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
 	}
-	return "", s.d.errorf(s.node["revision"].line, s.at("revision"),
-		"unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
+	return revision
 }
 
 // start reads when to connect to the server.
-func (s *settings) start() (string, error) {
-	start, err := s.string("start")
-	if err != nil || start == "" || start == "lazy" || s.unsupported != nil {
-		return start, err
+func (s *settings) start() string {
+	start := s.string("start")
+	if start != "" && start != "lazy" && s.unsupported == nil {
+		s.fail(s.node["start"].line, s.at("start"), `want "lazy", or leave it out`)
 	}
-	return "", s.d.errorf(s.node["start"].line, s.at("start"), `want "lazy", or leave it out`)
+	return start
 }
 
-func (s *settings) command() (transport.Transport, error) {
-	if err := s.refuse("a server that is started by command", "url", "headers", "oauth"); err != nil {
-		return nil, err
-	}
+func (s *settings) command() *mcpclient.Command {
+	s.refuse("a server that is started by command", "url", "headers", "oauth")
 	c := new(mcpclient.Command)
-	var err error
-	if c.Path, c.Args, err = s.program(); err != nil {
-		return nil, err
+	c.Path, c.Args = s.program()
+	c.Dir = s.string("cwd")
+	c.Env = s.environment()
+	if s.d.missing != nil && s.usable() && strings.ContainsAny(c.Path, " \t") && s.d.missing(c.Path, c.Dir) {
+		s.fail(s.node["command"].line, s.key+".command", `there is no such program; arguments belong in "args", each a string of its own`)
 	}
-	if c.Dir, err = s.string("cwd"); err != nil {
-		return nil, err
-	}
-	if c.Env, err = s.environment(); err != nil {
-		return nil, err
-	}
-	if s.d.missing != nil && s.unsupported == nil && strings.ContainsAny(c.Path, " \t") && s.d.missing(c.Path, c.Dir) {
-		return nil, s.d.errorf(s.node["command"].line, s.key+".command",
-			`there is no such program; arguments belong in "args", each a string of its own`)
-	}
-	return c, nil
+	return c
 }
 
-// program reads the program to start and its arguments. The command of opencode
-// and Kit is a list with both.
-func (s *settings) program() (path string, args []string, err error) {
+// usable reports whether everything that was read is as the file means it.
+func (s *settings) usable() bool { return s.err == nil && s.unsupported == nil }
+
+// program reads the program to start and its arguments. The command of opencode and Kit is a list
+// with both.
+func (s *settings) program() (path string, args []string) {
 	m, ok := s.node["command"]
 	if !ok || m.value.kind != kindList {
-		if path, err = s.required("command"); err != nil {
-			return "", nil, err
-		}
-		args, err = s.list("args")
-		return path, args, err
+		return s.required("command"), s.list("args")
 	}
-	line, err := s.list("command")
-	if err != nil {
-		return "", nil, err
+	line := slices.Concat(s.list("command"), s.list("args"))
+	if len(m.value.items) == 0 || s.usable() && line[0] == "" {
+		s.fail(m.line, s.at("command"), "is empty")
 	}
-	if len(line) == 0 || line[0] == "" && s.unsupported == nil {
-		return "", nil, s.d.errorf(m.line, s.at("command"), "is empty")
+	if s.err != nil {
+		return "", nil
 	}
-	more, err := s.list("args")
-	return line[0], slices.Concat(line[1:], more), err
+	return line[0], line[1:]
 }
 
-func (s *settings) remote() (*mcpclient.HTTP, error) {
-	if err := s.refuse("a server that is called by url", "command", "args", "cwd", "env", "envFile"); err != nil {
-		return nil, err
+func (s *settings) remote() *mcpclient.HTTP {
+	s.refuse("a server that is called by url", "command", "args", "cwd", "env", "envFile")
+	h := &mcpclient.HTTP{URL: s.required("url")}
+	if s.usable() && !s.d.preview && !isHTTP(h.URL) { // the error of url.Parse shows the query, which may hold a token
+		s.fail(s.node["url"].line, s.at("url"), "want a complete http or https URL")
 	}
-	h := new(mcpclient.HTTP)
-	var err error
-	if h.URL, err = s.required("url"); err != nil {
-		return nil, err
-	}
-	expanded := s.unsupported == nil && !s.d.preview
-	if expanded && !isHTTP(h.URL) { // the error of url.Parse shows the query, which may hold a token
-		return nil, s.d.errorf(s.node["url"].line, s.at("url"), "want a complete http or https URL")
-	}
-	if h.Header, err = s.headers(); err != nil {
-		return nil, err
-	}
-	return h, nil
+	h.Header = s.headers()
+	return h
 }
 
 func isHTTP(raw string) bool {
@@ -320,24 +290,23 @@ func isHTTP(raw string) bool {
 }
 
 // headers reads the extra headers of a server's requests.
-func (s *settings) headers() (http.Header, error) {
-	pairs, err := s.pairs("headers")
-	if err != nil || pairs == nil {
-		return nil, err
+func (s *settings) headers() http.Header {
+	if _, ok := s.node["headers"]; !ok {
+		return nil
 	}
 	header := http.Header{}
-	for _, p := range pairs {
+	for _, p := range s.pairs("headers") {
 		switch {
 		case !isToken(p.name):
-			return nil, s.d.errorf(p.line, p.key, "not the name of an HTTP header")
+			s.fail(p.line, p.key, "not the name of an HTTP header")
 		case strings.ContainsFunc(p.value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-			return nil, s.d.errorf(p.line, p.key, "the value has a line break or another control character")
+			s.fail(p.line, p.key, "the value has a line break or another control character")
 		case header.Values(p.name) != nil:
-			return nil, s.d.errorf(p.line, p.key, "this header is here for the second time")
+			s.fail(p.line, p.key, "this header is here for the second time")
 		}
 		header.Add(p.name, p.value)
 	}
-	return header, nil
+	return header
 }
 
 // isToken reports whether s is a token of RFC 9110, 5.6.2.

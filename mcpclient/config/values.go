@@ -53,73 +53,57 @@ func (n *node) isOff() bool {
 	return n.kind == kindNull
 }
 
-// refuse returns an error for the first key that this kind of server does not have.
-func (s *settings) refuse(kind string, keys ...string) error {
+// refuse notes a key that this kind of server does not have.
+func (s *settings) refuse(kind string, keys ...string) {
 	for _, k := range keys {
 		if m, ok := s.node[k]; ok {
-			return s.d.errorf(m.line, s.at(k), "does not go with %s", kind)
+			s.fail(m.line, s.at(k), "does not go with %s", kind)
 		}
 	}
-	return nil
 }
 
 // disabled decodes "disabled", or "enabled" inverted.
-func (s *settings) disabled() (bool, error) {
+func (s *settings) disabled() bool {
 	m, ok := s.node["disabled"]
-	if !ok {
-		return false, nil
-	}
-	if err := s.d.want(m.value, s.at("disabled"), kindBool); err != nil {
-		return false, err
-	}
-	return m.value.text == "true" != (m.key == "enabled"), nil
+	return ok && s.want(m.value, s.at("disabled"), kindBool) && m.value.text == "true" != (m.key == "enabled")
 }
 
 // string decodes a string and expands its variables; a missing key is empty.
-func (s *settings) string(key string) (string, error) {
+func (s *settings) string(key string) string {
 	m, ok := s.node[key]
 	if !ok {
-		return "", nil
+		return ""
 	}
 	return s.text(m.value, s.at(key))
 }
 
-func (s *settings) required(key string) (string, error) {
+func (s *settings) required(key string) string {
 	m, ok := s.node[key]
 	if !ok {
-		return "", s.d.errorf(s.line, s.key, "%q is missing", key)
+		s.fail(s.line, s.key, "%q is missing", key)
+		return ""
 	}
-	text, err := s.text(m.value, s.at(key))
-	if err != nil {
-		return "", err
-	}
+	text := s.text(m.value, s.at(key))
 	if text == "" && s.unsupported == nil {
-		return "", s.d.errorf(m.line, s.at(key), "is empty")
+		s.fail(m.line, s.at(key), "is empty")
 	}
-	return text, nil
+	return text
 }
 
-func (s *settings) list(key string) ([]string, error) {
+func (s *settings) list(key string) []string {
 	m, ok := s.node[key]
-	if !ok {
-		return nil, nil
-	}
-	if err := s.d.want(m.value, s.at(key), kindList); err != nil {
-		return nil, err
+	if !ok || !s.want(m.value, s.at(key), kindList) {
+		return nil
 	}
 	return s.items(m.value, s.at(key))
 }
 
 // items decodes a list of strings.
-func (s *settings) items(list *node, key string) (out []string, err error) {
+func (s *settings) items(list *node, key string) (out []string) {
 	for i, item := range list.items {
-		text, err := s.text(item, fmt.Sprintf("%s[%d]", key, i))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, text)
+		out = append(out, s.text(item, fmt.Sprintf("%s[%d]", key, i)))
 	}
-	return out, nil
+	return out
 }
 
 // pair is a member of an object of strings.
@@ -130,35 +114,28 @@ type pair struct {
 }
 
 // pairs decodes an object of strings. Numbers count as strings, as in VS Code.
-func (s *settings) pairs(key string) ([]pair, error) {
+func (s *settings) pairs(key string) (out []pair) {
 	m, ok := s.node[key]
-	if !ok {
-		return nil, nil
+	if !ok || !s.want(m.value, s.at(key), kindObject) {
+		return nil
 	}
-	if err := s.d.want(m.value, s.at(key), kindObject); err != nil {
-		return nil, err
-	}
-	out := make([]pair, 0, len(m.value.members))
 	for _, e := range m.value.members {
 		p := pair{name: e.key, line: e.line, key: s.at(key) + "." + keyName(e.key), value: e.value.text}
 		if e.value.kind != kindNumber {
-			var err error
-			if p.value, err = s.expanded(e.value, p.key, key == "headers"); err != nil {
-				return nil, err
-			}
+			p.value = s.expanded(e.value, p.key, key == "headers")
 		}
 		out = append(out, p)
 	}
-	return out, nil
+	return out
 }
 
 // text decodes a string and expands its variables.
-func (s *settings) text(n *node, key string) (string, error) { return s.expanded(n, key, false) }
+func (s *settings) text(n *node, key string) string { return s.expanded(n, key, false) }
 
 // expanded is text. With filled, an empty variable is an error like an unset one.
-func (s *settings) expanded(n *node, key string, filled bool) (string, error) {
-	if err := s.d.want(n, key, kindString); err != nil {
-		return "", err
+func (s *settings) expanded(n *node, key string, filled bool) string {
+	if s.err != nil || !s.want(n, key, kindString) {
+		return ""
 	}
 	text, err := s.d.expand(n.text, filled)
 	switch err := err.(type) {
@@ -166,7 +143,7 @@ func (s *settings) expanded(n *node, key string, filled bool) (string, error) {
 	case *inputError:
 		s.lack(n.line, key, "%v", err)
 	default:
-		return "", s.d.errorf(n.line, key, "%v", err)
+		s.fail(n.line, key, "%v", err)
 	}
-	return text, nil
+	return text
 }

@@ -101,43 +101,35 @@ func (d *decoder) workspace() string {
 	return dir
 }
 
-// environment returns the variables of a server's process: from its environment file and from
-// the file itself, which takes precedence.
-func (s *settings) environment() ([]string, error) {
-	env, err := s.envFile()
-	if err != nil {
-		return nil, err
-	}
-	pairs, err := s.pairs("env")
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range pairs {
+// environment returns the variables of a server's process: from its environment file and from the
+// file itself, which takes precedence.
+func (s *settings) environment() []string {
+	env := s.envFile()
+	for _, p := range s.pairs("env") {
 		if p.name == "" || strings.ContainsAny(p.name, "=\x00") || strings.Contains(p.value, "\x00") {
-			return nil, s.d.errorf(p.line, p.key, "not a variable that a process can have")
+			s.fail(p.line, p.key, "not a variable that a process can have")
 		}
 		env = append(env, p.name+"="+p.value)
 	}
-	return env, nil
+	return env
 }
 
-// envFile parses lines of the form NAME=value. It skips empty lines and lines that begin with
-// #, removes a leading "export" and quotes around the value, and expands nothing.
-func (s *settings) envFile() ([]string, error) {
-	path, err := s.string("envFile")
-	if err != nil || path == "" || s.d.preview {
-		return nil, err
+// envFile parses lines of the form NAME=value. It skips empty lines and lines that begin with #,
+// removes a leading "export" and quotes around the value, and expands nothing.
+func (s *settings) envFile() (env []string) {
+	path := s.string("envFile")
+	if path == "" || s.d.preview {
+		return nil
 	}
 	line, key := s.node["envFile"].line, s.key+".envFile"
 	if s.d.readFile == nil {
 		s.lack(line, key, "environment files are not read here")
-		return nil, nil
+		return nil
 	}
 	data, err := s.d.readFile(path)
 	if err != nil {
-		return nil, s.d.errorf(line, key, "%v", err)
+		s.fail(line, key, "%v", err)
 	}
-	var env []string
 	for i, text := range strings.Split(string(data), "\n") {
 		text = strings.TrimPrefix(strings.TrimSpace(text), "export ")
 		if text == "" || text[0] == '#' {
@@ -146,11 +138,11 @@ func (s *settings) envFile() ([]string, error) {
 		name, value, found := strings.Cut(text, "=")
 		name = strings.TrimSpace(name)
 		if !found || !variableName.MatchString(name) || strings.Contains(value, "\x00") {
-			return nil, &fault{file: path, line: i + 1, reason: "want NAME=value"}
+			s.note(&fault{file: path, line: i + 1, reason: "want NAME=value"})
 		}
 		env = append(env, name+"="+unquote(strings.TrimSpace(value)))
 	}
-	return env, nil
+	return env
 }
 
 func unquote(s string) string {
