@@ -43,6 +43,7 @@ var layers = []struct {
 	{"internal/cost", []string{"price"}},
 	{"internal/fakehost", []string{"internal/memhttp", "internal/schema", "github.com/google/go-cmp"}},
 	{"internal/memhttp", nil},
+	{"internal/check", []string{"github.com/google/go-cmp"}},
 	{"internal/testenv", []string{"golang.org/x/sys"}},
 	{"internal/signin", []string{"hosttext", "mcpclient", "golang.org/x/term"}},
 	{"internal/private", []string{"golang.org/x/sys"}},

@@ -2,11 +2,12 @@ package backoff
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestDelayGrowsToTheMaximum(t *testing.T) {
@@ -60,9 +61,7 @@ func TestSpread(t *testing.T) {
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		if err := Sleep(t.Context(), time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, Sleep(t.Context(), time.Minute))
 		if got := time.Since(start); got != time.Minute {
 			t.Errorf("got %v, want 1m", got)
 		}
@@ -70,15 +69,9 @@ func TestSleep(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start = time.Now()
-		if err := Sleep(ctx, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
-		}
-		if got := time.Since(start); got != time.Second {
-			t.Errorf("context ended after 1s: got back after %v", got)
-		}
-		if err := Sleep(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("context ended before: got %v, want %v", err, context.DeadlineExceeded)
-		}
+		check.Is(t, Sleep(ctx, time.Minute), context.DeadlineExceeded)
+		check.Equal(t, "context ended after 1s", time.Since(start), time.Second)
+		check.Is(t, Sleep(ctx, 0), context.DeadlineExceeded, "context ended before")
 	})
 }
 

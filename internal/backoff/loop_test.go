@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var errTry = errors.New("try failed")
@@ -53,9 +55,7 @@ func TestLoopEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		errEnough := errors.New("enough")
 		began, err := tries(t.Context(), Policy{}, 10, func(f *Failure) error {
-			if f.Err != errTry {
-				t.Errorf("got %v", f.Err)
-			}
+			check.Equal(t, "", f.Err, errTry)
 			if f.Count == 2 {
 				return errEnough
 			}

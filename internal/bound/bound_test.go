@@ -2,13 +2,13 @@ package bound_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestLimits(t *testing.T) {
@@ -81,9 +81,7 @@ func TestLimits(t *testing.T) {
 				if took := time.Since(start); took != tt.want {
 					t.Errorf("ended after %v, want %v", took, tt.want)
 				}
-				if !errors.Is(c.Err(), context.DeadlineExceeded) {
-					t.Errorf("got %v, want that of a deadline", c.Err())
-				}
+				check.Is(t, c.Err(), context.DeadlineExceeded)
 				if got := context.Cause(inner); tt.cause != nil && got.Error() != tt.cause.Error() {
 					t.Errorf("got the cause %v, want %v", got, tt.cause)
 				}
@@ -113,9 +111,7 @@ func TestDeadline(t *testing.T) {
 		for whole, want := range map[time.Duration]time.Duration{0: time.Second, time.Millisecond: time.Millisecond, time.Minute: time.Second} {
 			c := bound.Within(near, bound.Limits{Idle: time.Nanosecond, Whole: whole})
 			end, _ := c.Deadline()
-			if got := time.Until(end); got != want {
-				t.Errorf("%v: got the deadline in %v, want %v", whole, got, want)
-			}
+			check.Equal(t, whole, time.Until(end), want)
 			c.Stop()
 		}
 		c := bound.Within(t.Context(), bound.Limits{Idle: time.Second})

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestBrokenMembers(t *testing.T) {
@@ -27,9 +29,7 @@ func TestBrokenMembers(t *testing.T) {
 	for _, tt := range tests {
 		got := ""
 		BrokenMembers([]byte(tt.text), func(key, value []byte) { got += string(key) + " " + string(value) + " " })
-		if got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.text, got, tt.want)
-		}
+		check.Equal(t, tt.text, got, tt.want)
 	}
 }
 

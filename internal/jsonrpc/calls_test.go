@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func ignore(json.RawMessage) {}
@@ -20,16 +22,12 @@ func start(t *Calls, value any, maxNotes int) (*Call, error) {
 func TestCallsResolve(t *testing.T) {
 	var calls Calls
 	a, err := start(&calls, "a", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	b, err := start(&calls, "b", 0)
 	if err != nil || a.ID == b.ID {
 		t.Fatalf("got ids %d and %d, %v", a.ID, b.ID, err)
 	}
-	if got := len(calls.Pending()); got != 2 {
-		t.Errorf("got %d pending calls, want 2", got)
-	}
+	check.Equal(t, "pending calls", len(calls.Pending()), 2)
 	if !calls.Resolve(b.ID, Response{Result: raw(`"of b"`)}) || !calls.Fail(a.ID, errors.New("of a")) {
 		t.Error("the calls were not found")
 	}
@@ -52,14 +50,10 @@ func TestCallsResolve(t *testing.T) {
 func TestCallsForget(t *testing.T) {
 	var calls Calls
 	c, err := start(&calls, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Wait(ctx, ignore); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
-	}
+	check.Is(t, check.Err(c.Wait(ctx, ignore)), context.Canceled)
 	calls.Forget(c)
 	if calls.Resolve(c.ID, Response{}) {
 		t.Error("resolved a call that was forgotten")
@@ -72,9 +66,7 @@ func TestCallsForget(t *testing.T) {
 func TestCallsClose(t *testing.T) {
 	var calls Calls
 	c, err := start(&calls, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	over := errors.New("over")
 	calls.Close(over)
 	calls.Close(errors.New("again"))
@@ -90,15 +82,11 @@ func TestCallNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls Calls
 		c, err := start(&calls, nil, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		var got []string
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := c.Wait(t.Context(), func(n json.RawMessage) { got = append(got, string(n)) }); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, check.Err(c.Wait(t.Context(), func(n json.RawMessage) { got = append(got, string(n)) })))
 		})
 		synctest.Wait()
 		c.Note(raw("1"))
@@ -118,9 +106,7 @@ func TestCallNotes(t *testing.T) {
 func TestCallNotesDropOldest(t *testing.T) {
 	var calls Calls
 	c, err := start(&calls, nil, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, n := range []string{"1", "2", "3"} {
 		c.Note(raw(n))
 	}
@@ -156,9 +142,7 @@ func TestCallsConcurrently(t *testing.T) {
 					c.Note(raw("1"))
 					calls.Resolve(c.ID, Response{Result: raw("1")})
 				})
-				if _, err := c.Wait(t.Context(), ignore); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, check.Err(c.Wait(t.Context(), ignore)))
 				calls.Forget(c)
 			}
 		})
@@ -175,9 +159,7 @@ func TestPending(t *testing.T) {
 	want := func(when string, all ...*Call) {
 		t.Helper()
 		got := calls.Pending()
-		if len(got) != len(all) {
-			t.Errorf("%s: got %d calls, want %d", when, len(got), len(all))
-		}
+		check.Equal(t, when, len(got), len(all))
 		for _, c := range all {
 			if !slices.Contains(got, c) {
 				t.Errorf("%s: call %d is missing", when, c.ID)
@@ -187,9 +169,7 @@ func TestPending(t *testing.T) {
 	var a, b, c Call
 	want("none")
 	for _, call := range []*Call{&a, &b, &c} {
-		if err := calls.Start(call, 0); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, calls.Start(call, 0))
 	}
 	want("three", &a, &b, &c)
 	if n := testing.AllocsPerRun(10, func() { calls.Pending() }); n > 0 {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestDecoder(t *testing.T) {
@@ -125,7 +127,5 @@ func TestDecoderAllocatesNothing(t *testing.T) {
 			t.Fatal(d.Err(), found)
 		}
 	})
-	if n != 0 {
-		t.Errorf("got %v allocations, want none", n)
-	}
+	check.Equal(t, "allocations", n, 0)
 }

@@ -3,6 +3,8 @@ package jsonrpc
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestAppend(t *testing.T) {
@@ -17,9 +19,7 @@ func TestAppend(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.got != tt.want {
-				t.Errorf("got %s, want %s", tt.got, tt.want)
-			}
+			check.Equal(t, "", tt.got, tt.want)
 		})
 	}
 }
@@ -70,9 +70,7 @@ func FuzzAppendString(f *testing.F) {
 	f.Add("\"\\\n\x7f\u2028")
 	f.Fuzz(func(t *testing.T, s string) {
 		want, err := Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if got := AppendString(nil, s); string(got) != string(want) {
 			t.Errorf("got %s, want %s", got, want)
 		}

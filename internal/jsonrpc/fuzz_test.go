@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // documents are JSON, or look like JSON.
@@ -48,9 +50,7 @@ func FuzzValue(f *testing.F) {
 			err = fmt.Errorf("text behind byte %d", s.pos)
 		}
 		want := json.Valid(data) && depth(data) <= MaxDepth
-		if (err == nil) != want {
-			t.Errorf("%q: got %v, want that it is valid: %t", data, err, want)
-		}
+		check.Equal(t, string(data), err == nil, want)
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
@@ -39,9 +41,7 @@ func TestParse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Parse([]byte(tt.in))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if diff := cmp.Diff(got, tt.want); diff != "" {
 				t.Errorf("got(-) want(+):\n%s", diff)
 			}
@@ -81,10 +81,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m, err := Parse([]byte(tt.in))
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %+v, %v, want an error with %q", m, err, tt.want)
-			}
+			check.Text(t, check.Err(Parse([]byte(tt.in))), tt.want)
 		})
 	}
 }
@@ -95,16 +92,12 @@ func TestParseBatch(t *testing.T) {
 		t.Fatalf("got %v, want ErrBatch", err)
 	}
 	got, err := Batch(in, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	want := []json.RawMessage{raw(`{"id":1,"result":1}`), raw(`{"method":"n"}`)}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("got(-) want(+):\n%s", diff)
 	}
-	if _, err := Batch(in, 1); err == nil || !strings.Contains(err.Error(), "more than 1") {
-		t.Errorf("got %v, want an error about the bound", err)
-	}
+	check.Text(t, check.Err(Batch(in, 1)), "more than 1")
 	for _, bad := range []string{`[1`, `[1,]`, `[] x`, `{}`} {
 		if got, err := Batch([]byte(bad), 9); err == nil {
 			t.Errorf("%s: got %s, want an error", bad, got)
@@ -193,9 +186,7 @@ func BenchmarkParse(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				if _, err := Parse(data); err != nil {
-					b.Fatal(err)
-				}
+				check.Must(b, check.Err(Parse(data)))
 			}
 		})
 		b.Run(name+"/json.Valid", func(b *testing.B) {

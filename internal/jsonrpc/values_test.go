@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMembers(t *testing.T) {
@@ -48,9 +50,7 @@ func TestCountElements(t *testing.T) {
 	for in, want := range map[string]int{
 		`1`: 0, `"[1,2]"`: 0, `[]`: 0, ` [ ] `: 0, `[1]`: 1, `[1, "a,b\\",{}]`: 3, `{"a":1,"b":[{"c":1,"d":2},3]}`: 2, `[[[]],[1,2]]`: 5,
 	} {
-		if got := CountElements([]byte(in)); got != want {
-			t.Errorf("%s: got %d, want %d", in, got, want)
-		}
+		check.Equal(t, in, CountElements([]byte(in)), want)
 	}
 }
 
@@ -58,9 +58,7 @@ func TestString(t *testing.T) {
 	for _, raw := range []string{`""`, `"plain"`, `"a\nb\\\"\/\b\f\r\tc"`, `"\u00e9\u20AC"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ud83d\u0041"`,
 		`"\ude00x"`, `"\ud83d\ud83d\ude00"`, "\"\xff\\n\xc3\"", `"é€😀"`, `"` + strings.Repeat(`long\n`, 100) + `"`} {
 		var want string
-		if err := json.Unmarshal([]byte(raw), &want); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal([]byte(raw), &want))
 		if got, ok := String([]byte(raw)); !ok || got != want {
 			t.Errorf("%s: got %q, %t, want %q", raw, got, ok, want)
 		}

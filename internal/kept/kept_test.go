@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/kept"
 )
 
@@ -19,9 +20,7 @@ func TestDescribe(t *testing.T) {
 		`{"a\n…":[1],"b":{},"c":null,"d":1.5}`: {"json", `{"a\n\u2026":[1 values],"b":object,"c":null,"d":number}`},
 	} {
 		kind, shape := kept.Describe([]byte(data))
-		if got := [2]string{kind, shape}; got != want {
-			t.Errorf("%q: got %q, want %q", data, got, want)
-		}
+		check.Equal(t, data, [2]string{kind, shape}, want)
 	}
 	var b strings.Builder
 	for i := range 1000 {
@@ -65,9 +64,7 @@ func TestRead(t *testing.T) {
 		if err != nil {
 			got = "error: " + err.Error()
 		}
-		if got != tt.want {
-			t.Errorf("%s: got\n%s\nwant\n%s", name, got, tt.want)
-		}
+		check.Equal(t, name, got, tt.want)
 	}
 }
 
@@ -93,9 +90,7 @@ func TestReadIsBounded(t *testing.T) {
 	if got, err := kept.Read([]byte(deep), kept.Query{Pointer: "/0/0"}, 6000); err == nil {
 		t.Errorf("got %q", got)
 	}
-	if _, err := kept.Read([]byte(deep), kept.Query{Pattern: `\[$`}, 6000); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(kept.Read([]byte(deep), kept.Query{Pattern: `\[$`}, 6000)))
 }
 
 func FuzzRead(f *testing.F) {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
@@ -28,13 +29,9 @@ func inBubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, s *memhttp.
 func get(t *testing.T, ctx context.Context, s *memhttp.Server, path string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, "GET", s.URL()+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	resp, err := s.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -45,9 +42,7 @@ func TestRoundTrip(t *testing.T) {
 		for _, size := range []int{0, 10, 1 << 20} {
 			want := strings.Repeat("x", size)
 			resp, err := s.Client().Post(s.URL(), "text/plain", strings.NewReader(want))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			got, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if err != nil || string(got) != want {
@@ -62,9 +57,7 @@ func TestEveryHostLeadsHere(t *testing.T) {
 	inBubble(t, host, func(t *testing.T, s *memhttp.Server) {
 		for _, url := range []string{s.URL(), "http://auth.example:8080", "https://secure.example"} {
 			resp, err := s.Client().Get(url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			got, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if _, want, _ := strings.Cut(url, "://"); string(got) != want {
@@ -122,24 +115,16 @@ func TestServerSeesCancel(t *testing.T) {
 		inBubble(t, wait, func(t *testing.T, s *memhttp.Server) {
 			ctx, cancel := context.WithCancel(t.Context())
 			req, err := http.NewRequestWithContext(ctx, method, s.URL(), strings.NewReader("body"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			resp, err := s.Client().Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			defer resp.Body.Close()
 			cancel()
-			if _, err := io.ReadAll(resp.Body); !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: got %v in the client, want %v", method, err, context.Canceled)
-			}
+			check.Is(t, check.Err(io.ReadAll(resp.Body)), context.Canceled, method)
 			synctest.Wait()
 			select {
 			case err := <-seen:
-				if err != context.Canceled {
-					t.Errorf("%s: got %v in the handler, want %v", method, err, context.Canceled)
-				}
+				check.Equal(t, method, err, context.Canceled)
 			default:
 				t.Errorf("%s: the handler was not told", method)
 			}

@@ -2,11 +2,12 @@ package private
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestLock(t *testing.T) {
@@ -20,13 +21,9 @@ func TestLock(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if got := holders.Add(1); got != 1 {
-				t.Errorf("got %d holders, want one", got)
-			}
+			check.Equal(t, "holders", holders.Add(1), 1)
 			holders.Add(-1)
-			if err := unlock(); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, unlock())
 		})
 	}
 	wg.Wait()
@@ -35,13 +32,9 @@ func TestLock(t *testing.T) {
 func TestLockWaitsWithTheContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	unlock, err := Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = unlock() }()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Lock(ctx, path); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	check.Is(t, check.Err(Lock(ctx, path)), context.Canceled)
 }

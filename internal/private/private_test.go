@@ -1,13 +1,14 @@
 package private
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // contains reports whether an error's text contains want; an empty want means no error.
@@ -17,33 +18,25 @@ func contains(err error, want string) bool {
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 func TestCheckDir(t *testing.T) {
 	parent := t.TempDir()
 	dir, file := filepath.Join(parent, "dir"), filepath.Join(parent, "file")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Mkdir(dir, 0o700))
 	write(t, file, "")
 	for path, want := range map[string]string{dir: "", dir + "/": "", file: "not a directory"} {
 		if err := CheckDir(path); !contains(err, want) {
 			t.Errorf("%s: got %v, want %q", path, err, want)
 		}
 	}
-	if err := CheckDir(filepath.Join(parent, "gone")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want fs.ErrNotExist", err)
-	}
+	check.Is(t, CheckDir(filepath.Join(parent, "gone")), fs.ErrNotExist)
 }
 
 func TestReadFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if _, err := ReadFile(path, 4, 0o077); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want fs.ErrNotExist", err)
-	}
+	check.Is(t, check.Err(ReadFile(path, 4, 0o077)), fs.ErrNotExist)
 	for content, want := range map[string]string{"": "", "1234": "", "12345": "over 4 bytes"} {
 		write(t, path, content)
 		got, err := ReadFile(path, 4, 0o077)
@@ -60,16 +53,12 @@ func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
 	for _, content := range []string{"one", "two"} {
-		if err := WriteFile(path, []byte(content)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, WriteFile(path, []byte(content)))
 		if got, err := ReadFile(path, 10, 0o077); string(got) != content || err != nil {
 			t.Errorf("got %q, %v, want %q", got, err, content)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Mkdir(filepath.Join(dir, "taken"), 0o700))
 	if err := WriteFile(filepath.Join(dir, "taken"), nil); err == nil {
 		t.Error("a file took the place of a directory")
 	}
@@ -84,9 +73,7 @@ func TestSweep(t *testing.T) {
 	for name, age := range map[string]time.Duration{"new-old": 2 * time.Hour, "new-young": 0, "else": 2 * time.Hour} {
 		path := filepath.Join(dir, name)
 		write(t, path, "")
-		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 	}
 	Sweep(dir)
 	for name, left := range map[string]bool{"new-old": false, "new-young": true, "else": true} {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Files and directories that others can change are refused, with any content.
@@ -28,18 +30,14 @@ func TestModes(t *testing.T) {
 		{0o702, "0702", "0702", "0702"},
 	} {
 		t.Run(fmt.Sprintf("%#o", tt.mode), func(t *testing.T) {
-			if err := os.Chmod(path, tt.mode); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, os.Chmod(path, tt.mode))
 			if _, err := ReadFile(path, 1, 0o022); !contains(err, tt.read) {
 				t.Errorf("others may read: got %v, want %q", err, tt.read)
 			}
 			if _, err := ReadFile(path, 1, 0o077); !contains(err, tt.own) {
 				t.Errorf("others may not read: got %v, want %q", err, tt.own)
 			}
-			if err := os.Chmod(dir, tt.mode); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, os.Chmod(dir, tt.mode))
 			if err := CheckDir(dir); !contains(err, tt.dir) {
 				t.Errorf("directory: got %v, want %q", err, tt.dir)
 			}
@@ -49,9 +47,7 @@ func TestModes(t *testing.T) {
 			if err := WriteFile(filepath.Join(dir, "new"), nil); !contains(err, tt.dir) {
 				t.Errorf("new file in the directory: got %v, want %q", err, tt.dir)
 			}
-			if err := os.Chmod(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, os.Chmod(dir, 0o700))
 		})
 	}
 }
@@ -65,9 +61,7 @@ func TestOwners(t *testing.T) {
 		path = filepath.Join(dir, "file")
 		write(t, path, "")
 		for _, p := range []string{path, dir} {
-			if err := os.Chown(p, 1234, -1); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, os.Chown(p, 1234, -1))
 		}
 	}
 	if err := CheckDir(dir); !contains(err, "belongs to the user") {
@@ -82,15 +76,11 @@ func TestOwners(t *testing.T) {
 func TestOtherThanFiles(t *testing.T) {
 	parent := t.TempDir()
 	dir, file := filepath.Join(parent, "dir"), filepath.Join(parent, "file")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Mkdir(dir, 0o700))
 	write(t, file, "x")
 	link := func(target string) string {
 		path := target + "-link"
-		if err := os.Symlink(target, path); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.Symlink(target, path))
 		return path
 	}
 	dirLink := link(dir)
@@ -100,17 +90,11 @@ func TestOtherThanFiles(t *testing.T) {
 		}
 	}
 	pipe := filepath.Join(parent, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, syscall.Mkfifo(pipe, 0o600))
 	end, err := os.OpenFile(pipe, os.O_RDWR, 0) // so that a reader gets something
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = end.Close() }()
-	if _, err := end.WriteString("xx"); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(end.WriteString("xx")))
 	for _, path := range []string{link(file), pipe, "/dev/null"} {
 		if _, err := ReadFile(path, 1, 0o077); !contains(err, "not a regular file") {
 			t.Errorf("%s: got %v, want it refused", path, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
@@ -39,9 +40,7 @@ func TestPaste(t *testing.T) {
 		}[len(mistakes)-1], nil
 	}}
 	r, err := p.Listen(Asking(t.Context()), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer r.Close()
 	answer, err := r.Receive(t.Context(), address)
 	if err != nil || answer.Get("code") != "c" {
@@ -64,13 +63,9 @@ func TestEndOfAsking(t *testing.T) {
 		return "", ctx.Err()
 	}}
 	r, err := p.Listen(Asking(asked), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer r.Close()
-	if _, err := r.Receive(t.Context(), address); !errors.Is(err, stop) {
-		t.Errorf("got %v, want %v", err, stop)
-	}
+	check.Is(t, check.Err(r.Receive(t.Context(), address)), stop)
 	<-ended
 }
 
@@ -79,9 +74,7 @@ func TestNoVisit(t *testing.T) {
 	p := &Page{Visit: func(context.Context, *Visit) (string, error) { return "", ErrDeclined }}
 	for page, want := range map[string]bool{address: true, "javascript:x?state=s": false} {
 		r, err := p.Listen(Asking(t.Context()), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if _, err := r.Receive(t.Context(), page); err == nil || errors.Is(err, ErrDeclined) != want {
 			t.Errorf("%s: got %v", page, err)
 		}
@@ -133,9 +126,7 @@ func TestAuthorize(t *testing.T) {
 		if transport != nil {
 			_ = transport.Close()
 		}
-		if got, want := Port(s), map[string]int{"old": 99}[s.Name]; got != want {
-			t.Errorf("%s: got port %d, want %d", s.Name, got, want)
-		}
+		check.Equal(t, s.Name, Port(s), map[string]int{"old": 99}[s.Name])
 	}
 }
 
@@ -145,9 +136,7 @@ func TestRedirect(t *testing.T) {
 	defer server.Close()
 	s := &config.Server{Name: "moved", Transport: &mcpclient.HTTP{URL: server.URL}}
 	auth, err := Authorize(s, &Options{Receiver: NotNow("")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = auth.Close() }()
 	_, err = mcpclient.Connect(t.Context(), s.Transport, nil)
 	const want = "use the URL https://moved.example/mcp if you trust it"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // reference reads a whole stream the slow way.
@@ -112,9 +112,7 @@ func FuzzNext(f *testing.F) {
 			"byte by byte": iotest.OneByteReader(bytes.NewReader(in)),
 			"chunked":      &chunked{bytes.NewReader(in), rand.New(rand.NewPCG(seed, 0)), 9},
 		} {
-			if diff := cmp.Diff(drain(NewReader(src, maxEvent)), want); diff != "" {
-				t.Errorf("%s: got -, want +:\n%s", name, diff)
-			}
+			check.Same(t, name, drain(NewReader(src, maxEvent)), want)
 		}
 	})
 }

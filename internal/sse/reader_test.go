@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // outcome is one return of Next.
@@ -104,9 +106,7 @@ var streams = []struct {
 func TestNext(t *testing.T) {
 	for _, tt := range streams {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(drain(NewReader(strings.NewReader(tt.in), 1000)), tt.want); diff != "" {
-				t.Errorf("got -, want +:\n%s", diff)
-			}
+			check.Same(t, "", drain(NewReader(strings.NewReader(tt.in), 1000)), tt.want)
 			if diff := cmp.Diff(drain(NewReader(iotest.OneByteReader(strings.NewReader(tt.in)), 1000)), tt.want); diff != "" {
 				t.Errorf("byte by byte, got -, want +:\n%s", diff)
 			}
@@ -204,9 +204,7 @@ func TestBound(t *testing.T) {
 				"byte by byte": iotest.OneByteReader(strings.NewReader(tt.in)),
 				"halves":       iotest.HalfReader(strings.NewReader(tt.in)),
 			} {
-				if diff := cmp.Diff(drain(NewReader(src, limit)), tt.want); diff != "" {
-					t.Errorf("%s: got -, want +:\n%s", name, diff)
-				}
+				check.Same(t, name, drain(NewReader(src, limit)), tt.want)
 			}
 		})
 	}
@@ -266,9 +264,7 @@ func TestDataBelongsToCaller(t *testing.T) {
 		_ = append(data, bytes.Repeat([]byte("!"), 100)...)
 	}
 	want := [][]byte{[]byte("first"), []byte(long), []byte("a\nb"), []byte(long), []byte("last")}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("got -, want +:\n%s", diff)
-	}
+	check.Same(t, "", got, want)
 }
 
 // Lines of every length around the buffers' lengths, in reads of any size.
@@ -307,9 +303,7 @@ func TestIdleReaderIsSmall(t *testing.T) {
 	src := io.MultiReader(strings.NewReader(in), strings.NewReader("data: small\n\n"), iotest.ErrReader(io.EOF))
 	r := NewReader(src, 1<<20)
 	for range 2 {
-		if _, err := r.Next(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, check.Err(r.Next()))
 	}
 	if got := len(r.lines.buf); got != minBuffer || r.lines.gathered != nil {
 		t.Errorf("got a buffer of %d bytes and %d lines kept, want %d and none", got, len(r.lines.gathered), minBuffer)
@@ -345,9 +339,7 @@ func TestRest(t *testing.T) {
 		for _, src := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
 			r := NewReader(src, 5)
 			drain(r)
-			if got := string(r.Rest()); got != want {
-				t.Errorf("%q: got %q, want %q", in, got, want)
-			}
+			check.Equal(t, in, string(r.Rest()), want)
 		}
 	}
 	r := NewReader(io.MultiReader(strings.NewReader("data: y"), iotest.ErrReader(io.ErrUnexpectedEOF)), 5)
@@ -403,9 +395,7 @@ func BenchmarkOneEvent(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r := NewReader(strings.NewReader("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"), 1<<20)
-		if _, err := r.Next(); err != nil {
-			b.Fatal(err)
-		}
+		check.Must(b, check.Err(r.Next()))
 		r.Release()
 	}
 }

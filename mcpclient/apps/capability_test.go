@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -35,12 +36,8 @@ func declared(t *testing.T, opts *mcpclient.Options) string {
 		}
 	}()
 	c, err := mcpclient.Connect(t.Context(), transport, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	check.Must(t, err)
+	check.NoError(t, c.Close())
 	return <-got
 }
 
@@ -51,13 +48,9 @@ func TestDeclare(t *testing.T) {
 			given := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision, Capabilities: json.RawMessage(`{"experimental":{"e":{}},"extensions":{"com.example/x":{"n":1}}}`)}}
 			for _, before := range []*mcpclient.Options{{Protocol: mcpclient.Protocol{Revision: revision}}, given} {
 				opts, err := apps.Declare(before)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				got := declared(t, opts)
-				if s := string(jsonrpc.Lookup([]byte(got), "extensions", apps.Extension)); s != settings {
-					t.Errorf("%s: got %q in %s, want %s", revision, s, got, settings)
-				}
+				check.Equal(t, revision, string(jsonrpc.Lookup([]byte(got), "extensions", apps.Extension)), settings)
 				if before == given && (jsonrpc.Lookup([]byte(got), "extensions", "com.example/x") == nil || jsonrpc.Lookup([]byte(got), "experimental", "e") == nil) {
 					t.Errorf("%s: got %s, want what was declared before, too", revision, got)
 				}

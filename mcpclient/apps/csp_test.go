@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
@@ -58,9 +59,7 @@ func TestSourcesAreBounded(t *testing.T) {
 		all[i] = fmt.Sprintf("https://h%d.example.com", i)
 	}
 	list, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	about, _ := apps.OfResource(json.RawMessage(`{"ui":{"csp":{"connectDomains":` + string(list) + `}}}`))
 	if !slices.Equal(about.CSP.ConnectDomains, all[:64]) || len(about.Refused) != 1 {
 		t.Errorf("got %d sources, refused %q, want 64", len(about.CSP.ConnectDomains), about.Refused)
@@ -73,9 +72,7 @@ func TestPrivate(t *testing.T) {
 		"http://localhost:1": true, "http://127.0.0.1": true, "https://10.1.2.3": true, "https://192.168.1.1:80": true, "https://169.254.169.254": true,
 		"https://[::1]": true, "https://[fd00::1]": true, "https://100.64.0.1": true, "https://100.128.0.1": false, "https://127.1": true, "https://0x7f000001": true, "https://[::ffff:10.0.0.1]": true, "https://[::ffff:7f00:1]": true, "https://printer.local": true, "https://intranet": true,
 	} {
-		if got := apps.Private(source); got != want {
-			t.Errorf("%s: got %v, want %v", source, got, want)
-		}
+		check.Equal(t, source, apps.Private(source), want)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -46,9 +46,7 @@ func server(t *testing.T, revision, contents, listed string) (c *mcpclient.Clien
 		}
 	}()
 	c, err := mcpclient.Connect(t.Context(), transport, &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c, asked
 }
@@ -83,13 +81,9 @@ func TestLoad(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c, asked := server(t, revision, tt.contents, tt.listed)
 					view, err := apps.Load(t.Context(), c, uri)
-					if err != nil {
-						t.Fatal(err)
-					}
+					check.Must(t, err)
 					want := &apps.View{URI: uri, HTML: []byte("<p>hi"), Meta: tt.want}
-					if diff := cmp.Diff(view, want); diff != "" {
-						t.Errorf("got (-) want (+):\n%s", diff)
-					}
+					check.Same(t, "", view, want)
 					if asked["resources/read"] != 1 || asked["resources/list"] != tt.lists {
 						t.Errorf("got the requests %v, want %d lists", asked, tt.lists)
 					}
@@ -113,9 +107,7 @@ func TestLoadRefuses(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c, _ := server(t, mcp.Revision20260728, contents, "")
-			if _, err := apps.Load(t.Context(), c, uri); !errors.Is(err, mcp.ErrInvalidResult) {
-				t.Errorf("%s: got %v, want ErrInvalidResult", name, err)
-			}
+			check.Is(t, check.Err(apps.Load(t.Context(), c, uri)), mcp.ErrInvalidResult, name)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -3,7 +3,6 @@ package config_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/tools/txtar"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -38,9 +37,7 @@ func environ(vars map[string]string) func(string) (string, bool) {
 
 func TestErrors(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "errors.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if len(archive.Files)%2 != 0 {
 		t.Fatalf("got %d files, want pairs", len(archive.Files))
 	}
@@ -57,9 +54,7 @@ func TestErrors(t *testing.T) {
 			if err == nil {
 				t.Fatal("got no error")
 			}
-			if diff := cmp.Diff(strings.TrimSpace(string(want.Data)), err.Error()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			check.Same(t, "", err.Error(), strings.TrimSpace(string(want.Data)))
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Error("the error shows a value")
 			}
@@ -70,9 +65,7 @@ func TestErrors(t *testing.T) {
 func TestShapes(t *testing.T) {
 	env := environ(map[string]string{"TOKEN": "s3cret", "HOME": "/home/ann", "EMPTY": ""})
 	project, err := filepath.Abs("/project") // with a drive on Windows
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for name, tt := range map[string]struct {
 		text string
 		want []config.Server
@@ -130,15 +123,9 @@ func TestShapes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := parse("/project/.vscode/mcp.json", []byte(tt.text), env)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := got.Err(); err != nil {
-				t.Error(err)
-			}
-			if diff := cmp.Diff(tt.want, got.Servers, cmpopts.IgnoreUnexported(config.Server{})); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			check.Must(t, err)
+			check.NoError(t, got.Err())
+			check.Same(t, "", got.Servers, tt.want, cmpopts.IgnoreUnexported(config.Server{}))
 		})
 	}
 }
@@ -158,9 +145,7 @@ func TestServersOfTheirOwn(t *testing.T) {
 		"off":   {"comand": "x", "disabled": true},
 		"":      {"command": "x"},
 		"a\u001b[8m": {"command": "x"}}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	const typo = ".comand: unknown key; did you mean \"command\"? known keys: args, command, cwd, disabled, env, envFile, excludeTools, headers, includeTools, oauth, revision, start, timeout, type, url"
 	want := []struct{ name, err string }{
 		{"input", "mcp.json:2: servers.input.env.KEY: inputs are not asked for; use an environment variable instead of ${input:api-key}"},
@@ -180,9 +165,7 @@ func TestServersOfTheirOwn(t *testing.T) {
 	}
 	var all []string
 	for i, s := range cfg.Servers {
-		if s.Name != want[i].name {
-			t.Errorf("got server %q, want %q", s.Name, want[i].name)
-		}
+		check.Equal(t, "server", s.Name, want[i].name)
 		if want[i].err == "" {
 			if _, ok := s.Transport.(*mcpclient.Command); !ok || s.Err != nil {
 				t.Errorf("%s: got %T and %v, want a *mcpclient.Command", s.Name, s.Transport, s.Err)
@@ -215,9 +198,7 @@ func TestCommandWithArguments(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	if err := os.WriteFile(program, nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(program, nil, 0o700))
 	path := filepath.Join(dir, "mcp.json")
 	const text = `{"servers": {
 		"line":   {"command": "npx -y some-server"},
@@ -225,13 +206,9 @@ func TestCommandWithArguments(t *testing.T) {
 		"inside": {"command": "./my server", "cwd": "${workspaceFolder}"},
 		"other":  {"command": "./my server", "cwd": "${workspaceFolder}/none"},
 		"absent": {"command": "no-such-program-here"}}}`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	cfg, err := load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	const hint = `.command: there is no such program; arguments belong in "args", each a string of its own`
 	if got, want := cfg.Err(), path+":2: servers.line"+hint+"\n"+path+":5: servers.other"+hint; got == nil || got.Error() != want {
 		t.Errorf("got %v, want %s", got, want)
@@ -249,15 +226,11 @@ func TestHeaderValues(t *testing.T) {
 		"a\nb": false, "a\rb": false, "a\x00b": false, "a\x1b[2Jb": false, "a\x7fb": false, "\n": false,
 	} {
 		quoted, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		for _, written := range []string{string(quoted), `"${VALUE}"`} {
 			text := `{"servers": {"s": {"url": "https://example.com", "headers": {"X-Key": ` + written + `}}}}`
 			cfg, err := parse("mcp.json", []byte(text), environ(map[string]string{"VALUE": value}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			h, used := cfg.Servers[0].Transport.(*mcpclient.HTTP)
 			if ok && (!used || h.Header.Get("X-Key") != value) || !ok && !strings.HasSuffix(fmt.Sprint(cfg.Err()), refused) {
 				t.Errorf("%s of %q: got %+v, %v, want it kept: %t", written, value, h, cfg.Err(), ok)
@@ -271,44 +244,30 @@ func TestLoad(t *testing.T) {
 	path := filepath.Join(dir, "mcp.json")
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	write("mcp.json", `{"servers": {"s": {"command": "x", "envFile": "${workspaceFolder}/.env", "env": {"B": "file"}}}}`)
 	write(".env", "# keys\n\nA='one two'\nexport B = \"env\"\r\nC=a=b\n")
 
 	cfg, err := load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	got := cfg.Servers[0].Transport.(*mcpclient.Command).Env
-	if diff := cmp.Diff([]string{"A=one two", "B=env", "C=a=b", "B=file"}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	check.Same(t, "", got, []string{"A=one two", "B=env", "C=a=b", "B=file"})
 
 	write(".env", "A=1\nhunter2\n")
 	if err := loadErr(t, path); err == nil || err.Error() != dir+"/.env:2: want NAME=value" {
 		t.Errorf("bad environment file: got %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, ".env")); err != nil {
-		t.Fatal(err)
-	}
-	if err := loadErr(t, path); err == nil || !strings.Contains(err.Error(), path+":1: servers.s.envFile: open ") {
-		t.Errorf("missing environment file: got %v", err)
-	}
-	if _, err := load(filepath.Join(dir, "none.json")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("missing file: got %v, want os.ErrNotExist", err)
-	}
+	check.Must(t, os.Remove(filepath.Join(dir, ".env")))
+	check.Text(t, loadErr(t, path), path+":1: servers.s.envFile: open ", "missing environment file")
+	check.Is(t, check.Err(load(filepath.Join(dir, "none.json"))), os.ErrNotExist, "missing file")
 }
 
 // loadErr returns the errors of the servers in a readable file.
 func loadErr(t *testing.T, path string) error {
 	t.Helper()
 	cfg, err := load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return cfg.Err()
 }
 
@@ -320,14 +279,10 @@ func TestBounds(t *testing.T) {
 		"\xff\xfe{\x00":  "mcp.json:1: the file is in UTF-16; save it as UTF-8",
 		"{\"a\xe9\": 1}": "mcp.json:1: a string is not UTF-8",
 	} {
-		if got := mistake(new(config.Loader), text, nil); got != want {
-			t.Errorf("%.20s: got %q, want %q", text, got, want)
-		}
+		check.Equal(t, text, mistake(new(config.Loader), text, nil), want)
 	}
 	path := filepath.Join(t.TempDir(), "big.json")
-	if err := os.WriteFile(path, []byte(big), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(path, []byte(big), 0o600))
 	if _, err := load(path); err == nil || !strings.HasSuffix(err.Error(), "big.json: larger than 1048576 bytes") {
 		t.Errorf("large file: got %v", err)
 	}

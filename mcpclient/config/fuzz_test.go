@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // Any text causes no panic, errors are one short line, and if encoding/json
@@ -19,7 +21,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		cfg, err := parse("f", data, func(name string) (string, bool) { return name, name != "X" })
 		if err != nil {
-			check(t, err)
+			oneLine(t, err)
 			return
 		}
 		var plain struct {
@@ -34,9 +36,7 @@ func FuzzParse(f *testing.F) {
 					want[name] = true
 				}
 			}
-			if len(cfg.Servers) != len(want) {
-				t.Errorf("got %d servers, want %d", len(cfg.Servers), len(want))
-			}
+			check.Equal(t, "servers", len(cfg.Servers), len(want))
 		}
 		names := map[string]bool{}
 		for _, s := range cfg.Servers {
@@ -44,12 +44,12 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("got %+v", s)
 			}
 			names[s.Name] = true
-			check(t, s.Err)
+			oneLine(t, s.Err)
 		}
 	})
 }
 
-func check(t *testing.T, err error) {
+func oneLine(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
 		return

@@ -11,14 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // The documentation of the package names every key and every alias.
 func TestKeysAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("config.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, section, _ := strings.Cut(string(source), "// # Keys\n")
 	section, _, found := strings.Cut(section, "// # Limits\n")
 	if !found {
@@ -42,9 +42,7 @@ func TestKeysAreDocumented(t *testing.T) {
 		t.Errorf("got %v\nwant %v", named, want)
 	}
 	guide, err := os.ReadFile("../../docs/mcp-json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, k := range slices.Concat(slices.Collect(maps.Keys(want)), foreignKeys, slices.Collect(maps.Keys(unsupportedKeys))) {
 		if !strings.Contains(string(guide), "`"+k+"`") {
 			t.Errorf("docs/mcp-json.md does not name the key %s", k)

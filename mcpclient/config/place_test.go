@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestAt(t *testing.T) {
 	dir := t.TempDir()
 	path, env := filepath.Join(dir, "mcp.json"), filepath.Join(dir, ".env")
-	if err := os.WriteFile(env, []byte("A=1\nnonsense\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(env, []byte("A=1\nnonsense\n"), 0o600))
 	cfg, err := new(config.Loader).LoadData(t.Context(), path, []byte(`{"mcpServers": {
   "fine": {"command": "x"},
 
@@ -30,9 +29,7 @@ func TestAt(t *testing.T) {
   "file": {"command": "x", "envFile": "`+filepath.ToSlash(env)+`"},
   "twice": {"command": "x"}, "off": {"comand": "x", "disabled": true},
   "twice": {"command": "y"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ended := fmt.Errorf("server %q: connect: %w", "fine", io.EOF) // as package adapter has it
 	for i, want := range []string{
 		path + `:2: server "fine": connect: EOF`,

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
@@ -92,9 +93,7 @@ func TestPrograms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, err := all.Parse(t.Context(), "mcp.json", []byte(tt.text), environ(map[string]string{"KEY": "k"}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			tt.want.Name = "s"
 			if diff := cmp.Diff([]config.Server{tt.want}, cfg.Servers, cmpopts.IgnoreUnexported(config.Server{})); diff != "" || cfg.Err() != nil {
 				t.Errorf("got %v, -want +got\n%s", cfg.Err(), diff)
@@ -187,9 +186,7 @@ func TestInputs(t *testing.T) {
 		return map[string]string{"key": "k", "place": "Bee"}[in.ID], nil
 	}}
 	cfg, err := l.Parse(t.Context(), "mcp.json", []byte(withInputs), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if diff := cmp.Diff([]config.Input{
 		{ID: "place", Default: "Bee", Choices: []string{"a", "Bee"}},
 		{ID: "key", Description: "The key", Password: true},
@@ -201,9 +198,7 @@ func TestInputs(t *testing.T) {
 		&mcpclient.Command{Path: "x", Env: []string{"KEY=k"}},
 	}
 	for i, w := range want {
-		if diff := cmp.Diff(w, cfg.Servers[i].Transport); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		check.Same(t, "", cfg.Servers[i].Transport, w)
 	}
 	for _, s := range cfg.Servers[2:4] {
 		if s.Err == nil || !strings.Contains(s.Err.Error(), "there is no input with the id") {
@@ -224,9 +219,7 @@ func TestWrongInputs(t *testing.T) {
 	}}
 	const want = `mcp.json:7: servers.one.url: input "place": the answer is not one of its choices
 mcp.json:8: servers.two.env.KEY: input "key": nobody is there`
-	if got := mistake(&l, withInputs, nil); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	check.Equal(t, "", mistake(&l, withInputs, nil), want)
 }
 
 func TestOnly(t *testing.T) {
@@ -258,9 +251,7 @@ func TestPreview(t *testing.T) {
 		"one": {"command": "${KEY}", "args": ["${input:x}", "$${y}", "${Z:-z}"], "env": {"A": "${KEY}"}, "envFile": "/none", "tools": ["t"]},
 		"two": {"url": "https://${KEY}/mcp", "headers": {"A": "${KEY}"}, "oauth": {"clientId": "c"}},
 		"bad": {"comand": "x"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	want := []mcpclient.Transport{
 		&mcpclient.Command{Path: "${KEY}", Args: []string{"${input:x}", "${y}", "${Z:-z}"}, Env: []string{"A=${KEY}"}},
 		&mcpclient.HTTP{URL: "https://${KEY}/mcp", Header: http.Header{"A": {"${KEY}"}}},
@@ -285,9 +276,7 @@ func TestChosenServers(t *testing.T) {
 		`{"allowed": []}`:                            "[true true true]",
 	} {
 		cfg, err := parse("settings.json", []byte(`{"mcp": `+lists+`, `+servers+`}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		var disabled []bool
 		for _, s := range cfg.Servers {
 			disabled = append(disabled, s.Disabled)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -262,21 +263,15 @@ func TestComplete(t *testing.T) {
 			given := &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: tt.content}
 			before := fmt.Sprintf("%#v", *given)
 			got, err := Complete(p, given)
-			if after := fmt.Sprintf("%#v", *given); after != before {
-				t.Errorf("got the caller's result changed to %s, want %s", after, before)
-			}
+			check.Equal(t, "the caller's result changed to", fmt.Sprintf("%#v", *given), before)
 			if tt.want == nil {
 				if err == nil || err.Error() != tt.wantErr {
 					t.Errorf("got %v, want %s", err, tt.wantErr)
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(got, &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: tt.want}); diff != "" {
-				t.Errorf("got -, want +:\n%s", diff)
-			}
+			check.Must(t, err)
+			check.Same(t, "", got, &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: tt.want})
 		})
 	}
 }
@@ -285,13 +280,9 @@ func TestCompleteCopies(t *testing.T) {
 	p := form(`"tags":{"type":"array","items":{"enum":["a","b"]}}`)
 	mine := []string{"a"}
 	got, err := Complete(p, &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"tags": mine}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	mine[0] = "b"
-	if diff := cmp.Diff(got.Content["tags"], any([]string{"a"})); diff != "" {
-		t.Errorf("got -, want +:\n%s", diff)
-	}
+	check.Same(t, "", got.Content["tags"], any([]string{"a"}))
 }
 
 func TestCompleteDropsContent(t *testing.T) {

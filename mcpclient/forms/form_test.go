@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -58,13 +57,9 @@ func TestFields(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Read(form(`"x":` + tt.property))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			tt.want.Name = "x"
-			if diff := cmp.Diff(got, []*Field{&tt.want}); diff != "" {
-				t.Errorf("got -, want +:\n%s", diff)
-			}
+			check.Same(t, "", got, []*Field{&tt.want})
 		})
 	}
 }
@@ -77,9 +72,7 @@ func TestFieldsKeepOrder(t *testing.T) {
 		properties = append(properties, fmt.Sprintf(`%q:{"type":"boolean"}`, name))
 	}
 	fields, err := Read(form(strings.Join(properties, ","), want[3], want[5]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var got []string
 	for i, f := range fields {
 		got = append(got, f.Name)
@@ -87,9 +80,7 @@ func TestFieldsKeepOrder(t *testing.T) {
 			t.Errorf("field %q: got required %v, want %v", f.Name, f.Required, wantRequired)
 		}
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("got -, want +:\n%s", diff)
-	}
+	check.Same(t, "", got, want)
 }
 
 func TestFieldsOfEmptyForms(t *testing.T) {
@@ -214,9 +205,7 @@ func FuzzFields(f *testing.F) {
 			t.Fatalf("answer that is not JSON: %v", err)
 		}
 		var received mcp.ElicitResult
-		if err := json.Unmarshal(raw, &received); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal(raw, &received))
 		for name := range once.Content {
 			if _, ok := received.Content[name]; !ok {
 				t.Errorf("field %q is lost on the way: %s", name, raw)

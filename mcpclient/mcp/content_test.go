@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -73,9 +74,7 @@ func TestContent(t *testing.T) {
 	for _, tt := range contents {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := readBlock(json.RawMessage(tt.wire))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if diff := cmp.Diff(got, tt.want); diff != "" {
 				t.Errorf("decoded, got -, want +:\n%s", diff)
 			}
@@ -84,9 +83,7 @@ func TestContent(t *testing.T) {
 				want = tt.wire
 			}
 			encoded, err := jsonrpc.Marshal(tt.want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if string(encoded) != want {
 				t.Errorf("got encoded  %s\nwant encoded %s", encoded, want)
 			}
@@ -128,13 +125,9 @@ func TestUnknownContent(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			raw := []byte(tt.wire)
 			got, err := readBlock(raw)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			raw[0] = 'X' // a block does not share memory with what it was read from
-			if diff := cmp.Diff(got, Content(&UnknownContent{Type: tt.typ, Raw: json.RawMessage(tt.wire)})); diff != "" {
-				t.Errorf("got -, want +:\n%s", diff)
-			}
+			check.Same(t, "", got, Content(&UnknownContent{Type: tt.typ, Raw: json.RawMessage(tt.wire)}))
 			encoded, err := jsonrpc.Marshal(got)
 			if err != nil || string(encoded) != tt.wire {
 				t.Errorf("got encoded %s, %v, want %s", encoded, err, tt.wire)
@@ -176,9 +169,7 @@ func TestContentIsNotEscapedForHTML(t *testing.T) {
 		&UnknownContent{Raw: json.RawMessage(`{"a":"<b>&"}`)},
 	} {
 		got, err := jsonrpc.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if strings.Contains(string(got), `\u003c`) || strings.Contains(string(got), `\u0026`) || !strings.Contains(string(got), "<") {
 			t.Errorf("%T: got %s, want < and & as they are", c, got)
 		}
@@ -193,9 +184,7 @@ func nestedResults(n int) string {
 func TestContentDepth(t *testing.T) {
 	for _, n := range []int{0, 1, maxContentDepth, maxContentDepth + 1, 400} {
 		c, err := readBlock(json.RawMessage(nestedResults(n)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		encoded, err := jsonrpc.Marshal(c)
 		if err != nil || string(encoded) != nestedResults(n) {
 			t.Errorf("%d levels: got another block back, %v", n, err)
@@ -235,12 +224,8 @@ func TestSamplingMessageContent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var m SamplingMessage
-			if err := json.Unmarshal([]byte(tt.wire), &m); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(m.Content, tt.want); diff != "" {
-				t.Errorf("got -, want +:\n%s", diff)
-			}
+			check.Must(t, json.Unmarshal([]byte(tt.wire), &m))
+			check.Same(t, "", m.Content, tt.want)
 			want := tt.encoded
 			if want == "" {
 				want = tt.wire
@@ -282,12 +267,8 @@ func FuzzDecodeContent(f *testing.F) {
 			t.Errorf("got %s, %v the second time, want %s", twice, err, once)
 		}
 		third, err := readBlock(twice)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(third, second); diff != "" {
-			t.Errorf("got -, want +:\n%s", diff)
-		}
+		check.Must(t, err)
+		check.Same(t, "", third, second)
 	})
 }
 
@@ -313,15 +294,11 @@ func TestContentIsBoundedInParts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := decode(); err == nil || !strings.Contains(err.Error(), "more than 10000 elements") {
-				t.Errorf("got %v, want an error about the bound", err)
-			}
+			check.Text(t, decode(), "more than 10000 elements")
 		})
 	}
 	structured := `{"content":[],"structuredContent":` + many("1") + `}`
-	if err := jsonrpc.DecodeResult(json.RawMessage(structured), new(CallToolResult)); err != nil {
-		t.Errorf("structured content stays raw and has no such bound: %v", err)
-	}
+	check.NoError(t, jsonrpc.DecodeResult(json.RawMessage(structured), new(CallToolResult)), "structured content stays raw and has no such bound")
 }
 
 // All lists of a message together have a bound too, wherever they are.
@@ -345,13 +322,9 @@ func TestContentIsBoundedInAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fits := (10*jsonrpc.MaxElements - 100) / test.parts
-			if err := jsonrpc.DecodeResult(json.RawMessage(test.before+many(test.part, fits)+test.after), test.into()); err != nil {
-				t.Errorf("below the bound: %v", err)
-			}
+			check.NoError(t, jsonrpc.DecodeResult(json.RawMessage(test.before+many(test.part, fits)+test.after), test.into()), "below the bound")
 			err := jsonrpc.DecodeResult(json.RawMessage(test.before+many(test.part, fits+101)+test.after), test.into())
-			if err == nil || !strings.Contains(err.Error(), "more than 100000 elements in all") {
-				t.Errorf("over the bound: got %v, want an error about it", err)
-			}
+			check.Text(t, err, "more than 100000 elements in all", "over the bound")
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -13,9 +14,7 @@ func TestTaskStateIsReadAgain(t *testing.T) {
 	ttl := time.Minute
 	want := mcp.TaskState{ID: "t", Status: mcp.TaskWorking, TTL: &ttl, PollInterval: time.Second}
 	raw, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var got mcp.TaskState
 	if err := json.Unmarshal(raw, &got); err != nil || got.ID != "t" || got.TTL == nil || *got.TTL != ttl {
 		t.Errorf("%s: got %v, %v", raw, got, err)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // answering is a person with an answer that an attacker changes.
@@ -54,9 +56,7 @@ func TestAnswerIsChecked(t *testing.T) {
 			w.meta["authorization_response_iss_parameter_supported"] = tt.supported
 			err := call(t.Context(), w.transport(answering(w, tt.change)))
 			if tt.want == "" {
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				return
 			}
 			wantUntrusted(t, err, tt.want)
@@ -157,9 +157,7 @@ func TestClientIdentityOrder(t *testing.T) {
 			tt.grant.Receiver = &person{w: w}
 			opts.Grant = &tt.grant
 			w.mustCall(w.transport(opts))
-			if got := query(t, w.asked[0], "client_id"); got != tt.want {
-				t.Errorf("got client_id %q, want %q", got, tt.want)
-			}
+			check.Equal(t, "client_id", query(t, w.asked[0], "client_id"), tt.want)
 		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestParseChallenges(t *testing.T) {
@@ -40,9 +42,7 @@ func TestParseChallenges(t *testing.T) {
 }
 
 func TestParseChallengesIsBounded(t *testing.T) {
-	if got := len(parseChallenges([]string{strings.Repeat("Bearer, ", 1000)})); got != maxChallenges {
-		t.Errorf("got %d challenges, want %d", got, maxChallenges)
-	}
+	check.Equal(t, "challenges", len(parseChallenges([]string{strings.Repeat("Bearer, ", 1000)})), maxChallenges)
 	if got := parseChallenges([]string{"Bearer a=" + strings.Repeat("x", maxChallengeHeader)}); got != nil {
 		t.Errorf("got %d challenges of a header over the bound, want none", len(got))
 	}
@@ -50,9 +50,7 @@ func TestParseChallengesIsBounded(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&many, "p%d=1,", i)
 	}
-	if got := len(parseChallenges([]string{"Bearer " + many.String()})[0].params); got != maxChallengeParams {
-		t.Errorf("got %d parameters, want %d", got, maxChallengeParams)
-	}
+	check.Equal(t, "parameters", len(parseChallenges([]string{"Bearer " + many.String()})[0].params), maxChallengeParams)
 }
 
 // written is a challenge in a server's form.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestMetadataURLs(t *testing.T) {
@@ -18,9 +20,7 @@ func TestMetadataURLs(t *testing.T) {
 	}
 	for issuer, want := range tests {
 		u, err := url.Parse(issuer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if got := metadataURLs(u); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", issuer, got, want)
 		}
@@ -176,19 +176,13 @@ func TestDiscover(t *testing.T) {
 	w := newWorld(t)
 	w.supported = []string{"read", "write"}
 	got, err := Discover(t.Context(), serverURL, w.options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if !slices.Equal(got, []string{issuerOne}) {
 		t.Errorf("got %+v", got)
 	}
 	w.set(func() { w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = http.NotFound })
-	if _, err := Discover(t.Context(), serverURL, w.options()); !errors.Is(err, ErrNoAuthorization) {
-		t.Errorf("got %v, want ErrNoAuthorization", err)
-	}
+	check.Is(t, check.Err(Discover(t.Context(), serverURL, w.options())), ErrNoAuthorization)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Discover(ended, serverURL, w.options()); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
-	}
+	check.Is(t, check.Err(Discover(ended, serverURL, w.options())), context.Canceled)
 }

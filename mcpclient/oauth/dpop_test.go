@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // checkProof verifies a proof with its own key, as a server does.
@@ -94,9 +96,7 @@ func TestDPoP(t *testing.T) {
 		opts.DPoP = &DPoP{Require: true}
 		auth := w.transport(opts)
 		w.mustCall(auth)
-		if err := callAs(t.Context(), auth, http.MethodPost, serverURL+"?query=1"); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, callAs(t.Context(), auth, http.MethodPost, serverURL+"?query=1"))
 		if len(w.heads) != 2 || w.heads[0].Get("Jti") == w.heads[1].Get("Jti") {
 			t.Errorf("got proofs %v, want a new one in each request", w.heads)
 		}
@@ -114,9 +114,7 @@ func TestDPoPNonces(t *testing.T) {
 		if len(w.forms) != 2 || len(w.asked) != 1 || w.forms[0].Get("code") != w.forms[1].Get("code") {
 			t.Errorf("got %d token requests, %d sign-ins, want the same code once more with the nonce", len(w.forms), len(w.asked))
 		}
-		if len(w.heads) != 2 {
-			t.Errorf("got %d requests that came through, want 2", len(w.heads))
-		}
+		check.Equal(t, "requests that came through", len(w.heads), 2)
 	})
 }
 
@@ -156,9 +154,7 @@ func TestDPoPIsNotSilentlyDropped(t *testing.T) {
 
 	w = newWorld(t)
 	w.scheme = "DPoP"
-	if err := call(t.Context(), w.transport(w.options())); err == nil || !strings.Contains(err.Error(), "set Options.DPoP") {
-		t.Errorf("got %v, want what to do", err)
-	}
+	check.Text(t, call(t.Context(), w.transport(w.options())), "set Options.DPoP")
 }
 
 // TestDPoPKeyOfStoredTokens: a token of another key is not used.
@@ -169,35 +165,25 @@ func TestDPoPKeyOfStoredTokens(t *testing.T) {
 		opts.Store, opts.DPoP = MemoryStore(), &DPoP{Key: newKey(t)}
 		w.mustCall(w.transport(opts))
 		w.mustCall(w.transport(opts))
-		if len(w.asked) != 1 {
-			t.Errorf("got %d sign-ins with the same key, want 1", len(w.asked))
-		}
+		check.Equal(t, "sign-ins with the same key", len(w.asked), 1)
 		opts.DPoP = &DPoP{Key: newKey(t)}
 		w.mustCall(w.transport(opts))
-		if len(w.asked) != 2 {
-			t.Errorf("got %d sign-ins with another key, want 2", len(w.asked))
-		}
+		check.Equal(t, "sign-ins with another key", len(w.asked), 2)
 	})
 }
 
 func TestThumbprint(t *testing.T) {
 	// RFC 8037 appendix A.3.
 	public, err := base64.RawURLEncoding.DecodeString("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	key := append(make(ed25519.PrivateKey, 32), public...)
 	d, err := newDPoP(&DPoP{Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if want := "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"; d.thumbprint != want {
 		t.Errorf("got %q, want %q", d.thumbprint, want)
 	}
 	weak, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if _, err := newDPoP(&DPoP{Key: weak}); err == nil {
 		t.Error("got no error for a curve that no algorithm has")
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -27,9 +28,7 @@ func TestSignInElsewhere(t *testing.T) {
 			t.Errorf("the error says %q, want the page without its query", text)
 		}
 	}
-	if err := w.transport(page).SignIn(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, w.transport(page).SignIn(t.Context()))
 	w.mustCall(auth)
 	if len(w.asked) != 1 || len(w.forms) != 1 {
 		t.Errorf("got %d sign-ins and %d token requests, want one of each", len(w.asked), len(w.forms))

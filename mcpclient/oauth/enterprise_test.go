@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func assertion(text string) func(context.Context, string) (string, error) {
@@ -98,9 +100,7 @@ func TestWorkload(t *testing.T) {
 		w.mustCall(auth)
 		for i, form := range w.forms {
 			want := url.Values{"grant_type": {grantJWTBearer}, "assertion": {fmt.Sprintf("assertion-%d-for-%s", i+1, issuerOne)}, "resource": {serverURL}}
-			if form.Encode() != want.Encode() {
-				t.Errorf("got %v, want %v", form, want)
-			}
+			check.Equal(t, "", form.Encode(), want.Encode())
 		}
 		if len(w.forms) != 2 || len(w.clients) > 0 {
 			t.Errorf("got %d token requests, %d registrations, want 2, 0", len(w.forms), len(w.clients))

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestCheckURL(t *testing.T) {
@@ -196,9 +198,7 @@ func TestSilentServers(t *testing.T) {
 			w.pages[page] = silence
 			start := time.Now()
 			err := call(t.Context(), w.transport(w.options()))
-			if err == nil || !strings.Contains(err.Error(), "no answer within 30s") {
-				t.Errorf("%s: got %v, want to hear of the timeout", page, err)
-			}
+			check.Text(t, err, "no answer within 30s", page)
 			if got := time.Since(start); got > time.Minute+30*time.Second {
 				t.Errorf("%s: it took %v", page, got)
 			}
@@ -229,9 +229,7 @@ func TestSlowBody(t *testing.T) {
 
 func TestOpenBrowserRefuses(t *testing.T) {
 	for _, u := range []string{"javascript:alert(1)", "file:///etc/passwd", "http://as.test/", "-help", "vbscript:x"} {
-		if err := OpenBrowser(context.Background(), u); !errors.Is(err, ErrUntrusted) {
-			t.Errorf("%s: got %v, want ErrUntrusted", u, err)
-		}
+		check.Is(t, OpenBrowser(context.Background(), u), ErrUntrusted, u)
 	}
 	for system, want := range map[string]string{"windows": "rundll32", "darwin": "open", "linux": "xdg-open"} {
 		name, args := opener(system, "https://as.test/?a=1&b=$(x)")

@@ -9,24 +9,20 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // get makes a request as a browser does.
 func get(t *testing.T, method, target string) (status int, body string, header http.Header) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, target, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return resp.StatusCode, string(text), resp.Header
 }
 
@@ -34,9 +30,7 @@ func TestLoopback(t *testing.T) {
 	opened := make(chan string, 1)
 	l := &Loopback{Open: func(_ context.Context, url string) error { opened <- url; return nil }}
 	r, err := l.Listen(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	uri := r.RedirectURI()
 	if !strings.HasPrefix(uri, "http://127.0.0.1:") || !strings.HasSuffix(uri, "/callback") {
 		t.Errorf("got redirect URI %q", uri)
@@ -48,9 +42,7 @@ func TestLoopback(t *testing.T) {
 	got := make(chan url.Values, 1)
 	go func() {
 		answer, err := r.Receive(t.Context(), authorizationURL)
-		if err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, err)
 		got <- answer
 	}()
 	if shown := <-opened; shown != authorizationURL {
@@ -81,16 +73,12 @@ func TestLoopback(t *testing.T) {
 			t.Errorf("%s: got %d for a second answer, want 400", again, status)
 		}
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, r.Close())
 	if _, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(uri, "http://"), "/callback")); err == nil {
 		t.Error("the port is open after Close")
 	}
 	again, err := l.Listen(t.Context(), uri)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if again.RedirectURI() != uri {
 		t.Errorf("got %q, want the same redirect URI as before, %q", again.RedirectURI(), uri)
 	}
@@ -99,32 +87,20 @@ func TestLoopback(t *testing.T) {
 		t.Errorf("got %v, %v, want another port while that one is taken", busy, err)
 	}
 	for _, r := range []Reception{again, busy} {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, r.Close())
 	}
 }
 
 func TestLoopbackEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := (&Loopback{Open: func(context.Context, string) error { cancel(); return nil }}).Listen(ctx, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Receive(ctx, "https://as.test/?state=x"); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
-	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	check.Must(t, err)
+	check.Is(t, check.Err(r.Receive(ctx, "https://as.test/?state=x")), context.Canceled)
+	check.NoError(t, r.Close())
 	refusing, err := (&Loopback{Open: func(context.Context, string) error { return errors.New("declined") }}).Listen(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer func() { _ = refusing.Close() }()
-	if _, err := refusing.Receive(t.Context(), "https://as.test/?state=x"); err == nil || !strings.Contains(err.Error(), "declined") {
-		t.Errorf("got %v, want the reason of Open", err)
-	}
+	check.Text(t, check.Err(refusing.Receive(t.Context(), "https://as.test/?state=x")), "declined")
 }
 
 // TestLoopbackDoesNotWaitForOpen: Open may ask a question on a terminal.
@@ -133,9 +109,7 @@ func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 	defer close(answered)
 	opened := make(chan string, 1)
 	r, err := (&Loopback{Open: func(context.Context, string) error { opened <- ""; <-answered; return nil }}).Listen(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	got := make(chan error, 1)
 	go func() {
 		_, err := r.Receive(t.Context(), "https://as.test/?state=x")
@@ -145,9 +119,7 @@ func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 	if status, _, _ := get(t, "GET", r.RedirectURI()+"?state=x&code=y"); status != http.StatusOK {
 		t.Errorf("got %d", status)
 	}
-	if err := errors.Join(<-got, r.Close()); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, errors.Join(<-got, r.Close()))
 }
 
 func TestPaste(t *testing.T) {
@@ -171,9 +143,7 @@ func TestPaste(t *testing.T) {
 			}
 			return tt.pasted, nil
 		}}).Listen(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		answer, err := r.Receive(t.Context(), "https://as.test/authorize?x=y")
 		if tt.code == "" {
 			wantUntrusted(t, err, "copy the whole address")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestRefreshBeforeExpiry(t *testing.T) {
@@ -53,9 +54,7 @@ func TestManyCallsShareOneRefresh(t *testing.T) {
 		var calls sync.WaitGroup
 		for range 20 {
 			calls.Go(func() {
-				if err := call(t.Context(), auth); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, call(t.Context(), auth))
 			})
 		}
 		calls.Wait()
@@ -108,15 +107,11 @@ func TestFailedRenewalIsRepeated(t *testing.T) {
 			w.mustCall(auth)
 			synctest.Wait()
 		}
-		if tries != 1 {
-			t.Errorf("got %d attempts at once, want 1", tries)
-		}
+		check.Equal(t, "attempts at once", tries, 1)
 		time.Sleep(renewalPause)
 		w.mustCall(auth)
 		synctest.Wait()
-		if tries != 2 {
-			t.Errorf("got %d attempts after the pause, want 2", tries)
-		}
+		check.Equal(t, "attempts after the pause", tries, 2)
 		time.Sleep(earlyRenewal)
 		if err := call(t.Context(), auth); err == nil || !strings.Contains(err.Error(), "HTTP status 503") || len(w.asked) != 1 {
 			t.Errorf("got %v after %d sign-ins, want the server's 503 and no second sign-in", err, len(w.asked))
@@ -150,14 +145,10 @@ func TestNobodyIsBotheredEarly(t *testing.T) {
 		time.Sleep(time.Hour - earlyRenewal/2)
 		w.mustCall(auth)
 		synctest.Wait()
-		if len(w.asked) != 1 {
-			t.Errorf("got %d sign-ins, want 1", len(w.asked))
-		}
+		check.Equal(t, "sign-ins", len(w.asked), 1)
 		time.Sleep(time.Hour)
 		w.mustCall(auth)
-		if len(w.asked) != 2 {
-			t.Errorf("got %d sign-ins after the end of the token, want 2", len(w.asked))
-		}
+		check.Equal(t, "sign-ins after the end of the token", len(w.asked), 2)
 	})
 }
 
@@ -208,9 +199,7 @@ func TestMigration(t *testing.T) {
 	}
 	w.set(func() { w.issuers = []string{issuerOne} }) // and back: the stored token of the first is valid again
 	w.mustCall(auth)
-	if len(w.asked) != 2 {
-		t.Errorf("got %d sign-ins, want 2", len(w.asked))
-	}
+	check.Equal(t, "sign-ins", len(w.asked), 2)
 }
 
 func TestRestart(t *testing.T) {
@@ -250,9 +239,7 @@ func TestTokenOfADamagedStore(t *testing.T) {
 	}
 	tok := *auth.sessions.now().token
 	tok.Type, tok.Thumbprint, tok.Refresh = "DPoP", "", ""
-	if err := save(t.Context(), opts.Store, auth.tokenKey(kept.Resource, kept.Issuer), &tok); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(kept.Resource, kept.Issuer), &tok))
 	w.mustCall(w.transport(opts))
 	if len(w.asked) != 2 {
 		t.Errorf("got %d sign-ins, want another one", len(w.asked))

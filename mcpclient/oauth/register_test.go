@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestRegistrationRequest(t *testing.T) {
@@ -27,9 +29,7 @@ func TestRegistrationRequest(t *testing.T) {
 		opts.Grant = &AuthorizationCode{Receiver: &person{w: w, uri: tt.redirectURI}, RegisterAs: "Test"}
 		w.mustCall(w.transport(opts))
 		var got clientMetadata
-		if err := json.Unmarshal([]byte(w.clients["client-1-of-as.test"].Get("metadata")), &got); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal([]byte(w.clients["client-1-of-as.test"].Get("metadata")), &got))
 		if got.ApplicationType != tt.want || got.ClientName != "Test" || !slices.Equal(got.RedirectURIs, []string{tt.redirectURI}) ||
 			!slices.Equal(got.GrantTypes, []string{"authorization_code", "refresh_token"}) || got.TokenEndpointAuthMethod != "none" {
 			t.Errorf("%s: got %+v, want application type %s", tt.redirectURI, got, tt.want)
@@ -45,18 +45,14 @@ func TestRegistrationIsKept(t *testing.T) {
 	opts.Store = MemoryStore()
 	auth := w.transport(opts)
 	w.mustCall(auth)
-	if err := save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil))
 	w.mustCall(w.transport(opts))
 	if len(w.clients) != 1 || len(w.asked) != 2 {
 		t.Errorf("got %d registrations, %d sign-ins, want 1, 2", len(w.clients), len(w.asked))
 	}
 	moved := *opts
 	moved.Grant = &AuthorizationCode{Receiver: &person{w: w, uri: "http://127.0.0.1:9999/callback"}}
-	if err := save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, save(t.Context(), opts.Store, auth.tokenKey(serverURL, issuerOne), nil))
 	w.mustCall(w.transport(&moved))
 	if len(w.clients) != 2 {
 		t.Errorf("got %d registrations, want another for another redirect URI", len(w.clients))
@@ -76,9 +72,7 @@ func TestRegistrationExpires(t *testing.T) {
 		w.mustCall(auth)
 		time.Sleep(2 * time.Hour)
 		w.mustCall(auth)
-		if n != 2 {
-			t.Errorf("got %d registrations, want 2", n)
-		}
+		check.Equal(t, "registrations", n, 2)
 	})
 }
 
@@ -131,7 +125,5 @@ func TestUnknownClient(t *testing.T) {
 	}
 	w.set(func() { delete(w.pages, "as.test/token") })
 	w.mustCall(auth)
-	if len(w.clients) != 2 {
-		t.Errorf("got %d registrations, want 2", len(w.clients))
-	}
+	check.Equal(t, "registrations", len(w.clients), 2)
 }

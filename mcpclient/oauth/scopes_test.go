@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestScopeSelection(t *testing.T) {
@@ -36,9 +38,7 @@ func TestScopeSelection(t *testing.T) {
 			opts := w.options()
 			opts.Scopes = tt.configured
 			w.mustCall(w.transport(opts))
-			if got := query(t, w.asked[0], "scope"); got != tt.want {
-				t.Errorf("got scope %q, want %q", got, tt.want)
-			}
+			check.Equal(t, "scope", query(t, w.asked[0], "scope"), tt.want)
 			if got := query(t, w.asked[0], "prompt"); (got == "consent") != strings.Contains(tt.want, offlineAccess) {
 				t.Errorf("got prompt %q", got)
 			}
@@ -58,9 +58,7 @@ func TestStepUp(t *testing.T) {
 	}
 	w.set(func() { w.need = []string{"read", "write"} })
 	w.mustCall(auth)
-	if len(w.asked) != 2 {
-		t.Errorf("got %d sign-ins, want 2", len(w.asked))
-	}
+	check.Equal(t, "sign-ins", len(w.asked), 2)
 }
 
 // TestStepUpThatCannotHelp: a requested scope is not requested again.
@@ -144,7 +142,5 @@ func TestStepUpWithoutErrorCode(t *testing.T) {
 		w.protected(rw, req)
 	}
 	w.mustCall(w.transport(w.options()))
-	if len(w.asked) != 2 {
-		t.Errorf("got %d sign-ins, want 2", len(w.asked))
-	}
+	check.Equal(t, "sign-ins", len(w.asked), 2)
 }

@@ -16,15 +16,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // stores are both stores.
 func stores(t *testing.T) map[string]Store {
 	t.Helper()
 	file, err := FileStore(filepath.Join(t.TempDir(), "tokens"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return map[string]Store{"memory": MemoryStore(), "file": file}
 }
 
@@ -37,9 +37,7 @@ func TestStore(t *testing.T) {
 			}
 			put := func(k Key, v string) {
 				err := s.Update(t.Context(), k, func(context.Context, []byte) ([]byte, error) { return []byte(v), nil })
-				if err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, err)
 			}
 			put(a, `"one"`)
 			put(b, `"two"`)
@@ -76,22 +74,16 @@ func TestUpdatesOfOneKeyTakeTurns(t *testing.T) {
 				})
 			}()
 			<-inside
-			if err := s.Update(t.Context(), other, func(context.Context, []byte) ([]byte, error) { return []byte("1"), nil }); err != nil {
-				t.Errorf("another key waits: %v", err)
-			}
+			check.NoError(t, s.Update(t.Context(), other, func(context.Context, []byte) ([]byte, error) { return []byte("1"), nil }), "another key waits")
 			ended, cancel := context.WithCancel(t.Context())
 			cancel()
 			err := s.Update(ended, key, func(context.Context, []byte) ([]byte, error) {
 				t.Error("two are inside")
 				return nil, nil
 			})
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v, want context.Canceled", err)
-			}
+			check.Is(t, err, context.Canceled)
 			close(leave)
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, <-done)
 			var all sync.WaitGroup
 			for range 20 {
 				all.Go(func() {
@@ -102,9 +94,7 @@ func TestUpdatesOfOneKeyTakeTurns(t *testing.T) {
 						}
 						return json.Marshal(n + 1)
 					})
-					if err != nil {
-						t.Error(err)
-					}
+					check.NoError(t, err)
 				})
 			}
 			all.Wait()
@@ -121,13 +111,9 @@ func TestFileStoreOnDisk(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "a", "tokens")
 	s, err := FileStore(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	key := Key{Resource: serverURL, Issuer: issuerOne}
-	if err := save(t.Context(), s, key, &token{Access: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, save(t.Context(), s, key, &token{Access: "x"}))
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 2 {
 		t.Fatalf("got %v, %v, want the entry and its lock", files, err)
@@ -177,19 +163,13 @@ func TestFileStoreRefuses(t *testing.T) {
 			}
 			dir := filepath.Join(t.TempDir(), "tokens")
 			s, err := FileStore(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := save(t.Context(), s, key, &token{Access: "x"}); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
+			check.Must(t, save(t.Context(), s, key, &token{Access: "x"}))
 			err = tt.arrange(dir, s.(*fileStore).path(key))
 			if _, links := errors.AsType[*os.LinkError](err); links && runtime.GOOS == "windows" {
 				t.Skip("this user may not make symbolic links:", err)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if got, err := s.Load(t.Context(), key); got != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("load: got %q, %v, want %q", got, err, tt.want)
 			}
@@ -197,13 +177,9 @@ func TestFileStoreRefuses(t *testing.T) {
 				t.Error("an update saw the entry")
 				return nil, nil
 			})
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("update: got %v, want %q", err, tt.want)
-			}
+			check.Text(t, err, tt.want, "update")
 			before, err := os.ReadDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			err = s.Update(t.Context(), Key{Resource: "new"}, func(context.Context, []byte) ([]byte, error) { return nil, nil })
 			if after, _ := os.ReadDir(dir); (err != nil) != tt.dir || tt.dir && len(after) != len(before) {
 				t.Errorf("update of a new entry: got %v and %v, want the directory refused: %t", err, after, tt.dir)
@@ -220,17 +196,11 @@ func TestFileStoreOfOtherContent(t *testing.T) {
 	s := stores(t)["file"]
 	path := s.(*fileStore).path
 	one, two := Key{Resource: serverURL, Issuer: issuerOne}, Key{Resource: serverURL, Issuer: issuerTwo}
-	if err := save(t.Context(), s, one, &token{Access: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, save(t.Context(), s, one, &token{Access: "x"}))
 	entry, err := os.ReadFile(path(one))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, content := range []string{string(entry), `{"key":`, ""} {
-		if err := os.WriteFile(path(two), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(path(two), []byte(content), 0o600))
 		if got, err := s.Load(t.Context(), two); got != nil || err != nil {
 			t.Errorf("%s: got %q, %v, want nothing", content, got, err)
 		}
@@ -242,15 +212,9 @@ func TestFileStoreSweeps(t *testing.T) {
 	s := stores(t)["file"]
 	left := filepath.Join(s.(*fileStore).dir, "new-1")
 	old := time.Now().Add(-2 * time.Hour)
-	if err := errors.Join(os.WriteFile(left, nil, 0o600), os.Chtimes(left, old, old)); err != nil {
-		t.Fatal(err)
-	}
-	if err := save(t.Context(), s, Key{Resource: "a"}, &token{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v, want an unfinished file removed", err)
-	}
+	check.Must(t, errors.Join(os.WriteFile(left, nil, 0o600), os.Chtimes(left, old, old)))
+	check.Must(t, save(t.Context(), s, Key{Resource: "a"}, &token{}))
+	check.Is(t, check.Err(os.Stat(left)), os.ErrNotExist)
 }
 
 // TestReadersSeeWholeFiles: also while files are replaced.
@@ -258,15 +222,11 @@ func TestReadersSeeWholeFiles(t *testing.T) {
 	s := stores(t)["file"]
 	key := Key{Resource: "a"}
 	value := func(i int) *token { return &token{Access: strings.Repeat(fmt.Sprint(i), 50_000)} }
-	if err := save(t.Context(), s, key, value(0)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, save(t.Context(), s, key, value(0)))
 	var writers sync.WaitGroup
 	writers.Go(func() {
 		for i := range 10 {
-			if err := save(t.Context(), s, key, value(i%10)); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, save(t.Context(), s, key, value(i%10)))
 		}
 	})
 	for range 200 {
@@ -326,9 +286,7 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 	server := peer.URL + "/mcp"
 	dir := t.TempDir()
 	store, err := FileStore(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	w.set(func() {
 		w.refreshes["refresh-secret-0"] = &issued{issuer: peer.URL, resource: server}
 	})
@@ -338,9 +296,7 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 		{Resource: server, Issuer: peer.URL}: old,
 		{Issuer: peer.URL}:                   &registration{ID: "c", RedirectURI: "http://127.0.0.1/callback"},
 	} {
-		if err := save(t.Context(), store, key, value); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, save(t.Context(), store, key, value))
 	}
 	const processes = 3
 	results := make(chan string, processes)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestSignInOnDemand(t *testing.T) {
@@ -27,9 +28,7 @@ func TestSignInOnDemand(t *testing.T) {
 		"response_type": "code", "client_id": "client-1-of-as.test", "code_challenge_method": "S256",
 		"resource": serverURL, "scope": "read", "redirect_uri": "http://127.0.0.1:7777/callback",
 	} {
-		if got := query(t, w.asked[0], name); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		check.Equal(t, name, query(t, w.asked[0], name), want)
 	}
 	for name, want := range map[string]string{"grant_type": "authorization_code", "resource": serverURL, "client_id": "client-1-of-as.test"} {
 		if got := w.forms[0].Get(name); got != want {
@@ -55,9 +54,7 @@ func TestManyCallsShareOneSignIn(t *testing.T) {
 		var calls sync.WaitGroup
 		for range 20 {
 			calls.Go(func() {
-				if err := call(t.Context(), auth); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, call(t.Context(), auth))
 			})
 		}
 		synctest.Wait()
@@ -99,9 +96,7 @@ func TestFirstCallerGivesUp(t *testing.T) {
 		go func() { gone <- call(first, auth) }()
 		synctest.Wait()
 		giveUp()
-		if err := <-gone; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want context.Canceled", err)
-		}
+		check.Is(t, <-gone, context.Canceled)
 		time.Sleep(linger / 2) // no caller waits, but not for long
 		go func() { second <- call(t.Context(), auth) }()
 		synctest.Wait()
@@ -156,15 +151,9 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 		got := make(chan error, 1)
 		go func() { got <- call(t.Context(), auth) }()
 		synctest.Wait()
-		if err := auth.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := <-got; !errors.Is(err, errClosed) {
-			t.Errorf("got %v, want errClosed", err)
-		}
-		if err := call(t.Context(), auth); !errors.Is(err, errClosed) {
-			t.Errorf("got %v after Close, want errClosed", err)
-		}
+		check.NoError(t, auth.Close())
+		check.Is(t, <-got, errClosed)
+		check.Is(t, call(t.Context(), auth), errClosed)
 	})
 }
 
@@ -187,12 +176,8 @@ func TestSignOutMeanwhile(t *testing.T) {
 			go func() { out <- auth.SignOut(t.Context()) }()
 			synctest.Wait()
 			close(allowed)
-			if err := <-out; err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			if err := <-got; err == nil || !strings.Contains(err.Error(), "signed out of") {
-				t.Errorf("%s: got %v, want that it was signed out", name, err)
-			}
+			check.NoError(t, <-out, name)
+			check.Text(t, <-got, "signed out of", name)
 			kept, err := auth.stored(t.Context())
 			if auth.sessions.now() != nil || kept != nil || err != nil {
 				t.Errorf("%s: got the session %v and %v, %v in the store after signing out, want none", name, auth.sessions.now(), kept, err)
@@ -206,9 +191,7 @@ func TestSignOutMeanwhile(t *testing.T) {
 func TestSignOutWhileTheStoreIsRead(t *testing.T) {
 	var s sessions
 	release, err := s.clear(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	s.load(new(session))
 	release()
 	if got := s.now(); got != nil {
@@ -228,9 +211,7 @@ func TestTokenStaysHome(t *testing.T) {
 		rw.Header().Set("WWW-Authenticate", "Bearer")
 		rw.WriteHeader(http.StatusUnauthorized)
 	}
-	if err := callAs(t.Context(), auth, http.MethodPost, "https://other.test/"); err == nil || !strings.Contains(err.Error(), "401") {
-		t.Errorf("got %v, want the other server's 401", err)
-	}
+	check.Text(t, callAs(t.Context(), auth, http.MethodPost, "https://other.test/"), "401")
 	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
 		http.Redirect(rw, req, "https://other.test/", http.StatusTemporaryRedirect)
 	}
@@ -242,9 +223,7 @@ func TestTokenStaysHome(t *testing.T) {
 	}
 	w.set(func() { delete(w.pages, "mcp.test/mcp") })
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	req.Header.Set("Authorization", "Bearer own")
 	resp, err := auth.RoundTrip(req)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
@@ -260,9 +239,7 @@ func TestTokenStaysHome(t *testing.T) {
 func TestUnrepeatableBody(t *testing.T) {
 	w := newWorld(t)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serverURL, io.NopCloser(strings.NewReader("x")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	resp, err := w.transport(w.options()).RoundTrip(req)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || len(w.asked) > 0 {
 		t.Fatalf("got %v, %v, %q, want the 401 and no sign-in", resp, err, w.asked)
@@ -296,17 +273,13 @@ func TestSignInAndOut(t *testing.T) {
 	w := newWorld(t)
 	auth := w.transport(w.options())
 	for range 2 {
-		if err := auth.SignIn(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, auth.SignIn(t.Context()))
 	}
 	w.mustCall(auth)
 	if len(w.asked) != 1 || len(w.seen) != 2 {
 		t.Errorf("got %d sign-ins, %d requests, want 1, 2", len(w.asked), len(w.seen))
 	}
-	if err := auth.SignOut(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, auth.SignOut(t.Context()))
 	w.mustCall(auth)
 	if len(w.asked) != 2 || len(w.clients) != 2 {
 		t.Errorf("got %d sign-ins, %d registrations after signing out, want 2, 2", len(w.asked), len(w.clients))
@@ -340,9 +313,7 @@ func TestNewReportsMistakes(t *testing.T) {
 		{serverURL, &Options{Grant: &Workload{}}, "Workload"},
 	}
 	for _, tt := range tests {
-		if _, err := New(tt.url, tt.opts); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", tt.url, err, tt.want)
-		}
+		check.Text(t, check.Err(New(tt.url, tt.opts)), tt.want, tt.url)
 	}
 }
 

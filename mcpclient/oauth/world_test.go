@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
@@ -84,9 +85,7 @@ func (w *world) options() *Options {
 func (w *world) transport(opts *Options) *Transport {
 	w.t.Helper()
 	t, err := New(serverURL, opts)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err)
 	w.t.Cleanup(func() { _ = t.Close() })
 	return t
 }
@@ -119,9 +118,7 @@ func callAs(ctx context.Context, t *Transport, method, target string) error {
 
 func (w *world) mustCall(t *Transport) {
 	w.t.Helper()
-	if err := call(w.t.Context(), t); err != nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, call(w.t.Context(), t))
 }
 
 func (w *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
@@ -337,9 +334,7 @@ func (p *person) Receive(ctx context.Context, authorizationURL string) (url.Valu
 func query(t *testing.T, raw, name string) string {
 	t.Helper()
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return u.Query().Get(name)
 }
 

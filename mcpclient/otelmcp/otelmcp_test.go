@@ -12,11 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -90,9 +90,7 @@ func TestTrace(t *testing.T) {
 				TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled, TraceState: state,
 			}))
 			ctx, app := r.tracers.Tracer("app").Start(ctx, "app")
-			if _, err := c.CallTool(ctx, "ask", nil); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, check.Err(c.CallTool(ctx, "ask", nil)))
 			app.End()
 
 			call := r.span("tools/call ask")
@@ -103,9 +101,7 @@ func TestTrace(t *testing.T) {
 				"traceparent": fmt.Sprintf("00-%s-%s-01", call.SpanContext.TraceID(), call.SpanContext.SpanID()),
 				"tracestate":  "vendor=x", "baggage": "user=ada",
 			}
-			if diff := cmp.Diff(wire, want); diff != "" {
-				t.Errorf("_meta: got -, want +:\n%s", diff)
-			}
+			check.Same(t, "_meta", wire, want)
 			asked := r.span("sampling/createMessage")
 			if asked.SpanKind != trace.SpanKindServer || asked.Parent.SpanID().String() != serverSpan || !asked.Parent.IsRemote() ||
 				asked.Parent.TraceID() != call.SpanContext.TraceID() {
@@ -127,9 +123,7 @@ func TestTrace(t *testing.T) {
 				" mcp.method.name=tools/call mcp.protocol.version="+revision; got != want {
 				t.Errorf("call: got %s\nwant %s", got, want)
 			}
-			if got, want := text(asked.Attributes), question+"mcp.method.name=sampling/createMessage mcp.protocol.version="+revision; got != want {
-				t.Errorf("question: got %s\nwant %s", got, want)
-			}
+			check.Equal(t, "question", text(asked.Attributes), question+"mcp.method.name=sampling/createMessage mcp.protocol.version="+revision)
 			first := map[string]string{"legacy": "initialize", "modern": "server/discover"}[name]
 			if got := text(r.span(first).Attributes); !strings.Contains(got, "mcp.method.name="+first) ||
 				name == "legacy" && !strings.Contains(got, "mcp.protocol.version=2025-11-25") {
@@ -150,9 +144,7 @@ func TestQuestionWithoutTrace(t *testing.T) {
 			t.Run(name+" "+meta, func(t *testing.T) {
 				r := newRecorder(t)
 				c, _ := connect(t, t.Context(), r.install(sampler(opts, func(context.Context) {})), asker(func(map[string]json.RawMessage) string { return meta }))
-				if _, err := c.CallTool(t.Context(), "ask", nil); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, check.Err(c.CallTool(t.Context(), "ask", nil)))
 				call, asked := r.span("tools/call ask"), r.span("sampling/createMessage")
 				if asked.Parent.SpanID() != call.SpanContext.SpanID() || len(asked.Links) != 0 {
 					t.Errorf("got parent %v and links %v, want the call %v", asked.Parent, asked.Links, call.SpanContext)
@@ -173,12 +165,8 @@ func TestNamesAndResources(t *testing.T) {
 		}
 		return ""
 	})
-	if _, err := c.GetPrompt(t.Context(), "greet", nil); err != nil {
-		t.Error(err)
-	}
-	if _, err := c.ReadResource(t.Context(), "file:///r"); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(c.GetPrompt(t.Context(), "greet", nil)))
+	check.NoError(t, check.Err(c.ReadResource(t.Context(), "file:///r")))
 	if got, want := text(r.span("prompts/get greet").Attributes), "gen_ai.prompt.name=greet jsonrpc.request.id=2 mcp.method.name=prompts/get mcp.protocol.version=2025-11-25"; got != want {
 		t.Errorf("prompt: got %s\nwant %s", got, want)
 	}
@@ -191,9 +179,7 @@ func TestNamesAndResources(t *testing.T) {
 		"gen_ai.prompt.name=greet mcp.method.name=prompts/get mcp.protocol.version=2025-11-25": 1,
 		"mcp.method.name=resources/read mcp.protocol.version=2025-11-25":                       1,
 	}
-	if diff := cmp.Diff(r.points("mcp.client.operation.duration"), want); diff != "" {
-		t.Errorf("durations: got -, want +:\n%s", diff)
-	}
+	check.Same(t, "durations", r.points("mcp.client.operation.duration"), want)
 }
 
 func TestFailures(t *testing.T) {
@@ -290,13 +276,9 @@ func TestHandlerFails(t *testing.T) {
 			}
 			return ""
 		})
-		if err := conn.Send(t.Context(), []byte(`{"id":1,"method":"sampling/createMessage","params":`+fmt.Sprintf(question, "{}")+`}`)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, conn.Send(t.Context(), []byte(`{"id":1,"method":"sampling/createMessage","params":`+fmt.Sprintf(question, "{}")+`}`)))
 		<-answered
-		if diff := cmp.Diff(r.points("mcp.server.operation.duration"), map[string]uint64{want: 1}); diff != "" {
-			t.Errorf("%v: got -, want +:\n%s", err, diff)
-		}
+		check.Same(t, err, r.points("mcp.server.operation.duration"), map[string]uint64{want: 1})
 		if span := r.span("sampling/createMessage"); span.Status.Code != codes.Error {
 			t.Errorf("%v: got status %v", err, span.Status)
 		}
@@ -332,15 +314,11 @@ func TestUnknownMethods(t *testing.T) {
 		return ""
 	})
 	for i := range 3 {
-		if err := conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"acme/%d"}`, i, i)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, conn.Send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":"acme/%d"}`, i, i)))
 		<-answered
 	}
 	want := map[string]uint64{"error.type=-32601 mcp.method.name=_OTHER mcp.protocol.version=2025-11-25 rpc.response.status_code=-32601": 3}
-	if diff := cmp.Diff(r.points("mcp.server.operation.duration"), want); diff != "" {
-		t.Errorf("got -, want +:\n%s", diff)
-	}
+	check.Same(t, "", r.points("mcp.server.operation.duration"), want)
 	for _, span := range r.spans.GetSpans() {
 		if strings.HasPrefix(span.Name, "acme") {
 			t.Errorf("got a span %q", span.Name)
@@ -378,9 +356,7 @@ func TestSessions(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := newRecorder(t)
 					c, conn := connect(t, t.Context(), r.install(opts), func(m message) string { return "{}" })
-					if err := c.Ping(t.Context()); err != nil {
-						t.Error(err)
-					}
+					check.NoError(t, c.Ping(t.Context()))
 					if got := r.points("mcp.client.session.duration"); len(got) != 0 {
 						t.Errorf("got %v of a session that continues", got)
 					}
@@ -392,9 +368,7 @@ func TestSessions(t *testing.T) {
 					}
 					_ = c.Close()
 					<-c.Done()
-					if diff := cmp.Diff(r.points("mcp.client.session.duration"), map[string]uint64{want: 1}); diff != "" {
-						t.Errorf("lost: %v: got -, want +:\n%s", lost, diff)
-					}
+					check.Same(t, "lost", r.points("mcp.client.session.duration"), map[string]uint64{want: 1})
 					_ = conn.Close()
 				})
 			}
@@ -440,12 +414,8 @@ func TestHTTP(t *testing.T) {
 			defer s.Close()
 			opts := r.install(eras["legacy"])
 			c, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: s.URL() + "/mcp?key=hidden", Client: s.Client()}, opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := mcpclient.ListPage[mcp.Tool](t.Context(), c, nil); err != nil {
-				t.Error(err)
-			}
+			check.Must(t, err)
+			check.NoError(t, check.Err(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)))
 			if _, err := c.CallTool(t.Context(), "a", nil); err == nil {
 				t.Error("status 500: got no error")
 			}
@@ -476,9 +446,7 @@ func TestHTTP(t *testing.T) {
 			}
 			common := "mcp.protocol.version=2025-11-25 " + where + " " + at
 			want := map[string]uint64{"error.type=session_lost " + common: 1, common: 1}
-			if diff := cmp.Diff(r.points("mcp.client.session.duration"), want); diff != "" {
-				t.Errorf("sessions: got -, want +:\n%s", diff)
-			}
+			check.Same(t, "sessions", r.points("mcp.client.session.duration"), want)
 			for point := range r.points("mcp.client.operation.duration") {
 				if strings.Contains(point, "session.id") || strings.Contains(point, "hidden") {
 					t.Errorf("the duration says %s", point)
@@ -504,9 +472,7 @@ func TestPipes(t *testing.T) {
 		_ = conn.Close()
 	}()
 	c, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer}, r.install(eras["modern"]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_ = c.Close()
 	if got := text(r.span("server/discover").Attributes); !strings.Contains(got, "network.transport=pipe") {
 		t.Errorf("got %s", got)
@@ -528,16 +494,10 @@ func TestSubscription(t *testing.T) {
 	opts := r.install(eras["modern"])
 	opts.Protocol.AllowUndeclared = true
 	c, err := mcpclient.Connect(t.Context(), transport, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.Close(), c.Close()); err != nil {
-		t.Error(err)
-	}
+	check.Must(t, err)
+	check.NoError(t, errors.Join(s.Close(), c.Close()))
 	<-c.Done() // Close does not wait for middleware
 	if span := r.span("subscriptions/listen"); span.Status.Code != codes.Unset || strings.Contains(text(span.Attributes), "error.type") {
 		t.Errorf("got %v, %s", span.Status, text(span.Attributes))
@@ -547,18 +507,14 @@ func TestSubscription(t *testing.T) {
 // Without options the global providers are used. They do nothing by default.
 func TestDefaults(t *testing.T) {
 	telemetry, err := otelmcp.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	opts := eras["modern"]
 	opts.Middleware = []mcpclient.Middleware{telemetry.Client}
 	opts.ServerMiddleware = []mcpclient.Middleware{telemetry.Server}
 	var meta map[string]json.RawMessage
 	opts = sampler(opts, func(context.Context) {})
 	c, _ := connect(t, t.Context(), &opts, asker(func(of map[string]json.RawMessage) string { meta = of; return "{}" }))
-	if _, err := c.CallTool(t.Context(), "ask", nil); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.Err(c.CallTool(t.Context(), "ask", nil)))
 	if meta["traceparent"] != nil {
 		t.Errorf("got %s, want no trace context", meta["traceparent"])
 	}

@@ -15,6 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 )
@@ -42,9 +43,7 @@ func newRecorder(t *testing.T) *recorder {
 // install puts telemetry into options.
 func (r *recorder) install(o mcpclient.Options) *mcpclient.Options {
 	telemetry, err := otelmcp.New(r.options)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	check.Must(r.t, err)
 	o.Middleware = append([]mcpclient.Middleware{telemetry.Client}, o.Middleware...)
 	o.ServerMiddleware = append([]mcpclient.Middleware{telemetry.Server}, o.ServerMiddleware...)
 	return &o
@@ -71,18 +70,14 @@ func (r *recorder) span(name string) tracetest.SpanStub {
 func (r *recorder) points(name string) map[string]uint64 {
 	r.t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := r.metrics.Collect(context.Background(), &all); err != nil {
-		r.t.Fatal(err)
-	}
+	check.Must(r.t, r.metrics.Collect(context.Background(), &all))
 	out := map[string]uint64{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			if m.Name != name {
 				continue
 			}
-			if m.Unit != "s" {
-				r.t.Errorf("%s: got unit %q, want s", name, m.Unit)
-			}
+			check.Equal(r.t, name, m.Unit, "s")
 			for _, p := range m.Data.(metricdata.Histogram[float64]).DataPoints {
 				if !slices.Equal(p.Bounds, []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}) {
 					r.t.Errorf("%s: got bounds %v", name, p.Bounds)
@@ -163,9 +158,7 @@ func connect(t *testing.T, ctx context.Context, o *mcpclient.Options, answer fun
 	t.Cleanup(func() { _ = conn.Close() })
 	go serve(conn, answer)
 	c, err := mcpclient.Connect(ctx, transport, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c, conn
 }

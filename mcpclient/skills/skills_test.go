@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/mcptest"
@@ -61,13 +62,9 @@ func connect(t *testing.T, transport mcpclient.Transport, revision string) *mcpc
 		Client:   mcp.Implementation{Name: "test", Version: "1"},
 		Protocol: mcpclient.Protocol{Revision: revision},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, c.Close())
 	})
 	return c
 }
@@ -113,9 +110,7 @@ func TestSkills(t *testing.T) {
 	play(t, "", func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		var all []*skills.Skill
 		for s, err := range skills.List(ctx, c) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			all = append(all, s)
 		}
 		if len(all) != 3 || all[0].Name != "pdf" || all[0].Description != "Extract and fill" || all[0].Check() != nil {
@@ -143,9 +138,7 @@ func TestSkills(t *testing.T) {
 		if err != nil || again.Fingerprint() != all[0].Fingerprint() || again.Fingerprint() == "" || all[2].Fingerprint() != "" {
 			t.Errorf("got %+v, %v", again, err)
 		}
-		if _, err := skills.Get(ctx, c, "skill://other/SKILL.md"); err == nil || !strings.Contains(err.Error(), "another skill") {
-			t.Errorf("another skill: got %v", err)
-		}
+		check.Text(t, check.Err(skills.Get(ctx, c, "skill://other/SKILL.md")), "another skill", "another skill")
 		_, err = skills.Get(ctx, c, "skill://none/SKILL.md")
 		wantError[*mcp.RPCError](t, err)
 	})
@@ -169,9 +162,7 @@ func TestSkillsTampered(t *testing.T) {
 			"other contents",
 		} {
 			s, err := skills.Get(ctx, c, pdfSkill)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			_, err = skills.Load(ctx, c, s)
 			if e := wantError[*skills.Error](t, err); e.File != pdfSkill || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
@@ -180,9 +171,7 @@ func TestSkillsTampered(t *testing.T) {
 				continue
 			}
 			loaded, err := skills.Load(ctx, c, s, mcpclient.WithoutCache())
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			_, err = loaded.Read(ctx, pdfForms)
 			wantError[*skills.Error](t, err)
 		}
@@ -209,9 +198,7 @@ func TestSkillsTamperedAreForgotten(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, err := range skills.List(t.Context(), c) {
-						if err != nil {
-							t.Fatal(err)
-						}
+						check.Must(t, err)
 					}
 				}
 				_, err := skills.Load(t.Context(), c, s)
@@ -249,9 +236,7 @@ func TestSkillCheck(t *testing.T) {
 		"object":          {"skill://x/pdf/SKILL.md", `{"name":"pdf"}`, "{}", "neither a list"},
 	} {
 		var s skills.Entry
-		if err := json.Unmarshal([]byte(`{"uri":"`+tt.uri+`","frontmatter":`+tt.frontmatter+`,"resources":`+tt.resources+`}`), &s); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal([]byte(`{"uri":"`+tt.uri+`","frontmatter":`+tt.frontmatter+`,"resources":`+tt.resources+`}`), &s))
 		if got := fmt.Sprint(s.Check()); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %s, want %s", name, got, tt.want)
 		}
@@ -261,12 +246,8 @@ func TestSkillCheck(t *testing.T) {
 // What the server answers is decoded within bounds, and a list of no skills is not a skill.
 func TestSkillsOfHostileServers(t *testing.T) {
 	c, _ := serve(t, `{"skill":{"uri":"u","resources":[`+strings.Repeat("0,", 200_000)+`0]}}`)
-	if _, err := skills.Get(t.Context(), c, "u"); !errors.Is(err, mcp.ErrInvalidResult) {
-		t.Errorf("got %v, want %v", err, mcp.ErrInvalidResult)
-	}
-	if _, err := skills.Load(t.Context(), c, nil); err == nil || !strings.Contains(err.Error(), "no skill (nil)") {
-		t.Errorf("got %v for no skill", err)
-	}
+	check.Is(t, check.Err(skills.Get(t.Context(), c, "u")), mcp.ErrInvalidResult)
+	check.Text(t, check.Err(skills.Load(t.Context(), c, nil)), "no skill (nil)")
 }
 
 // The front matter of an entry is as bounded as that of the document.
@@ -274,9 +255,7 @@ func TestSkillEntryIsBounded(t *testing.T) {
 	for size, want := range map[int]bool{1 << 10: true, 128 << 10: false} {
 		var s skills.Entry
 		entry := fmt.Sprintf(`{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"d","x":%q},"resources":[]}`, strings.Repeat("x", size))
-		if err := json.Unmarshal([]byte(entry), &s); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal([]byte(entry), &s))
 		if err := s.Check(); (err == nil || !strings.Contains(err.Error(), "front matter")) != want {
 			t.Errorf("%d bytes: got %v, want that it can be loaded: %t", size, err, want)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -34,9 +35,7 @@ func TestCallbacksMayCallTheSession(t *testing.T) {
 		start := time.Now()
 		v.notify("ui/notifications/request-teardown", `{}`)
 		answered(v, `{}`)
-		if err := <-said; err != nil {
-			t.Error("close:", err)
-		}
+		check.NoError(t, <-said, "close")
 		if took := time.Since(start); took > 0 {
 			t.Errorf("it took %v, want no wait for a limit", took)
 		}
@@ -153,9 +152,7 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 				continue
 			}
 			var e mcp.RPCError
-			if err := json.Unmarshal(m.Error, &e); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, json.Unmarshal(m.Error, &e))
 			refused[e.Message]++
 		}
 		if refused["too much waits for the view to read it"] != calls-2 || large != 2 {
@@ -168,9 +165,7 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	transport, conn := mcpclient.Pipe()
 	end, err := transport.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	bad := &host.Options{Context: host.Context{ToolInfo: &host.ToolInfo{ID: json.RawMessage(`{`)}}}
 	if _, err := host.Open(t.Context(), conn, &scripted{}, bad); err == nil {
 		t.Error("a context that is no JSON: got no error")
@@ -194,9 +189,7 @@ func TestSetContextKeepsTheMode(t *testing.T) {
 			DisplayMode: func(_ context.Context, mode host.DisplayMode) (host.DisplayMode, error) { return mode, nil },
 		}, `{}`)
 		<-s.Ready()
-		if err := s.SetContext(host.Context{Theme: "light"}); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.SetContext(host.Context{Theme: "light"}))
 		v.want(`ui/notifications/host-context-changed {"theme":"light"}`)
 		if s.DisplayMode() != host.DisplayFullscreen {
 			t.Errorf("got the mode %s", s.DisplayMode())

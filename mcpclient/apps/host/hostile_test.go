@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -50,9 +51,7 @@ func TestFlood(t *testing.T) {
 			t.Errorf("got %v, want the session to continue", err)
 		}
 		time.Sleep(time.Minute)
-		if got := v.ask("1", "ping", `{}`); got != "{}" {
-			t.Errorf("a minute later: got %s", got)
-		}
+		check.Equal(t, "a minute later", v.ask("1", "ping", `{}`), "{}")
 	})
 }
 
@@ -67,12 +66,8 @@ func TestRequestsAtOnce(t *testing.T) {
 			v.request(fmt.Sprint(i+1), "tools/call", `{"name":"app"}`)
 		}
 		synctest.Wait()
-		if got := v.ask("1", "resources/read", `{"uri":"x"}`); got != "error -32600 another request has this id" {
-			t.Errorf("the same id: got %s", got)
-		}
-		if got := v.ask("17", "tools/call", `{"name":"app"}`); got != "error -32000 more than 16 requests at once" {
-			t.Errorf("one more: got %s", got)
-		}
+		check.Equal(t, "the same id", v.ask("1", "resources/read", `{"uri":"x"}`), "error -32600 another request has this id")
+		check.Equal(t, "one more", v.ask("17", "tools/call", `{"name":"app"}`), "error -32000 more than 16 requests at once")
 		close(release)
 		for range 16 {
 			if m := v.next(); m.Error != nil {
@@ -90,9 +85,7 @@ func TestRate(t *testing.T) {
 				t.Errorf("got %s", got)
 			}
 		}
-		if got := v.ask("1", "resources/read", `{"uri":"x"}`); got != "error -32000 more than 10 requests in a minute" {
-			t.Errorf("got %s", got)
-		}
+		check.Equal(t, "", v.ask("1", "resources/read", `{"uri":"x"}`), "error -32000 more than 10 requests in a minute")
 		time.Sleep(time.Minute)
 		if got := v.ask("1", "resources/read", `{"uri":"x"}`); strings.HasPrefix(got, "error") {
 			t.Errorf("a minute later: got %s", got)
@@ -126,12 +119,8 @@ func TestLargeResults(t *testing.T) {
 			}
 			return result(strings.Repeat("x", 2000)), nil
 		}}, &host.Options{Limits: host.Limits{Outgoing: 1000}}, `{}`)
-		if got := v.ask("1", "tools/call", `{"name":"app"}`); got != "error -32000 the result is over 1000 bytes" {
-			t.Errorf("got %s", got)
-		}
-		if got := v.ask("1", "tools/call", `{"name":"plain"}`); got != "error -32000 failed" {
-			t.Errorf("got %s", got)
-		}
+		check.Equal(t, "", v.ask("1", "tools/call", `{"name":"app"}`), "error -32000 the result is over 1000 bytes")
+		check.Equal(t, "", v.ask("1", "tools/call", `{"name":"plain"}`), "error -32000 failed")
 	})
 }
 
@@ -200,9 +189,7 @@ func TestNotificationsOfTheView(t *testing.T) {
 			{"ui/notifications/request-teardown", `{}`, "teardown"},
 		} {
 			v.notify(tt[0], tt[1])
-			if got := <-said; got != tt[2] {
-				t.Errorf("%s: got %s, want %s", tt[0], got, tt[2])
-			}
+			check.Equal(t, tt[0], <-said, tt[2])
 		}
 	})
 }
@@ -216,9 +203,7 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, message string) {
 		transport, conn := mcpclient.Pipe()
 		end, err := transport.Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		s, err := host.Open(t.Context(), conn, &scripted{}, &host.Options{
 			OpenLink: func(context.Context, string) error { return nil }, Message: func(context.Context, []mcp.Content) error { return nil },
 			Download: func(_ context.Context, files []host.File) error {
@@ -231,14 +216,10 @@ func FuzzMessages(f *testing.F) {
 			},
 			OnModelContext: func(*host.ModelContext) error { return nil },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		v := &view{conn: end}
 		for _, m := range []string{`{"jsonrpc":"2.0","id":"i","method":"ui/initialize","params":{"protocolVersion":"1","appCapabilities":{}}}`, `{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, message, `{"jsonrpc":"2.0","id":"end","method":"ping"}`} {
-			if err := v.conn.Send(t.Context(), []byte(m)); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, v.conn.Send(t.Context(), []byte(m)))
 		}
 		for {
 			raw, err := end.Recv()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -31,13 +32,9 @@ func TestOpenLink(t *testing.T) {
 			{"//example.com", "error -32602 Invalid URL"}, {"https://", "error -32602 Invalid URL"}, {"", "error -32602 Invalid URL"}, {"ui://x/y", "error -32602 Invalid URL"},
 			{"https://example.com/" + strings.Repeat("x", 9000), "error -32602 Invalid URL"},
 		} {
-			if got := v.ask("1", "ui/open-link", `{"url":"`+tt[0]+`"}`); got != tt[1] {
-				t.Errorf("%.40s: got %s, want %s", tt[0], got, tt[1])
-			}
+			check.Equal(t, tt[0], v.ask("1", "ui/open-link", `{"url":"`+tt[0]+`"}`), tt[1])
 		}
-		if diff := cmp.Diff(opened, []string{full, "http://example.com/denied"}); diff != "" {
-			t.Errorf("a person was asked: got (-) want (+):\n%s", diff)
-		}
+		check.Same(t, "a person was asked", opened, []string{full, "http://example.com/denied"})
 	})
 }
 
@@ -53,13 +50,9 @@ func TestOneQuestionAtATime(t *testing.T) {
 		v.request("1", "ui/open-link", `{"url":"https://example.com"}`)
 		synctest.Wait()
 		for range 5 {
-			if got := v.ask("2", "ui/open-link", `{"url":"https://example.com"}`); got != "error -32000 one request of this kind at a time" {
-				t.Errorf("got %s", got)
-			}
+			check.Equal(t, "", v.ask("2", "ui/open-link", `{"url":"https://example.com"}`), "error -32000 one request of this kind at a time")
 		}
-		if got := v.ask("3", "ui/message", `{"role":"user","content":{"type":"text","text":"x"}}`); got != "{}" {
-			t.Errorf("another kind: got %s", got)
-		}
+		check.Equal(t, "another kind", v.ask("3", "ui/message", `{"role":"user","content":{"type":"text","text":"x"}}`), "{}")
 		answer <- nil
 		v.want("{}")
 		synctest.Wait()
@@ -79,9 +72,7 @@ func TestMessage(t *testing.T) {
 		}}, `{}`)
 		const text = `{"type":"text","text":"x"}`
 		for _, params := range []string{`{"role":"user","content":` + text + `}`, `{"role":"user","content":[` + text + `]}`} {
-			if said := v.ask("1", "ui/message", params); said != "{}" {
-				t.Errorf("%s: got %s", params, said)
-			}
+			check.Equal(t, params, v.ask("1", "ui/message", params), "{}")
 		}
 		for _, params := range []string{`{}`, `{"role":"assistant","content":[` + text + `]}`, `{"role":"system","content":[` + text + `]}`, `{"role":"user","content":[]}`, `{"role":"user","content":"x"}`,
 			`{"role":"user","content":[{"type":"tool_use","id":"1","name":"x","input":{}}]}`, `{"role":"user","content":[{"type":"unknown"}]}`, `{"role":"user","content":[7]}`} {
@@ -90,9 +81,7 @@ func TestMessage(t *testing.T) {
 			}
 		}
 		one := []mcp.Content{&mcp.TextContent{Text: "x"}}
-		if diff := cmp.Diff(got, [][]mcp.Content{one, one}); diff != "" {
-			t.Errorf("got (-) want (+):\n%s", diff)
-		}
+		check.Same(t, "", got, [][]mcp.Content{one, one})
 	})
 }
 
@@ -121,9 +110,7 @@ func TestModelContext(t *testing.T) {
 			if said := v.ask("1", "ui/update-model-context", tt.params); said != tt.said {
 				t.Errorf("%s: got %s, want %s", tt.params, said, tt.said)
 			}
-			if diff := cmp.Diff(s.ModelContext(), tt.want); diff != "" {
-				t.Errorf("%s: got (-) want (+):\n%s", tt.params, diff)
-			}
+			check.Same(t, tt.params, s.ModelContext(), tt.want)
 		}
 		for i := range 100 { // the last one counts, however fast they come
 			v.request("1", "ui/update-model-context", `{"content":[{"type":"text","text":"`+strings.Repeat("x", i)+`"}]}`)
@@ -188,13 +175,9 @@ func TestSetContext(t *testing.T) {
 		if err := s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome", DisplayMode: host.DisplayFullscreen}); err == nil {
 			t.Error("a mode that the view has not: got no error")
 		}
-		if err := s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome"}); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.SetContext(host.Context{Theme: "dark", TimeZone: "Europe/Rome"}))
 		v.silent("without a change")
-		if err := s.SetContext(host.Context{Theme: "light", Platform: "web"}); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.SetContext(host.Context{Theme: "light", Platform: "web"}))
 		v.want(`ui/notifications/host-context-changed {"platform":"web","theme":"light"}`)
 	})
 }

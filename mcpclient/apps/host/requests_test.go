@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -33,9 +34,7 @@ func TestCallTool(t *testing.T) {
 			{`{"name":7}`, `error -32602 want a name and arguments`},
 			{`{}`, `error -32602 no such tool for views: `},
 		} {
-			if got := v.ask(`"a"`, "tools/call", tt.params); got != tt.want {
-				t.Errorf("%s: got %s, want %s", tt.params, got, tt.want)
-			}
+			check.Equal(t, tt.params, v.ask(`"a"`, "tools/call", tt.params), tt.want)
 		}
 		if got, want := v.ask("1", "tools/list", `{}`), `{"tools":[{"name":"plain","inputSchema":{"type":"object"}},{"name":"app","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}}]}`; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -59,9 +58,7 @@ func TestReadResource(t *testing.T) {
 			{`{"uri":"x://2"}`, `error -32002 not found`},
 			{`{}`, `error -32602 want a uri`},
 		} {
-			if got := v.ask("1", "resources/read", tt[0]); got != tt[1] {
-				t.Errorf("%s: got %s, want %s", tt[0], got, tt[1])
-			}
+			check.Equal(t, tt[0], v.ask("1", "resources/read", tt[0]), tt[1])
 		}
 	})
 }
@@ -83,9 +80,7 @@ func TestWhatViewsAreToldOfErrors(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			_, v := begun(t, &scripted{call: func(context.Context, string, json.RawMessage) (*mcp.CallToolResult, error) { return nil, tt.err }},
 				&host.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))}, `{}`)
-			if got := v.ask("1", "tools/call", `{"name":"app"}`); got != tt.want {
-				t.Errorf("%v: got %s, want %s", tt.err, got, tt.want)
-			}
+			check.Equal(t, tt.err, v.ask("1", "tools/call", `{"name":"app"}`), tt.want)
 		})
 	}
 	for _, want := range []string{"method=tools/call", "secret"} {
@@ -100,9 +95,7 @@ func TestHostPanics(t *testing.T) {
 		_, v := begun(t, &scripted{call: func(context.Context, string, json.RawMessage) (*mcp.CallToolResult, error) { panic("oops") }},
 			&host.Options{OnSize: func(_, _ *float64) { panic("oops") }}, `{}`)
 		v.notify("ui/notifications/size-changed", `{"height":1}`)
-		if got := v.ask("1", "tools/call", `{"name":"app"}`); got != "error -32603 the host could not do this" {
-			t.Errorf("got %s", got)
-		}
+		check.Equal(t, "", v.ask("1", "tools/call", `{"name":"app"}`), "error -32603 the host could not do this")
 		if got := v.ask("2", "ping", `{}`); got != "{}" {
 			t.Errorf("got %s, want the session to continue", got)
 		}
@@ -123,9 +116,7 @@ func TestCancelledRequest(t *testing.T) {
 		v.notify("notifications/cancelled", `{"requestId":"y"}`)
 		v.notify("notifications/cancelled", `{"requestId":7}`)
 		v.silent("after a cancellation, which has no answer")
-		if got := v.ask("7", "ping", `{}`); got != "{}" {
-			t.Errorf("the id again: got %s", got)
-		}
+		check.Equal(t, "the id again", v.ask("7", "ping", `{}`), "{}")
 		if a, b := <-ids, <-ids; a == b || a != `"x"` && b != `"x"` {
 			t.Errorf("got the ids %s and %s", a, b)
 		}
@@ -168,9 +159,7 @@ func TestSampling(t *testing.T) {
 		})
 		_, v := begun(t, &scripted{}, &host.Options{Sampling: sampling}, `{}`)
 		ask := `{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"systemPrompt":"s","maxTokens":10`
-		if got, want := v.ask("1", "sampling/createMessage", ask+`}`), `{"role":"assistant","content":{"type":"text","text":"s"},"model":"m"}`; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		check.Equal(t, "", v.ask("1", "sampling/createMessage", ask+`}`), `{"role":"assistant","content":{"type":"text","text":"s"},"model":"m"}`)
 		for _, params := range []string{`{}`, `{"messages":[]}`, ask + `,"tools":[{"name":"x","inputSchema":{}}]}`} {
 			if got := v.ask("1", "sampling/createMessage", params); !strings.HasPrefix(got, "error -32602") {
 				t.Errorf("%s: got %s, want it refused", params, got)

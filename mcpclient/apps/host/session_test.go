@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -32,9 +33,7 @@ func TestNothingBeforeInitialized(t *testing.T) {
 		s, v := open(t, &scripted{}, &host.Options{Context: host.Context{Theme: "light"}})
 		check := func(err error) {
 			t.Helper()
-			if err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, err)
 		}
 		check(s.ToolInputPartial(json.RawMessage(`{"a":1}`)))
 		check(s.ToolInput(json.RawMessage(`{"a": 12}`)))
@@ -87,9 +86,7 @@ func TestInitialize(t *testing.T) {
 			"hostCapabilities updateModelContext": `{"audio":{},"image":{},"resource":{},"resourceLink":{},"structuredContent":{},"text":{}}`,
 			"hostContext":                         `{"availableDisplayModes":["inline"],"containerDimensions":{"maxHeight":600,"width":400},"displayMode":"inline","toolInfo":{"id":7,"tool":{"name":"plain","inputSchema":{"type":"object"}}}}`,
 		} {
-			if said := string(jsonrpc.Lookup([]byte(got), strings.Fields(path)...)); said != want {
-				t.Errorf("%s: got %s, want %s", path, said, want)
-			}
+			check.Equal(t, path, string(jsonrpc.Lookup([]byte(got), strings.Fields(path)...)), want)
 		}
 		<-s.Ready()
 		if a, modes := s.App(); a.Name != "v" || len(modes) != 2 {
@@ -136,9 +133,7 @@ func TestRequestsBeforeInitialized(t *testing.T) {
 			v.notify("notifications/message", `{"level":"info","data":1}`)
 			for _, r := range [][2]string{{"tools/call", `{"name":"plain"}`}, {"tools/list", `{}`}, {"resources/read", `{"uri":"x"}`}, {"ui/open-link", `{"url":"https://example.com"}`},
 				{"ui/message", `{"role":"user","content":[{"type":"text","text":"x"}]}`}, {"ui/update-model-context", `{}`}, {"x", `{}`}} {
-				if got := v.ask("1", r[0], r[1]); got != "error -32600 the view is not initialized" {
-					t.Errorf("%s: got %s, want it refused", r[0], got)
-				}
+				check.Equal(t, r[0], v.ask("1", r[0], r[1]), "error -32600 the view is not initialized")
 			}
 		}
 		v.notify("ui/notifications/initialized", `{}`) // too early, it counts for nothing
@@ -153,9 +148,7 @@ func TestSecondInitialize(t *testing.T) {
 		ready := 0
 		s, v := begun(t, &scripted{}, &host.Options{OnReady: func() { ready++ }}, `{"availableDisplayModes":["inline"]}`)
 		again := `{"protocolVersion":"2026-01-26","appInfo":{"name":"other","version":"1"},"appCapabilities":{"tools":{}}}`
-		if got := v.ask("1", "ui/initialize", again); got != "error -32600 the view is initialized already" {
-			t.Errorf("got %s", got)
-		}
+		check.Equal(t, "", v.ask("1", "ui/initialize", again), "error -32600 the view is initialized already")
 		v.notify("ui/notifications/initialized", `{}`)
 		if got := v.ask("2", "ping", `{}`); got != "{}" {
 			t.Errorf("got %s, want the session to continue", got)
@@ -203,9 +196,7 @@ func TestTeardown(t *testing.T) {
 			if _, err := v.conn.Recv(); err != io.EOF {
 				t.Errorf("got %v, want the end of the connection", err)
 			}
-			if err := s.Close(t.Context(), "again"); err != nil {
-				t.Errorf("again: got %v", err)
-			}
+			check.NoError(t, s.Close(t.Context(), "again"), "again")
 		})
 	}
 }
@@ -216,9 +207,7 @@ func TestTeardownIsTheLast(t *testing.T) {
 		s, v := begun(t, &scripted{}, nil, `{}`)
 		<-s.Ready()
 		told := func() {
-			if err := errors.Join(s.ToolInput(nil), s.ToolResult(result("hi")), s.SetContext(host.Context{Theme: "dark"})); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, errors.Join(s.ToolInput(nil), s.ToolResult(result("hi")), s.SetContext(host.Context{Theme: "dark"})))
 		}
 		closed := make(chan error, 3)
 		const all = 100 // answers that the view does not read, so that the rest waits in the session
@@ -247,9 +236,7 @@ func TestTeardownIsTheLast(t *testing.T) {
 		}
 		v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{}}`)
 		for range 3 {
-			if err := <-closed; err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, <-closed)
 		}
 	})
 }
@@ -287,12 +274,8 @@ func TestConnectionEnds(t *testing.T) {
 		if err := <-ended; err == nil || !errors.Is(s.Err(), io.EOF) {
 			t.Errorf("got %v and %v", err, s.Err())
 		}
-		if err := s.Close(t.Context(), ""); err != nil {
-			t.Error(err)
-		}
-		if err := s.ToolInput(nil); err != nil {
-			t.Errorf("after the end: got %v", err)
-		}
+		check.NoError(t, s.Close(t.Context(), ""))
+		check.NoError(t, s.ToolInput(nil), "after the end")
 	})
 }
 

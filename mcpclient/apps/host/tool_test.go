@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 )
 
@@ -18,24 +19,16 @@ func TestToolInput(t *testing.T) {
 			t.Error("a result before the arguments: got no error")
 		}
 		for _, partial := range []string{`{"a":"x"}`, `{"a":"xy"}`} {
-			if err := s.ToolInputPartial(json.RawMessage(partial)); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, s.ToolInputPartial(json.RawMessage(partial)))
 			v.want(`ui/notifications/tool-input-partial {"arguments":` + partial + `}`)
 		}
-		if err := s.ToolInput(nil); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.ToolInput(nil))
 		v.want(`ui/notifications/tool-input {"arguments":{}}`)
-		if err := s.ToolInputPartial(json.RawMessage(`{"late":1}`)); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.ToolInputPartial(json.RawMessage(`{"late":1}`)))
 		if err := s.ToolInput(nil); err == nil {
 			t.Error("arguments again: got no error")
 		}
-		if err := s.ToolResult(result("hi")); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.ToolResult(result("hi")))
 		v.want("ui/notifications/tool-result " + wireResult)
 		if s.ToolResult(result("hi")) == nil || s.ToolCancelled("x") == nil {
 			t.Error("an outcome again: got no error")
@@ -47,12 +40,8 @@ func TestToolInput(t *testing.T) {
 func TestToolCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := open(t, &scripted{}, nil)
-		if err := s.ToolInputPartial(json.RawMessage(`{"a":1}`)); err != nil {
-			t.Error(err)
-		}
-		if err := s.ToolCancelled("the user stopped it"); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.ToolInputPartial(json.RawMessage(`{"a":1}`)))
+		check.NoError(t, s.ToolCancelled("the user stopped it"))
 		v.greet(`{}`)
 		v.want(`ui/notifications/tool-cancelled {"reason":"the user stopped it"}`)
 		if s.ToolInput(nil) == nil || s.ToolResult(result("x")) == nil {
@@ -70,9 +59,7 @@ func TestToolInputRefused(t *testing.T) {
 				t.Errorf("%.20s: got no error", arguments)
 			}
 		}
-		if err := s.ToolInput(nil); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.ToolInput(nil))
 		if err := s.ToolResult(result(strings.Repeat("x", 100))); err == nil {
 			t.Error("a result that is too large: got no error")
 		}
@@ -87,12 +74,8 @@ func TestSlowViewGetsTheLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := open(t, &scripted{}, nil)
 		for i := range 1000 {
-			if err := s.ToolInputPartial(json.RawMessage(`{"n":` + strings.Repeat("1", 1+i%9) + `}`)); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.SetContext(host.Context{Locale: strings.Repeat("x", 1+i%7)}); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, s.ToolInputPartial(json.RawMessage(`{"n":`+strings.Repeat("1", 1+i%9)+`}`)))
+			check.Must(t, s.SetContext(host.Context{Locale: strings.Repeat("x", 1+i%7)}))
 			s.ServerResourcesChanged()
 		}
 		v.ask("0", "ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)

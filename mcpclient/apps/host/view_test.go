@@ -8,8 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -27,13 +26,9 @@ func open(t *testing.T, server host.Server, opts *host.Options) (*host.Session, 
 	t.Helper()
 	transport, conn := mcpclient.Pipe()
 	end, err := transport.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	s, err := host.Open(t.Context(), conn, server, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	v := &view{t, end}
 	t.Cleanup(func() {
 		_ = end.Close()
@@ -59,9 +54,7 @@ func (v *view) greet(capabilities string) (result string) {
 
 func (v *view) send(message string) {
 	v.t.Helper()
-	if err := v.conn.Send(context.Background(), []byte(message)); err != nil {
-		v.t.Fatal(err)
-	}
+	check.Must(v.t, v.conn.Send(context.Background(), []byte(message)))
 }
 
 func (v *view) notify(method, params string) {
@@ -78,13 +71,9 @@ func (v *view) request(id, method, params string) {
 func (v *view) next() jsonrpc.Message {
 	v.t.Helper()
 	raw, err := v.conn.Recv()
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	check.Must(v.t, err)
 	m, err := jsonrpc.Parse(raw)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	check.Must(v.t, err)
 	return m
 }
 
@@ -114,9 +103,7 @@ func (v *view) ask(id, method, params string) string {
 func (v *view) silent(after string) {
 	v.t.Helper()
 	synctest.Wait()
-	if said := v.ask("99", "ping", `{}`); said != "{}" {
-		v.t.Errorf("%s: got %s, want nothing", after, said)
-	}
+	check.Equal(v.t, after, v.ask("99", "ping", `{}`), "{}")
 }
 
 func (v *view) want(want ...string) {
@@ -125,9 +112,7 @@ func (v *view) want(want ...string) {
 	for range want {
 		got = append(got, v.said())
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		v.t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	check.Same(v.t, "", got, want)
 }
 
 // scripted is a server with tools of each visibility.

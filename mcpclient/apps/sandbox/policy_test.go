@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 )
@@ -28,9 +29,7 @@ func TestPolicyDefault(t *testing.T) {
 		"default-src": "'none'", "script-src": "'self' 'unsafe-inline'", "style-src": "'self' 'unsafe-inline'", "img-src": "'self' data:", "media-src": "'self' data:",
 		"connect-src": "'none'", "frame-src": "'none'", "object-src": "'none'", "base-uri": "'self'", "font-src": "'none'", "form-action": "'none'", "frame-ancestors": ancestor,
 	} {
-		if got[name] != want {
-			t.Errorf("%s: got %q, want %q", name, got[name], want)
-		}
+		check.Equal(t, name, got[name], want)
 		delete(got, name)
 	}
 	if len(got) > 0 {
@@ -48,9 +47,7 @@ func TestPolicyDeclared(t *testing.T) {
 		"style-src": "'self' 'unsafe-inline' https://*.cdn.example.com", "img-src": "'self' data: https://*.cdn.example.com", "media-src": "'self' data: https://*.cdn.example.com",
 		"font-src": "https://*.cdn.example.com", "frame-src": "https://frames.example.com", "base-uri": "https://base.example.com", "object-src": "'none'", "frame-ancestors": ancestor,
 	} {
-		if got[name] != want {
-			t.Errorf("%s: got %q, want %q", name, got[name], want)
-		}
+		check.Equal(t, name, got[name], want)
 	}
 }
 

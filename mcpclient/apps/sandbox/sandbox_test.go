@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 )
@@ -17,9 +18,7 @@ import (
 func newSandbox(t *testing.T, origin string, granted apps.Permissions) *sandbox.Sandbox {
 	t.Helper()
 	s, err := sandbox.New(&sandbox.Options{Origin: origin, HostOrigins: []string{ancestor}, Permissions: granted, Key: []byte("a key of this test")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return s
 }
 
@@ -27,9 +26,7 @@ func newSandbox(t *testing.T, origin string, granted apps.Permissions) *sandbox.
 func frame(t *testing.T, s *sandbox.Sandbox, about apps.Resource, server string) sandbox.Frame {
 	t.Helper()
 	f, err := s.Frame(about, sandbox.Place{User: "Ada", Server: server})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return f
 }
 
@@ -42,9 +39,7 @@ func get(s http.Handler, method, url string) *http.Response {
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
 	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return string(b)
 }
 
@@ -84,9 +79,7 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("sandbox %q of host %q: got %v, want %v", tt.origin, tt.host, err, tt.ok)
 		}
 	}
-	if _, err := sandbox.New(nil); err == nil || !strings.Contains(err.Error(), "Options.Origin") {
-		t.Errorf("no options: got %v", err)
-	}
+	check.Text(t, check.Err(sandbox.New(nil)), "Options.Origin", "no options")
 }
 
 func TestFrame(t *testing.T) {
@@ -129,9 +122,7 @@ func TestOtherURLsAreRefused(t *testing.T) {
 	q, o := u.Query(), other.Query()
 	q.Set("view", o.Get("view"))
 	strange, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, tt := range []struct {
 		method, url string
 		status      int
@@ -194,9 +185,7 @@ func TestOriginOfEachUser(t *testing.T) {
 	seen := map[string]sandbox.Place{}
 	for _, at := range []sandbox.Place{{User: "Ada", Server: "a"}, {User: "Grace", Server: "a"}, {User: "Ada", Server: "b"}, {User: "Adaa"}, {Server: "Adaa"}, {User: "A", Server: "daa"}} {
 		f, err := s.Frame(apps.Resource{}, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if other, taken := seen[f.Origin]; taken {
 			t.Errorf("%+v and %+v have the origin %s", at, other, f.Origin)
 		}
@@ -207,14 +196,10 @@ func TestOriginOfEachUser(t *testing.T) {
 // A host with several names has a frame for each; another page gets none.
 func TestHostOrigins(t *testing.T) {
 	s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor, "http://localhost:8080"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for host, want := range map[string]string{"": ancestor, ancestor: ancestor, "http://localhost:8080": "http://localhost:8080", "http://LOCALHOST:8080": "http://localhost:8080"} {
 		f, err := s.Frame(apps.Resource{}, sandbox.Place{Host: host})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		r := get(s, "GET", f.URL)
 		if policy := r.Header.Get("Content-Security-Policy"); !strings.HasSuffix(policy, "frame-ancestors "+want) || !strings.Contains(body(t, r), `host = "`+want+`"`) {
 			t.Errorf("%s: got the policy %s", host, policy)
@@ -251,9 +236,7 @@ func TestOwnAndPrivateSources(t *testing.T) {
 		{"http://127.0.0.1:8081", ancestor, "http://127.0.0.1:8081", true, true},
 	} {
 		s, err := sandbox.New(&sandbox.Options{Origin: tt.origin, HostOrigins: []string{tt.host}, Local: tt.local})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		all := []string{tt.source}
 		f := frame(t, s, apps.Resource{CSP: apps.CSP{ConnectDomains: all, ResourceDomains: all, FrameDomains: all, BaseURIDomains: all}}, "a")
 		if allowsNothing(f.CSP) != tt.refused || (len(f.Refused) == 4) != tt.refused {
@@ -265,18 +248,14 @@ func TestOwnAndPrivateSources(t *testing.T) {
 // A short key can be guessed, and with it a policy can be forged.
 func TestShortKey(t *testing.T) {
 	_, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}, Key: []byte("short")})
-	if err == nil || !strings.Contains(err.Error(), "Options.Key") {
-		t.Errorf("got %v, want an error that names the option", err)
-	}
+	check.Text(t, err, "Options.Key")
 }
 
 func FuzzURL(f *testing.F) {
 	f.Add("/?view=e30&mark=00")
 	f.Add("/")
 	s, err := sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor}, Key: []byte("a key of this test")})
-	if err != nil {
-		f.Fatal(err)
-	}
+	check.Must(f, err)
 	f.Fuzz(func(t *testing.T, path string) {
 		u, err := url.Parse("http://127.0.0.1:8081/" + path)
 		if err != nil {

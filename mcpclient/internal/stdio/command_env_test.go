@@ -1,13 +1,14 @@
 package stdio
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // TestCommandEnvironment shows that a server is given no secret of this process
@@ -54,16 +55,12 @@ func TestCommandWithoutVariable(t *testing.T) {
 		}
 	}
 	_, err := (&Command{Path: "./no-such-server", Env: []string{`=C:=C:\a`, "A="}}).Dial(t.Context())
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want the environment of a process on Windows taken", err)
-	}
+	check.Is(t, err, fs.ErrNotExist)
 }
 
 func TestCommandWithArgumentsInItsPath(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "a server")
-	if err := os.WriteFile(plain, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(plain, nil, 0o600))
 	for path, want := range map[string]bool{"npx -y some-server": true, "/bin/none -x": true, plain: false} {
 		_, err := (&Command{Path: path}).Dial(t.Context())
 		if err == nil || strings.Contains(err.Error(), "arguments belong in Args") != want {

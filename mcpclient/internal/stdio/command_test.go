@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -123,14 +124,10 @@ func dialCommand(t *testing.T, role string, change ...func(*Command)) transport.
 	ctx, cancel := context.WithCancel(t.Context())
 	conn, err := c.Dial(ctx)
 	cancel() // the connection outlives it
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() {
 		began := time.Now()
-		if err := conn.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		check.NoError(t, conn.Close(), "close")
 		if took := time.Since(began); took > testenv.Patience {
 			t.Errorf("Close took %v", took)
 		}
@@ -148,9 +145,7 @@ func recv(t *testing.T, conn transport.Conn, want string) {
 
 func send(t *testing.T, conn transport.Conn, message string) {
 	t.Helper()
-	if err := conn.Send(t.Context(), []byte(message)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, conn.Send(t.Context(), []byte(message)))
 }
 
 // recvEnd expects the end of a process, soon.
@@ -174,29 +169,19 @@ func TestCommand(t *testing.T) {
 		send(t, conn, m)
 		recv(t, conn, m)
 	}
-	if err := conn.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := conn.Recv(); !errors.Is(err, transport.ErrClosed) {
-		t.Errorf("Recv after Close: got %v, want %v", err, transport.ErrClosed)
-	}
-	if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, transport.ErrClosed) {
-		t.Errorf("Send after Close: got %v, want %v", err, transport.ErrClosed)
-	}
+	check.NoError(t, conn.Close())
+	check.Is(t, check.Err(conn.Recv()), transport.ErrClosed, "Recv after Close")
+	check.Is(t, conn.Send(t.Context(), []byte("{}")), transport.ErrClosed, "Send after Close")
 }
 
 func TestCommandRedial(t *testing.T) {
 	c := &Command{Path: os.Args[0], Env: []string{testenv.Role("echo")}}
 	for range 2 {
 		conn, err := c.Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		send(t, conn, "{}")
 		recv(t, conn, "{}")
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, conn.Close())
 	}
 }
 
@@ -212,12 +197,8 @@ func TestCommandDies(t *testing.T) {
 	if want := "fatal: out of cheese"; e.Stderr != want {
 		t.Errorf("got stderr %q, want %q", e.Stderr, want)
 	}
-	if again := recvEnd(t, conn, "exit status 3"); again != e {
-		t.Errorf("second Recv: got %v, want the same error", again)
-	}
-	if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, e) {
-		t.Errorf("Send: got %v, want %v", err, e)
-	}
+	check.Equal(t, "second Recv", recvEnd(t, conn, "exit status 3"), e)
+	check.Is(t, conn.Send(t.Context(), []byte("{}")), e, "Send")
 }
 
 // Writing to a process that has died says how it died, and loses nothing of what it wrote.
@@ -269,15 +250,11 @@ func TestCommandDeaf(t *testing.T) {
 	conn := dialCommand(t, "deaf")
 	recv(t, conn, "{}")
 	big := []byte("[" + strings.Repeat("1", 4<<20) + "]")
-	if err := conn.Send(t.Context(), big); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, conn.Send(t.Context(), big))
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if err := conn.Send(ctx, big); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want the deadline", err)
-	}
+	check.Is(t, conn.Send(ctx, big), context.DeadlineExceeded)
 	if took := time.Since(began); took > testenv.Patience {
 		t.Errorf("Send took %v with a deadline of 200ms", took)
 	}
@@ -289,9 +266,7 @@ func TestCommandCloseUnblocksRecv(t *testing.T) {
 	got := make(chan error, 1)
 	go func() { _, err := conn.Recv(); got <- err }()
 	conn.Close()
-	if err := <-got; !errors.Is(err, transport.ErrClosed) {
-		t.Errorf("got %v, want %v", err, transport.ErrClosed)
-	}
+	check.Is(t, <-got, transport.ErrClosed)
 }
 
 func TestCommandDescendantHoldsPipes(t *testing.T) {
@@ -299,19 +274,13 @@ func TestCommandDescendantHoldsPipes(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			conn := dialCommand(t, role)
 			message, err := conn.Recv()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if role == "abandons" {
 				recvEnd(t, conn, "exit status 4")
 			}
-			if err := conn.Close(); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, conn.Close())
 			pid, err := strconv.Atoi(strings.Trim(string(message), "[]"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if testenv.Runs(pid) {
 				t.Errorf("process %d survived", pid)
 			}
@@ -324,12 +293,8 @@ func TestCommandStderr(t *testing.T) {
 	conn := dialCommand(t, "noisy", func(c *Command) { c.Stderr = &w; c.StopTimeout = 10 * time.Second })
 	send(t, conn, "{}")
 	recv(t, conn, "{}")
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if w.Len() != 1<<20 {
-		t.Errorf("got %d bytes of stderr, want %d", w.Len(), 1<<20)
-	}
+	check.Must(t, conn.Close())
+	check.Equal(t, "bytes of stderr", w.Len(), 1<<20)
 }
 
 func TestCommandEndlessLine(t *testing.T) {
@@ -358,9 +323,7 @@ func TestCommandDoesNotStart(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Dial(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("with a context that has ended: got %v, want %v", err, context.Canceled)
-	}
+	check.Is(t, check.Err(c.Dial(ended)), context.Canceled, "with a context that has ended")
 }
 
 func TestBundledPathOf(t *testing.T) {
@@ -394,9 +357,7 @@ func TestBundledPathOf(t *testing.T) {
 // The directory of a link comes before that of the program it leads to.
 func TestSiblingOfLink(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	at := func(file string) string { return filepath.Join(dir, filepath.FromSlash(file)) }
 	for _, file := range []string{"real/host", "real/server", "real/both", "links/both"} {
 		writeProgram(t, at(file))
@@ -416,16 +377,12 @@ func TestSiblingOfLink(t *testing.T) {
 
 func writeProgram(t *testing.T, path string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o755)))
 }
 
 func TestBundledPath(t *testing.T) {
 	executable, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	got, err := BundledPath(filepath.Base(executable))
 	if err != nil || got != executable {
 		t.Errorf("got %q and error %v, want %q", got, err, executable)

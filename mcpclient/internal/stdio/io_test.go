@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -20,20 +21,12 @@ func TestIODial(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	recipe := &IO{Reader: strings.NewReader(""), Writer: io.Discard, Dialed: new(atomic.Bool)}
-	if _, err := recipe.Dial(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("with a context that has ended: got %v, want %v", err, context.Canceled)
-	}
+	check.Is(t, check.Err(recipe.Dial(ended)), context.Canceled, "with a context that has ended")
 	conn, err := recipe.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer conn.Close()
-	if _, err := recipe.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "once") {
-		t.Errorf("second Dial: got %v, want that it can be dialed once", err)
-	}
-	if _, err := (&IO{Reader: strings.NewReader("")}).Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "Writer") {
-		t.Errorf("without a writer: got %v, want an error that names it", err)
-	}
+	check.Text(t, check.Err(recipe.Dial(t.Context())), "once", "second Dial")
+	check.Text(t, check.Err((&IO{Reader: strings.NewReader("")}).Dial(t.Context())), "Writer", "without a writer")
 }
 
 func TestIOEnd(t *testing.T) {
@@ -52,9 +45,7 @@ func TestIOEnd(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			conn, err := (&IO{Reader: test.reader, Writer: io.Discard}).Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			defer conn.Close()
 			if m, err := conn.Recv(); err != nil || string(m) != "{}" {
 				t.Errorf("got %q and error %v, want {}", m, err)
@@ -64,22 +55,16 @@ func TestIOEnd(t *testing.T) {
 					t.Errorf("got %q, want %q", err, test.text)
 				}
 			}
-			if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, test.is) {
-				t.Errorf("Send: got %v, want %v", err, test.is)
-			}
+			check.Is(t, conn.Send(t.Context(), []byte("{}")), test.is, "Send")
 		})
 	}
 }
 
 func TestIOSkippedLines(t *testing.T) {
 	conn, err := (&IO{Reader: strings.NewReader("one\n" + strings.Repeat("two", 1<<10) + "\n{}\n"), Writer: io.Discard}).Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer conn.Close()
-	if _, err := conn.Recv(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(conn.Recv()))
 	skipped := &conn.(*stream).lines.skipped
 	if last := skipped.last(); !strings.HasPrefix(last, "twotwo") || len(last) > excerpt.Max+len("…") {
 		t.Errorf("got %.20q of %d bytes, want the last line and at most 1 KiB", last, len(last))
@@ -90,9 +75,7 @@ func TestIOSkippedLines(t *testing.T) {
 func TestIOCloseUnblocksRecv(t *testing.T) {
 	pipeReader, _ := io.Pipe()
 	file, fileWriter, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer fileWriter.Close()
 	socket, _ := net.Pipe()
 	release := make(chan struct{})
@@ -105,17 +88,11 @@ func TestIOCloseUnblocksRecv(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := (&IO{Reader: reader, Writer: io.Discard}).Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			got := make(chan error)
 			go func() { _, err := conn.Recv(); got <- err }()
-			if err := conn.Close(); err != nil {
-				t.Error(err)
-			}
-			if err := <-got; !errors.Is(err, transport.ErrClosed) {
-				t.Errorf("got %v, want %v", err, transport.ErrClosed)
-			}
+			check.NoError(t, conn.Close())
+			check.Is(t, <-got, transport.ErrClosed)
 		})
 	}
 }
@@ -147,16 +124,12 @@ func TestIOCloseLeavesStuckBehind(t *testing.T) {
 					}{over.Writer, closer}
 				}
 				conn, err := over.Dial(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				go conn.Recv()
 				_ = conn.Send(t.Context(), []byte("{}"))
 				synctest.Wait()
 				began := time.Now()
-				if err := conn.Close(); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, conn.Close())
 				if took, want := time.Since(began), test.moments*closingTime; took > want {
 					t.Errorf("Close took %v, want at most %v", took, want)
 				}
@@ -178,9 +151,7 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 func TestIOPump(t *testing.T) {
 	in := "{}\n[" + strings.Repeat("1", 100<<10) + "]\n"
 	conn, err := (&IO{Reader: io.MultiReader(strings.NewReader(in)), Writer: io.Discard}).Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer conn.Close()
 	for _, want := range strings.Fields(in) {
 		if got, err := conn.Recv(); err != nil || string(got) != want {

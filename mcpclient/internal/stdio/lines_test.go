@@ -12,8 +12,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -75,9 +74,7 @@ func TestLineReader(t *testing.T) {
 		} {
 			t.Run(test.name+"/"+kind, func(t *testing.T) {
 				l := &lineReader{src: wrap(strings.NewReader(test.in)), max: 1 << 20}
-				if diff := cmp.Diff(test.want, receiveAll(l)); diff != "" {
-					t.Errorf("-want +got:\n%s", diff)
-				}
+				check.Same(t, "", receiveAll(l), test.want)
 			})
 		}
 	}
@@ -93,9 +90,7 @@ func TestLineReaderBound(t *testing.T) {
 				Lines: []string{fits, "too long: {", "too long: {", "{}", "too long: [", "{}"},
 				End:   "EOF",
 			}
-			if diff := cmp.Diff(want, receiveAll(l)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			check.Same(t, "", receiveAll(l), want)
 		})
 	}
 }
@@ -119,9 +114,7 @@ func TestLineReaderMultilineBound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &lineReader{src: strings.NewReader(test.in), max: limit}
-			if diff := cmp.Diff(test.want, receiveAll(l)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			check.Same(t, "", receiveAll(l), test.want)
 			if len(l.multiline.text) > limit {
 				t.Errorf("%d bytes are kept", len(l.multiline.text))
 			}
@@ -201,9 +194,7 @@ func TestLineReaderKeepsNothing(t *testing.T) {
 
 func TestLineReaderNoProgress(t *testing.T) {
 	l := &lineReader{src: readerFunc(func([]byte) (int, error) { return 0, nil }), max: 100}
-	if _, err := l.next(); !errors.Is(err, io.ErrNoProgress) {
-		t.Errorf("got %v, want %v", err, io.ErrNoProgress)
-	}
+	check.Is(t, check.Err(l.next()), io.ErrNoProgress)
 }
 
 type readerFunc func([]byte) (int, error)
@@ -305,8 +296,6 @@ func FuzzLineReader(f *testing.F) {
 		l := &lineReader{max: int(limit) + 1, src: readerFunc(func(b []byte) (int, error) {
 			return src.Read(b[:min(len(b), int(piece)+1)])
 		})}
-		if diff := cmp.Diff(reference(in, l.max), receiveAll(l)); diff != "" {
-			t.Errorf("-want +got:\n%s", diff)
-		}
+		check.Same(t, "", receiveAll(l), reference(in, l.max))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/pipe"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -24,9 +25,7 @@ func newTestStream(t *testing.T) (transport.Conn, *io.PipeReader, *io.PipeWriter
 	fromServer, toClient := io.Pipe()
 	fromClient, toServer := io.Pipe()
 	conn, err := (&IO{Reader: fromServer, Writer: toServer}).Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn, fromClient, toClient
 }
@@ -43,15 +42,11 @@ func TestSendDeadline(t *testing.T) {
 			t.Fatalf("first message: %v", err)
 		}
 		began := time.Now()
-		if err := conn.Send(ctx, []byte(`{"lost":true}`)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the deadline", err)
-		}
+		check.Is(t, conn.Send(ctx, []byte(`{"lost":true}`)), context.DeadlineExceeded)
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("Send took %v, want %v", took, time.Second)
 		}
-		if err := conn.Send(ctx, []byte("{}")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("with a context that has ended: got %v, want the deadline", err)
-		}
+		check.Is(t, conn.Send(ctx, []byte("{}")), context.DeadlineExceeded, "with a context that has ended")
 		sent := make(chan error, 1)
 		go func() { sent <- conn.Send(t.Context(), []byte(`{"after":true}`)) }()
 		l := &lineReader{src: server, max: 8 << 20}
@@ -60,39 +55,29 @@ func TestSendDeadline(t *testing.T) {
 				t.Errorf("got %.20q… and error %v, want %.20q…", got, err, want)
 			}
 		}
-		if err := <-sent; err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, <-sent)
 	})
 }
 
 func TestSendRefusesNewline(t *testing.T) {
 	conn, _, _ := newTestStream(t)
-	if err := conn.Send(t.Context(), []byte("{\n}")); err == nil || !strings.Contains(err.Error(), "newline") {
-		t.Errorf("got %v, want an error about the newline", err)
-	}
+	check.Text(t, conn.Send(t.Context(), []byte("{\n}")), "newline")
 }
 
 // Messages of many senders come out whole, whatever their size.
 func TestSendConcurrently(t *testing.T) {
 	const senders, each = 16, 50
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	never, _ := io.Pipe()
 	conn, err := (&IO{Reader: never, Writer: w}).Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var wg sync.WaitGroup
 	for s := range senders {
 		wg.Go(func() {
 			for i := range each {
 				m := fmt.Sprintf("[%d,%d,%q]", s, i, strings.Repeat("x", s*i*23))
-				if err := conn.Send(t.Context(), []byte(m)); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, conn.Send(t.Context(), []byte(m)))
 			}
 		})
 	}
@@ -102,9 +87,7 @@ func TestSendConcurrently(t *testing.T) {
 	l := &lineReader{src: r, max: 1 << 20}
 	for range senders * each {
 		m, err := l.next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		var s, i int
 		if _, err := fmt.Sscanf(string(m), "[%d,%d,", &s, &i); err != nil {
 			t.Fatalf("torn message %.60q: %v", m, err)
@@ -122,15 +105,9 @@ func TestWriteErrorEndsConnection(t *testing.T) {
 		conn, server, _ := newTestStream(t)
 		broken := errors.New("broken")
 		server.CloseWithError(broken)
-		if err := conn.Send(t.Context(), []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Recv(); !errors.Is(err, broken) {
-			t.Errorf("Recv: got %v, want %v", err, broken)
-		}
-		if err := conn.Send(t.Context(), []byte("{}")); !errors.Is(err, broken) {
-			t.Errorf("Send: got %v, want %v", err, broken)
-		}
+		check.Must(t, conn.Send(t.Context(), []byte("{}")))
+		check.Is(t, check.Err(conn.Recv()), broken, "Recv")
+		check.Is(t, conn.Send(t.Context(), []byte("{}")), broken, "Send")
 	})
 }
 
@@ -139,26 +116,16 @@ func TestStreamCloseUnblocks(t *testing.T) {
 		conn, _, _ := newTestStream(t)
 		results := make(chan error, 3)
 		go func() { _, err := conn.Recv(); results <- err }()
-		if err := conn.Send(t.Context(), bytes.Repeat([]byte("x"), maxQueued)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, conn.Send(t.Context(), bytes.Repeat([]byte("x"), maxQueued)))
 		go func() { results <- conn.Send(t.Context(), []byte("{}")) }()
 		synctest.Wait()
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, conn.Close())
 		results <- conn.Send(t.Context(), []byte("{}"))
 		for range 3 {
-			if err := <-results; !errors.Is(err, transport.ErrClosed) {
-				t.Errorf("got %v, want %v", err, transport.ErrClosed)
-			}
+			check.Is(t, <-results, transport.ErrClosed)
 		}
-		if err := conn.Close(); err != nil {
-			t.Errorf("second Close: %v", err)
-		}
-		if _, err := conn.Recv(); !errors.Is(err, transport.ErrClosed) {
-			t.Errorf("Recv after Close: got %v, want %v", err, transport.ErrClosed)
-		}
+		check.NoError(t, conn.Close(), "second Close")
+		check.Is(t, check.Err(conn.Recv()), transport.ErrClosed, "Recv after Close")
 	})
 }
 
@@ -173,9 +140,7 @@ func TestStreamCloseWritesWhatIsQueued(t *testing.T) {
 		}()
 		_ = conn.Send(t.Context(), []byte(`{"method":"notifications/cancelled"}`))
 		conn.Close()
-		if got, want := <-got, "{\"method\":\"notifications/cancelled\"}\n"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "", <-got, "{\"method\":\"notifications/cancelled\"}\n")
 	})
 }
 
@@ -189,9 +154,7 @@ func BenchmarkStream(b *testing.B) {
 		b.Run(fmt.Sprintf("os.Pipe/%d", size), func(b *testing.B) {
 			r1, w1, err1 := os.Pipe()
 			r2, w2, err2 := os.Pipe()
-			if err := errors.Join(err1, err2); err != nil {
-				b.Fatal(err)
-			}
+			check.Must(b, errors.Join(err1, err2))
 			benchmarkRoundTrip(b, size, &IO{Reader: r1, Writer: w2}, &IO{Reader: r2, Writer: w1})
 		})
 	}
@@ -202,9 +165,7 @@ func BenchmarkPipe(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			recipe, server := pipe.New()
 			client, err := recipe.Dial(b.Context())
-			if err != nil {
-				b.Fatal(err)
-			}
+			check.Must(b, err)
 			benchmarkConns(b, size, client, server)
 		})
 	}
@@ -214,9 +175,7 @@ func BenchmarkPipe(b *testing.B) {
 func benchmarkRoundTrip(b *testing.B, size int, there, back transport.Transport) {
 	client, err1 := there.Dial(b.Context())
 	server, err2 := back.Dial(b.Context())
-	if err := errors.Join(err1, err2); err != nil {
-		b.Fatal(err)
-	}
+	check.Must(b, errors.Join(err1, err2))
 	benchmarkConns(b, size, client, server)
 }
 
@@ -235,12 +194,8 @@ func benchmarkConns(b *testing.B, size int, client, server transport.Conn) {
 	b.SetBytes(int64(2 * size))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := client.Send(b.Context(), message); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := client.Recv(); err != nil {
-			b.Fatal(err)
-		}
+		check.Must(b, client.Send(b.Context(), message))
+		check.Must(b, check.Err(client.Recv()))
 	}
 	b.StopTimer()
 	client.Close()

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // gate is a writer whose Write waits to be let through.
@@ -39,16 +39,12 @@ func TestSendCoalesces(t *testing.T) {
 		_, _ = w.send(t.Context(), []byte("first"))
 		synctest.Wait()
 		for range 64 {
-			if _, err := w.send(t.Context(), []byte("{}")); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, check.Err(w.send(t.Context(), []byte("{}"))))
 		}
 		close(g.pass)
 		synctest.Wait()
 		want := []string{"first\n", strings.Repeat("{}\n", 64)}
-		if diff := cmp.Diff(want, g.writes); diff != "" {
-			t.Errorf("-want +got:\n%s", diff)
-		}
+		check.Same(t, "", g.writes, want)
 		if w.running {
 			t.Error("the writing goroutine is still there")
 		}
@@ -65,9 +61,7 @@ func TestSendBuffersApart(t *testing.T) {
 		w := &writer{dst: g}
 		large := strings.Repeat("l", 2*keptQueue)
 		for i, m := range []string{"first", large, "second", "third"} {
-			if _, err := w.send(t.Context(), []byte(m)); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, check.Err(w.send(t.Context(), []byte(m))))
 			synctest.Wait()
 			if i != 1 {
 				g.pass <- struct{}{}

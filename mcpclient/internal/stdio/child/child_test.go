@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -116,13 +117,9 @@ func start(t *testing.T, role string, change ...func(*Spec)) *Process {
 		f(&s)
 	}
 	p, err := Start(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
+		check.NoError(t, p.Stop(), "stop")
 		if left := members(t, p.Pid()); len(left) > 0 {
 			t.Errorf("processes %q of group %d are alive after Stop", left, p.Pid())
 		}
@@ -151,23 +148,13 @@ func readLine(t *testing.T, r io.Reader) string {
 
 func TestStopByClosingInput(t *testing.T) {
 	p := start(t, "echo")
-	if _, err := io.WriteString(p.Stdin(), "hello\n"); err != nil {
-		t.Fatal(err)
-	}
-	if got := readLine(t, p.Stdout()); got != "hello" {
-		t.Errorf("got %q, want %q", got, "hello")
-	}
-	if got := p.Status(); got != "" {
-		t.Errorf("status while running: got %q, want none", got)
-	}
+	check.Must(t, check.Err(io.WriteString(p.Stdin(), "hello\n")))
+	check.Equal(t, "", readLine(t, p.Stdout()), "hello")
+	check.Equal(t, "status while running", p.Status(), "")
 	within(t, testenv.Patience, "Stop", func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, p.Stop())
 	})
-	if got, want := p.Status(), "exit status 0"; got != want {
-		t.Errorf("got status %q, want %q", got, want)
-	}
+	check.Equal(t, "status", p.Status(), "exit status 0")
 }
 
 func TestExitByItself(t *testing.T) {
@@ -176,12 +163,8 @@ func TestExitByItself(t *testing.T) {
 		t.Errorf("got output %q and error %v, want neither", got, err)
 	}
 	<-p.Done()
-	if got, want := p.Status(), "exit status 3"; got != want {
-		t.Errorf("got status %q, want %q", got, want)
-	}
-	if got, want := p.StderrExcerpt(), "config.json: no such file"; got != want {
-		t.Errorf("got stderr %q, want %q", got, want)
-	}
+	check.Equal(t, "status", p.Status(), "exit status 3")
+	check.Equal(t, "stderr", p.StderrExcerpt(), "config.json: no such file")
 	if _, err := p.Stdin().Write([]byte("x")); err == nil {
 		t.Error("writing to a dead process went well")
 	}
@@ -203,15 +186,11 @@ func TestStopSteps(t *testing.T) {
 			p := start(t, test.role, func(s *Spec) { s.StopTimeout = step })
 			readLine(t, p.Stdout())
 			began := time.Now()
-			if err := p.Stop(); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, p.Stop())
 			if took := time.Since(began); took < test.steps*step {
 				t.Errorf("Stop took %v, want at least %d steps of %v", took, test.steps, step)
 			}
-			if got := p.Status(); got != test.status {
-				t.Errorf("got status %q, want %q", got, test.status)
-			}
+			check.Equal(t, "status", p.Status(), test.status)
 		})
 	}
 }
@@ -226,9 +205,7 @@ func TestKill(t *testing.T) {
 			readLine(t, p.Stdout())
 			kill(p)
 			within(t, testenv.Patience, "Stop", func() {
-				if err := p.Stop(); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, p.Stop())
 			})
 			if got, want := p.Status(), "signal: killed"; runtime.GOOS != "windows" && got != want {
 				t.Errorf("got status %q, want %q", got, want)
@@ -249,9 +226,7 @@ func TestStopConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if err := p.Stop(); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, p.Stop())
 			if p.Status() == "" {
 				t.Error("Stop returned before the end of the process")
 			}
@@ -264,15 +239,9 @@ func TestStopConcurrently(t *testing.T) {
 func TestStopReadsOutput(t *testing.T) {
 	p := start(t, "chatty")
 	buf := make([]byte, 6)
-	if _, err := io.ReadFull(p.Stdout(), buf); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := p.Status(), "exit status 5"; got != want {
-		t.Errorf("got status %q, want %q", got, want)
-	}
+	check.Must(t, check.Err(io.ReadFull(p.Stdout(), buf)))
+	check.Must(t, p.Stop())
+	check.Equal(t, "status", p.Status(), "exit status 5")
 }
 
 func TestDescendantHoldsPipes(t *testing.T) {
@@ -281,9 +250,7 @@ func TestDescendantHoldsPipes(t *testing.T) {
 		var out []byte
 		within(t, testenv.Patience, "the end of the output", func() { out, _ = io.ReadAll(p.Stdout()) })
 		<-p.Done()
-		if got, want := p.Status(), "exit status 7"; got != want {
-			t.Errorf("got status %q, want %q", got, want)
-		}
+		check.Equal(t, "status", p.Status(), "exit status 7")
 		within(t, testenv.Patience, "Stop", func() { _ = p.Stop() })
 		lines := slices.DeleteFunc(strings.Fields(string(out)), func(line string) bool { return line == "ready" }) // of the child
 		expectDead(t, strings.Join(lines, " "))
@@ -312,9 +279,7 @@ func expectDead(t *testing.T, number string) {
 func members(t *testing.T, group int) (pids []string) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, path := range stats {
 		pid := filepath.Base(filepath.Dir(path))
 		if f := stat(pid); len(f) > 2 && f[2] == strconv.Itoa(group) && f[0] != "Z" {
@@ -366,12 +331,8 @@ func TestStderrForwarded(t *testing.T) {
 	var w lockedBuffer
 	p := start(t, "stderr", func(s *Spec) { s.Stderr = &w })
 	<-p.Done()
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if got := len(w.String()); got != 1<<20 {
-		t.Errorf("got %d bytes of stderr, want %d", got, 1<<20)
-	}
+	check.Must(t, p.Stop())
+	check.Equal(t, "bytes of stderr", len(w.String()), 1<<20)
 	got := p.StderrExcerpt()
 	if len(got) > maxExcerpt || !strings.HasPrefix(got, "line ") || !strings.Contains(got, "\n…\nline ") || !strings.HasSuffix(got, "16383") {
 		t.Errorf("got %d bytes, %.20q to %q, want whole lines up to 16383", len(got), got, got[max(0, len(got)-20):])
@@ -388,9 +349,7 @@ func TestStderrWriterFails(t *testing.T) {
 		s.Stderr = writerFunc(func([]byte) (int, error) { calls++; return 0, io.ErrShortWrite })
 	})
 	<-p.Done()
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, p.Stop())
 	if calls != 1 {
 		t.Errorf("the writer was called %d times, want once", calls)
 	}
@@ -408,13 +367,9 @@ func TestStderrWriterStuck(t *testing.T) {
 	})
 	within(t, testenv.Patience, "the end of the process", func() { <-p.exited })
 	within(t, testenv.Patience, "Stop", func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, p.Stop())
 	})
-	if got, want := p.Status(), "exit status 0"; got != want {
-		t.Errorf("got status %q, want %q", got, want)
-	}
+	check.Equal(t, "status", p.Status(), "exit status 0")
 }
 
 func TestEnvironmentDirectoryArguments(t *testing.T) {
@@ -427,9 +382,7 @@ func TestEnvironmentDirectoryArguments(t *testing.T) {
 		s.Env = append(s.Env, "A=first", "A=last")
 	})
 	got, err := io.ReadAll(p.Stdout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if want := "last " + filepath.Base(dir) + " [one two words]"; string(got) != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -438,17 +391,11 @@ func TestEnvironmentDirectoryArguments(t *testing.T) {
 func TestStartErrors(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script")
-	if err := os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o755))
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(text, nil, 0o644))
 	barred := filepath.Join(dir, "barred")
-	if err := os.WriteFile(barred, []byte("#!"+text+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(barred, []byte("#!"+text+"\n"), 0o755))
 	for _, test := range []struct {
 		name string
 		spec Spec

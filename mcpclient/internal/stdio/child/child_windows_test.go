@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -13,13 +14,9 @@ func TestJobEnds(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), testenv.Role("echo"))
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	group, err := startGroup(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer group.release()
 	if !group.alive() {
 		t.Error("got no member while the process runs")
@@ -30,7 +27,5 @@ func TestJobEnds(t *testing.T) {
 		_ = cmd.Wait()
 		close(exited)
 	}()
-	if err := awaitEnd(exited, group.runs); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, awaitEnd(exited, group.runs))
 }

@@ -11,16 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // A descendant outside the group that holds the standard error open delays neither Done nor Stop.
 func TestDescendantHoldsStderr(t *testing.T) {
 	for _, stderr := range []io.Writer{nil, io.Discard} {
-		p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "setsid sleep 100 >/dev/null & echo $!"}, Stderr: stderr})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "setsid sh -c 'echo $$; exec sleep 100 >/dev/null' &"}, Stderr: stderr})
+		check.Must(t, err)
 		line, err := bufio.NewReader(p.Stdout()).ReadString('\n')
 		pid, bad := strconv.Atoi(strings.TrimSpace(line))
 		if err != nil || bad != nil {
@@ -32,9 +31,7 @@ func TestDescendantHoldsStderr(t *testing.T) {
 		case <-time.After(20 * time.Second):
 			t.Fatal("Done waits for the descendant")
 		}
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, p.Stop())
 		if !testenv.Runs(pid) {
 			t.Error("the descendant has ended before Stop returned")
 		}

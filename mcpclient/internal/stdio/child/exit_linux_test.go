@@ -1,11 +1,12 @@
 package child
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 // A silent process costs one waiting goroutine, also after output, and after the end of its output.
@@ -25,10 +26,6 @@ func TestIdleGoroutines(t *testing.T) {
 
 func TestExitWatchOfReapedProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := newExitWatch(cmd.Process, nil); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("got error %v, want %v", err, os.ErrProcessDone)
-	}
+	check.Must(t, cmd.Run())
+	check.Is(t, check.Err(newExitWatch(cmd.Process, nil)), os.ErrProcessDone, "error")
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -15,9 +16,7 @@ func TestOutputAfterlife(t *testing.T) {
 		t.Skip("files have no deadlines there")
 	}
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

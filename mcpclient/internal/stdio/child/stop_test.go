@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -34,9 +35,7 @@ func TestAwaitEnd(t *testing.T) {
 				if err != nil {
 					got = err.Error()
 				}
-				if got != test.want {
-					t.Errorf("got %q, want %q", got, test.want)
-				}
+				check.Equal(t, "", got, test.want)
 			})
 		})
 	}
@@ -78,9 +77,7 @@ func TestStopLeavesStuckPipes(t *testing.T) {
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {
-			if err := p.Stop(); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, p.Stop())
 		})
 	}
 	within(t, testenv.Patience, "Stop", all.Wait)
@@ -103,9 +100,7 @@ func TestStopWhileWriting(t *testing.T) {
 			}
 		}()
 		within(t, testenv.Patience, "Stop", func() {
-			if err := p.Stop(); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, p.Stop())
 		})
 		within(t, testenv.Patience, "Write", func() { <-wrote })
 	}

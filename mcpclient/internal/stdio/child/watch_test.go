@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -41,9 +42,7 @@ func endOfStderr(t *testing.T, p *Process, want string) {
 // echo sends a line to the process and waits for it to come back, so that the process has begun.
 func echo(t *testing.T, p *Process) {
 	t.Helper()
-	if _, err := io.WriteString(p.Stdin(), "ready\n"); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, check.Err(io.WriteString(p.Stdin(), "ready\n")))
 	if line, err := bufio.NewReader(p.Stdout()).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("got %q and error %v, want %q", line, err, "ready\n")
 	}
@@ -56,21 +55,13 @@ func TestManyExitAtOnce(t *testing.T) {
 			all = append(all, start(t, "greet"))
 		}
 		for _, p := range all {
-			if err := p.Stdin().Close(); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, p.Stdin().Close())
 		}
 		for _, p := range all {
 			<-p.Done()
-			if got, want := p.Status(), "exit status 0"; got != want {
-				t.Errorf("got status %q, want %q", got, want)
-			}
-			if got, want := p.StderrExcerpt(), "hello"; got != want {
-				t.Errorf("got stderr %q, want %q", got, want)
-			}
-			if err := p.Stop(); err != nil {
-				t.Error(err)
-			}
+			check.Equal(t, "status", p.Status(), "exit status 0")
+			check.Equal(t, "stderr", p.StderrExcerpt(), "hello")
+			check.NoError(t, p.Stop())
 		}
 		eventually(t, "no goroutine is left", func() bool { return len(goroutines()) == 0 })
 	}
@@ -80,15 +71,9 @@ func TestManyExitAtOnce(t *testing.T) {
 func TestStderrClosedEarly(t *testing.T) {
 	p := start(t, "mute")
 	echo(t, p)
-	if got := p.Status(); got != "" {
-		t.Errorf("status while running: got %q, want none", got)
-	}
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := p.Status(), "exit status 4"; got != want {
-		t.Errorf("got status %q, want %q", got, want)
-	}
+	check.Equal(t, "status while running", p.Status(), "")
+	check.Must(t, p.Stop())
+	check.Equal(t, "status", p.Status(), "exit status 4")
 }
 
 // A process that writes more to its stderr than a pipe holds is not delayed,

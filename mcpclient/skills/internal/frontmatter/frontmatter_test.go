@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 func TestParse(t *testing.T) {
@@ -57,9 +59,7 @@ func TestParseRefuses(t *testing.T) {
 		"not a number":     {"---\na: .nan\n---\n", "no JSON"},
 	} {
 		_, _, err := Parse([]byte(tt.document))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", name, err, tt.want)
-		}
+		check.Text(t, err, tt.want, name)
 	}
 }
 
@@ -79,9 +79,7 @@ func FuzzParse(f *testing.F) {
 		}
 		// A value that was read can be written as JSON, and JSON is YAML.
 		raw, err := json.Marshal(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if len(raw) > MaxSize/2 || bytes.ContainsAny(raw, "\\\x7f\u0085\u2028\u2029\ufeff") {
 			return
 		}

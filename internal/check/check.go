@@ -1,0 +1,71 @@
+// Package check compares values and errors in tests, and reports what differs.
+package check
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Must ends the test if there is an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Err returns the error of a call, without its value.
+func Err[T any](_ T, err error) error { return err }
+
+// NoError reports an error; of says which, if the line does not.
+func NoError(t testing.TB, err error, of ...any) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s%v", about(of), err)
+	}
+}
+
+// Is reports an error that does not match want.
+func Is(t testing.TB, err, want error, of ...any) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%sgot %v, want %v", about(of), err, want)
+	}
+}
+
+// Text reports an error without want in its text, and none.
+func Text(t testing.TB, err error, want string, of ...any) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%sgot %v, want %q in it", about(of), err, want)
+	}
+}
+
+// Equal reports two values that differ; what says of what, if the line does not.
+func Equal[T comparable](t testing.TB, what any, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%sgot %v, want %v", about([]any{what}), got, want)
+	}
+}
+
+// Same is Equal for values of any type. It shows only what differs.
+func Same(t testing.TB, what, got, want any, opts ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, opts...); diff != "" {
+		t.Errorf("%s-want +got\n%s", about([]any{what}), diff)
+	}
+}
+
+// about begins a report.
+func about(of []any) string {
+	text := strings.TrimSpace(fmt.Sprintln(of...))
+	if text == "" {
+		return ""
+	}
+	return text + ": "
+}
