@@ -163,10 +163,10 @@ func TestCancelRun(t *testing.T) {
 
 // A run whose failure could not be kept has not failed: another process continues it.
 func TestAdvanceWithoutStore(t *testing.T) {
-	store := &dying{Store: record.NewMemory()}
+	store := new(dying).in(record.NewMemory())
 	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 	key := begun(t, a)
-	store.at = store.writes + 1
+	store.at = int(store.writes.Load()) + 1
 	if next, err := a.Advance(t.Context(), key, nil); !errors.Is(err, errDead) || next.Status.Ended() {
 		t.Errorf("got %+v, %v, want a run that has not ended", next, err)
 	}

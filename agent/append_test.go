@@ -3,7 +3,6 @@ package agent_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,26 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
-
-// flakyStore is a store whose appends fail from the first outcome of a call on.
-type flakyStore struct {
-	record.Store
-	fail  func(n int) (error, bool) // the n-th failed append: its error, and whether it is kept nevertheless
-	times int
-}
-
-func (f *flakyStore) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-	outcome := func(r run.Record) bool { _, ok := ledger.ChangeOf(r).(*ledger.Outcome); return ok }
-	if f.times == 0 && !slices.ContainsFunc(records, outcome) {
-		return f.Store.Append(ctx, lease, head, records, answers...)
-	}
-	err, kept := f.fail(f.times)
-	f.times++
-	if err == nil || kept {
-		err = errors.Join(err, f.Store.Append(ctx, lease, head, records, answers...))
-	}
-	return err
-}
 
 // A store that fails for a while loses no outcome that the process knows, also if it has kept it and
 // could not say so. What it refuses for good ends the work; the result has the status of the store.
@@ -53,7 +32,18 @@ func TestStoreThatFails(t *testing.T) {
 	} {
 		for kind, open := range everyStore {
 			synctestRun(t, name+" in "+kind, func(t *testing.T) {
-				store := &flakyStore{Store: open(t), fail: test.fail}
+				failures := 0
+				store := &watched{open(t), func(c *storeCall) error {
+					if c.method != "append" || failures == 0 && len(changesOf[*ledger.Outcome](c.records)) == 0 {
+						return c.do()
+					}
+					err, kept := test.fail(failures)
+					failures++
+					if err == nil || kept {
+						err = errors.Join(err, c.do())
+					}
+					return err
+				}}
 				a, _ := process(t, store, play(uses(sleep("1", 1)), says("done")), agent.Options{})
 				began := time.Now()
 				got, err := a.Run(t.Context(), human("go"), agent.In("r"))

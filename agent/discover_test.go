@@ -415,7 +415,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery, tools adapter.Source) (request string, writes int) {
 	t.Helper()
 	var seen []prompt
-	first.Store = store
+	first.in(store)
 	process := func(store record.Store, above float64) *agent.Agent {
 		return newAgent(t, searching(&seen), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{tools}, Discover: agent.Discover{By: by, Above: above}})
 	}
@@ -430,7 +430,7 @@ func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery
 			_, err = process(store, 0).Run(t.Context(), human("go"), agent.In(theRun.ID))
 		case err == nil:
 			above := 0.0
-			if slices.ContainsFunc(log.Records, func(r run.Record) bool { _, ok := ledger.ChangeOf(r).(*ledger.Called); return ok }) {
+			if len(changesOf[*ledger.Called](log.Records)) > 0 {
 				above = -1
 			}
 			if err = store.Release(t.Context(), record.Lease{Key: theRun, Epoch: log.Head.Epoch}); err == nil && !log.Head.Status.Ended() {
@@ -455,7 +455,7 @@ func searched(t *testing.T, store record.Store, first *dying, by agent.Discovery
 	}
 	data, err := json.Marshal([]any{last.System, last.Tools, last.Messages})
 	check(t, err)
-	return strings.ReplaceAll(string(data), names[0], "the-handle"), first.writes // it is of the run
+	return strings.ReplaceAll(string(data), names[0], "the-handle"), int(first.writes.Load()) // it is of the run
 }
 
 // changing is a source whose tools change.

@@ -148,28 +148,25 @@ func TestWarningAsText(t *testing.T) {
 	}
 }
 
-// bareHeld is a store that does not say which process holds a run.
-type bareHeld struct{ record.Store }
-
-func (b bareHeld) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
-	l, err := b.Store.Acquire(ctx, key, h)
-	if errors.Is(err, record.ErrHeld) {
-		err = record.ErrHeld
-	}
-	return l, err
-}
-
 // A run that is held says by which process, until when, and what helps.
 func TestHeldText(t *testing.T) {
 	files, err := filestore.Open(t.TempDir(), nil)
 	check(t, err)
+	// A store that does not say which process holds a run.
+	bare := &watched{record.NewMemory(), func(c *storeCall) error {
+		err := c.do()
+		if errors.Is(err, record.ErrHeld) {
+			err = record.ErrHeld
+		}
+		return err
+	}}
 	for name, tt := range map[string]struct {
 		store record.Store
 		who   string
 	}{
 		"memory": {record.NewMemory(), `the process "host/17"`},
 		"files":  {files, `the process "host/17"`},
-		"bare":   {bareHeld{record.NewMemory()}, `another process`},
+		"bare":   {bare, `another process`},
 	} {
 		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: tt.store}})
 		key := begun(t, a)

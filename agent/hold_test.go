@@ -3,7 +3,6 @@ package agent_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
@@ -21,46 +19,29 @@ import (
 // leaseTTL is that of the tests' processes.
 const leaseTTL = time.Minute
 
-// stopped is the store of a process that is stopped after the commit of an intent, for two
-// leases: neither that commit nor a renewal under way returns before.
-type stopped struct {
-	record.Store
-	woken   atomic.Bool
-	renewal error // after the stop
-}
-
-func (s *stopped) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-	err := s.Store.Append(ctx, lease, head, records, answers...)
-	if slices.ContainsFunc(records, func(r run.Record) bool { _, ok := ledger.ChangeOf(r).(*ledger.Intent); return ok }) {
-		time.Sleep(2 * leaseTTL)
-		s.woken.Store(true)
-	}
-	return err
-}
-
-func (s *stopped) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
-	if !s.woken.Load() {
-		time.Sleep(3 * leaseTTL)
-	}
-	if s.renewal != nil {
-		return s.renewal
-	}
-	return s.Store.Renew(context.WithoutCancel(ctx), lease, ttl)
-}
-
-// stoppedTogether is a stopped process that renews the leases of its runs together.
-type stoppedTogether struct{ *stopped }
-
-func (s *stoppedTogether) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) (lost []record.Lease, err error) {
-	for _, lease := range leases {
-		switch err := s.Renew(ctx, lease, ttl); {
-		case errors.Is(err, record.ErrConflict):
-			lost = append(lost, lease)
-		case err != nil:
-			return nil, err
+// halting is the store of a process that is stopped after the commit of an intent, for two leases: neither that commit nor
+// a renewal under way returns before. Renewals after it have the error.
+func halting(store record.Store, renewal error) *watched {
+	var woken atomic.Bool
+	return &watched{store, func(c *storeCall) error {
+		switch c.method {
+		case "append":
+			err := c.do()
+			if len(changesOf[*ledger.Intent](c.records)) > 0 {
+				time.Sleep(2 * leaseTTL)
+				woken.Store(true)
+			}
+			return err
+		case "renew", "renewAll":
+			if !woken.Load() {
+				time.Sleep(3 * leaseTTL)
+			}
+			if renewal != nil {
+				return renewal
+			}
 		}
-	}
-	return lost, nil
+		return c.do()
+	}}
 }
 
 // A process that is stopped between the commit of an intent and the call sends nothing
@@ -78,7 +59,7 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 		"not renewed":    {false, down, down, 0},
 	} {
 		for _, how := range []string{"remote", "local", "remote together", "local together"} {
-			tool, _, together := strings.Cut(how, " ")
+			tool, _, inOne := strings.Cut(how, " ")
 			synctestRun(t, how+" "+name, func(t *testing.T) {
 				effects := 0
 				s := emptyServer()
@@ -89,9 +70,9 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 				toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t)})
 				local := adapter.Func("local", "", func(context.Context, struct{}) (string, error) { effects++; return "done", nil }, nil)
 				store := record.NewMemory()
-				var halted record.Store = &stopped{Store: store, renewal: tt.renewal}
-				if together {
-					halted = &stoppedTogether{halted.(*stopped)}
+				halted := record.Store(halting(store, tt.renewal))
+				if inOne {
+					halted = together{halting(store, tt.renewal)}
 				}
 				a := withTools(t, play(uses(toolCall("1", tool, "{}")), says("done")), toolset, &agent.Options{
 					Durable: agent.Durable{Store: halted, LeaseTTL: leaseTTL}, Tools: []adapter.Source{local},

@@ -28,7 +28,7 @@ type hostile struct {
 	tool  sdk.ToolHandler // "x"
 	model step            // default: calls "x" until it may not
 	opts  agent.Options
-	store func(record.Store) record.Store // instead of a good one
+	store func(context.Context) error // what a store comes to at its fourth write
 
 	stop  agent.StopReason // of a run with an answer
 	err   string           // in the error of another one
@@ -156,30 +156,9 @@ var hostiles = map[string]hostile{
 	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
 	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.ToolCall, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
 
-	"a store that fails":  {store: func(s record.Store) record.Store { return &faulty{Store: s, after: 3} }, err: "disk full"},
-	"a store that hangs":  {store: func(s record.Store) record.Store { return &faulty{Store: s, after: 3, hang: true} }, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
-	"a store that panics": {store: func(s record.Store) record.Store { return &faulty{Store: s, after: 3, panics: true} }, err: "the journal panicked: hostile"},
-}
-
-// faulty is a store that goes wrong after some appends.
-type faulty struct {
-	record.Store
-	after        int
-	hang, panics bool
-}
-
-func (f *faulty) Append(ctx context.Context, l record.Lease, h run.Head, r []run.Record, answers ...run.Reply) error {
-	if f.after--; f.after > 0 {
-		return f.Store.Append(ctx, l, h, r, answers...)
-	}
-	switch {
-	case f.hang:
-		<-ctx.Done()
-		return ctx.Err()
-	case f.panics:
-		panic("hostile")
-	}
-	return errFull
+	"a store that fails":  {store: func(context.Context) error { return errFull }, err: "disk full"},
+	"a store that hangs":  {store: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, opts: agent.Options{MaxDuration: time.Hour}, err: "MaxDuration, 1h0m0s"},
+	"a store that panics": {store: panics, err: "the journal panicked: hostile"},
 }
 
 // TestHostile has each run end within its limits and say why, in a bubble that notices
@@ -199,7 +178,7 @@ func (h *hostile) test(t *testing.T) {
 	opts := h.opts
 	opts.Durable.Store = memory
 	if h.store != nil {
-		opts.Durable.Store = h.store(memory)
+		opts.Durable.Store = (&dying{at: 4, die: h.store}).in(memory)
 	}
 	model := play(h.step()).streaming()
 	got, err := h.agent(t, model, opts).Run(t.Context(), human("go"), agent.In(theRun.ID))

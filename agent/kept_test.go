@@ -152,7 +152,12 @@ type plainStore struct{ record.Store }
 
 // TestKeptResultRefused has a store that does not take a blob: the result is cut for good, and the run continues.
 func TestKeptResultRefused(t *testing.T) {
-	store := &fullStore{dying{Store: record.NewMemory()}}
+	store := &watched{record.NewMemory(), func(c *storeCall) error {
+		if c.method == "put" {
+			return record.ErrTooLarge
+		}
+		return c.do()
+	}}
 	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
 	got, err := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{exporting(1000)}}).Run(t.Context(), human("go"))
 	if err != nil || got.Output != "done" || len(agent.Inside(got.State).Kept) > 0 || len(got.Warnings) != 1 {
@@ -161,13 +166,6 @@ func TestKeptResultRefused(t *testing.T) {
 	if said := results(agent.Inside(got.State).History)[0]; strings.Contains(said, "handle") || len(said) > 64<<10 {
 		t.Errorf("got a result of %d bytes, or one with a handle", len(said))
 	}
-}
-
-// fullStore takes no blobs.
-type fullStore struct{ dying }
-
-func (*fullStore) PutBlob(context.Context, record.Lease, string, []byte) error {
-	return record.ErrTooLarge
 }
 
 // TestReadResultMistakes has read_result called with what does not fit.

@@ -35,8 +35,8 @@ func TestTurnLargerThanACommit(t *testing.T) {
 	}
 	log := load(t, store, theRun)
 	kept := 0
-	for _, r := range log.Records {
-		if o, ok := ledger.ChangeOf(r).(*ledger.Outcome); ok && len(o.Result.Text) == 5<<20 {
+	for _, o := range changesOf[*ledger.Outcome](log.Records) {
+		if len(o.Result.Text) == 5<<20 {
 			kept++
 		}
 	}

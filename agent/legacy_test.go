@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -227,58 +226,6 @@ func TestParkedCallAtHand(t *testing.T) {
 	diff(t, "questions", asked, []string{"question 1", "question 2"})
 	diff(t, "calls", calls.Load(), int32(3))
 	diff(t, "result", lines(history(got))[2], `tool: 1/quiz→"accept Ann, accept Ann"`)
-}
-
-// A parked call continues correctly if its process is killed at any write.
-func TestParkedCallSurvivesKills(t *testing.T) {
-	park := agent.Options{Durable: agent.Durable{Doubt: agent.DoubtFail}, Person: agent.Person{Legacy: agent.LegacyQuestions{Park: func(string, string) bool { return true }}}}
-	for kill := 1; ; kill++ {
-		store, left, killed := record.NewMemory(), kill, false
-		var asked []string
-		var got *agent.Result
-		for lives := 0; lives < 10; lives++ {
-			s := record.Store(store)
-			if !killed {
-				s = broken{store, &left, false}
-			}
-			steps := []step{says("done")}
-			if log, err := store.Load(t.Context(), theRun); err != nil || log.Head.Seq < 3 {
-				steps = []step{quiz(1), says("done")}
-			}
-			a, _ := legacyProcess(t, s, play(steps...), park)
-			var err error
-			if _, err = store.Load(t.Context(), theRun); err != nil {
-				got, err = a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-			} else {
-				got, err = a.ResumeRun(t.Context(), theRun)
-			}
-			if err == nil && got.Status == run.StatusWaiting {
-				asked = append(asked, got.Questions[0].ID)
-				got, err = a.ResumeRun(t.Context(), theRun, signs("Ann")(got.Questions[0]))
-			}
-			if err == nil {
-				break
-			}
-			if killed = true; !strings.Contains(err.Error(), "disk full") {
-				got = nil
-				if !strings.Contains(err.Error(), "may or may not have run") {
-					t.Errorf("write %d: %v", kill, err)
-				}
-				break // it was under way
-			}
-		}
-		if got != nil && got.Status == run.StatusFinished {
-			if text := lines(history(got))[2]; text != `tool: 1/quiz→"accept Ann"` || len(slices.Compact(asked)) != 1 {
-				t.Errorf("write %d: got %s after the questions %q", kill, text, asked)
-			}
-		}
-		if !killed {
-			if kill < 5 {
-				t.Errorf("the run had %d writes, want more", kill)
-			}
-			return
-		}
-	}
 }
 
 // A question that outlives its calls is closed with them, and does not keep the run.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -66,7 +65,7 @@ func (l *life) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.store = &mortal{Store: files, at: l.At, keep: l.Keep}
+	l.store = (&dying{at: l.At, keep: l.Keep, die: die}).in(files)
 	toolset, err := l.open(ctx)
 	if err != nil {
 		return err
@@ -294,31 +293,8 @@ func byWord(_ context.Context, a *approval.Request) (approval.Decision, error) {
 	return approval.Allow(), nil
 }
 
-// mortal is a store whose process kills itself at a write, before or after it.
-type mortal struct {
-	record.Store
-	at   int // number of the write; 0: never
-	keep bool
-
-	mu     sync.Mutex
-	writes int
-}
-
-func (m *mortal) write(f func() error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.writes++
-	if m.writes == m.at && !m.keep {
-		die()
-	}
-	err := f()
-	if m.writes == m.at {
-		die()
-	}
-	return err
-}
-
-func die() {
+// die kills this process.
+func die(context.Context) error {
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {
 		err = self.Kill()
@@ -327,22 +303,6 @@ func die() {
 		panic(err)
 	}
 	select {}
-}
-
-func (m *mortal) Create(ctx context.Context, h record.Holder, head run.Head, records []run.Record) (lease record.Lease, err error) {
-	err = m.write(func() (err error) {
-		lease, err = m.Store.Create(ctx, h, head, records)
-		return err
-	})
-	return lease, err
-}
-
-func (m *mortal) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-	return m.write(func() error { return m.Store.Append(ctx, lease, head, records, answers...) })
-}
-
-func (m *mortal) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
-	return m.write(func() error { return m.Store.Reply(ctx, key, answers) })
 }
 
 // lead is the model: it continues after the last call of its history, through each feature

@@ -19,57 +19,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// away is a store whose server cannot be reached for a while.
-type away struct {
-	record.Store
-	gone atomic.Bool
-}
-
 var errAway = errors.New("connection refused")
 
-func (s *away) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
-	if s.gone.Load() {
-		return errAway
-	}
-	return s.Store.Append(ctx, lease, head, records, replies...)
-}
-
-func (s *away) Load(ctx context.Context, key run.Key) (*record.Log, error) {
-	if s.gone.Load() {
-		return nil, errAway
-	}
-	return s.Store.Load(ctx, key)
-}
-
-func (s *away) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
-	if s.gone.Load() {
-		return record.Lease{}, errAway
-	}
-	return s.Store.Acquire(ctx, key, h)
-}
-
-func (s *away) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
-	if s.gone.Load() {
-		return errAway
-	}
-	return s.Store.Renew(ctx, lease, ttl)
-}
-
-func (s *away) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
-	if s.gone.Load() {
-		return func(yield func(run.Head, error) bool) { yield(run.Head{}, errAway) }
-	}
-	return s.Store.List(ctx, q)
-}
-
-// awayTogether renews the leases of its runs together.
-type awayTogether struct{ *away }
-
-func (s awayTogether) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) ([]record.Lease, error) {
-	if s.gone.Load() {
-		return nil, errAway
-	}
-	return s.Store.(record.BatchRenewer).RenewAll(ctx, leases, ttl)
+// away is a store whose server cannot be reached while gone is true.
+func away(store record.Store) (s *watched, gone *atomic.Bool) {
+	gone = new(atomic.Bool)
+	return &watched{store, func(c *storeCall) error {
+		if gone.Load() {
+			return errAway
+		}
+		return c.do()
+	}}, gone
 }
 
 // A result that comes while the store is away for longer than the lease is stored afterwards, unless another process has the run: the
@@ -85,10 +45,10 @@ func TestResultDuringAnOutage(t *testing.T) {
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			memory := record.NewMemory()
-			server := &away{Store: memory}
+			server, gone := away(memory)
 			var store record.Store = server
 			if tt.together {
-				store = awayTogether{server}
+				store = together{server}
 			}
 			a := slowAgent(t, store, 3*time.Second) // with leases of 6 s
 			begun(t, a, agent.In(theRun.ID))
@@ -96,12 +56,12 @@ func TestResultDuringAnOutage(t *testing.T) {
 			ended := make(chan error)
 			go func() { ended <- agent.Recover(ctx, store, []*agent.Agent{a}, nil) }()
 			time.Sleep(2 * time.Second)
-			server.gone.Store(true)
+			gone.Store(true)
 			time.Sleep(14 * time.Second)
 			if tt.taken {
 				check(t, errorOf(memory.Acquire(t.Context(), theRun, record.Holder{TTL: time.Second})))
 			}
-			server.gone.Store(false)
+			gone.Store(false)
 			time.Sleep(2 * time.Minute)
 			log, err := memory.Load(t.Context(), theRun)
 			if err != nil || log.Head.Status != run.StatusFinished {
@@ -121,7 +81,7 @@ func TestResultDuringAnOutage(t *testing.T) {
 // The host does not wait for a store that is away when it stops.
 func TestStopDuringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &away{Store: record.NewMemory()}
+		store, gone := away(record.NewMemory())
 		a := slowAgent(t, store, 3*time.Second)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -130,7 +90,7 @@ func TestStopDuringAnOutage(t *testing.T) {
 			ended <- err
 		}()
 		time.Sleep(2 * time.Second)
-		store.gone.Store(true)
+		gone.Store(true)
 		time.Sleep(14 * time.Second) // longer than the lease
 		stop()
 		began := time.Now()
@@ -140,26 +100,21 @@ func TestStopDuringAnOutage(t *testing.T) {
 	})
 }
 
-// slowAppends is a store whose third append is stored, but does not say so before its context ends.
-type slowAppends struct {
-	record.Store
-	n int
-}
-
-func (s *slowAppends) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
-	err := s.Store.Append(ctx, lease, head, records, replies...)
-	if s.n++; s.n == 3 {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	return err
-}
-
 // An append that was stored although its context ended is not a conflict: what is known afterwards is stored, too.
 func TestCancelledAppendThatWasStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := record.NewMemory()
-		store := &slowAppends{Store: memory}
+		appends := 0
+		store := &watched{memory, func(c *storeCall) error {
+			err := c.do()
+			if c.method == "append" {
+				if appends++; appends == 3 { // it does not say that it is stored before its context ends
+					<-c.ctx.Done()
+					return c.ctx.Err()
+				}
+			}
+			return err
+		}}
 		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 1))), agent.Options{ParallelWrites: true})
 		ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
 		defer kill()
@@ -167,14 +122,8 @@ func TestCancelledAppendThatWasStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := load(t, memory, theRun)
-		outcomes := 0
-		for _, r := range log.Records {
-			if _, ok := ledger.ChangeOf(r).(*ledger.Outcome); ok {
-				outcomes++
-			}
-		}
-		if outcomes != 2 {
-			t.Errorf("got %d outcomes, want 2", outcomes)
+		if n := len(changesOf[*ledger.Outcome](log.Records)); n != 2 {
+			t.Errorf("got %d outcomes, want 2", n)
 		}
 	})
 }
@@ -228,14 +177,14 @@ func TestRecoverPassesOverEndedRuns(t *testing.T) {
 	})
 }
 
-// unreleased is a store that panics when a lease is released.
-type unreleased struct{ record.Store }
-
-func (unreleased) Release(context.Context, record.Lease) error { panic("released twice") }
-
 // A store that panics when a run is released does not end the program.
 func TestReleasePanics(t *testing.T) {
-	store := unreleased{record.NewMemory()}
+	store := &watched{record.NewMemory(), func(c *storeCall) error {
+		if c.method == "release" {
+			panic("released twice")
+		}
+		return c.do()
+	}}
 	a, _ := process(t, store, play(says("done")), agent.Options{})
 	if got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); err != nil || got.Output != "done" {
 		t.Errorf("got %+v, %v", got, err)

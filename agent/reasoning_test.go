@@ -47,55 +47,6 @@ func thinking(t *testing.T, h *fakehost.OpenAI, name string) agent.Model {
 	return m
 }
 
-// errDead is the error of a process that has died: its writes are refused.
-var errDead = fmt.Errorf("the process has died: %w", record.ErrTooLarge)
-
-// dying is a store whose process dies at a write, before or after it.
-type dying struct {
-	record.Store
-	at, writes int
-	keep       bool
-}
-
-func (d *dying) write(f func() error) error {
-	d.writes++
-	if d.at == 0 || d.writes < d.at {
-		return f()
-	}
-	if d.writes == d.at && d.keep {
-		_ = f() // nobody learns of it
-	}
-	return errDead
-}
-
-func (d *dying) Create(ctx context.Context, by record.Holder, h run.Head, all []run.Record) (lease record.Lease, err error) {
-	err = d.write(func() error { lease, err = d.Store.Create(ctx, by, h, all); return err })
-	return lease, err
-}
-
-func (d *dying) Append(ctx context.Context, l record.Lease, h run.Head, all []run.Record, given ...run.Reply) error {
-	return d.write(func() error { return d.Store.Append(ctx, l, h, all, given...) })
-}
-
-func (d *dying) PutBlob(ctx context.Context, l record.Lease, name string, data []byte) error {
-	return d.write(func() error { return record.BlobsOf(d.Store).PutBlob(ctx, l, name, data) })
-}
-
-func (d *dying) Blob(ctx context.Context, key run.Key, name string) ([]byte, error) {
-	return record.BlobsOf(d.Store).Blob(ctx, key, name)
-}
-
-func (d *dying) Blobs(ctx context.Context, key run.Key) ([]string, error) {
-	return record.BlobsOf(d.Store).Blobs(ctx, key)
-}
-
-func (d *dying) Release(ctx context.Context, l record.Lease) error {
-	if d.at > 0 && d.writes >= d.at {
-		return errDead
-	}
-	return d.Store.Release(ctx, l)
-}
-
 // What a model thought goes back byte for byte, with the calls that it led to, from whatever process: the first one
 // dies before or after each of its writes.
 func TestReasoningAtEveryBoundary(t *testing.T) {
@@ -123,7 +74,7 @@ func TestReasoningAtEveryBoundary(t *testing.T) {
 func thoughts(t *testing.T, store record.Store, first *dying) (input string, writes int) {
 	t.Helper()
 	host := thinker("k")
-	first.Store = store
+	first.in(store)
 	process := func(store record.Store) *agent.Agent {
 		look := adapter.Func("look", "Looks.", func(_ context.Context, in struct {
 			N int `json:"n"`
@@ -156,7 +107,7 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 	all := host.Requests()
 	data, err := json.Marshal(all[len(all)-1].Input)
 	check(t, err)
-	return string(data), first.writes
+	return string(data), int(first.writes.Load())
 }
 
 // A host that refuses the thoughts of another key is asked again without them, once in a process; the person is told.

@@ -164,17 +164,6 @@ func TestRecoverShares(t *testing.T) {
 	})
 }
 
-// passes counts the lists of a store.
-type passes struct {
-	record.Store
-	n int
-}
-
-func (s *passes) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
-	s.n++
-	return s.Store.List(ctx, q)
-}
-
 // Recover with a share lists the store again only for runs that wait, also after a run that fails, and
 // once for runs that end together.
 func TestRecoverListsForRunsThatWait(t *testing.T) {
@@ -188,7 +177,13 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 		"they fail":      {2, 20, 5, 4, says("")},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
-			store := &passes{Store: record.NewMemory()}
+			lists := 0
+			store := &watched{record.NewMemory(), func(c *storeCall) error {
+				if c.method == "list" {
+					lists++
+				}
+				return c.do()
+			}}
 			model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 				time.Sleep(time.Second)
 				return tc.model(ctx, p)
@@ -207,8 +202,8 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 			if got := int(ended.Load()); got != tc.tenants*tc.each {
 				t.Errorf("got %d ends, want %d", got, tc.tenants*tc.each)
 			}
-			if store.n > tc.most {
-				t.Errorf("got %d lists, want %d at most", store.n, tc.most)
+			if lists > tc.most {
+				t.Errorf("got %d lists, want %d at most", lists, tc.most)
 			}
 		})
 	}
@@ -218,7 +213,13 @@ func TestRecoverListsForRunsThatWait(t *testing.T) {
 func TestWokenProcessIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
-		first, _ := process(t, stalled{store}, play(uses(sleep("1", 60)), says("late")), agent.Options{Durable: agent.Durable{LeaseTTL: 10 * time.Second}})
+		stalled := &watched{store, func(c *storeCall) error {
+			if c.method == "renew" {
+				return nil
+			}
+			return c.do()
+		}}
+		first, _ := process(t, stalled, play(uses(sleep("1", 60)), says("late")), agent.Options{Durable: agent.Durable{LeaseTTL: 10 * time.Second}})
 		late := make(chan error)
 		go func() {
 			_, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
@@ -238,11 +239,6 @@ func TestWokenProcessIsRefused(t *testing.T) {
 		}
 	})
 }
-
-// stalled is a store for a process that is stopped: its lease is not renewed.
-type stalled struct{ record.Store }
-
-func (stalled) Renew(context.Context, record.Lease, time.Duration) error { return nil }
 
 // An outcome that is known when the process ends is kept, and so is not in doubt.
 func TestKnownOutcomeIsKept(t *testing.T) {
@@ -283,29 +279,16 @@ func TestRecoverTellsTheEnd(t *testing.T) {
 	}
 }
 
-// broken is a store that fails, or panics, from the n-th append on.
-type broken struct {
-	record.Store
-	left   *int
-	panics bool
-}
-
-func (b broken) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-	if *b.left--; *b.left >= 0 {
-		return b.Store.Append(ctx, lease, head, records, answers...)
-	}
-	if b.panics {
-		panic("disk gone")
-	}
-	return errFull
-}
-
 // A store that fails stops the calls that are under way, and a panic of it is an error.
 func TestStoreFails(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			left := 2
-			store := broken{record.NewMemory(), &left, panics}
+			store := (&dying{at: 4, die: func(context.Context) error {
+				if panics {
+					panic("disk gone")
+				}
+				return errFull
+			}}).in(record.NewMemory())
 			a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 3600))), agent.Options{})
 			start := time.Now()
 			if _, err := a.Run(t.Context(), human("go")); err == nil || time.Since(start) > time.Minute {
@@ -462,7 +445,15 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 // An outage of the store is logged once, and its end, too.
 func TestRecoverLogsAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &unlisted{Store: record.NewMemory(), left: 3}
+		lists := 0
+		store := &watched{record.NewMemory(), func(c *storeCall) error {
+			if c.method == "list" {
+				if lists++; lists <= 3 {
+					return errors.New("store away")
+				}
+			}
+			return c.do()
+		}}
 		a, _ := process(t, store, play(), agent.Options{})
 		var log bytes.Buffer
 		opts := &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -473,17 +464,4 @@ func TestRecoverLogsAnOutage(t *testing.T) {
 			}
 		}
 	})
-}
-
-// unlisted is a store whose first lists fail.
-type unlisted struct {
-	record.Store
-	left int
-}
-
-func (u *unlisted) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
-	if u.left--; u.left < 0 {
-		return u.Store.List(ctx, q)
-	}
-	return func(yield func(run.Head, error) bool) { yield(run.Head{}, errors.New("store away")) }
 }

@@ -19,26 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// renewing counts renewals, and can fail.
-type renewing struct {
-	record.Store
-	together, alone atomic.Int64
-	fails           atomic.Bool
-}
-
-func (r *renewing) Renew(ctx context.Context, lease record.Lease, ttl time.Duration) error {
-	r.alone.Add(1)
-	return r.Store.Renew(ctx, lease, ttl)
-}
-
-func (r *renewing) RenewAll(ctx context.Context, leases []record.Lease, ttl time.Duration) ([]record.Lease, error) {
-	r.together.Add(1)
-	if r.fails.Load() {
-		return nil, errors.New("no connection is free")
-	}
-	return r.Store.(record.BatchRenewer).RenewAll(ctx, leases, ttl)
-}
-
 // slowAgent has a tool that takes a time, as a function of the bubble's clock.
 func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Agent {
 	slow := adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
@@ -58,10 +38,27 @@ func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Age
 	return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: 6 * time.Second}, Tools: []adapter.Source{slow}})
 }
 
+// renewals counts how often the leases of a memory store are renewed, until fails.
+func renewals() (store record.Store, all, alone *atomic.Int64, fails *atomic.Bool) {
+	all, alone, fails = new(atomic.Int64), new(atomic.Int64), new(atomic.Bool)
+	return together{&watched{record.NewMemory(), func(c *storeCall) error {
+		switch c.method {
+		case "renew":
+			alone.Add(1)
+		case "renewAll":
+			all.Add(1)
+			if fails.Load() {
+				return errors.New("no connection is free")
+			}
+		}
+		return c.do()
+	}}}, all, alone, fails
+}
+
 // TestLeasesAreRenewedTogether has a thousand runs of a process renew their leases by one statement at a time.
 func TestLeasesAreRenewedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &renewing{Store: record.NewMemory()}
+		store, all, alone, _ := renewals()
 		a := slowAgent(t, store, time.Minute)
 		var group sync.WaitGroup
 		for i := range 1000 {
@@ -72,7 +69,7 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if n, alone := store.together.Load(), store.alone.Load(); n < 25 || n > 35 || alone > 0 {
+		if n, alone := all.Load(), alone.Load(); n < 25 || n > 35 || alone > 0 {
 			t.Errorf("got %d renewals of all and %d of one run in a minute, want one each 2 s", n, alone)
 		}
 	})
@@ -82,7 +79,7 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 // taken over stops alone.
 func TestLeaseThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &renewing{Store: record.NewMemory()}
+		store, _, _, fails := renewals()
 		a := slowAgent(t, store, time.Minute)
 		failed := make(chan error, 2)
 		for _, id := range []string{"taken", "late"} {
@@ -99,7 +96,7 @@ func TestLeaseThatIsLate(t *testing.T) {
 		if err := <-failed; !errors.Is(err, record.ErrConflict) || !strings.Contains(err.Error(), "held by another process") {
 			t.Errorf("taken: got %v", err)
 		}
-		store.fails.Store(true)
+		fails.Store(true)
 		start := time.Now()
 		if err := <-failed; err == nil || !strings.Contains(err.Error(), "could not be renewed for 6s") || !strings.Contains(err.Error(), "no connection is free") {
 			t.Errorf("late: got %v", err)

@@ -17,46 +17,36 @@ import (
 
 // listed notes the methods of a store that are called.
 type listed struct {
-	record.Store
+	watched
 	calls  []string
-	before func()       // called once, before a run is taken
-	append func() error // fails an append; nil: none fails
-	given  []run.Reply  // that were kept
+	before func()      // called once, before a run is taken
+	broken error       // of appends
+	given  []run.Reply // that were kept
 }
 
-func (s *listed) Load(ctx context.Context, key run.Key) (*record.Log, error) {
-	s.calls = append(s.calls, "load")
-	return s.Store.Load(ctx, key)
-}
-
-func (s *listed) Append(ctx context.Context, l record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-	s.calls = append(s.calls, "append")
-	if s.append != nil {
-		return s.append()
-	}
-	s.given = append(s.given, answers...)
-	return s.Store.Append(ctx, l, head, records, answers...)
-}
-
-func (s *listed) Reply(ctx context.Context, key run.Key, answers []run.Reply) error {
-	s.calls = append(s.calls, "answer")
-	s.given = append(s.given, answers...)
-	return s.Store.Reply(ctx, key, answers)
-}
-
-func (s *listed) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
-	s.calls = append(s.calls, "acquire")
-	if before := s.before; before != nil {
-		s.before = nil
-		before()
-	}
-	return s.Store.Acquire(ctx, key, h)
+func (s *listed) in(store record.Store) *listed {
+	s.watched = watched{store, func(c *storeCall) error {
+		switch c.method {
+		case "load", "append", "reply", "acquire":
+			s.calls = append(s.calls, c.method)
+		}
+		if before := s.before; before != nil && c.method == "acquire" {
+			s.before = nil
+			before()
+		}
+		if s.broken != nil && c.method == "append" {
+			return s.broken
+		}
+		s.given = append(s.given, c.replies...)
+		return c.do()
+	}}
+	return s
 }
 
 // Between an answer and the call that it allows, a run is loaded and taken once, and the answer
 // is made durable in one commit with the intent to call.
 func TestResumeWritesOnce(t *testing.T) {
-	store := &listed{Store: record.NewMemory()}
+	store := new(listed).in(record.NewMemory())
 	var before []string
 	a := worker(t, turnsOf{turns: 1}, func() { before = slices.Clone(store.calls) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 1)
@@ -71,7 +61,7 @@ func TestResumeWritesOnce(t *testing.T) {
 
 // What works after a denial and before the model finds the answer durable.
 func TestResumeKeepsDenialFirst(t *testing.T) {
-	store := &listed{Store: record.NewMemory()}
+	store := new(listed).in(record.NewMemory())
 	seen := map[string][]string{}
 	note := func(who string) {
 		if _, again := seen[who]; !again {
@@ -119,24 +109,17 @@ func TestResumeOfHeldRun(t *testing.T) {
 	}
 }
 
-// atRelease is a store that has something done before a run is free for others.
-type atRelease struct {
-	record.Store
-	do func()
-}
-
-func (s *atRelease) Release(ctx context.Context, l record.Lease) error {
-	if do := s.do; do != nil {
-		s.do = nil
-		do()
-	}
-	return s.Store.Release(ctx, l)
-}
-
 // A reply that comes when a run has begun to wait, and is not free yet, is taken by its holder.
 func TestReplyBeforeRelease(t *testing.T) {
-	store := &atRelease{Store: record.NewMemory()}
 	var worked int
+	var release func() // once, before a run is free for others
+	store := &watched{record.NewMemory(), func(c *storeCall) error {
+		if do := release; do != nil && c.method == "release" {
+			release = nil
+			do()
+		}
+		return c.do()
+	}}
 	a := worker(t, turnsOf{turns: 2}, func() { worked++ }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	key := run.Key{ID: "0"}
 	allow := func() {
@@ -148,8 +131,8 @@ func TestReplyBeforeRelease(t *testing.T) {
 			t.Errorf("got %v, want %v", err, record.ErrHeld)
 		}
 	}
-	store.do = func() {
-		store.do = allow // at the next wait, too
+	release = func() {
+		release = allow // at the next wait, too
 		allow()
 	}
 	got, err := a.Run(t.Context(), agent.Text("go"), agent.In(key.ID))
@@ -166,7 +149,7 @@ func waitingRun(t *testing.T) (store *listed, a *agent.Agent, ask string, worked
 
 func waitingRunIn(t *testing.T, kept record.Store) (store *listed, a *agent.Agent, ask string, worked *atomic.Int64) {
 	t.Helper()
-	store, worked = &listed{Store: kept}, new(atomic.Int64)
+	store, worked = new(listed).in(kept), new(atomic.Int64)
 	a = worker(t, turnsOf{turns: 1}, func() { worked.Add(1) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
 	suspend(t, a, 0, 1)
 	log := load(t, store.Store, run.Key{ID: "0"})
@@ -200,12 +183,11 @@ func TestRefusedAnswerTakesNoLease(t *testing.T) {
 // An answer is kept also if the run cannot go on with it in this process.
 func TestAnswerOfAFailedResume(t *testing.T) {
 	store, a, ask, worked := waitingRun(t)
-	broken := errFull
-	store.append = func() error { return broken }
-	if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: ask, Action: run.ActionAllow}); !errors.Is(err, broken) {
-		t.Errorf("got %v, want %v", err, broken)
+	store.broken = errFull
+	if _, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: ask, Action: run.ActionAllow}); !errors.Is(err, errFull) {
+		t.Errorf("got %v, want %v", err, errFull)
 	}
-	store.append = nil
+	store.broken = nil
 	if log, err := store.Store.Load(t.Context(), run.Key{ID: "0"}); err != nil || len(log.Replies) != 1 || worked.Load() != 0 {
 		t.Errorf("got %d answers, %v, and %d calls, want the answer that was given, and no call", len(log.Replies), err, worked.Load())
 	}
@@ -223,16 +205,14 @@ func TestEqualAnswerIsMadeDurable(t *testing.T) {
 			store, a, ask, worked := waitingRun(t)
 			yes := run.Reply{Question: ask, Action: run.ActionAllow}
 			check(t, store.Store.Reply(t.Context(), key, []run.Reply{yes}))
-			if broken != nil {
-				store.append = func() error { return broken }
-			}
+			store.broken = broken
 			if _, err := a.ResumeRun(t.Context(), key, yes); !errors.Is(err, broken) {
 				t.Errorf("got %v, want %v", err, broken)
 			}
 			if len(store.given) == 0 || store.given[0].Question != ask {
 				t.Errorf("got the answers %v in %q, want the one that was given", store.given, store.calls)
 			}
-			store.append = nil
+			store.broken = nil
 			if got, err := a.ResumeRun(t.Context(), key); broken != nil && (err != nil || got.Output != "done") || worked.Load() != 1 {
 				t.Errorf("got %q, %v after %d calls, want one call", got.Output, err, worked.Load())
 			}

@@ -172,7 +172,7 @@ func TestCompletionIsKept(t *testing.T) {
 	store, host := record.NewMemory(), new(poet)
 	first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
 	got := mustRun(t, first, human("go"), agent.In(theRun.ID))
-	dying := &failing{Store: store, at: 2, keep: true} // the review with the answer, the completion
+	dying := (&dying{at: 2, keep: true}).in(store) // the review with the answer, the completion
 	second := host.reviewed(t, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: dying, LeaseTTL: 1}})
 	if _, err := second.ResumeRun(t.Context(), theRun, got.Questions[0].Allow()); err == nil {
 		t.Fatal("the process did not end")

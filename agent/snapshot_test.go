@@ -3,7 +3,6 @@ package agent_test
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -18,20 +17,15 @@ import (
 
 // counting counts what is read of a store.
 type counting struct {
-	record.Store
-	loads, records atomic.Int64
-}
-
-func (c *counting) Load(ctx context.Context, key run.Key) (*record.Log, error) {
-	c.loads.Add(1)
-	return c.Store.Load(ctx, key)
+	watched
+	loads, records int
 }
 
 func (c *counting) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
-	c.loads.Add(1)
 	log, err := record.LoadCurrent(ctx, c.Store, key)
+	c.loads++
 	if err == nil {
-		c.records.Add(int64(len(log.Records)))
+		c.records += len(log.Records)
 	}
 	return log, err
 }
@@ -66,15 +60,15 @@ func TestSnapshots(t *testing.T) {
 	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {
 			const inputs = 60
-			store := &counting{Store: open(t)}
+			store := &counting{watched: watched{open(t), (*storeCall).make}}
 			for i := range inputs {
 				a := chatty(t, store) // a process of its own
-				store.records.Store(0)
+				store.records = 0
 				got, err := a.Run(t.Context(), human(fmt.Sprint("input ", i)), agent.In("r"))
 				if err != nil || got.Output != "so be it" {
 					t.Fatalf("input %d: got %q, %v", i, got.Output, err)
 				}
-				if n := store.records.Load(); n > 200 {
+				if n := store.records; n > 200 {
 					t.Fatalf("input %d: got %d records to begin with, want fewer than 200", i, n)
 				}
 			}
@@ -103,7 +97,7 @@ func TestSnapshots(t *testing.T) {
 
 // TestAdvanceKeepsTheState loads a run for its first step alone, unless another process has stepped it meanwhile.
 func TestAdvanceKeepsTheState(t *testing.T) {
-	store := &counting{Store: record.NewMemory()}
+	store := &counting{watched: watched{record.NewMemory(), (*storeCall).make}}
 	steps := 0
 	m := play(func(ctx context.Context, p prompt) (*model.Response, error) {
 		if steps++; steps > 8 {
@@ -119,14 +113,14 @@ func TestAdvanceKeepsTheState(t *testing.T) {
 	key := begun(t, first, agent.In("r"))
 	for i, step := range []struct {
 		by    *agent.Agent
-		loads int64
+		loads int
 	}{{first, 1}, {first, 0}, {first, 0}, {second, 1}, {first, 1}, {first, 0}, {second, 1}, {second, 0}, {second, 0}} {
-		before := store.loads.Load()
+		before := store.loads
 		next, err := step.by.Advance(t.Context(), key, nil)
 		if err != nil || next.Status.Ended() != (i == 8) {
 			t.Fatalf("step %d: got %+v, %v", i, next, err)
 		}
-		if n := store.loads.Load() - before; n != step.loads {
+		if n := store.loads - before; n != step.loads {
 			t.Errorf("step %d: got %d loads, want %d", i, n, step.loads)
 		}
 	}

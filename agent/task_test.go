@@ -150,7 +150,7 @@ func TestTaskAnswerIsToldOnce(t *testing.T) {
 			store, s := record.NewMemory(), &tasker{t: t}
 			got := mustRun(t, s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}), human("go"), agent.In(theRun.ID))
 			ann := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
-			dying := &failing{Store: store, at: at, keep: keep}
+			dying := (&dying{at: at, keep: keep}).in(store)
 			_, _ = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: dying}}).ResumeRun(t.Context(), theRun, ann)
 			time.Sleep(time.Hour)
 			third := s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}})
