@@ -164,9 +164,7 @@ func fold(t testing.TB, changes []ledger.Change) *ledger.State {
 	t.Helper()
 	s := new(ledger.State)
 	for _, r := range records(changes...) {
-		if err := ledger.Apply(s, r); err != nil {
-			t.Fatal(err)
-		}
+		check(t, ledger.Apply(s, r))
 	}
 	return s
 }
@@ -263,9 +261,7 @@ func TestListsInOtherHands(t *testing.T) {
 	s := fold(t, with(paused, question("a"), question("b"), question("c"), reply("a")))
 	questions, replies, history := s.Questions, s.Call("1").Replies, s.History
 	for _, c := range []ledger.Change{reply("b"), question("d"), question("e"), reply("c")} {
-		if err := ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, Change: c}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, Change: c}))
 	}
 	if len(questions) != 2 || questions[0].ID != "b" || questions[1].ID != "c" || len(replies) != 1 || len(history) != 2 {
 		t.Errorf("got %d questions, %d answers and %d messages, want 2, 1 and 2 as before", len(questions), len(replies), len(history))
@@ -285,9 +281,7 @@ func TestApplyCopiesNoHistory(t *testing.T) {
 	}
 	apply := func() {
 		for _, c := range turn {
-			if err := ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, Change: c}); err != nil {
-				t.Fatal(err)
-			}
+			check(t, ledger.Apply(s, ledger.Entry{Seq: s.Seq + 1, Change: c}))
 		}
 	}
 	for range 10 {

@@ -96,21 +96,13 @@ func foldBothWays(seed uint64, kinds map[string]int) error {
 func TestSnapshot(t *testing.T) {
 	records := records(everything...)
 	s, err := ledger.Fold(records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	snapshot, err := ledger.NewSnapshot(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r := ledger.Entry{Seq: s.Seq + 1, At: start, Change: snapshot}
-	if err := ledger.Apply(s, r); err != nil {
-		t.Fatal(err)
-	}
+	check(t, ledger.Apply(s, r))
 	got, err := ledger.Fold([]ledger.Entry{r})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if err := same(s, got); err != nil || got.Snapshot != r.Seq || ledger.HeadOf(got).Snapshot != r.Seq {
 		t.Errorf("got the snapshot %d, want %d: %v", got.Snapshot, r.Seq, err)
 	}
@@ -163,9 +155,7 @@ func TestFoldsShareRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, err := ledger.Fold(records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {

@@ -102,9 +102,7 @@ func TestLaterVersions(t *testing.T) {
 		`"kind":"dreamt","data":{}`:                                         "later version than 1",
 	} {
 		var r ledger.Entry
-		if err := json.Unmarshal([]byte(`{"seq":1,"at":"2026-11-01T12:00:00Z",`+change+`}`), &r); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(`{"seq":1,"at":"2026-11-01T12:00:00Z",`+change+`}`), &r))
 		if err := ledger.Apply(new(ledger.State), r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", change, err, want)
 		}

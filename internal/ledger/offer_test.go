@@ -66,9 +66,7 @@ func TestOfferedMisfits(t *testing.T) {
 	s := fold(t, on)
 	s.Offered = append(s.Offered, s.Offered...)
 	data, err := s.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if err := new(ledger.State).UnmarshalJSON(data); err == nil || !strings.Contains(err.Error(), "offered tool") {
 		t.Errorf("got %v for a name twice", err)
 	}

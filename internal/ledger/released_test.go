@@ -42,9 +42,7 @@ func TestReleasedVersions(t *testing.T) {
 	for _, folder := range folders {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
 			folded, err := ledger.Fold(readLog(t, filepath.Join(folder, "run.log")))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			all := folder == present
 			if got, want := stateOf(t, folded), stateOf(t, readState(t, filepath.Join(folder, "run.state"))); all && !bytes.Equal(got, want) || !has(asJSON(t, got), asJSON(t, want)) {
 				t.Errorf("got %s, want %s", got, want)
@@ -108,9 +106,7 @@ func has(got, want any) bool {
 
 func asJSON(t *testing.T, data []byte) (v any) {
 	t.Helper()
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(data, &v))
 	return v
 }
 
@@ -154,9 +150,7 @@ func addVersion(t *testing.T) {
 		"run.log": logOf(t, log), "run.state": stateOf(t, fold(t, everything)),
 		"members.log": logOf(t, everyMember()), "members.state": stateOf(t, members),
 	} {
-		if err := os.WriteFile(filepath.Join(present, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(present, name), data, 0o644))
 	}
 }
 
@@ -311,9 +305,7 @@ func logOf(t *testing.T, records []ledger.Entry) []byte {
 	var b bytes.Buffer
 	for _, r := range records {
 		data, err := r.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		b.Write(append(data, '\n'))
 	}
 	return b.Bytes()
@@ -322,18 +314,14 @@ func logOf(t *testing.T, records []ledger.Entry) []byte {
 func stateOf(t *testing.T, s *ledger.State) []byte {
 	t.Helper()
 	data, err := s.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return append(data, '\n')
 }
 
 func read(t testing.TB, file string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return data
 }
 
@@ -341,9 +329,7 @@ func readLog(t testing.TB, file string) (records []ledger.Entry) {
 	t.Helper()
 	for line := range bytes.Lines(read(t, file)) {
 		var r ledger.Entry
-		if err := json.Unmarshal(line, &r); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(line, &r))
 		records = append(records, r)
 	}
 	return records
@@ -352,8 +338,6 @@ func readLog(t testing.TB, file string) (records []ledger.Entry) {
 func readState(t testing.TB, file string) *ledger.State {
 	t.Helper()
 	s := new(ledger.State)
-	if err := json.Unmarshal(read(t, file), s); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(read(t, file), s))
 	return s
 }

@@ -75,9 +75,7 @@ func TestAnswers(t *testing.T) {
 	q := func(id string) *run.Question { return question(t, s, id) }
 	accept := func(id string, fields map[string]any) run.Reply {
 		a, err := q(id).Accept(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return a
 	}
 	for _, tt := range []struct {

@@ -15,6 +15,14 @@ import (
 
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
+// check ends a test that cannot go on.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // begun is the beginning of a run.
 var begun = []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}}}
 
@@ -36,14 +44,10 @@ func nested(seq uint64, c ledger.Change) ledger.Change {
 func everything(t testing.TB) (changes []ledger.Change) {
 	t.Helper()
 	log, err := os.ReadFile("../testdata/v1.3/run.log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for line := range bytes.Lines(log) {
 		var e ledger.Entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(line, &e))
 		changes = append(changes, e.Change)
 	}
 	return changes
@@ -55,9 +59,7 @@ func draft(t testing.TB, changes ...ledger.Change) (*ledger.State, []run.Record)
 	s, all := new(ledger.State), []run.Record(nil)
 	for i, c := range changes {
 		records, err := s.Add(start.Add(time.Duration(i)*time.Second), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		all = append(all, records...)
 	}
 	return s, all

@@ -71,9 +71,7 @@ func TestVerify(t *testing.T) {
 	keep(t, store, run.Key{ID: "one"}, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
 	s, _ := draft(t, begun...)
 	snapshot, err := ledger.NewSnapshot(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, tt := range map[string]struct {
 		change func(*record.Log)
 		want   string
@@ -85,14 +83,10 @@ func TestVerify(t *testing.T) {
 		"another snapshot": {func(l *record.Log) {
 			more := []ledger.Entry{{Seq: 2, At: l.Records[1].At, Change: snapshot}, {Seq: 3, At: l.Records[2].At, Change: &ledger.Suspended{}}}
 			records, err := ledger.Encode(more...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			l.Records = append(l.Records[:1:1], records...)
 			state, err := ledger.StateOf(l.Records)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			l.Head = ledger.HeadOf(state)
 		}, "its snapshot in record 2: it leads to another state"},
 	} {
@@ -115,9 +109,7 @@ func TestImportRefuses(t *testing.T) {
 	key := run.Key{Tenant: "acme", ID: "one"}
 	keep(t, store, key, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
 	var out bytes.Buffer
-	if err := record.Export(t.Context(), store, key, &out); err != nil {
-		t.Fatal(err)
-	}
+	check(t, record.Export(t.Context(), store, key, &out))
 	text := out.String()
 	lines := strings.SplitAfter(text, "\n")
 	for name, tt := range map[string]struct{ text, want string }{

@@ -22,12 +22,8 @@ func keep(t *testing.T, store record.Store, key run.Key, agent string, more ...l
 	changes := with([]ledger.Change{first, &ledger.Called{}, &ledger.Responded{Calls: []ledger.Call{call("1"), call("2")}}}, more...)
 	s, log := draft(t, changes...)
 	lease, err := store.Create(t.Context(), record.Holder{Name: "h", TTL: time.Minute}, ledger.HeadOf(s), log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Release(t.Context(), lease); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, store.Release(t.Context(), lease))
 }
 
 func opens(id string, kind run.QuestionKind) ledger.Change {
@@ -96,9 +92,7 @@ func TestOpenAsks(t *testing.T) {
 	keep(t, store, acme("over"), "clerk", opens("f", run.QuestionApproval), &ledger.Ended{Status: run.StatusCancelled})
 	keep(t, store, acme("other"), "lawyer", opens("g", run.QuestionApproval), wait)
 	keep(t, store, run.Key{Tenant: "rival", ID: "theirs"}, "clerk", opens("h", run.QuestionApproval), wait)
-	if err := store.Reply(t.Context(), acme("answered"), []run.Reply{{Question: "e", Action: run.ActionAllow}}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Reply(t.Context(), acme("answered"), []run.Reply{{Question: "e", Action: run.ActionAllow}}))
 	for _, tt := range []struct {
 		name  string
 		query record.Query
@@ -119,9 +113,7 @@ func TestOpenAsks(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if err := store.Reply(t.Context(), acme("two"), []run.Reply{{Question: "a", Action: run.ActionAllow}}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Reply(t.Context(), acme("two"), []run.Reply{{Question: "a", Action: run.ActionAllow}}))
 	if got := questionIDs(t, store, record.Query{Tenant: "acme", Limit: 3}); fmt.Sprint(got) != "[nested: c two: b held: d]" {
 		t.Errorf("after one of two answers: got %q", got)
 	}
@@ -137,9 +129,7 @@ func TestOpenAsks(t *testing.T) {
 func headOf(t *testing.T, store record.Store, key run.Key) *run.Head {
 	t.Helper()
 	log, err := store.Load(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return &log.Head
 }
 
@@ -152,24 +142,14 @@ func extend(t *testing.T, store record.Store, key run.Key, c ledger.Change) {
 func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c ledger.Change) {
 	t.Helper()
 	lease, err := store.Acquire(t.Context(), key, record.Holder{Name: "h"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	log, err := store.Load(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s, err := ledger.StateOf(log.Records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r, err := s.Add(at, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Append(t.Context(), lease, ledger.HeadOf(s), r); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, store.Append(t.Context(), lease, ledger.HeadOf(s), r))
 }
 
 // TestOpenAsksOnce lists the questions of a run once that begins to wait meanwhile.
@@ -178,9 +158,7 @@ func TestOpenAsksOnce(t *testing.T) {
 	keep(t, store, key, "", &ledger.Intent{Call: "1"}, opens("d", run.QuestionForm))
 	n := 0
 	for _, err := range record.OpenQuestions(t.Context(), store, record.Query{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if n++; n > 1 {
 			continue
 		}
@@ -237,18 +215,12 @@ func TestOpenAsksOfHeads(t *testing.T) {
 	keep(t, store, run.Key{ID: "nested"}, "", &ledger.Opened{Question: whole}, nested(1, begun[0]), nested(2, &ledger.Opened{Question: run.Question{ID: "c", Kind: run.QuestionSignIn, URL: "https://a.example"}}), &ledger.Suspended{})
 	loads, n := 0, 0
 	for open, err := range record.OpenQuestions(t.Context(), faulty{store, nil, &loads}, record.Query{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		n++
 		log, err := store.Load(t.Context(), open.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		questions, err := log.Questions()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		i := slices.IndexFunc(questions, func(q *run.Question) bool { return q.ID == open.Question.ID })
 		got, err1 := open.Question.MarshalJSON()
 		want, err2 := questions[i].MarshalJSON()
@@ -280,9 +252,7 @@ func TestOpenAsksInPages(t *testing.T) {
 	for page := 0; ; page++ {
 		n := 0
 		for open, err := range record.OpenQuestions(t.Context(), store, q) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			n++
 			got[open.Key.ID]++
 			q.After = &open.Run

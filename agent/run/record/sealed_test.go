@@ -36,9 +36,7 @@ func keys(t testing.TB, current string, older ...string) *record.Keys {
 		more = append(more, secret(name))
 	}
 	k, err := record.NewKeys(secret(current), more...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return k
 }
 
@@ -62,9 +60,7 @@ func TestNewKeys(t *testing.T) {
 func TestSecretsAreNotPrinted(t *testing.T) {
 	s, k := secret("a"), keys(t, "a")
 	data, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	text := fmt.Sprintf("%v %+v %#v %v %+v %#v %s", s, s, s, k, k, k, data)
 	for _, form := range []string{fmt.Sprint(s.Key), string(s.Key), fmt.Sprintf("%x", s.Key), fmt.Sprintf("%#v", s.Key), base64.StdEncoding.EncodeToString(s.Key)} {
 		if strings.Contains(text, strings.Trim(form, "[]")) {
@@ -77,9 +73,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 func TestSealedState(t *testing.T) {
 	key, state := run.Key{Tenant: "acme", ID: "run_1"}, []byte(`{"v":1,"id":"run_1"}`)
 	sealed, err := keys(t, "a").Seal(key, state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if opened, err := keys(t, "b", "a").Open(key, sealed); err != nil || !bytes.Equal(opened, state) {
 		t.Errorf("got %s, %v, want %s", opened, err, state)
 	}
@@ -116,9 +110,7 @@ func TestSealedState(t *testing.T) {
 	impostor := secret("b")
 	impostor.ID = "a"
 	k, err := record.NewKeys(impostor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if _, err := k.Open(key, sealed); err == nil {
 		t.Error("got no error with another key of the same name")
 	}
@@ -129,13 +121,9 @@ func TestChangedSeal(t *testing.T) {
 	k := keys(t, "a", "b")
 	key := run.Key{ID: "run_1"}
 	sealed, err := k.Seal(key, []byte(`{"v":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	box, err := base64.RawURLEncoding.DecodeString(sealed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for i := range len(box) * 8 {
 		changed := bytes.Clone(box)
 		changed[i/8] ^= 1 << (i % 8)
@@ -155,9 +143,7 @@ func TestSizeOfASealedState(t *testing.T) {
 		t.Errorf("open: got %v, want %s", err, want)
 	}
 	sealed, err := keys(t, "a").Seal(key, state[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if _, err := keys(t, "a").Open(key, sealed); err != nil {
 		t.Error(err)
 	}
@@ -176,12 +162,8 @@ func kept(t *testing.T, store record.Store, key run.Key) record.Lease {
 	changes[0] = &first
 	s, records := draft(t, changes...)
 	lease, err := store.Create(t.Context(), record.Holder{Name: "me", TTL: time.Hour}, ledger.HeadOf(s), records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Reply(t.Context(), key, []run.Reply{{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, store.Reply(t.Context(), key, []run.Reply{{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`)}}))
 	return lease
 }
 
@@ -191,13 +173,9 @@ func TestSealedStoreHides(t *testing.T) {
 	store := record.Sealed(below, keys(t, "a"))
 	kept(t, store, key)
 	log, err := below.Load(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	data, err := json.Marshal(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, word := range []string{"requestState", "Book", "alice", "allow", "files__read", "task_1", "secretville", "accept", "said"} {
 		if bytes.Contains(data, []byte(word)) {
 			t.Errorf("%q can be read", word)
@@ -207,13 +185,9 @@ func TestSealedStoreHides(t *testing.T) {
 		t.Errorf("got %v for the fold of sealed records", err)
 	}
 	opened, err := store.Load(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s, err := ledger.StateOf(opened.Records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want, _ := draft(t, everything(t)...)
 	if diff := cmp.Diff(textOf(t, want), textOf(t, s)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -227,9 +201,7 @@ func TestSealedStoreHides(t *testing.T) {
 func textOf(t *testing.T, s *ledger.State) string {
 	t.Helper()
 	data, err := s.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(data)
 }
 
@@ -284,9 +256,7 @@ func TestTamperedStore(t *testing.T) {
 	for name, other := range map[string]run.Key{"run": {Tenant: "acme", ID: "run_2"}, "tenant": {Tenant: "other", ID: "run_1"}, "border": {Tenant: "acmer", ID: "un_1"}} {
 		kept(t, store, other)
 		log, err := below.Load(t.Context(), other)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		others[name] = log
 	}
 	_, plain := draft(t, everything(t)...)
@@ -334,13 +304,9 @@ func TestRecordAsAnswer(t *testing.T) {
 	}
 	moved := swapped{below, func(l *record.Log) {
 		data, err := l.Records[0].MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var r struct{ Data json.RawMessage }
-		if err := json.Unmarshal(data, &r); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(data, &r))
 		l.Replies = append(l.Replies, run.Reply{Question: "1", Action: "sealed", Content: r.Data})
 	}}
 	if _, err := record.Sealed(moved, keys(t, "a")).Load(t.Context(), key); !errors.Is(err, record.ErrForged) {
@@ -364,17 +330,11 @@ func TestKeyRotation(t *testing.T) {
 		t.Errorf("another answer: got %v, want %v", err, record.ErrReplied)
 	}
 	log, err := both.Load(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s, err := ledger.StateOf(log.Records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	next, err := s.Add(start, &ledger.Woken{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if err := both.Append(t.Context(), lease, ledger.HeadOf(s), next, reply); !errors.Is(err, record.ErrReplied) {
 		t.Errorf("append with another answer: got %v, want %v", err, record.ErrReplied)
 	}

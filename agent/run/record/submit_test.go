@@ -35,13 +35,9 @@ func TestSubmitAfterProcess(t *testing.T) {
 			keep(t, store, key, "", &ledger.Intent{Call: "1"}, opens("review", run.QuestionSampling),
 				&ledger.Opened{Question: run.Question{ID: "approval", Kind: run.QuestionApproval, Call: "2", Survives: true}})
 			l, err := store.Acquire(t.Context(), key, record.Holder{Name: "asks", TTL: lease})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if tt.release {
-				if err := store.Release(t.Context(), l); err != nil {
-					t.Fatal(err)
-				}
+				check(t, store.Release(t.Context(), l))
 			}
 			time.Sleep(tt.after)
 			err = record.Submit(t.Context(), store, key, tt.reply)
