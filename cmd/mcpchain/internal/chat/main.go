@@ -91,10 +91,11 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	if err := servers.Serve(who, lent, ui, timeouts); err != nil {
 		return err
 	}
+	folder, _ := os.Getwd() // "" if it is unknown
 	session, err := talk.Open(ctx, talk.Config{
 		Screen: ui, Interrupts: interrupts, Person: who, Failures: failures, Trace: trace, Model: model, Models: o.model.File, Servers: servers,
 		NoInstructions: o.noInstructions, Prices: o.model.Prices, Store: store, Continue: o.resume,
-		Folder: folder(), Media: mediaFolder(ui),
+		Folder: folder, Media: mediaFolder(ui),
 	})
 	if err != nil {
 		return err

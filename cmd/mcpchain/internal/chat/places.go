@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -55,15 +54,6 @@ func mediaFolder(ui screen.Screen) *media.Folder {
 		return media.NewFolder(dir)
 	}
 	return nil
-}
-
-// folder returns the folder in which the program was started, or "" if it is unknown.
-func folder() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	return dir
 }
 
 // place returns the path of a file in the configuration folder, or "" if there is no such folder.

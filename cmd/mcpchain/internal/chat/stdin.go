@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -48,17 +49,11 @@ func readInput(ctx context.Context, r io.Reader, first time.Duration) ([]byte, e
 	begun, done := make(chan struct{}), make(chan error, 1)
 	var data []byte
 	go func() { // not waited for, because a read cannot be interrupted
-		one := make([]byte, 1)
-		n, err := io.ReadFull(r, one)
-		if n > 0 {
-			close(begun)
-			var rest []byte
-			rest, err = io.ReadAll(io.LimitReader(r, maxInput))
-			data = append(one, rest...)
-		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
+		in := bufio.NewReader(io.LimitReader(r, maxInput+1))
+		_, _ = in.Peek(1) // ReadAll returns its error again
+		close(begun)
+		var err error
+		data, err = io.ReadAll(in)
 		done <- err
 	}()
 	late := time.After(first)

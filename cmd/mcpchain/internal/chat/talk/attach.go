@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Bounds of what a question takes by mentions, such as @file.
@@ -180,12 +181,7 @@ func makePart(title, kind string, data []byte) (run.Part, error) {
 		return run.Part{Type: run.PartImage, MIMEType: kind, Data: data}, nil
 	}
 	if len(data) > maxAttachedText {
-		data, title = data[:maxAttachedText], title+", cut after "+formatSize(maxAttachedText)
-		for range utf8.UTFMax - 1 {
-			if r, n := utf8.DecodeLastRune(data); r == utf8.RuneError && n == 1 {
-				data = data[:len(data)-1]
-			}
-		}
+		data, title = data[:excerpt.Before(string(data), maxAttachedText)], title+", cut after "+formatSize(maxAttachedText)
 	}
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
 		return run.Part{}, errors.New("neither a text nor a picture (PNG, JPEG, GIF, WebP)")

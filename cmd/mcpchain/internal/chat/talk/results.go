@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -19,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/wrap"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // Bounds of the results that are kept for /show.
@@ -185,10 +185,7 @@ func nextLine(text string) (line, rest string) {
 	if len(line) <= maxPageLine {
 		return strings.TrimSuffix(line, "\r"), rest
 	}
-	end := maxPageLine
-	for end > maxPageLine-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-		end--
-	}
+	end := excerpt.Before(text, maxPageLine)
 	return text[:end], text[end:]
 }
 

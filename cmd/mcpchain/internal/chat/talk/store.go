@@ -46,15 +46,8 @@ func (s *Session) runTurn(ctx context.Context, message run.Message) iter.Seq2[ag
 	}
 	input := append(s.pendingMessages[:len(s.pendingMessages):len(s.pendingMessages)], message)
 	s.pendingMessages = nil
-	return s.agent.Events(ctx, agent.Messages(input...), agent.In(s.name), agent.WithVar(folderVar, jsonText(s.Folder)))
-}
-
-func jsonText(text string) json.RawMessage {
-	raw, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // cannot happen with a string
-	}
-	return raw
+	folder, _ := json.Marshal(s.Folder) // a string has JSON
+	return s.agent.Events(ctx, agent.Messages(input...), agent.In(s.name), agent.WithVar(folderVar, folder))
 }
 
 // folderOf returns the folder in which a conversation began, "" if it is not known.

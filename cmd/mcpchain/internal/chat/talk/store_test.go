@@ -2,6 +2,7 @@ package talk
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func keep(t *testing.T, store record.Store, id, folder string, at time.Time) {
 	t.Helper()
 	begun := &ledger.Begun{V: ledger.Version, ID: id, Agent: ledger.AgentName{Name: agentName}, Messages: []run.Message{run.Text(run.RoleUser, "about "+id)}}
 	if folder != "" {
-		begun.Vars = map[string]json.RawMessage{folderVar: jsonText(folder)}
+		begun.Vars = map[string]json.RawMessage{folderVar: json.RawMessage(strconv.Quote(folder))}
 	}
 	state := new(ledger.State)
 	first, err := state.Add(at, begun)

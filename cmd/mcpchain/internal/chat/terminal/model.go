@@ -176,7 +176,7 @@ func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 		if k, ok := msg.(tea.KeyPressMsg); ok && (k.String() == "enter" || k.String() == "ctrl+d") {
 			return m.quiet.begin()
 		}
-		if _, hidden := m.dialog.(*secretDialog); hidden {
+		if d, ok := m.dialog.(*textDialog); ok && d.secret {
 			return m.quiet.begin() // a secret must not appear in the editor
 		}
 		return tea.Batch(m.editor.update(msg), m.quiet.begin())

@@ -5,54 +5,106 @@ import (
 	"strings"
 
 	"charm.land/bubbles/v2/textarea"
+	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// maxProblem bounds what is said about a text that is refused, in characters.
-const maxProblem = 400
+// Bounds of a dialog, in characters.
+const (
+	maxProblem = 400 // of what is said about a text that is refused
+	maxSecret  = 16 << 10
+)
 
 // Write implements [screen.Screen].
 func (t *Terminal) Write(ctx context.Context, draft *screen.Draft) (string, error) {
 	d := newTextDialog(t.paint, draft)
+	err := t.ask(ctx, d)
+	switch {
+	case err != nil:
+		return "", err
+	case d.left:
+		err = screen.ErrLeft
+	}
+	return screen.CleanInput(d.input.Value()), err
+}
+
+// Secret implements [screen.Screen].
+func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
+	d := newSecretDialog(t.paint, prompt)
 	if err := t.ask(ctx, d); err != nil {
 		return "", err
 	}
-	text := screen.CleanInput(d.area.Value())
-	if d.left {
-		return text, screen.ErrLeft
-	}
-	return text, nil
+	return screen.CleanInput(d.input.Value()), nil
 }
 
-// textDialog asks for a text of several lines.
+// textDialog asks for a text of several lines, or for one line that is not shown.
 type textDialog struct {
 	completion
 
 	paint   screen.Paint
 	draft   *screen.Draft
-	area    textarea.Model
+	hint    string // beside the prompt
+	input   textInput
+	forward func(tea.Msg) tea.Cmd // passes a message to input
+	frame   int                   // columns that input takes in addition to its width
+	secret  bool
 	problem string // why the text was refused that was sent last
 	left    bool   // the person went back with Esc
+}
+
+// textInput is what areas and lines of the library have in common.
+type textInput interface {
+	Value() string
+	Reset()
+	Focus() tea.Cmd
+	SetWidth(int)
+	View() string
+	Cursor() *tea.Cursor
 }
 
 func newTextDialog(paint screen.Paint, draft *screen.Draft) *textDialog {
 	area := newArea()
 	area.SetPromptFunc(2, func(textarea.PromptInfo) string { return "› " })
 	area.SetValue(draft.Text)
-	return &textDialog{paint: paint, draft: draft, area: area, completion: newCompletion()}
+	hint := "Enter sends it, Alt-Enter is another line"
+	if draft.Back {
+		hint += ", Esc goes back"
+	}
+	return &textDialog{
+		paint: paint, draft: draft, hint: hint, input: &area, completion: newCompletion(),
+		forward: func(msg tea.Msg) (cmd tea.Cmd) {
+			area, cmd = area.Update(msg)
+			return cmd
+		},
+	}
+}
+
+func newSecretDialog(paint screen.Paint, prompt string) *textDialog {
+	line := textinput.New()
+	line.EchoMode, line.Prompt, line.CharLimit = textinput.EchoPassword, "› ", maxSecret
+	line.SetVirtualCursor(false)
+	return &textDialog{
+		paint: paint, draft: &screen.Draft{Prompt: prompt}, hint: "it is not shown, and not kept", input: &line, frame: 4, secret: true, completion: newCompletion(),
+		forward: func(msg tea.Msg) (cmd tea.Cmd) {
+			line, cmd = line.Update(msg)
+			return cmd
+		},
+	}
 }
 
 func (d *textDialog) init(width, _ int) tea.Cmd {
-	d.area.SetWidth(max(12, width))
-	return d.area.Focus()
+	d.resize(width)
+	return d.input.Focus()
 }
 
+func (d *textDialog) resize(width int) { d.input.SetWidth(max(12, width-d.frame)) }
+
 func (d *textDialog) clear() bool {
-	hasText := d.area.Value() != ""
-	d.area.Reset()
+	hasText := d.input.Value() != ""
+	d.input.Reset()
 	return hasText
 }
 
@@ -62,7 +114,7 @@ func (d *textDialog) update(msg tea.Msg) tea.Cmd {
 	}
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		d.area.SetWidth(max(12, msg.Width))
+		d.resize(msg.Width)
 		return nil
 	case tea.KeyPressMsg:
 		switch name := msg.String(); {
@@ -75,16 +127,14 @@ func (d *textDialog) update(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 	}
-	var cmd tea.Cmd
-	d.area, cmd = d.area.Update(msg)
-	return cmd
+	return d.forward(msg)
 }
 
 // submit ends the dialog, unless the text is refused.
 func (d *textDialog) submit() {
 	d.problem = ""
 	if d.draft.Check != nil {
-		if err := d.draft.Check(screen.CleanInput(d.area.Value())); err != nil {
+		if err := d.draft.Check(screen.CleanInput(d.input.Value())); err != nil {
 			d.problem = "✗ " + hosttext.Line(err.Error(), maxProblem)
 			return
 		}
@@ -97,16 +147,12 @@ func (d *textDialog) view(width int, ready bool) (string, *tea.Cursor) {
 	if !ready {
 		return prompt + " …", nil
 	}
-	keys := "Enter sends it, Alt-Enter is another line"
-	if d.draft.Back {
-		keys += ", Esc goes back"
-	}
-	prompt = wordwrap(prompt+"  "+d.paint.Text(screen.Faint, keys), width)
-	cursor := d.area.Cursor()
+	prompt = wordwrap(prompt+"  "+d.paint.Text(screen.Faint, d.hint), width)
+	cursor := d.input.Cursor()
 	if cursor != nil {
 		cursor.Y += 1 + strings.Count(prompt, "\n")
 	}
-	view := prompt + "\n" + d.area.View()
+	view := prompt + "\n" + d.input.View()
 	if d.problem != "" {
 		view += "\n" + d.paint.Text(screen.Warn, wordwrap(d.problem, width))
 	}

@@ -35,8 +35,8 @@ func TestWritingThatDoesNotFit(t *testing.T) {
 		}
 		w.update(tea.KeyPressMsg{Code: 'c', Text: "c"})
 		w.update(tea.KeyPressMsg{Code: tea.KeyEnter})
-		if !w.answered() || w.area.Value() == "abc" == back {
-			t.Errorf("back %v: got %q, over %v", back, w.area.Value(), w.answered())
+		if !w.answered() || w.input.Value() == "abc" == back {
+			t.Errorf("back %v: got %q, over %v", back, w.input.Value(), w.answered())
 		}
 	}
 }
