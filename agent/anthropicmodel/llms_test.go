@@ -31,9 +31,7 @@ func TestLangchaingo(t *testing.T) {
 		streamed += string(piece)
 		return nil
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	choice := got.Choices[0]
 	if choice.Content != "Let me see." || streamed != choice.Content || len(choice.ToolCalls) != 2 || choice.ReasoningContent != "Two cities, two calls." || choice.GenerationInfo["PromptTokens"] == 0 {
 		t.Errorf("got %+v, streamed %q", choice, streamed)

@@ -27,9 +27,7 @@ func serve(t *testing.T, h http.Handler, name string, o anthropicmodel.Options) 
 	t.Cleanup(server.Close)
 	o.BaseURL = server.URL
 	m, err := anthropicmodel.New("key-1", name, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return m
 }
 
@@ -126,9 +124,7 @@ func TestThoughtsGoBack(t *testing.T) {
 	m := serve(t, h, "claude-opus-4-8", anthropicmodel.Options{Effort: "high"})
 	history := []run.Message{run.Text(run.RoleUser, "Weather in Rome and Oslo?")}
 	reply, text, reasoning, err := ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Stream: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if text != "Let me see." || reasoning != "Two cities, two calls." {
 		t.Errorf("got deltas %q and %q", text, reasoning)
 	}
@@ -143,13 +139,9 @@ func TestThoughtsGoBack(t *testing.T) {
 		t.Errorf("got %+v", reply)
 	}
 	stored, err := json.Marshal(reply.Message) // as another process reads it
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var read run.Message
-	if err := json.Unmarshal(stored, &read); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(stored, &read))
 	history = append(history, read,
 		run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_1", Text: "sun", Media: []run.Part{{Type: run.PartImage, MIMEType: "image/png", Data: []byte("png")}}}}},
 		run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_2", Text: "no such city", IsError: true}}})
@@ -187,9 +179,7 @@ func TestCacheOfPrompts(t *testing.T) {
 		history := []run.Message{run.Text(run.RoleUser, "Weather?")}
 		for range 20 {
 			reply, _, _, err := ask(t, m, &model.Request{System: strings.Repeat("Be brief. ", 100), Messages: history, Tools: tools})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			result := run.Part{Type: run.PartResult, ID: reply.Message.Parts[0].ID, Text: strings.Repeat("sun ", 200)}
 			history = append(history, reply.Message, run.Message{Role: run.RoleTool, Parts: []run.Part{result}})
 		}
@@ -338,9 +328,7 @@ func TestCountsOfAStream(t *testing.T) {
 		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":4,"output_tokens":5}}`,
 		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
 	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if diff := cmp.Diff(run.Spent{Input: 94, Cached: 40, CacheWrite: 50, Output: 5, Total: 99}, reply.Usage); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -356,9 +344,7 @@ func TestCountsThatCannotBeTrue(t *testing.T) {
 		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
 	for text, want := range map[string]run.Spent{"Hi": {Input: 2, Cached: 1, Total: 2}, long: {}} {
 		reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, text)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if diff := cmp.Diff(want, reply.Usage); diff != "" {
 			t.Errorf("a question of %d bytes (-want +got):\n%s", len(text), diff)
 		}
@@ -375,9 +361,7 @@ func TestInputOfAnotherTool(t *testing.T) {
 		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
 		`data: {"type":"message_stop"}`), "claude-opus-4-8", anthropicmodel.Options{})
 	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	fakehost.EqualJSON(t, string(reply.Message.Parts[0].Provider["block"]), `{"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"Oslo"}}`)
 }
 
@@ -407,9 +391,7 @@ func TestVertex(t *testing.T) {
 	}))
 	defer server.Close()
 	m, err := anthropicmodel.New("token-1", "claude-opus-4-8", &anthropicmodel.Options{BaseURL: server.URL + "/v1/projects/p/locations/l/publishers/anthropic/models"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	reply, _, _, err := ask(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Hi")}})
 	want := "/v1/projects/p/locations/l/publishers/anthropic/models/claude-opus-4-8:streamRawPredict Bearer token-1 vertex-2023-10-16 <nil>"
 	if err != nil || reply.Message.Text() != want {
@@ -474,5 +456,13 @@ func TestBombs(t *testing.T) {
 		if err == nil || len(err.Error()) > 4<<10 {
 			t.Errorf("%s: got %.200v", name, err)
 		}
+	}
+}
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

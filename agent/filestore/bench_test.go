@@ -37,9 +37,7 @@ func BenchmarkLoad(b *testing.B) {
 	suspended(b, s, key)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.Load(ctx, key); err != nil {
-			b.Fatal(err)
-		}
+		check(b, errorOf(s.Load(ctx, key)))
 	}
 }
 
@@ -50,9 +48,7 @@ func suspended(t testing.TB, s record.Store, key run.Key) {
 		changes = append(changes, note(strings.Repeat("x", 500)))
 	}
 	_, lease := create(t, s, key, append(changes, question("a"), &ledger.Suspended{})...)
-	if err := s.Release(ctx, lease); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Release(ctx, lease))
 }
 
 // BenchmarkSuspended writes, loads and lists 10,000 suspended runs of 8 kB: the figures of
@@ -81,9 +77,7 @@ func BenchmarkSuspended(b *testing.B) {
 	loads := make([]time.Duration, runs)
 	for i := range loads {
 		start := time.Now()
-		if _, err := s.Load(ctx, id(i*7919%runs)); err != nil {
-			b.Fatal(err)
-		}
+		check(b, errorOf(s.Load(ctx, id(i*7919%runs))))
 		loads[i] = time.Since(start)
 	}
 	slices.Sort(loads)
@@ -101,9 +95,7 @@ func BenchmarkLists(b *testing.B) {
 		key := run.Key{Tenant: fmt.Sprint("tenant_", i%100), ID: fmt.Sprint("run_", i)}
 		head, records := d.nextAt(time.Now().Add((runs-time.Duration(i))*-time.Second),
 			&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}, question(fmt.Sprint("ask_", i)), &ledger.Suspended{Wake: time.Now().Add(time.Hour + time.Duration(i)*time.Second)})
-		if _, err := s.Create(ctx, record.Holder{}, head, records); err != nil {
-			b.Fatal(err)
-		}
+		check(b, errorOf(s.Create(ctx, record.Holder{}, head, records)))
 	}
 	s = open(b, dir, nil)
 	start := time.Now()
@@ -153,14 +145,10 @@ func BenchmarkLists(b *testing.B) {
 
 func sizeOf(b *testing.B, dir string) (size int64) {
 	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	check(b, err)
 	for _, path := range all {
 		info, err := os.Stat(path)
-		if err != nil {
-			b.Fatal(err)
-		}
+		check(b, err)
 		size += info.Size()
 	}
 	return size

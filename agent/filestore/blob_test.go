@@ -27,9 +27,7 @@ func TestBlobsOfATenant(t *testing.T) {
 	}
 	put := func(lease record.Lease, name string, n int) {
 		t.Helper()
-		if err := s.PutBlob(ctx, lease, name, make([]byte, n)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.PutBlob(ctx, lease, name, make([]byte, n)))
 	}
 	a, b, other := run.Key{Tenant: "acme", ID: "a"}, run.Key{Tenant: "acme", ID: "b"}, run.Key{Tenant: "other", ID: "a"}
 	_, leaseA := create(t, s, a)
@@ -43,9 +41,7 @@ func TestBlobsOfATenant(t *testing.T) {
 	counts("acme", 111)
 	put(leaseA, "x", 70)
 	counts("acme", 81)
-	if err := s.Delete(ctx, b); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Delete(ctx, b))
 	counts("acme", 70)
 	counts("other", 5000)
 }
@@ -55,17 +51,13 @@ func TestDamagedBlob(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, nil)
 	_, lease := create(t, s, key)
-	if err := s.PutBlob(ctx, lease, "x", []byte("what is kept")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.PutBlob(ctx, lease, "x", []byte("what is kept")))
 	found, err := filepath.Glob(filepath.Join(dir, "blobs", "*", "*", "x"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("got the files %q, %v", found, err)
 	}
 	data, err := os.ReadFile(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for i := range data {
 		changed := slices.Clone(data)
 		changed[i] ^= 1
@@ -112,9 +104,7 @@ func TestTenantOfFiles(t *testing.T) {
 			if err != nil || len(files) != 1 {
 				t.Fatalf("got the blobs %q, %v", files, err)
 			}
-			if err := os.Truncate(files[0], size); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.Truncate(files[0], size))
 			return open(t, dir, nil)
 		}
 	})

@@ -86,13 +86,9 @@ func content(t *testing.T, s record.Store, key run.Key) string {
 	if errors.Is(err, record.ErrNotFound) {
 		return ""
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	text, err := json.Marshal([]any{log.Head.Seq, log.Head.Questions, log.Head.Replies, log.Replies, log.Records})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(text)
 }
 
@@ -126,9 +122,7 @@ func TestPowerCut(t *testing.T) {
 		want := map[run.Key][]string{key: {""}, two: {""}} // after each number of steps
 		c := new(cast)
 		for _, step := range steps {
-			if err := step.do(c, s); err != nil {
-				t.Fatal(err)
-			}
+			check(t, step.do(c, s))
 			for k := range want {
 				want[k] = append(want[k], content(t, s, k))
 			}
@@ -183,9 +177,7 @@ func goOn(t *testing.T, d *disk, fate int, dir string, sync filestore.Sync, last
 		if got := content(t, s, key); done && got == before || got != before && len(got) <= len(before) {
 			t.Fatalf("cut again at change %d, done %t, %s: got\n%.200s\nafter\n%.200s", cut, done, fates[fate].name, got, before)
 		}
-		if err := next(s); err != nil {
-			t.Fatal(err)
-		}
+		check(t, next(s))
 	}
 }
 
@@ -197,9 +189,7 @@ func TestSyncs(t *testing.T) {
 		c := new(cast)
 		for _, step := range steps {
 			d.syncs, d.dirs = 0, 0
-			if err := step.do(c, s); err != nil {
-				t.Fatal(err)
-			}
+			check(t, step.do(c, s))
 			want := 0
 			if slices.Contains(step.synced, sync) {
 				want = 1
@@ -244,9 +234,7 @@ func TestEqualAnswerIsSynced(t *testing.T) {
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	create(t, s, key, question("a"))
 	reply := []run.Reply{{Question: "a", Action: run.ActionAccept}}
-	if err := s.Reply(ctx, key, reply); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Reply(ctx, key, reply))
 	d.syncs = 0
 	if err := s.Reply(ctx, key, reply); err != nil || d.syncs != 1 {
 		t.Errorf("got %v after %d syncs, want one", err, d.syncs)
@@ -263,9 +251,7 @@ func TestUnfinishedFile(t *testing.T) {
 	path, _ := d.file(t)
 	for age, left := range map[time.Duration]bool{0: true, 2 * time.Hour: false} {
 		write(t, path, nil)
-		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 		s := open(t, dir, nil)
 		if _, err := os.Stat(path); (err == nil) != left {
 			t.Errorf("%s old: got %v, want it left: %t", age, err, left)

@@ -25,13 +25,9 @@ func sample(t testing.TB) (s filestore.Store, d *disk, path string, data []byte)
 	d = newDisk()
 	s = d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	drafted, _ := create(t, s, key, question("a"), question("b"))
-	if err := s.Reply(ctx, key, []run.Reply{{Question: "b", Action: run.ActionAccept}}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Reply(ctx, key, []run.Reply{{Question: "b", Action: run.ActionAccept}}))
 	lease, err := s.Acquire(ctx, key, record.Holder{Name: "second"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	add(t, s, lease, drafted, note("one"), note("two"))
 	add(t, s, lease, drafted, note("three"))
 	path, n := d.file(t)
@@ -99,9 +95,7 @@ func TestTornTail(t *testing.T) {
 	before := func() *record.Log {
 		disk.put(path, data[:last])
 		log, err := s.Load(ctx, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return log
 	}()
 	for cut := last; cut < len(data); cut++ {
@@ -184,18 +178,12 @@ func FuzzLoad(f *testing.F) {
 		if errors.Is(err, record.ErrHeld) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		head := log.Head
 		head.Seq++
 		next, err := ledger.Entry{Seq: head.Seq, Change: note("next")}.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Append(ctx, lease, head, []run.Record{next}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, s.Append(ctx, lease, head, []run.Record{next}))
 		again, err := s.Load(ctx, key)
 		if err != nil || len(again.Records) != len(log.Records)+1 {
 			t.Fatalf("got %+v, %v, want one record more than %d", again, err, len(log.Records))
@@ -243,12 +231,8 @@ func TestDamagedFile(t *testing.T) {
 				return open(t, dir, nil), func(key run.Key) {
 					path := filepath.Join(dir, filestore.NameOf(key))
 					data, err := os.ReadFile(path)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(path, damage(data), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					check(t, err)
+					check(t, os.WriteFile(path, damage(data), 0o600))
 				}
 			})
 		})

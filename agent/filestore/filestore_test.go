@@ -23,9 +23,7 @@ import (
 func open(t testing.TB, dir string, opts *filestore.Options) filestore.Store {
 	t.Helper()
 	s, err := filestore.Open(dir, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s
 }
 
@@ -111,18 +109,14 @@ func create(t testing.TB, s record.Store, key run.Key, changes ...ledger.Change)
 	d := &draft{new(ledger.State)}
 	head, records := d.next(append([]ledger.Change{&ledger.Begun{V: ledger.Version, ID: key.ID, Tenant: key.Tenant}}, changes...)...)
 	lease, err := s.Create(ctx, record.Holder{Name: "test"}, head, records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return d, lease
 }
 
 func add(t testing.TB, s record.Store, lease record.Lease, d *draft, changes ...ledger.Change) {
 	t.Helper()
 	head, records := d.next(changes...)
-	if err := s.Append(ctx, lease, head, records); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Append(ctx, lease, head, records))
 }
 
 func note(text string) ledger.Change {
@@ -149,17 +143,13 @@ func file(t testing.TB, dir string) string {
 
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, data, 0o600))
 }
 
 func read(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return data
 }
 
@@ -191,13 +181,9 @@ func TestBounds(t *testing.T) {
 func fold(t testing.TB, s record.Store) *ledger.State {
 	t.Helper()
 	log, err := s.Load(ctx, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	state, err := ledger.StateOf(log.Records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return state
 }
 
@@ -207,17 +193,11 @@ func TestAcquireReadsTheEnd(t *testing.T) {
 	s := d.on(t, t.TempDir(), filestore.SyncEveryEffect)
 	large, _ := create(t, s, key)
 	lease, err := s.Acquire(ctx, key, record.Holder{Name: "one", TTL: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	add(t, s, lease, large, note(strings.Repeat("x", 1<<20)))
 	add(t, s, lease, large, question("a"))
-	if err := s.Reply(ctx, key, []run.Reply{{Question: "a", Action: run.ActionDecline}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Renew(ctx, lease, 2*time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Reply(ctx, key, []run.Reply{{Question: "a", Action: run.ActionDecline}}))
+	check(t, s.Renew(ctx, lease, 2*time.Hour))
 	d.read = 0
 	_, err = s.Acquire(ctx, key, record.Holder{Name: "two"})
 	if held, ok := errors.AsType[*record.HeldError](err); !ok || held.Holder != "one" {
@@ -257,9 +237,7 @@ func TestCopiedFile(t *testing.T) {
 	path := file(t, dir)
 	create(t, s, run.Key{ID: "two"})
 	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, p := range all {
 		write(t, p, read(t, path))
 	}
@@ -279,14 +257,10 @@ func TestCopiedFile(t *testing.T) {
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := filestore.Open(t.TempDir(), &filestore.Options{Sync: filestore.SyncNever})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		key := run.Key{ID: "r"}
 		d, first := create(t, s, key)
-		if err := s.Delete(ctx, key); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Delete(ctx, key))
 		if _, second := create(t, s, key); second.Epoch <= first.Epoch {
 			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
 		}
@@ -326,3 +300,13 @@ func TestClockSetBack(t *testing.T) {
 		return store, func(at time.Time) { filestore.SetClock(store, func() time.Time { return at }) }
 	})
 }
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

@@ -24,9 +24,7 @@ import (
 func listed(t testing.TB, s record.Store, q record.Query) (ids []string) {
 	t.Helper()
 	for h, err := range s.List(ctx, q) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		ids = append(ids, h.Key.ID)
 	}
 	return ids
@@ -37,9 +35,7 @@ func compareLists(t testing.TB, s record.Store, what string) {
 	t.Helper()
 	var all []run.Head
 	for h, err := range s.List(ctx, record.Query{AllTenants: true}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		all = append(all, h)
 	}
 	now := time.Now()
@@ -154,9 +150,7 @@ func TestListsOpenFew(t *testing.T) {
 	}
 	var last run.Head
 	for head, err := range s.List(ctx, record.Query{Tenant: "1", Status: run.StatusWaiting, Limit: 60}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		last = head
 	}
 	for _, c := range []struct {
@@ -188,12 +182,8 @@ func TestMarkRefused(t *testing.T) {
 	if got := content(t, s, key); got != "" {
 		t.Errorf("got %s, want no run", got)
 	}
-	if _, err := begin(open(t, dir, nil), key); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Delete(ctx, key); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(begin(open(t, dir, nil), key)))
+	check(t, s.Delete(ctx, key))
 	for _, shelf := range []string{filestore.DueShelf, filestore.WaitingShelves} {
 		err := filepath.WalkDir(filepath.Join(dir, shelf), func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {

@@ -43,18 +43,12 @@ func TestModes(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	parent := t.TempDir()
 	shared, link, plain := filepath.Join(parent, "shared"), filepath.Join(parent, "link"), filepath.Join(parent, "plain")
-	if err := os.Mkdir(shared, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(shared, link); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(shared, 0o700))
+	check(t, os.Symlink(shared, link))
 	if _, err := filestore.Open(link, nil); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("got %v for a link", err)
 	}
-	if err := os.Chmod(shared, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Chmod(shared, 0o777))
 	if _, err := filestore.Open(shared, nil); err == nil || !strings.Contains(err.Error(), "0777") {
 		t.Errorf("got %v for a directory of all", err)
 	}

@@ -41,12 +41,8 @@ func start(t *testing.T, work, dir string) (*exec.Cmd, io.Reader) {
 	cmd.Env = append(os.Environ(), "FILESTORE_WORK="+work, "FILESTORE_DIR="+dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, cmd.Start())
 	return cmd, out
 }
 
@@ -110,9 +106,7 @@ func TestKill(t *testing.T) {
 		lines := bufio.NewScanner(out)
 		for n := 0; lines.Scan(); n++ {
 			if n == i%8 {
-				if err := cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				check(t, cmd.Process.Kill())
 			}
 			_, _ = fmt.Sscanf(lines.Text(), "record %d", &seq)
 			_, _ = fmt.Sscanf(lines.Text(), "answer %s", &q)
@@ -126,9 +120,7 @@ func TestKill(t *testing.T) {
 func has(t *testing.T, s record.Store, seq uint64, q string) {
 	t.Helper()
 	log, err := s.Load(ctx, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if seq == 0 || log.Head.Seq < seq {
 		t.Fatalf("got %d records, want %d", log.Head.Seq, seq)
 	}

@@ -47,9 +47,7 @@ func TestChainKeepsAConversation(t *testing.T) {
 	a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})
 	chain := lc.Chain(a, nil, agent.In("ada"))
 	for _, input := range []string{"Hi", "Hi again"} {
-		if _, err := chains.Run(t.Context(), chain, input); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(chains.Run(t.Context(), chain, input)))
 	}
 	if n := len(model.seen[1]); n != 3 {
 		t.Errorf("the model got %d messages for the second input, want 3", n)

@@ -21,9 +21,7 @@ var ada = run.Key{ID: "ada"}
 func contents(t *testing.T, h schema.ChatMessageHistory) []llms.ChatMessage {
 	t.Helper()
 	messages, err := h.Messages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return messages
 }
 
@@ -46,22 +44,14 @@ func TestHistory(t *testing.T) {
 		llms.AIChatMessage{Content: "Sunny."},
 	}
 	for _, m := range all {
-		if err := h.AddMessage(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		check(t, h.AddMessage(t.Context(), m))
 	}
 	same(t, h, all...)
-	if err := h.SetMessages(t.Context(), all[1:2]); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.AddAIMessage(t.Context(), "Hello."); err != nil {
-		t.Fatal(err)
-	}
+	check(t, h.SetMessages(t.Context(), all[1:2]))
+	check(t, h.AddAIMessage(t.Context(), "Hello."))
 	same(t, h, all[1], llms.AIChatMessage{Content: "Hello."})
 	for range 2 { // the second finds no run
-		if err := h.Clear(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, h.Clear(t.Context()))
 	}
 	same(t, h)
 }
@@ -71,12 +61,8 @@ func TestHistoryOfARun(t *testing.T) {
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Sunny."), says("Hello."))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Durable: agent.Durable{Store: store}})
 	h := lc.History(store, ada, a.Name())
-	if err := h.AddUserMessage(t.Context(), "I am Ada."); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, h.AddUserMessage(t.Context(), "I am Ada."))
+	check(t, errorOf(a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID))))
 	call := llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "forecast", Arguments: `{"city":"Oslo"}`}}
 	same(t, h,
 		llms.HumanChatMessage{Content: "I am Ada."},
@@ -95,9 +81,7 @@ func TestHistoryOfAnOpenRun(t *testing.T) {
 	store := record.NewMemory()
 	model := play(uses("1", "forecast", `{"city":"Oslo"}`))
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
-	if _, err := a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(a.Run(t.Context(), agent.Text("Weather?"), agent.In(ada.ID))))
 	h := lc.History(store, ada, a.Name())
 	refused := func(match error) {
 		t.Helper()
@@ -111,8 +95,6 @@ func TestHistoryOfAnOpenRun(t *testing.T) {
 		same(t, h, llms.HumanChatMessage{Content: "Weather?"})
 	}
 	refused(nil)
-	if _, err := store.Acquire(t.Context(), ada, record.Holder{Name: "other", TTL: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(store.Acquire(t.Context(), ada, record.Holder{Name: "other", TTL: time.Hour})))
 	refused(record.ErrHeld)
 }

@@ -89,9 +89,7 @@ func TestPassingFailure(t *testing.T) {
 func TestProvidersOfLangchaingo(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{anthropicAnswer}}
 	local, err := ollama.New(ollama.WithModel("m"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if _, err := agent.New(lc.Model(local, nil), &agent.Options{Tools: []adapter.Source{forecast()}}); err == nil || !strings.Contains(err.Error(), "http://localhost:11434/v1") {
 		t.Errorf("got %v, want what to use instead", err)
 	}
@@ -99,9 +97,7 @@ func TestProvidersOfLangchaingo(t *testing.T) {
 		t.Errorf("without tools: %v", err)
 	}
 	claude, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	half := 0.5
 	for i, tt := range []struct {
 		options  []llms.CallOption
@@ -122,9 +118,7 @@ func TestProvidersOfLangchaingo(t *testing.T) {
 
 func TestInfo(t *testing.T) {
 	claude, err := anthropic.New(anthropic.WithToken("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, tt := range []struct {
 		model             llms.Model
 		opts              *lc.ModelOptions
@@ -167,9 +161,7 @@ func TestCallOptions(t *testing.T) {
 		llms.WithStreamingFunc(callers), llms.WithTools([]llms.Tool{{Type: "function"}}), llms.WithToolChoice("required"),
 	}})
 	for _, err := range wrapped.Generate(t.Context(), &model.Request{MaxTokens: 5, Stop: []string{"end"}, Stream: true}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	if m.options.StreamingFunc != nil {
 		t.Error("the model was asked to stream")
@@ -219,9 +211,7 @@ func TestStreamsFromAnyGoroutine(t *testing.T) {
 		wrapped := lc.Model(m, &lc.ModelOptions{Stream: true})
 		var pieces []string
 		for d, err := range wrapped.Generate(t.Context(), &model.Request{Stream: true}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			pieces = append(pieces, d.Text)
 		}
 		if !slices.Equal(pieces, []string{"o", "k", ""}) {

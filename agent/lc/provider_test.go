@@ -26,9 +26,7 @@ const (
 func TestAnthropic(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{anthropicCalls, anthropicAnswer}}
 	model, err := anthropic.New(anthropic.WithToken("x"), anthropic.WithModel("claude"), anthropic.WithHTTPClient(w))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	got := mustRun(t, wrapping(t, model, nil, nil))
 	// Every block repeats the usage of its message; it counts once.
 	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 37, Output: 8, Total: 45, Cached: 7})
@@ -57,9 +55,7 @@ const (
 func TestOpenAI(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{openaiCalls, openaiAnswer}}
 	model, err := openai.New(openai.WithToken("x"), openai.WithModel("gpt"), openai.WithHTTPClient(w))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	got := mustRun(t, wrapping(t, model, nil, nil))
 	diff(t, "usage", got.Spent, run.Spent{Turns: 2, Calls: 2, Input: 30, Output: 8, Total: 38, Reasoning: 2})
 	messages := w.Requests[1]["messages"].([]any)
@@ -82,9 +78,7 @@ func TestOpenAI(t *testing.T) {
 func mustRun(t *testing.T, a *agent.Agent) *agent.Result {
 	t.Helper()
 	result, err := a.Run(t.Context(), agent.Text("go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return result
 }
 
@@ -98,8 +92,6 @@ func diff(t *testing.T, what string, got, want any) {
 func decode(t *testing.T, text string) any {
 	t.Helper()
 	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(text), &v))
 	return v
 }

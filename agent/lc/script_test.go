@@ -80,8 +80,16 @@ func newAgent(t testing.TB, model llms.Model, opts *agent.Options) *agent.Agent 
 func wrapping(t testing.TB, model llms.Model, o *lc.ModelOptions, opts *agent.Options) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(lc.Model(model, o), opts)
+	check(t, err)
+	return a
+}
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
 }
+
+func errorOf[T any](_ T, err error) error { return err }

@@ -25,9 +25,7 @@ func newModel(t testing.TB, h http.HandlerFunc, opts *Options) (m *Model, sent f
 	cfg := openai.DefaultConfig(testKey)
 	cfg.HTTPClient = s.Client()
 	m, err := New(cfg, "gpt-4.1", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return m, func() string {
 		all := s.Requests()
 		return all[len(all)-1]
@@ -58,9 +56,7 @@ var (
 func TestGenerateContent(t *testing.T) {
 	m, sent := newModel(t, answering(plainAnswer), nil)
 	got, err := m.GenerateContent(t.Context(), human("Hi"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := &llms.ContentResponse{Choices: []*llms.ContentChoice{{
 		Content: "Hello", StopReason: "stop",
 		GenerationInfo: map[string]any{
@@ -105,9 +101,7 @@ func TestStreaming(t *testing.T) {
 			}
 			return nil
 		}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	call := func(id, args string) llms.ToolCall {
 		return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: args}}
 	}
@@ -229,22 +223,16 @@ func TestRequest(t *testing.T) {
 			if messages == nil {
 				messages = human("Hi")
 			}
-			if _, err := m.GenerateContent(t.Context(), messages, tt.options...); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errorOf(m.GenerateContent(t.Context(), messages, tt.options...)))
 			var got map[string]json.RawMessage
-			if err := json.Unmarshal([]byte(sent()), &got); err != nil {
-				t.Fatal(err)
-			}
+			check(t, json.Unmarshal([]byte(sent()), &got))
 			delete(got, "model")
 			delete(got, "stream")
 			if tt.messages == nil {
 				delete(got, "messages")
 			}
 			raw, err := json.Marshal(got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			equalJSON(t, string(raw), tt.want)
 		})
 	}
@@ -263,17 +251,13 @@ func TestToolChoiceRequired(t *testing.T) {
 	} {
 		m, sent := newModel(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"","function":{"name":"f","arguments":""}}]},"finish_reason":"stop"}]}`), nil)
 		res, err := m.GenerateContent(t.Context(), human("Hi"), llms.WithTools([]llms.Tool{tool}), llms.WithToolChoice(tt.choice))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		call := res.Choices[0].ToolCalls[0]
 		if call.ID == "" || call.FunctionCall.Arguments != "{}" || res.Choices[0].StopReason != "tool_calls" {
 			t.Errorf("got call %+v with stop reason %q, want an id, arguments {} and tool_calls", call, res.Choices[0].StopReason)
 		}
 		var got map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(sent()), &got); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(sent()), &got))
 		equalJSON(t, string(got["tool_choice"]), tt.want)
 	}
 }
@@ -330,20 +314,26 @@ func TestNewErrors(t *testing.T) {
 func TestReasoningStaysInItsConversation(t *testing.T) {
 	m, sent := newModel(t, answering(`{"choices":[{"message":{"reasoning_content":"Alice is ill.","tool_calls":[`+
 		`{"id":"functions.search:0","function":{"name":"search","arguments":"{}"}}]}}]}`), &Options{Host: "moonshot"})
-	if _, err := m.GenerateContent(t.Context(), human("Alice's question")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(m.GenerateContent(t.Context(), human("Alice's question"))))
 	for user, found := range map[string]bool{"Alice": true, "Bob": false} {
 		call := llms.ToolCall{ID: "functions.search:0", Type: "function", FunctionCall: &llms.FunctionCall{Name: "search", Arguments: "{}"}}
 		answer := llms.ToolCallResponse{ToolCallID: call.ID, Name: "search", Content: "nothing"}
 		_, err := m.GenerateContent(t.Context(), append(human(user+"'s question"),
 			llms.MessageContent{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{call}},
 			llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{answer}}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if strings.Contains(sent(), "Alice is ill.") != found {
 			t.Errorf("%s: got %s, want what was thought for Alice in it: %t", user, sent(), found)
 		}
 	}
 }
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

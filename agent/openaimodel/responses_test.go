@@ -1,4 +1,4 @@
-package openaimodel_test
+package openaimodel
 
 import (
 	"encoding/json"
@@ -10,23 +10,20 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/agent/model"
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/fakehost"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 // atOpenAI is a model of the strict host.
-func atOpenAI(t *testing.T, host *fakehost.OpenAI, name string, o *openaimodel.Options) *openaimodel.Model {
+func atOpenAI(t *testing.T, host *fakehost.OpenAI, name string, o *Options) *Model {
 	t.Helper()
 	server := memhttp.New(host)
 	t.Cleanup(server.Close)
 	cfg := openai.DefaultConfig("key-1")
 	cfg.HTTPClient = server.Client()
-	m, err := openaimodel.New(cfg, name, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, err := New(cfg, name, o)
+	check(t, err)
 	return m
 }
 
@@ -109,9 +106,7 @@ func TestItemsGoBack(t *testing.T) {
 	r := &model.Request{Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartText, Text: "Weather?"}, {Type: run.PartFile, MIMEType: "application/pdf", Data: []byte("pdf")}}}},
 		Tools: []model.Tool{{Name: "weather"}}, Stream: true}
 	reply, _, err := generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var types []string
 	for _, p := range reply.Message.Parts {
 		types = append(types, fmt.Sprintf("%s %s%s", p.Type, p.Text, p.ID))
@@ -120,13 +115,9 @@ func TestItemsGoBack(t *testing.T) {
 		t.Fatalf("endpoint %s, parts (-want +got):\n%s", reply.Endpoint, diff)
 	}
 	stored, err := json.Marshal(results(reply))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var read []run.Message
-	if err := json.Unmarshal(stored, &read); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(stored, &read))
 	r.Messages, r.Endpoint = append(r.Messages, read...), reply.Endpoint
 	if _, _, err := generate(t, atOpenAI(t, host, "gpt-6-astra", nil), r); err != nil {
 		t.Fatal(err, host.Invalid())

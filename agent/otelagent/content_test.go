@@ -43,14 +43,10 @@ func published(t *testing.T, attribute string) *schema.Schema {
 	}
 	name := strings.NewReplacer(".", "-", "_", "-").Replace(strings.TrimPrefix(attribute, "gen_ai."))
 	data, err := os.ReadFile(filepath.Join(dir, "gen-ai-"+name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	data = bytes.ReplaceAll(data, []byte(`"$ref": "http://json-schema.org/draft-07/schema#"`), []byte(`"type": ["object", "boolean"]`))
 	var document map[string]any
-	if err := json.Unmarshal(data, &document); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(data, &document))
 	var known []any
 	var open []map[string]any
 	for _, def := range document["$defs"].(map[string]any) {
@@ -65,9 +61,8 @@ func published(t *testing.T, attribute string) *schema.Schema {
 	for _, kind := range open {
 		kind["not"] = map[string]any{"enum": known}
 	}
-	if data, err = json.Marshal(document); err != nil {
-		t.Fatal(err)
-	}
+	data, err = json.Marshal(document)
+	check(t, err)
 	s, err := schema.Compile(data)
 	if err != nil {
 		t.Fatalf("schema %s: %v", name, err)
@@ -158,9 +153,7 @@ func TestContent(t *testing.T) {
 		{Type: runs.PartText, Text: "Weather?"}, {Type: runs.PartImage, MIMEType: "image/png", Data: []byte{1, 2, 3}},
 		{Type: runs.PartImage, URL: "https://example.com/a.png"}, {Type: runs.PartFile, MIMEType: "video/mp4", Data: []byte{1}},
 	}})
-	if _, err := a.Run(t.Context(), input); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(a.Run(t.Context(), input)))
 	want := map[string]int{ // two calls of the model, one of the agent and of the tool
 		"gen_ai.input.messages": 3, "gen_ai.output.messages": 3, "gen_ai.system_instructions": 3, "gen_ai.tool.definitions": 2,
 		"gen_ai.tool.call.arguments": 1, "gen_ai.tool.call.result": 1,

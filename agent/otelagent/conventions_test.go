@@ -33,12 +33,8 @@ type conventions struct {
 func readModel(t *testing.T) (m conventions) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/conventions.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.UnmarshalWithOptions(data, &m, yaml.Strict(), yaml.AllowFieldPrefixes("type")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, yaml.UnmarshalWithOptions(data, &m, yaml.Strict(), yaml.AllowFieldPrefixes("type")))
 	return m
 }
 
@@ -54,8 +50,8 @@ func attributes(all []attribute.KeyValue) map[string]string {
 // beyond are attributes of the conventions that they do not name for the span.
 var beyond = map[string][]string{"invoke_agent": {"gen_ai.agent.id", "gen_ai.agent.version"}}
 
-// check looks for attributes that are missing or unknown.
-func check(t *testing.T, about string, got map[string]string, levels map[string]string, beyond []string) {
+// compare looks for attributes that are missing or unknown.
+func compare(t *testing.T, about string, got map[string]string, levels map[string]string, beyond []string) {
 	t.Helper()
 	for name, level := range levels {
 		if level == "required" && got[name] == "" {
@@ -98,7 +94,7 @@ func TestConventions(t *testing.T) {
 		if s.Name != name || s.SpanKind.String() != want.Kind {
 			t.Errorf("got the span %q of kind %s, want %q of kind %s", s.Name, s.SpanKind, name, want.Kind)
 		}
-		check(t, "span "+s.Name, got, want.Attributes, beyond[operation])
+		compare(t, "span "+s.Name, got, want.Attributes, beyond[operation])
 	}
 	if len(seen) != len(m.Spans) {
 		t.Errorf("got spans of %v, want all of the model", seen)
@@ -118,7 +114,7 @@ func TestConventions(t *testing.T) {
 			t.Errorf("metric %s is a %s with the boundaries %v, want a %s with %v", name, instrument, boundaries, want.Instrument, want.Boundaries)
 		}
 		for _, p := range points {
-			check(t, "metric "+name, p, want.Attributes, nil)
+			compare(t, "metric "+name, p, want.Attributes, nil)
 		}
 	}
 	for name := range measured {

@@ -112,9 +112,7 @@ func TestWaitingRunHasNoSpan(t *testing.T) {
 	run(t, a)
 	r.Reset()
 	before := store.writes.Load()
-	if _, err := a.ResumeRun(t.Context(), talk); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(a.ResumeRun(t.Context(), talk)))
 	if n := len(r.GetSpans()); n != 0 || store.writes.Load() != before {
 		t.Errorf("got %d spans and %d writes", n, store.writes.Load()-before)
 	}

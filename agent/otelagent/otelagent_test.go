@@ -167,18 +167,14 @@ func TestRefusedCallsHaveNoSpan(t *testing.T) {
 func TestNesting(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
 	client, err := otelmcp.New(&otelmcp.Options{TracerProvider: r.tracers})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	server := sdk.NewServer(&sdk.Implementation{Name: "greeter", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "greet"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "Hello."}}}, nil, nil
 	})
 	toolset, err := adapter.Open(t.Context(), []adapter.Server{{Name: "greeter", Transport: peer.Connect(t, server)}},
 		&adapter.Options{Client: &mcpclient.Options{Middleware: []mcpclient.Middleware{client.Client}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer toolset.Close()
 	name := toolset.Catalog(profile.OpenAI).Definitions()[0].Function.Name
 	run(t, r.agent(t, &asking{Model: play(uses("1", name, "{}"), says("Done.")), tracer: r.tracers.Tracer("")}, agent.Options{}, toolset))
@@ -219,13 +215,9 @@ func TestRangeThatIsLeft(t *testing.T) {
 // A run without a tracer leaves no context in its state.
 func TestNothingIsTraced(t *testing.T) {
 	telemetry, err := otelagent.New(&otelagent.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	a, err := agent.New(play(says("Hello.")), &agent.Options{Observe: telemetry})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if result, err := a.Run(t.Context(), agent.Text("Hi")); err != nil || result.Output != "Hello." {
 		t.Errorf("got %v, %v", result, err)
 	}

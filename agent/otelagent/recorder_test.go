@@ -66,9 +66,8 @@ func newRecorder(t *testing.T, o otelagent.Options) *recorder {
 	r.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(r))
 	o.TracerProvider, o.MeterProvider = r.tracers, sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.meters))
 	var err error
-	if r.telemetry, err = otelagent.New(&o); err != nil {
-		t.Fatal(err)
-	}
+	r.telemetry, err = otelagent.New(&o)
+	check(t, err)
 	return r
 }
 
@@ -83,9 +82,7 @@ func (r *recorder) agent(t *testing.T, model agent.Model, o agent.Options, tools
 		o.Observe = r.telemetry
 	}
 	a, err := agent.New(model, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return a
 }
 
@@ -137,9 +134,7 @@ func (r *recorder) span(t *testing.T, name string) tracetest.SpanStub {
 func (r *recorder) metrics(t *testing.T) map[string]metricdata.Metrics {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := r.meters.Collect(context.WithoutCancel(t.Context()), &all); err != nil {
-		t.Fatal(err)
-	}
+	check(t, r.meters.Collect(context.WithoutCancel(t.Context()), &all))
 	out := map[string]metricdata.Metrics{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -158,9 +153,7 @@ func fails() adapter.Source {
 func sub(t *testing.T, a *agent.Agent, name string) adapter.Source {
 	t.Helper()
 	s, err := agent.Sub(a, name, "Helps.")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s
 }
 
@@ -169,3 +162,13 @@ func run(t *testing.T, a *agent.Agent) {
 	t.Helper()
 	_, _ = a.Run(t.Context(), agent.Text("Hi"), agent.In("talk"))
 }
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

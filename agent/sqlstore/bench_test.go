@@ -33,9 +33,7 @@ func benchmarks(b *testing.B, bench func(b *testing.B, store record.Store)) {
 			b.ReportAllocs()
 			bench(b, store)
 			var bytes int64
-			if err := db.QueryRowContext(b.Context(), d.bytes).Scan(&bytes); err != nil {
-				b.Fatal(err)
-			}
+			check(b, db.QueryRowContext(b.Context(), d.bytes).Scan(&bytes))
 			b.ReportMetric(float64(bytes)/1e6, "MB")
 		})
 	}
@@ -47,9 +45,7 @@ func BenchmarkAppend(b *testing.B) {
 		d, lease := create(b, store, key)
 		cpu := cpuTime(b)
 		for b.Loop() {
-			if err := d.append(b.Context(), store, lease, strings.Repeat("x", 100), 3); err != nil {
-				b.Fatal(err)
-			}
+			check(b, d.append(b.Context(), store, lease, strings.Repeat("x", 100), 3))
 		}
 		b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/op")
 	})
@@ -129,9 +125,7 @@ func BenchmarkSuspended(b *testing.B) {
 		cpu := cpuTime(b)
 		for b.Loop() {
 			began := time.Now()
-			if _, err := store.Load(b.Context(), run.Key{ID: fmt.Sprint(i * 7919 % runs)}); err != nil {
-				b.Fatal(err)
-			}
+			check(b, errorOf(store.Load(b.Context(), run.Key{ID: fmt.Sprint(i * 7919 % runs)})))
 			times = append(times, time.Since(began))
 			i++
 		}
@@ -143,9 +137,7 @@ func BenchmarkSuspended(b *testing.B) {
 			began := time.Now()
 			n := 0
 			for _, err := range store.List(context.Background(), q) {
-				if err != nil {
-					b.Fatal(err)
-				}
+				check(b, err)
 				n++
 			}
 			b.ReportMetric(float64(time.Since(began).Microseconds()), "µs-"+name)
@@ -185,9 +177,7 @@ func BenchmarkLists(b *testing.B) {
 				for b.Loop() {
 					n := 0
 					for _, err := range store.List(b.Context(), c.q) {
-						if err != nil {
-							b.Fatal(err)
-						}
+						check(b, err)
 						n++
 					}
 					if n != c.want {
@@ -222,17 +212,13 @@ func suspended(b *testing.B, store record.Store, key run.Key) {
 		records = append(records, d.next(strings.Repeat("x", 700), 1)...)
 	}
 	records = append(records, d.add(&ledger.Suspended{})...)
-	if _, err := store.Create(b.Context(), record.Holder{}, ledger.HeadOf(&d.state), records); err != nil {
-		b.Fatal(err)
-	}
+	check(b, errorOf(store.Create(b.Context(), record.Holder{}, ledger.HeadOf(&d.state), records)))
 }
 
 // cpuTime returns the processor time of this process, without the server.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
+	check(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -33,9 +33,7 @@ func TestDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, db := opened(t, "sqlite", inFile(t), sqlstore.DialectSQLite)
 			d, lease := create(t, store, key)
-			if err := d.append(t.Context(), store, lease, "x", 3); err != nil {
-				t.Fatal(err)
-			}
+			check(t, d.append(t.Context(), store, lease, "x", 3))
 			execute(t, db, damage)
 			if log, err := store.Load(t.Context(), key); !errors.Is(err, record.ErrCorrupt) {
 				t.Errorf("got %+v, %v, want %v", log, err, record.ErrCorrupt)
@@ -63,9 +61,7 @@ func TestFailsAlone(t *testing.T) {
 	wg.Wait()
 	for i, id := range ids {
 		log, err := store.Load(t.Context(), run.Key{ID: id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if bad := id == "bad"; bad != (errs[i] != nil) || bad && !strings.Contains(errs[i].Error(), "out of luck") || bad != (log.Head.Seq == 1) {
 			t.Errorf("run %q: got %v and %d records", id, errs[i], log.Head.Seq)
 		}
@@ -76,12 +72,8 @@ func TestFailsAlone(t *testing.T) {
 func locked(t *testing.T, db *sql.DB) (release func()) {
 	t.Helper()
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, errorOf(conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")))
 	return func() {
 		if _, err := conn.ExecContext(t.Context(), "COMMIT"); err != nil {
 			t.Error(err)
@@ -100,13 +92,9 @@ func TestConnectionsThatFail(t *testing.T) {
 			defer func() { _ = db.Close() }()
 			db.SetMaxOpenConns(1)
 			store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			d, lease := create(t, store, key)
-			if err := d.append(t.Context(), store, lease, "x", 3); err != nil {
-				t.Fatal(err)
-			}
+			check(t, d.append(t.Context(), store, lease, "x", 3))
 			c.fails, _, _ = strings.Cut(operation, " ")
 			switch operation {
 			case "rollback":
@@ -178,9 +166,7 @@ func TestTextOfOthers(t *testing.T) {
 	d, records := begin(key)
 	head := ledger.HeadOf(&d.state)
 	head.Agent = "caf\xe9"
-	if _, err := store.Create(t.Context(), record.Holder{}, head, records); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(store.Create(t.Context(), record.Holder{}, head, records)))
 	if log, err := store.Load(t.Context(), key); err != nil || log.Head.Agent != "caf\ufffd" {
 		t.Errorf("got %+v, %v", log, err)
 	}

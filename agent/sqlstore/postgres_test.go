@@ -57,13 +57,9 @@ func (p *postgres) dsn(t testing.TB) string {
 	}
 	schema := fmt.Sprintf("s%d", p.schemas.Add(1))
 	admin, err := sql.Open("pgx", p.running.DSN("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = admin.Close() }()
-	if _, err := admin.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(admin.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
 	return p.running.DSN("postgres") + " search_path=" + schema
 }
 
@@ -120,9 +116,7 @@ func TestPostgresInAnotherOrder(t *testing.T) {
 	}
 	var got []string
 	for head, err := range store.List(t.Context(), record.Query{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		got = append(got, head.Key.ID)
 	}
 	if want := "B C a b"; strings.Join(got, " ") != want {
@@ -135,9 +129,7 @@ func TestPostgresClock(t *testing.T) {
 	store, db := opened(t, "pgx", server.dsn(t)+",pg_catalog", sqlstore.DialectPostgres)
 	execute(t, db, `CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$`)
 	d, lease := create(t, store, key)
-	if err := store.Renew(t.Context(), lease, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Renew(t.Context(), lease, time.Minute))
 	log, err := store.Load(t.Context(), key)
 	if err != nil || !log.Head.Held.After(time.Now().Add(time.Hour)) {
 		t.Fatalf("got %+v, %v, want a run that is held for more than an hour", log, err)
@@ -146,12 +138,9 @@ func TestPostgresClock(t *testing.T) {
 		t.Errorf("got %v, want %v", err, record.ErrHeld)
 	}
 	execute(t, db, `DROP FUNCTION clock_timestamp`, `UPDATE mcpchain_runs SET held = held - 3600000000000 - 60000000000`)
-	if lease, err = store.Acquire(t.Context(), key, record.Holder{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.append(t.Context(), store, lease, "x", 1); err != nil {
-		t.Fatal(err)
-	}
+	lease, err = store.Acquire(t.Context(), key, record.Holder{})
+	check(t, err)
+	check(t, d.append(t.Context(), store, lease, "x", 1))
 }
 
 // TestCount compares Count with List.
@@ -207,9 +196,7 @@ func TestManyFirstStarts(t *testing.T) {
 				begin := make(chan struct{})
 				for range 8 {
 					db, err := sql.Open(to.driver, source)
-					if err != nil {
-						t.Fatal(err)
-					}
+					check(t, err)
 					defer func() { _ = db.Close() }()
 					all.Go(func() {
 						<-begin
@@ -232,9 +219,7 @@ func TestPostgresUpdatesInPlace(t *testing.T) {
 	d, lease := create(t, store, key)
 	const appends = 100
 	for range appends {
-		if err := d.append(t.Context(), store, lease, "x", 1); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.append(t.Context(), store, lease, "x", 1))
 	}
 	execute(t, db, `SELECT pg_stat_force_next_flush()`)
 	var updates, inPlace int
@@ -270,9 +255,7 @@ func TestMigrationOfLists(t *testing.T) {
 				t.Helper()
 				var got []string
 				for head, err := range store.List(t.Context(), q) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					check(t, err)
 					got = append(got, head.Key.ID)
 				}
 				if !slices.Equal(got, want) {
@@ -295,19 +278,13 @@ func TestStartsWithoutRights(t *testing.T) {
 	source := server.dsn(t)
 	_, admin := opened(t, "pgx", source, sqlstore.DialectPostgres)
 	var schema string
-	if err := admin.QueryRowContext(t.Context(), `SELECT current_schema()`).Scan(&schema); err != nil {
-		t.Fatal(err)
-	}
+	check(t, admin.QueryRowContext(t.Context(), `SELECT current_schema()`).Scan(&schema))
 	execute(t, admin, `CREATE USER program`, `GRANT USAGE ON SCHEMA `+schema+` TO program`, `GRANT ALL ON ALL TABLES IN SCHEMA `+schema+` TO program`)
 	db, err := sql.Open("pgx", source+" user=program")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = db.Close() }()
 	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	create(t, store, key)
 	if err := store.RequestCancel(t.Context(), key); err != nil {
 		t.Error(err)

@@ -63,9 +63,7 @@ func create(t testing.TB, store record.Store, key run.Key) (*draft, record.Lease
 	t.Helper()
 	d, records := begin(key)
 	lease, err := store.Create(t.Context(), record.Holder{Name: "parent"}, ledger.HeadOf(&d.state), records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return d, lease
 }
 
@@ -137,23 +135,16 @@ type process struct {
 func begun(t *testing.T, j job) *process {
 	t.Helper()
 	data, err := json.Marshal(j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	p := &process{Cmd: exec.Command(os.Args[0])}
 	p.Env = append(os.Environ(), childJob+"="+string(data))
 	p.Stderr = os.Stderr
-	if p.in, err = p.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	p.in, err = p.StdinPipe()
+	check(t, err)
 	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	p.out = bufio.NewReader(out)
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, p.Start())
 	t.Cleanup(func() {
 		_ = p.Process.Kill()
 		_ = p.Wait()
@@ -165,9 +156,7 @@ func begun(t *testing.T, j job) *process {
 func (p *process) line(t *testing.T) string {
 	t.Helper()
 	line, err := p.out.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return strings.TrimSpace(line)
 }
 
@@ -208,9 +197,7 @@ func TestStoppedProcess(t *testing.T) {
 		j.Hold = 200 * time.Millisecond
 		p := begun(t, j)
 		p.seq(t)
-		if _, err := io.WriteString(p.in, "go\n"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(io.WriteString(p.in, "go\n")))
 		d.next("by the child", 3)
 		if got := p.seq(t); got != d.state.Seq {
 			t.Fatalf("got record %d, want %d", got, d.state.Seq)
@@ -220,19 +207,13 @@ func TestStoppedProcess(t *testing.T) {
 		for errors.Is(err, record.ErrHeld) {
 			lease, err = store.Acquire(t.Context(), key, record.Holder{Name: "parent", TTL: time.Hour})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(p.in, "go\n"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, errorOf(io.WriteString(p.in, "go\n")))
 		signal(t, p, syscall.SIGCONT)
 		if got := p.line(t); !strings.HasPrefix(got, "error true") {
 			t.Errorf("got %q, want a conflict", got)
 		}
-		if err := d.append(t.Context(), store, lease, "by the parent", 1); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.append(t.Context(), store, lease, "by the parent", 1))
 		log, err := store.Load(t.Context(), key)
 		if err != nil || log.Head.Seq != d.state.Seq {
 			t.Errorf("got %+v, %v, want %d records", log, err, d.state.Seq)
@@ -242,9 +223,7 @@ func TestStoppedProcess(t *testing.T) {
 
 func signal(t *testing.T, p *process, s os.Signal) {
 	t.Helper()
-	if err := p.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	check(t, p.Process.Signal(s))
 }
 
 // TestProcessesAtOnce lets two stores with connections of their own write to one database.
@@ -295,15 +274,11 @@ func TestKilledProcess(t *testing.T) {
 			}
 			_ = p.Wait()
 			log, err := store.Load(t.Context(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if log.Head.Seq < last || log.Head.Seq%3 != 1 {
 				t.Fatalf("kill %d: got %d records, want %d and commits of 3", i, log.Head.Seq, last)
 			}
-			if _, err := ledger.StateOf(log.Records); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errorOf(ledger.StateOf(log.Records)))
 		}
 	})
 }

@@ -30,9 +30,7 @@ func TestDatabasesThatLose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, err := sql.Open(c.job.Driver, c.job.DSN)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer func() { _ = db.Close() }()
 			if _, err = sqlstore.New(t.Context(), db, c.job.Dialect); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
@@ -70,9 +68,7 @@ func TestSyncs(t *testing.T) {
 		}},
 		{"delete", func() error { return store.Delete(t.Context(), key) }},
 	} {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, step.do())
 		const full = 2
 		var level int
 		if err := db.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil || level != full {
@@ -106,24 +102,16 @@ func TestCheckpoints(t *testing.T) {
 			store, db := opened(t, "sqlite", fmt.Sprintf("%s?_pragma=wal_autocheckpoint(%d)", file, c.pages), sqlstore.DialectSQLite)
 			db.SetMaxOpenConns(1)
 			again, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite) // finds the DSN's setting, not that of the first store
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			d, lease := create(t, store, key)
 			for range c.appends {
-				if err := d.append(t.Context(), again, lease, strings.Repeat("x", 100<<10), 1); err != nil {
-					t.Fatal(err)
-				}
+				check(t, d.append(t.Context(), again, lease, strings.Repeat("x", 100<<10), 1))
 			}
 			if c.release {
-				if err := again.Release(t.Context(), lease); err != nil {
-					t.Fatal(err)
-				}
+				check(t, again.Release(t.Context(), lease))
 			}
 			info, err := os.Stat(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if moved := info.Size() > 1<<20; moved != c.moved {
 				t.Errorf("the file has %d bytes: a checkpoint is %v, want %v", info.Size(), moved, c.moved)
 			}
@@ -140,9 +128,7 @@ func TestCheckpoints(t *testing.T) {
 func TestTables(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		db, err := sql.Open(j.Driver, j.DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer func() { _ = db.Close() }()
 		var wg sync.WaitGroup
 		for range 8 {

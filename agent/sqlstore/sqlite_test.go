@@ -26,15 +26,11 @@ import (
 func opened(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(8)
 	store, err := sqlstore.New(t.Context(), db, dialect)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return store, db
 }
 
@@ -117,9 +113,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"), sqlstore.DialectSQLite)
 		key := run.Key{ID: "r"}
 		d, first := create(t, store, key)
-		if err := store.Delete(t.Context(), key); err != nil {
-			t.Fatal(err)
-		}
+		check(t, store.Delete(t.Context(), key))
 		if _, second := create(t, store, key); second.Epoch <= first.Epoch {
 			t.Errorf("got the epoch %d after %d", second.Epoch, first.Epoch)
 		}
@@ -136,49 +130,34 @@ func TestTwoVersions(t *testing.T) {
 	s := new(ledger.State)
 	next := func(c ledger.Change) []run.Record {
 		r, err := s.Add(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return r
 	}
 	first := next(&ledger.Begun{V: ledger.Version, ID: "r"})
 	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	snapshot, err := ledger.NewSnapshot(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r := next(snapshot)
-	if err := store.Append(t.Context(), lease, ledger.HeadOf(s), r); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Append(t.Context(), lease, ledger.HeadOf(s), r))
 	data := next(&ledger.Noted{Trace: map[string]string{"a": "b"}})[0].JSON
 	old := ledger.HeadOf(s)
 	old.Snapshot = 0
 	head, err := json.Marshal(old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	execute(t, db, fmt.Sprintf(`UPDATE mcpchain_runs SET agent = '', status = 'running', updated = 1, due = 1, seq = 3, head = '%s', answers = 0 WHERE id = 'r' AND seq = 2`, head),
 		fmt.Sprintf(`INSERT INTO mcpchain_records (run, seq, sum, data) SELECT num, 3, %d, '%s' FROM mcpchain_runs`, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), data),
 		`UPDATE mcpchain_runs SET held = 1 WHERE id = 'r'`)
 	log, err := record.LoadCurrent(t.Context(), store, run.Key{ID: "r"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	got, err := ledger.StateOf(log.Records)
 	if err != nil || got.Seq != 3 || got.Snapshot != 2 {
 		t.Errorf("got %+v, %v, want the state at record 3", got, err)
 	}
-	if lease, err = store.Acquire(t.Context(), run.Key{ID: "r"}, record.Holder{TTL: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
+	lease, err = store.Acquire(t.Context(), run.Key{ID: "r"}, record.Holder{TTL: time.Hour})
+	check(t, err)
 	r = next(&ledger.Noted{Trace: map[string]string{"a": "c"}})
-	if err := store.Append(t.Context(), lease, ledger.HeadOf(s), r); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Append(t.Context(), lease, ledger.HeadOf(s), r))
 	if log, err = record.LoadCurrent(t.Context(), store, run.Key{ID: "r"}); err != nil || len(log.Records) != 3 {
 		t.Errorf("got %d records, %v, want those from the snapshot on", len(log.Records), err)
 	}
@@ -191,35 +170,25 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	s := new(ledger.State)
 	next := func(c ledger.Change) []run.Record {
 		r, err := s.Add(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return r
 	}
 	first := next(&ledger.Begun{V: ledger.Version, ID: "r"})
 	lease, err := store.Create(t.Context(), record.Holder{TTL: time.Hour}, ledger.HeadOf(s), first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	size := func() int64 {
 		info, err := os.Stat(file + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return info.Size()
 	}
 	most := int64(0)
 	for range 20 {
 		r := next(&ledger.Noted{Trace: map[string]string{"a": strings.Repeat("x", 1<<20)}})
-		if err := store.Append(t.Context(), lease, ledger.HeadOf(s), r); err != nil {
-			t.Fatal(err)
-		}
+		check(t, store.Append(t.Context(), lease, ledger.HeadOf(s), r))
 		most = max(most, size())
 	}
 	for range 3 { // the first checkpoint, and the first write after it
-		if err := store.Renew(t.Context(), lease, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		check(t, store.Renew(t.Context(), lease, time.Hour))
 	}
 	if got := size(); most < 15<<20 || got > 4<<20 {
 		t.Errorf("got a log of %d bytes after one of %d, want 4 MiB at most", got, most)
@@ -235,26 +204,20 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 	keyOf := func(i int) run.Key { return run.Key{ID: fmt.Sprint("run ", i)} }
 	for i := range runs {
 		d, lease := create(t, store, keyOf(i))
-		if err := d.append(t.Context(), store, lease, strings.Repeat("x", 300<<10), 1); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.append(t.Context(), store, lease, strings.Repeat("x", 300<<10), 1))
 	}
 	size := func() (all int64) {
 		execute(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
 		for _, name := range []string{file, file + "-wal"} {
 			info, err := os.Stat(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			all += info.Size()
 		}
 		return all
 	}
 	full := size()
 	for i := range runs - 3 {
-		if err := store.Delete(t.Context(), keyOf(i)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, store.Delete(t.Context(), keyOf(i)))
 	}
 	if left := size(); left > full/6 {
 		t.Errorf("got %d bytes of %d after all but 3 of %d runs were deleted", left, full, runs)
@@ -269,3 +232,13 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 		t.Errorf("the file is not whole: %s, %v", check, err)
 	}
 }
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

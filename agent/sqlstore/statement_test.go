@@ -30,9 +30,7 @@ func TestCompiledOnce(t *testing.T) {
 		before := c.compiled.Load()
 		c.fails = "prepare" // as with the lock of another process
 		store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		const statements, version = 25, 1
 		if n := c.compiled.Load() - before; len(stores) == 1 && n != statements+version {
 			t.Errorf("%d statements were compiled for a store, want %d", n, statements+version)
@@ -46,9 +44,7 @@ func TestCompiledOnce(t *testing.T) {
 	if n := c.compiled.Load() - before; n != 0 {
 		t.Errorf("%d statements were compiled for runs, want none", n)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, db.Close())
 	if got, want := c.closed.Load(), c.compiled.Load(); got != want {
 		t.Errorf("%d statements of %d are closed", got, want)
 	}
@@ -117,9 +113,7 @@ func TestLoadWaits(t *testing.T) {
 	create(t, store, key)
 	db.SetMaxIdleConns(0) // so that each connection is new
 	other, err := sql.Open("sqlite", file+"?_pragma=locking_mode(EXCLUSIVE)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	other.SetMaxOpenConns(1)
 	execute(t, other, "BEGIN IMMEDIATE", "UPDATE mcpchain_schema SET version = version", "COMMIT") // holds its lock
 	var direct *sqlite.Error

@@ -39,9 +39,7 @@ func (c *trips) Read(b []byte) (int, error) {
 // TestPostgresAppendIsOneTrip checks that an append is one round trip.
 func TestPostgresAppendIsOneTrip(t *testing.T) {
 	config, err := pgx.ParseConfig(server.dsn(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var asked atomic.Int64
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -55,16 +53,12 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	db.SetMaxOpenConns(1)
 	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectPostgres)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	d, lease := create(t, store, key)
 	for _, n := range []int{1, 3, 8} {
 		for try := range 3 {
 			before := asked.Load()
-			if err := d.append(t.Context(), store, lease, "x", n); err != nil {
-				t.Fatal(err)
-			}
+			check(t, d.append(t.Context(), store, lease, "x", n))
 			if got := asked.Load() - before; try > 0 && got != 1 { // pgx prepares a statement at its first use
 				t.Errorf("%d records: the server was asked %d times, want once", n, got)
 			}
@@ -82,14 +76,10 @@ func TestPostgresAppendOfAnother(t *testing.T) {
 	store, db := opened(t, "pgx", server.dsn(t), sqlstore.DialectPostgres)
 	d, lease := create(t, store, key)
 	other, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = other.Rollback() }()
 	var pid int
-	if err := other.QueryRowContext(t.Context(), `UPDATE mcpchain_runs SET epoch = epoch + 1 RETURNING pg_backend_pid()`).Scan(&pid); err != nil {
-		t.Fatal(err)
-	}
+	check(t, other.QueryRowContext(t.Context(), `UPDATE mcpchain_runs SET epoch = epoch + 1 RETURNING pg_backend_pid()`).Scan(&pid))
 	done := make(chan error, 1)
 	go func() { done <- d.append(t.Context(), store, lease, "x", 2) }()
 	for waits := 0; waits == 0; {
@@ -98,13 +88,9 @@ func TestPostgresAppendOfAnother(t *testing.T) {
 			t.Fatalf("the append did not wait: %v", err)
 		default:
 		}
-		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`, pid).Scan(&waits); err != nil {
-			t.Fatal(err)
-		}
+		check(t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`, pid).Scan(&waits))
 	}
-	if err := other.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, other.Commit())
 	if err := <-done; !errors.Is(err, record.ErrConflict) {
 		t.Errorf("got %v, want %v", err, record.ErrConflict)
 	}

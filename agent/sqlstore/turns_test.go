@@ -22,19 +22,13 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 	_, free := create(t, store, run.Key{ID: "free"})
 	db.SetMaxOpenConns(3)
 	program, err := sql.Open("pgx", dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = program.Close() }()
 	other, err := program.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer func() { _ = other.Rollback() }()
 	var pid int
-	if err := other.QueryRowContext(t.Context(), `SELECT pg_backend_pid() FROM mcpchain_runs WHERE id = $1 FOR UPDATE`, key.ID).Scan(&pid); err != nil {
-		t.Fatal(err)
-	}
+	check(t, other.QueryRowContext(t.Context(), `SELECT pg_backend_pid() FROM mcpchain_runs WHERE id = $1 FOR UPDATE`, key.ID).Scan(&pid))
 
 	var group sync.WaitGroup
 	impatient, stop := context.WithCancel(t.Context())
@@ -61,9 +55,7 @@ func TestRenewalsHaveAConnection(t *testing.T) {
 		t.Errorf("got %v, %v, want the lease renewed", lost, err)
 	}
 	stop()
-	if err := other.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, other.Rollback())
 	group.Wait()
 	if _, err := store.Load(t.Context(), key); err != nil {
 		t.Error(err)

@@ -127,9 +127,7 @@ func TestCancelWithoutWorkflow(t *testing.T) {
 	if err := c.Cancel(t.Context(), key); err != nil || len(s.woken) != 1 {
 		t.Errorf("got %v and %d workflows", err, len(s.woken))
 	}
-	if _, err := w.agent(t, script{{text: "done"}}, agent.Options{}).Cancel(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(w.agent(t, script{{text: "done"}}, agent.Options{}).Cancel(t.Context(), key)))
 	s.On("CancelWorkflow", mock.Anything, "acme/r", "").Return(gone)
 	if err := c.Cancel(t.Context(), key); err != nil || len(s.woken) != 1 {
 		t.Errorf("got %v and %d workflows for a run that is over", err, len(s.woken))

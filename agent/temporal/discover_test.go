@@ -63,9 +63,7 @@ func TestDiscovery(t *testing.T) {
 		w, m := newWorld(), new(searcher)
 		d.Store, w.store = w.store, d
 		a, err := agent.New(m, &agent.Options{Name: "helper", Durable: agent.Durable{Store: d, LeaseTTL: time.Second}, Tools: []adapter.Source{tools}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		env := begin(t, a, nil)
 		env.SetOnActivityStartedListener(d.revive)
 		env.ExecuteWorkflow("mcpchain.Run", theJob())

@@ -116,9 +116,7 @@ func TestReasoning(t *testing.T) {
 		d.Store, w.store = w.store, d
 		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
 		a, err := agent.New(m, &agent.Options{Name: "helper", Durable: agent.Durable{Store: d, LeaseTTL: time.Second}, Tools: []adapter.Source{look}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		env := begin(t, a, nil)
 		env.SetOnActivityStartedListener(d.revive)
 		env.ExecuteWorkflow("mcpchain.Run", theJob())

@@ -17,9 +17,7 @@ import (
 // workflows may be running.
 func TestReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, name := range []string{"answers", "cancelled", "cancelled_waiting", "changed", "continued", "done", "expired", "scheduled", "stopped"} {
 		if !slices.Contains(files, filepath.Join("testdata", name+".json")) {
 			t.Errorf("there is no history %s", name)
@@ -30,9 +28,7 @@ func TestReplay(t *testing.T) {
 			r := worker.NewWorkflowReplayer()
 			a := newWorld().agent(t, script{{text: "another answer"}}, agent.Options{System: "Another prompt."})
 			o := &temporal.WorkerOptions{Steps: 1, StepTimeout: time.Hour, Grace: time.Minute}
-			if err := temporal.Register(r, []*agent.Agent{a}, o); err != nil {
-				t.Fatal(err)
-			}
+			check(t, temporal.Register(r, []*agent.Agent{a}, o))
 			if err := r.ReplayWorkflowHistoryFromJSONFile(silent{}, file); err != nil {
 				t.Error(err)
 			}

@@ -22,9 +22,7 @@ import (
 func scheduled(t *testing.T, w *world, a *agent.Agent, key run.Key) *client.ScheduleWorkflowAction {
 	t.Helper()
 	action, err := temporal.NewClient(newService(t, nil), w.store, nil).Scheduled(a, key, agent.Text("go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return action
 }
 
@@ -67,13 +65,9 @@ func TestSchedule(t *testing.T) {
 					return
 				}
 				log, err := w.store.Load(t.Context(), test.want)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				questions, err := log.Questions()
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				update(t, env, "1", questions[0].Allow())
 			}, time.Minute)
 			env.ExecuteWorkflow(action.Workflow, action.Args...)
@@ -109,9 +103,7 @@ func TestScheduleCancelled(t *testing.T) {
 		t.Errorf("got %v, want that the workflow is cancelled", err)
 	}
 	log, err := w.store.Load(t.Context(), run.Key{ID: "report-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if state, err := ledger.StateOf(log.Records); err != nil || state.Status != run.StatusCancelled {
 		t.Errorf("got a run that is %s, %v, want a cancelled one", state.Status, err)
 	}
@@ -129,16 +121,10 @@ func TestScheduleBeginsOnce(t *testing.T) {
 		if err == nil {
 			err = got.Get(&id)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.take(0, "", id); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, s.take(0, "", id))
 		log, err := w.store.Load(t.Context(), run.Key{ID: id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		state, err := ledger.StateOf(log.Records)
 		if err != nil || len(state.History) != 2 {
 			t.Errorf("got %d messages, %v, want one question and one answer", len(state.History), err)

@@ -53,9 +53,7 @@ func workerOf(t *testing.T, a *agent.Agent, stop chan struct{}, o *temporal.Work
 		env.SetWorkerStopChannel(stop)
 		s.envs = append(s.envs, env)
 	}
-	if err := temporal.Register(s, []*agent.Agent{a}, o); err != nil {
-		t.Fatal(err)
-	}
+	check(t, temporal.Register(s, []*agent.Agent{a}, o))
 	return s
 }
 
@@ -83,9 +81,7 @@ func TestTenantLimits(t *testing.T) {
 		stop := make(chan struct{})
 		s := workerOf(t, a, stop, &temporal.WorkerOptions{Grace: time.Millisecond, Tenant: temporal.TenantLimits{Steps: 1}})
 		for _, k := range []run.Key{{Tenant: "a", ID: "1"}, {Tenant: "a", ID: "2"}, {Tenant: "b", ID: "1"}} {
-			if _, err := a.Begin(t.Context(), agent.Text("go"), agent.In(k.ID), agent.ForTenant(k.Tenant)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.In(k.ID), agent.ForTenant(k.Tenant))))
 		}
 		ended := make(chan error, 2)
 		go func() { ended <- s.take(0, "a", "1") }()
@@ -108,9 +104,7 @@ func TestTenantLimits(t *testing.T) {
 		s := workerOf(t, a, nil, &temporal.WorkerOptions{Tenant: temporal.TenantLimits{PerSecond: 0.001, Burst: 2}})
 		for i := range 3 {
 			id := fmt.Sprint(i)
-			if _, err := a.Begin(t.Context(), agent.Text("go"), agent.In(id), agent.ForTenant("a")); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.In(id), agent.ForTenant("a"))))
 			if err := s.take(0, "a", id); isLimit(err) != (i == 2) {
 				t.Errorf("step %d: got %v", i, err)
 			}
@@ -131,12 +125,8 @@ func TestContextAndEvents(t *testing.T) {
 		Context: func(ctx context.Context, k run.Key) context.Context { return context.WithValue(ctx, user{}, k.Tenant) },
 		OnEvent: func(k run.Key, e agent.Event) { seen = append(seen, k.Tenant+" "+agent.TypeOf(e)) },
 	})
-	if _, err := a.Begin(t.Context(), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.take(0, key.Tenant, key.ID); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant))))
+	check(t, s.take(0, key.Tenant, key.ID))
 	if got, want := fmt.Sprint(seen), "[acme acme model_start acme model_end acme turn_end acme answer]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -74,9 +74,7 @@ func queried(t *testing.T, env querier) (s temporal.State) {
 	if err == nil {
 		err = value.Get(&s)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s
 }
 
@@ -101,9 +99,7 @@ func TestRunCannotGoOn(t *testing.T) {
 	t.Run("deleted", func(t *testing.T) {
 		w := newWorld()
 		env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
-		if err := w.store.Delete(t.Context(), key); err != nil {
-			t.Fatal(err)
-		}
+		check(t, w.store.Delete(t.Context(), key))
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
 		var app *temporalsdk.ApplicationError
 		if err := env.GetWorkflowError(); !errors.As(err, &app) || app.Type() != "NotFound" {
@@ -127,9 +123,7 @@ func TestRunCannotGoOn(t *testing.T) {
 		store := &heldStore{Store: w.store}
 		w.store = store
 		env := begin(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil)
-		if _, err := w.store.Acquire(t.Context(), key, record.Holder{Name: "dead", TTL: 800 * time.Millisecond}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(w.store.Acquire(t.Context(), key, record.Holder{Name: "dead", TTL: 800 * time.Millisecond})))
 		store.tries = 0
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
 		var got temporal.Outcome
@@ -182,9 +176,7 @@ func TestContinueAsNew(t *testing.T) {
 		t.Fatalf("got %v, want to continue as new", err)
 	}
 	var job map[string]any
-	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &job); err != nil {
-		t.Fatal(err)
-	}
+	check(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &job))
 	env = environment(t, a, nil)
 	env.ExecuteWorkflow("mcpchain.Run", job)
 	var got temporal.Outcome

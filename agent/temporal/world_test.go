@@ -116,9 +116,7 @@ func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Age
 	}
 	opts.Model.Retries = -1
 	a, err := agent.New(model, &opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return a
 }
 
@@ -132,9 +130,7 @@ func theJob() map[string]any {
 // begin stores a run, and returns a workflow environment whose worker has the agent.
 func begin(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
-	if _, err := a.Begin(t.Context(), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(a.Begin(t.Context(), agent.Text("go"), agent.In(key.ID), agent.ForTenant(key.Tenant))))
 	return environment(t, a, o)
 }
 
@@ -145,9 +141,7 @@ func environment(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *tests
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute)
 	env.SetWorkerOptions(worker.Options{MaxHeartbeatThrottleInterval: 10 * time.Millisecond, DeadlockDetectionTimeout: time.Minute})
-	if err := temporal.Register(env, []*agent.Agent{a}, o); err != nil {
-		t.Fatal(err)
-	}
+	check(t, temporal.Register(env, []*agent.Agent{a}, o))
 	return env
 }
 
@@ -155,13 +149,9 @@ func environment(t *testing.T, a *agent.Agent, o *temporal.WorkerOptions) *tests
 func (w *world) state(t *testing.T) *ledger.State {
 	t.Helper()
 	log, err := w.store.Load(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s, err := ledger.StateOf(log.Records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s
 }
 
@@ -193,13 +183,9 @@ func (a *answered) Complete(_ any, err error) { a.failed, a.done = err, true }
 func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, replies ...run.Reply) *answered {
 	t.Helper()
 	data, err := json.Marshal(replies)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var args any
-	if err := json.Unmarshal(data, &args); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(data, &args))
 	a := new(answered)
 	env.UpdateWorkflow("answer", id, a, args)
 	return a
@@ -212,3 +198,13 @@ func (silent) Debug(string, ...any) {}
 func (silent) Info(string, ...any)  {}
 func (silent) Warn(string, ...any)  {}
 func (silent) Error(string, ...any) {}
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

@@ -29,9 +29,7 @@ func newClient(t testing.TB, baseURL string, doer openai.HTTPDoer, opts *Options
 	cfg := openai.DefaultConfig(testKey)
 	cfg.BaseURL, cfg.HTTPClient = baseURL, doer
 	c, err := New(cfg, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return c
 }
 
@@ -62,3 +60,13 @@ const plainAnswer = `{"id":"1","model":"m-2026","choices":[{"index":0,"message":
 func hello() *Request {
 	return &Request{Model: "m", Messages: []Message{Text(User, "Hi")}}
 }
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

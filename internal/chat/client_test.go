@@ -18,9 +18,7 @@ import (
 func TestComplete(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := &Reply{ID: "1", Model: "m-2026", Text: "Hello", Finish: FinishStop, Usage: &Usage{Prompt: 3, Completion: 2, Total: 5}, Size: 5}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -49,12 +47,8 @@ func TestAddressAndCredentials(t *testing.T) {
 		var got *http.Request
 		tt.cfg.HTTPClient = doerFunc(func(r *http.Request) (*http.Response, error) { got = r; return h.Client().Do(r) })
 		c, err := New(tt.cfg, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Complete(t.Context(), hello()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, errorOf(c.Complete(t.Context(), hello())))
 		if got.URL.String() != tt.url || got.Header.Get(tt.header) != tt.want {
 			t.Errorf("%s: got %s with %s %q, want %s with %q", tt.name, got.URL, tt.header, got.Header.Get(tt.header), tt.url, tt.want)
 		}
@@ -292,9 +286,7 @@ func TestReplyVariants(t *testing.T) {
 			r.Stop = []string{"###"}
 			r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: []ToolCall{{ID: "old", Name: "f"}}})
 			got, err := h.client(t, openAI, nil).Complete(t.Context(), r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			for i := range got.ToolCalls { // random ids of ours
 				if strings.HasPrefix(got.ToolCalls[i].ID, "call_") {
 					got.ToolCalls[i].ID = "ID"
@@ -314,12 +306,8 @@ func TestConfigIsNotShared(t *testing.T) {
 	client := h.Client()
 	cfg.HTTPClient = client
 	c, err := New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Complete(t.Context(), hello()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, errorOf(c.Complete(t.Context(), hello())))
 	if cfg.HTTPClient != client {
 		t.Error("the caller's configuration was changed")
 	}
@@ -333,15 +321,11 @@ func BenchmarkComplete(b *testing.B) {
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}, nil
 	})
 	c, err := New(cfg, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check(b, err)
 	r := conversation(20)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.Complete(b.Context(), r); err != nil {
-			b.Fatal(err)
-		}
+		check(b, errorOf(c.Complete(b.Context(), r)))
 	}
 }
 
@@ -364,15 +348,11 @@ func conversation(n int) *Request {
 
 func BenchmarkEncode(b *testing.B) {
 	c, err := New(openai.DefaultConfig(testKey), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check(b, err)
 	r := conversation(20)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.encode(r, false); err != nil {
-			b.Fatal(err)
-		}
+		check(b, errorOf(c.encode(r, false)))
 	}
 }
 
@@ -389,9 +369,7 @@ func TestBoundForTheUpstream(t *testing.T) {
 	})
 	c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
 	for i, r := range []*Request{hello(), hello(), {Model: "other", Messages: hello().Messages}} {
-		if _, err := c.Complete(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(c.Complete(t.Context(), r)))
 		if want := []int{2, 3, 5}[i]; h.asked() != want {
 			t.Errorf("call %d: the host was asked %d times, want %d", i, h.asked(), want)
 		}

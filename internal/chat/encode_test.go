@@ -15,13 +15,9 @@ func ptr[T any](v T) *T { return &v }
 func sent(t *testing.T, baseURL string, opts *Options, r *Request) map[string]json.RawMessage {
 	t.Helper()
 	h := newHost(t, answering(`{"choices":[{"message":{"content":"x","tool_calls":[{"id":"z","function":{"name":"f"}}]}}]}`))
-	if _, err := h.client(t, baseURL, opts).Complete(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(h.client(t, baseURL, opts).Complete(t.Context(), r)))
 	var got map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(h.last()), &got); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(h.last()), &got))
 	return got
 }
 
@@ -104,9 +100,7 @@ func TestEncodeParameters(t *testing.T) {
 				delete(got, key)
 			}
 			raw, err := json.Marshal(got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			equalJSON(t, string(raw), tt.want)
 		})
 	}
@@ -237,13 +231,9 @@ func TestToolsOfOpenAI(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var sent struct{ Reasoning_Effort string }
-		if err := json.Unmarshal([]byte(h.last()), &sent); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(h.last()), &sent))
 		if sent.Reasoning_Effort != tt.want || (reply.Note != "") != tt.note {
 			t.Errorf("%s with effort %q: got %q, note %q, want %q", tt.model, tt.effort, sent.Reasoning_Effort, reply.Note, tt.want)
 		}
@@ -354,9 +344,7 @@ func TestNamesComeBack(t *testing.T) {
 	out := namesOf(r).outgoing("files.read")
 	h := newHost(t, answering(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"`+out+`"}}]}}]}`))
 	got, err := h.client(t, openAI, nil).Complete(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if diff := cmp.Diff([]ToolCall{{ID: "a", Name: "files.read", Arguments: "{}"}}, got.ToolCalls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}

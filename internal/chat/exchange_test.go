@@ -51,9 +51,7 @@ func TestStreamsShareAConnection(t *testing.T) {
 // closes it when the next request comes.
 func forgetful(t *testing.T, body string, closing func(net.Conn)) (url string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	go func() {

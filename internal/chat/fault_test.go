@@ -188,9 +188,7 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 		})
 		cfg.HTTPClient = h.Client()
 		c, err := New(cfg, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		_, err = c.Complete(t.Context(), hello())
 		failure := wantCode(t, err, "[redacted]")
 		if got != want || failure.Message != "signature [redacted] ([redacted]) is not valid" {

@@ -87,13 +87,9 @@ func FuzzPieces(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, cut int) {
 		quoted, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var want string
-		if err := json.Unmarshal(quoted, &want); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(quoted, &want))
 		if got := unquote(quoted); got != want {
 			t.Errorf("%s: got %q, want %q", quoted, got, want)
 		}
@@ -149,16 +145,12 @@ func FuzzAmend(f *testing.F) {
 		var a amendment
 		a.field("temperature", 0)
 		out, err := a.apply([]byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if !utf8.Valid(out) {
 			t.Errorf("got %q, want valid UTF-8", out)
 		}
 		var after map[string]json.RawMessage
-		if err := json.Unmarshal(out, &after); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(out, &after))
 		if string(after["temperature"]) != "0" {
 			t.Errorf("got temperature %s, want 0", after["temperature"])
 		}

@@ -68,9 +68,7 @@ func TestSchemas(t *testing.T) {
 		{"compatible", "llama", profile.OpenAI},
 	} {
 		c, err := New(openai.DefaultConfig(testKey), &Options{Host: tt.host})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if got := c.Schemas(tt.model); got != tt.want {
 			t.Errorf("%s at %s: got %s, want %s", tt.model, tt.host, got, tt.want)
 		}
@@ -97,9 +95,7 @@ func TestTakesFormats(t *testing.T) {
 		{"groq", "m", true, false}, {"together", "m", true, false}, {"gemini", "m", true, false}, {"mistral", "m", true, false},
 	} {
 		c, err := New(openai.DefaultConfig(testKey), &Options{Host: tt.host})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if got, tools := c.TakesFormats(tt.model, false), c.TakesFormats(tt.model, true); got != tt.want || tools != tt.tools {
 			t.Errorf("%s at %s: got %t, with tools %t, want %t, %t", tt.model, tt.host, got, tools, tt.want, tt.tools)
 		}

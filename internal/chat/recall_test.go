@@ -21,19 +21,13 @@ func replayed(t *testing.T, url string, second func(calls []ToolCall) *Request) 
 	c := h.client(t, url, nil)
 	first := hello()
 	reply, err := c.Complete(t.Context(), first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for i := range reply.ToolCalls {
 		reply.ToolCalls[i].Extra = nil // langchaingo drops it
 	}
-	if _, err := c.Complete(t.Context(), second(reply.ToolCalls)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(c.Complete(t.Context(), second(reply.ToolCalls))))
 	var got struct{ Messages []json.RawMessage }
-	if err := json.Unmarshal([]byte(h.last()), &got); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(h.last()), &got))
 	return string(got.Messages[len(got.Messages)-1])
 }
 
@@ -112,17 +106,13 @@ func TestRecallAfterOtherCalls(t *testing.T) {
 		return r
 	}
 	reply, err := c.Complete(t.Context(), after(`{"x":1,"y":[2]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for arguments, found := range map[string]bool{
 		`{"x":1,"y":[2]}`: true, `{ "y": [2.0], "x": 1 }`: true, `{"x":1,"y":[3]}`: false, `{}`: false, `no object`: false,
 	} {
 		r := after(arguments)
 		r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: reply.ToolCalls})
-		if _, err := c.Complete(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(c.Complete(t.Context(), r)))
 		if strings.Contains(h.last(), "Hm.") != found {
 			t.Errorf("%s: got %s, want the reasoning in it: %t", arguments, h.last(), found)
 		}
@@ -155,17 +145,13 @@ func TestRecallAfterOtherParts(t *testing.T) {
 		h := newHost(t, answering(thoughtful))
 		c := h.client(t, gemini, nil)
 		reply, err := c.Complete(t.Context(), &Request{Model: "m", Messages: asked})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		reply.ToolCalls[0].Extra = nil
 		h = newHost(t, answering(plainAnswer))
 		c.http = h.Client()
 		for j, other := range conversations {
 			replay := append(other[:len(other):len(other)], Message{Role: Assistant, ToolCalls: reply.ToolCalls[:1]})
-			if _, err := c.Complete(t.Context(), &Request{Model: "m", Messages: replay}); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errorOf(c.Complete(t.Context(), &Request{Model: "m", Messages: replay})))
 			if strings.Contains(h.last(), "thought_signature") != (i == j) {
 				t.Errorf("conversation %d after %d: got %s, want the signature only in its own", j, i, h.last())
 			}
@@ -187,13 +173,10 @@ func TestRecallOfTheLatestReply(t *testing.T) {
 		var reply *Reply
 		for range 3 {
 			var err error
-			if reply, err = c.Complete(t.Context(), hello()); err != nil {
-				t.Fatal(err)
-			}
+			reply, err = c.Complete(t.Context(), hello())
+			check(t, err)
 		}
-		if _, err := c.Complete(t.Context(), continued(reply.ToolCalls[:1])); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(c.Complete(t.Context(), continued(reply.ToolCalls[:1]))))
 		if strings.Contains(h.last(), "Hm.") != found {
 			t.Errorf("got %s, want a thought in it: %t", h.last(), found)
 		}
@@ -312,9 +295,7 @@ func TestLongArgumentsCostLittle(t *testing.T) {
 		c := h.client(t, base, nil)
 		call := ToolCall{ID: "a", Name: "f", Arguments: `{"a":[` + list + `0]}`}
 		return allocated(func() {
-			if _, err := c.Complete(t.Context(), &Request{Model: "m", Messages: []Message{Text(User, "x"), {Role: Assistant, ToolCalls: []ToolCall{call}}}}); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errorOf(c.Complete(t.Context(), &Request{Model: "m", Messages: []Message{Text(User, "x"), {Role: Assistant, ToolCalls: []ToolCall{call}}}})))
 		})
 	}
 	list := strings.Repeat("0,", 1<<20)

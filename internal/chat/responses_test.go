@@ -94,9 +94,7 @@ func TestResponses(t *testing.T) {
 			} else {
 				reply, err = c.Stream(t.Context(), r, deltas)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if name != "whole" && (text != "Let me see." || reasoning != "Two calls.\n\nOne turn.") {
 				t.Errorf("got the pieces %q and %q", text, reasoning)
 			}
@@ -111,9 +109,7 @@ func TestResponses(t *testing.T) {
 				t.Fatal(err)
 			}
 			var sent struct{ Input []json.RawMessage }
-			if err := json.Unmarshal([]byte(host.last()), &sent); err != nil {
-				t.Fatal(err)
-			}
+			check(t, json.Unmarshal([]byte(host.last()), &sent))
 			want := []string{
 				`{"type":"message","role":"user","content":[{"type":"input_text","text":"Weather in Rome and Oslo?"}]}`, thoughtItem,
 				`{"type":"message","role":"assistant","content":"Let me see.","phase":"commentary"}`,
@@ -139,13 +135,9 @@ func TestResponsesRemembered(t *testing.T) {
 	c := host.client(t, openAI, nil)
 	r := astra(Tool{Name: "weather"})
 	reply, err := c.Complete(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: reply.ToolCalls}, Message{Role: ToolRole, ToolCallID: "call_1", Parts: []Part{{Text: "sun"}}})
-	if _, err := c.Complete(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(c.Complete(t.Context(), r)))
 	if !strings.Contains(host.last(), thoughtItem+`,{"type":"function_call"`) {
 		t.Errorf("the thought did not go back before its call: %s", host.last())
 	}
@@ -158,13 +150,9 @@ func TestResponsesEmptyTexts(t *testing.T) {
 	r.Messages = append(r.Messages,
 		Message{Role: Assistant, Parts: []Part{{}}, ToolCalls: []ToolCall{{ID: "c", Name: "f"}}},
 		Message{Role: ToolRole, ToolCallID: "c", Parts: []Part{{}}})
-	if _, err := host.client(t, openAI, nil).Complete(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(host.client(t, openAI, nil).Complete(t.Context(), r)))
 	var sent struct{ Input []json.RawMessage }
-	if err := json.Unmarshal([]byte(host.last()), &sent); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(host.last()), &sent))
 	if got, want := string(sent.Input[2]), `{"type":"function_call_output","call_id":"c","output":""}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -177,9 +165,7 @@ func TestResponsesLastThought(t *testing.T) {
 	r.Messages = append(r.Messages, Message{Role: Assistant, Items: []Item{
 		{Raw: json.RawMessage(thoughtItem)}, {Text: &ItemText{Text: "Let me see."}}, {Raw: json.RawMessage(lateThought)},
 	}}, Text(User, "Go on."))
-	if _, err := host.client(t, openAI, nil).Complete(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(host.client(t, openAI, nil).Complete(t.Context(), r)))
 	if sent := host.last(); !strings.Contains(sent, "rs_1") || strings.Contains(sent, "rs_2") {
 		t.Errorf("sent %s, want only the thought before the text", sent)
 	}
@@ -207,13 +193,9 @@ func TestResponsesRequests(t *testing.T) {
 			host := newHost(t, answering(response("completed", textItem+","+callItem, "")))
 			r := tt.request
 			r.Model, r.Messages = tt.model, []Message{Text(System, "Be brief."), Text(User, "Hi"), Text(System, "Today is Monday.")}
-			if _, err := host.client(t, openAI, nil).Complete(t.Context(), &r); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errorOf(host.client(t, openAI, nil).Complete(t.Context(), &r)))
 			var got map[string]json.RawMessage
-			if err := json.Unmarshal([]byte(host.last()), &got); err != nil {
-				t.Fatal(err)
-			}
+			check(t, json.Unmarshal([]byte(host.last()), &got))
 			if string(got["store"]) != "false" || string(got["instructions"]) != `"Be brief."` || !strings.Contains(string(got["input"]), `"developer"`) {
 				t.Errorf("got %s", host.last())
 			}

@@ -30,9 +30,7 @@ const done = `data: [DONE]`
 
 func TestStream(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/streams.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	type test struct {
 		name   string
 		lines  []string
@@ -49,9 +47,7 @@ func TestStream(t *testing.T) {
 		default:
 			tests = append(tests, test{name: f.Name, lines: strings.Split(strings.TrimSuffix(string(f.Data), "\n"), "\n")})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,9 +59,7 @@ func TestStream(t *testing.T) {
 			got, err := h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{
 				Text: func(s string) error { pieces = append(pieces, s); return nil },
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			for i := range got.ToolCalls { // made up here, and different every time
 				if strings.HasPrefix(got.ToolCalls[i].ID, "call_") {
 					got.ToolCalls[i].ID = "ID"
@@ -88,9 +82,7 @@ func TestStreamRequest(t *testing.T) {
 		mistral: `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}`,
 	} {
 		h := newHost(t, streaming(chunk(`{"content":"x"}`, "stop")))
-		if _, err := h.client(t, url, nil).Stream(t.Context(), hello(), Deltas{}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errorOf(h.client(t, url, nil).Stream(t.Context(), hello(), Deltas{})))
 		equalJSON(t, h.last(), want)
 	}
 }
@@ -277,8 +269,6 @@ func BenchmarkAssemble(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		x := (&sender{timeout: time.Hour, maxReply: 1 << 20}).begin(b.Context(), chatCompletion)
-		if _, err := x.assemble(strings.NewReader(stream), &draft{}, nil); err != nil {
-			b.Fatal(err)
-		}
+		check(b, errorOf(x.assemble(strings.NewReader(stream), &draft{}, nil)))
 	}
 }

@@ -39,9 +39,7 @@ func TestUsage(t *testing.T) {
 	for _, tt := range tests {
 		h := newHost(t, answering(`{"choices":[{"message":{"content":"x"}}],"usage":`+tt.usage+`}`))
 		got, err := h.client(t, openAI, nil).Complete(t.Context(), hello())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if diff := cmp.Diff(tt.want, got.Usage); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
@@ -69,13 +67,9 @@ func TestSize(t *testing.T) {
 		r := hello()
 		r.Stop, r.ToEnd = []string{"###"}, true
 		one, err := whole.client(t, openAI, nil).Complete(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		other, err := streamed.client(t, openAI, nil).Stream(t.Context(), r, Deltas{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		for form, got := range map[string]*Reply{"whole": one, "streamed": other} {
 			if got.Size != tt.size || got.Usage == nil || got.Usage.Completion != 9 {
 				t.Errorf("%s, %s: got %d bytes and the usage %+v, want %d bytes and the host's count", tt.name, form, got.Size, got.Usage, tt.size)
@@ -112,9 +106,7 @@ func TestStreamIsReadToItsEnd(t *testing.T) {
 		r.Stop, r.ToEnd = []string{"###"}, tt.toEnd
 		var pieces string
 		got, err := h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{Text: func(s string) error { pieces += s; return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		want := &Reply{Model: "m", Text: "Hello ", Finish: FinishStop, Stopped: true, Usage: tt.usage, Size: tt.size}
 		if diff := cmp.Diff(want, got); diff != "" || pieces != "Hello " {
 			t.Errorf("%s: got the pieces %q, reply (-want +got):\n%s", tt.name, pieces, diff)

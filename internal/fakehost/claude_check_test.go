@@ -73,13 +73,9 @@ func TestAccount(t *testing.T) {
 	long := strings.Repeat("word ", 1000)
 	request := func(more string) *ClaudeRequest {
 		text, err := json.Marshal(long)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		r, err := checkClaude([]byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"system":[{"type":"text","text":`+string(text)+`,"cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"`+more+`"}]}]}`), h.sign)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return r
 	}
 	first, second := h.account(request("a")), h.account(request("b"))

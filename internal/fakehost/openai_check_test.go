@@ -30,19 +30,13 @@ func host(t *testing.T) (url, thought, call string) {
 func post(t *testing.T, url, key, body string) (status int, reply string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r.Header.Set("Authorization", "Bearer "+key)
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return resp.StatusCode, string(data)
 }
 
@@ -119,5 +113,13 @@ func TestChat(t *testing.T) {
 				t.Errorf("got %d %s, want %q", status, body, tt.want)
 			}
 		})
+	}
+}
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

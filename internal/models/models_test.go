@@ -23,9 +23,7 @@ func TestModels(t *testing.T) {
 	write(t, path, `{"default": "big", "models": {
 		"fast": {"baseUrl": "http://localhost/v1", "model": "q"}, "big": {"baseUrl": "https://h/v1", "model": "g", "apiKey": "k-${KEY}"}}}`)
 	m, err := models.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	getenv := func(name string) string { return map[string]string{"KEY": "s3cret"}[name] }
 	for name, want := range map[string]models.Model{
 		"":      {BaseURL: "https://h/v1", Name: "g", Key: "k-s3cret"},
@@ -59,9 +57,7 @@ func TestWrongModels(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func TestPublicURL(t *testing.T) {
@@ -102,9 +98,7 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
 		f := models.Declare(set, func(name string) string { return tt.env[name] })
-		if err := set.Parse(strings.Fields(tt.args + " -models " + path)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, set.Parse(strings.Fields(tt.args+" -models "+path)))
 		if err := f.Complete(); (err != nil) != tt.fails || f.Model.Key != tt.key || f.Model.BaseURL != tt.base {
 			t.Errorf("%s: got key %q at %q, %v; want %q at %q", tt.args, f.Model.Key, f.Model.BaseURL, err, tt.key, tt.base)
 		}
@@ -128,9 +122,7 @@ func TestFlags(t *testing.T) {
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
 		f := models.Declare(set, env)
-		if err := set.Parse(strings.Fields(args)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, set.Parse(strings.Fields(args)))
 		if err := f.Complete(); err != nil || !reflect.DeepEqual(f.Model, want) {
 			t.Errorf("%s: got %+v, %v, want %+v", args, f.Model, err, want)
 		}
@@ -150,11 +142,17 @@ func TestFlags(t *testing.T) {
 	} {
 		set := flag.NewFlagSet("test", flag.ContinueOnError)
 		f := models.Declare(set, env)
-		if err := set.Parse(strings.Fields(args)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, set.Parse(strings.Fields(args)))
 		if err := f.Complete(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", args, err, want)
 		}
+	}
+}
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -11,12 +11,8 @@ func TestKillChildren(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-word", word)
 		cmd.Env = append(os.Environ(), Role("waits"))
 		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, cmd.Start())
 		t.Cleanup(func() { _ = in.Close() })
 		return cmd
 	}

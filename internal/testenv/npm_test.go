@@ -48,9 +48,7 @@ func installed(t *testing.T, cache string, files fs.FS) (*NPM, error) {
 func TestInstall(t *testing.T) {
 	cache := t.TempDir()
 	first, err := installed(t, cache, greeter(">=18"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	out, err := exec.CommandContext(t.Context(), first.Node(), first.Path("program.mjs")).CombinedOutput()
 	if err != nil || string(out) != "hello\n" {
 		t.Errorf("got %q, %v, want hello", out, err)
@@ -59,9 +57,7 @@ func TestInstall(t *testing.T) {
 		t.Error(err)
 	}
 	before, err := os.Stat(first.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	second, err := installed(t, cache, greeter(">=18"))
 	if err != nil || *second != *first {
 		t.Fatalf("got %+v, %v, want %+v", second, err, first)
@@ -86,9 +82,7 @@ func TestInstallAtOnce(t *testing.T) {
 		wg.Go(func() { sets[i], errs[i] = installed(t, cache, greeter("")) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(errs...))
 	wantOnly(t, cache, filepath.Base(sets[0].dir))
 	for _, s := range sets {
 		if *s != *sets[0] {
@@ -100,9 +94,7 @@ func TestInstallAtOnce(t *testing.T) {
 func wantOnly(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -128,9 +120,7 @@ func TestFindNode(t *testing.T) {
 		">=900": "no Node.js 900 or newer",
 	} {
 		s := &NPM{dir: t.TempDir()}
-		if err := os.CopyFS(s.dir, greeter(engines)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.CopyFS(s.dir, greeter(engines)))
 		if _, err := s.findNode(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want an error with %q", engines, err, want)
 		}
@@ -140,15 +130,11 @@ func TestFindNode(t *testing.T) {
 func TestSweep(t *testing.T) {
 	cache := t.TempDir()
 	for _, name := range []string{"npm-1.tmp", "npm-2.tmp", "npm-3"} {
-		if err := os.Mkdir(filepath.Join(cache, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Mkdir(filepath.Join(cache, name), 0o755))
 	}
 	old := time.Now().Add(-leftoverAge - time.Minute)
 	for _, name := range []string{"npm-1.tmp", "npm-3"} {
-		if err := os.Chtimes(filepath.Join(cache, name), old, old); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chtimes(filepath.Join(cache, name), old, old))
 	}
 	sweep(cache)
 	wantOnly(t, cache, "npm-2.tmp", "npm-3")
@@ -187,5 +173,13 @@ func TestMissing(t *testing.T) {
 		if <-done; w.skipped != (ci == "") || w.failed != (ci != "") {
 			t.Errorf("CI=%q: got skipped %v, failed %v", ci, w.skipped, w.failed)
 		}
+	}
+}
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

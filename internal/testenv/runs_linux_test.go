@@ -10,9 +10,7 @@ import (
 func TestRunsOfZombie(t *testing.T) {
 	for range 100 {
 		cmd := exec.Command("true")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, cmd.Start())
 		pid := cmd.Process.Pid
 		for end := time.Now().Add(Patience); Runs(pid); time.Sleep(100 * time.Microsecond) {
 			if time.Now().After(end) {

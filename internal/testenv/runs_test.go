@@ -18,20 +18,14 @@ func TestRuns(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), Role("waits"))
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, cmd.Start())
 	pid := cmd.Process.Pid
 	if !Runs(os.Getpid()) || !Runs(pid) {
 		t.Error("got false for a process that runs")
 	}
 	_ = in.Close()
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Wait())
 	if Runs(pid) {
 		t.Error("got true for a process that has ended")
 	}

@@ -139,18 +139,12 @@ func TestBadRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			req, err := http.NewRequestWithContext(t.Context(), tt.method, server.URL+tt.path, strings.NewReader(tt.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer res.Body.Close()
 			body, err := io.ReadAll(res.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if res.StatusCode != tt.status || !strings.Contains(string(body), tt.want) {
 				t.Errorf("got %d %s, want %d with %q", res.StatusCode, body, tt.status, tt.want)
 			}
@@ -162,9 +156,7 @@ func TestBadRequests(t *testing.T) {
 func start(t *testing.T) *openai.Client {
 	t.Helper()
 	model, err := tryout.StartModel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() {
 		if err := model.Close(); err != nil {
 			t.Error(err)
@@ -203,9 +195,7 @@ func ask(t *testing.T, client *openai.Client, streaming bool, req openai.ChatCom
 	if !streaming {
 		req.StreamOptions = nil
 		res, err := client.CreateChatCompletion(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		checkFinish(t, res.Choices[0].FinishReason, res.Choices[0].Message)
 		return res.Choices[0].Message
 	}
@@ -220,18 +210,14 @@ func ask(t *testing.T, client *openai.Client, streaming bool, req openai.ChatCom
 func collect(t *testing.T, client *openai.Client, req openai.ChatCompletionRequest) (m openai.ChatCompletionMessage, finish openai.FinishReason, tokens int) {
 	t.Helper()
 	stream, err := client.CreateChatCompletionStream(context.Background(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer stream.Close()
 	for {
 		chunk, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return m, finish, tokens
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if chunk.Usage != nil {
 			tokens = chunk.Usage.TotalTokens
 		}
@@ -262,3 +248,13 @@ func checkFinish(t *testing.T, got openai.FinishReason, m openai.ChatCompletionM
 		t.Errorf("finish reason: got %q, want %q", got, want)
 	}
 }
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

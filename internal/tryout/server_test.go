@@ -34,9 +34,7 @@ func connect(t *testing.T, a *answers, progress func(*sdk.ProgressNotificationPa
 	t.Helper()
 	clientEnd, serverEnd := sdk.NewInMemoryTransports()
 	server, err := tryout.NewServer().Connect(t.Context(), serverEnd, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	opts := &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { progress(r.Params) },
 	}
@@ -52,9 +50,7 @@ func connect(t *testing.T, a *answers, progress func(*sdk.ProgressNotificationPa
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
 	session, err := client.Connect(t.Context(), clientEnd, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() {
 		session.Close()
 		server.Wait()
@@ -80,9 +76,7 @@ func serve(t *testing.T) mcpclient.Transport {
 func call(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) string {
 	t.Helper()
 	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var parts []string
 	for _, c := range res.Content {
 		if c, ok := c.(*sdk.TextContent); ok {
@@ -169,9 +163,7 @@ func TestBookingForSoMany(t *testing.T) {
 				return &mcp.ElicitResult{Action: "decline"}, nil
 			}),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		res, err := client.CallTool(t.Context(), "book_table", map[string]any{"people": people})
 		if err != nil || !strings.Contains(res.Text(), "(decline)") {
 			t.Errorf("got %+v, %v; want a form that was declined", res, err)
@@ -204,9 +196,7 @@ func TestLegacyClient(t *testing.T) {
 			return &mcp.ElicitResult{Action: "cancel"}, nil
 		}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for tool, want := range map[string]string{
 		"summarize":  "Summary: echo",
 		"book_table": "No table was booked: the guest did not fill in the form (cancel).",
@@ -230,9 +220,7 @@ func TestProgress(t *testing.T) {
 	s := connect(t, nil, func(p *sdk.ProgressNotificationParams) { notices <- p.Message })
 	params := &sdk.CallToolParams{Name: "count", Arguments: map[string]any{"to": 3}}
 	params.SetProgressToken("p")
-	if _, err := s.CallTool(t.Context(), params); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errorOf(s.CallTool(t.Context(), params)))
 	for _, want := range []string{"counted to 1", "counted to 2", "counted to 3"} {
 		if got := <-notices; got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -242,9 +230,7 @@ func TestProgress(t *testing.T) {
 
 func TestPicture(t *testing.T) {
 	res, err := connect(t, nil, nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "picture"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	img, ok := res.Content[1].(*sdk.ImageContent)
 	if !ok || img.MIMEType != "image/png" {
 		t.Fatalf("got %#v, want a PNG", res.Content[1])
@@ -265,9 +251,7 @@ func TestOffers(t *testing.T) {
 		"4": "What is the weather in Oslo? Then book a table for 4.",
 	} {
 		prompt, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "evening", Arguments: map[string]string{"city": "Oslo", "people": people}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if got := prompt.Messages[0].Content.(*sdk.TextContent).Text; got != want {
 			t.Errorf("prompt for %q: got %q, want %q", people, got, want)
 		}

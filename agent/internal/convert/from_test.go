@@ -81,17 +81,11 @@ func TestJSONLosesNothing(t *testing.T) {
 	}
 	for i, m := range want {
 		messages, err := convert.FromLLMS([]llms.MessageContent{m})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		data, err := json.Marshal(messages)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var read []run.Message
-		if err := json.Unmarshal(data, &read); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(data, &read))
 		d := convert.Anthropic
 		if i == 0 { // Anthropic has no blank text
 			d = convert.OpenAI
@@ -124,5 +118,13 @@ func TestFromLLMS(t *testing.T) {
 	}
 	if first := "message 3: part 0: tool call \"2\" without a function"; err == nil || err.Error() != first {
 		t.Errorf("got %v, want %s", err, first)
+	}
+}
+
+// check ends the test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
