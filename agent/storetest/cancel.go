@@ -13,9 +13,7 @@ import (
 func (t *trial) cancelRequests(want ...record.CancelRequest) {
 	t.Helper()
 	got, err := t.store.CancelRequests(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.ok(err)
 	slices.SortFunc(got, func(a, b record.CancelRequest) int {
 		return record.Query{}.Compare(run.Head{Key: a.Key}, run.Head{Key: b.Key})
 	})
@@ -26,7 +24,7 @@ func (t *trial) cancelRequests(want ...record.CancelRequest) {
 
 func (t *trial) requestCancel(key run.Key) {
 	t.Helper()
-	t.wants("request to cancel", t.store.RequestCancel(t.Context(), key), nil)
+	t.ok(t.store.RequestCancel(t.Context(), key))
 }
 
 // cancelRequest checks that a request stays while holders of the run change, and ends with the run.
@@ -52,7 +50,7 @@ func cancelRequest(t *trial) {
 	t.has(d)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	t.cancelRequests(both[1])
-	t.wants("delete", t.store.Delete(t.Context(), other), nil)
+	t.ok(t.store.Delete(t.Context(), other))
 	t.cancelRequests()
 	t.create(begin(other), held)
 	t.cancelRequests()
@@ -68,9 +66,7 @@ func cancelRequestOfEarlierInput(t *trial) {
 	t.requestCancel(one) // the run has ended
 	t.append(lease, d, &ledger.Said{})
 	got, err := t.store.CancelRequests(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.ok(err)
 	for _, c := range got { // a store may keep a void request
 		if c.Key != one || c.Seq >= end {
 			t.Errorf("got the request %v, want none from record %d on", c, end)
@@ -86,7 +82,7 @@ func cancelRun(t *trial) {
 	keys := []run.Key{{ID: "idle"}, {ID: "worked on"}, {ID: "stuck"}}
 	t.create(begin(keys[0]), expired)
 	for range 2 { // the second call changes nothing
-		t.wants("cancel", record.CancelRun(t.Context(), t.store, keys[0]), nil)
+		t.ok(record.CancelRun(t.Context(), t.store, keys[0]))
 	}
 	t.isCancelled(keys[0])
 
@@ -94,7 +90,7 @@ func cancelRun(t *trial) {
 	lease := t.create(d, held)
 	done, _ := t.cancelling(d)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
-	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	t.ok(t.store.Release(t.Context(), lease))
 	t.wants("cancel what is worked on", <-done, nil)
 	t.isCancelled(keys[1])
 
@@ -104,8 +100,8 @@ func cancelRun(t *trial) {
 	stop()
 	t.wants("cancel what is stuck", <-done, record.ErrHeld)
 	t.cancelRequests(record.CancelRequest{Key: keys[2], Seq: d.state.Seq})
-	t.wants("release", t.store.Release(t.Context(), lease), nil)
-	t.wants("cancel", record.CancelRun(t.Context(), t.store, keys[2]), nil)
+	t.ok(t.store.Release(t.Context(), lease))
+	t.ok(record.CancelRun(t.Context(), t.store, keys[2]))
 	t.isCancelled(keys[2])
 	t.cancelRequests()
 }

@@ -25,8 +25,7 @@ func createExists(t *trial) {
 	d := begin(one, said("first"))
 	lease := t.create(d, expired)
 	second := begin(one, said("second"), said("third"))
-	_, err := t.store.Create(t.Context(), record.Holder{TTL: held}, second.head(), second.records)
-	t.wants("create again", err, record.ErrExists)
+	t.wants("create again", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, second.head(), second.records)), record.ErrExists)
 	t.has(d)
 	t.append(lease, d, said("more"))
 	t.has(d)
@@ -58,9 +57,7 @@ func load(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	head, records := d.head(), slices.Clone(d.records)
 	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.ok(err)
 	t.reply(d, run.Reply{Question: "a", Action: run.ActionCancel})
 	records[0], head.Questions[0] = run.Record{}, "x"
 	log := t.load(one)
@@ -154,7 +151,7 @@ func appendLost(t *trial) {
 	t.append(lease, d, said("next"))
 	t.has(d, replies...)
 
-	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	t.ok(t.store.Release(t.Context(), lease))
 	late := &draft{state: before, records: slices.Clone(d.records[:len(d.records)-2])}
 	other := t.acquire(one, held)
 	records = late.next(said("too late"))
@@ -203,16 +200,12 @@ func appendOwnMembers(t *trial) {
 	head := d.head()
 	head.Epoch, head.Held, head.Replies = 1<<40, start, 7
 	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, d.records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.ok(err)
 	before := t.load(one).Head
 	records := d.next(said("1"))
 	head = d.head()
 	head.Epoch, head.Held, head.Replies = 1<<40, start, 7
-	if err := t.store.Append(t.Context(), lease, head, records); err != nil {
-		t.Fatal(err)
-	}
+	t.ok(t.store.Append(t.Context(), lease, head, records))
 	t.has(d)
 	if got := t.load(one).Head; got.Epoch != lease.Epoch || !got.Held.Equal(before.Held) || !got.Held.After(time.Now()) {
 		t.Errorf("got epoch %d, held until %s, want %d, %s", got.Epoch, got.Held, lease.Epoch, before.Held)

@@ -59,13 +59,9 @@ func (d *draft) snapshotAfter(c ledger.Change) ledger.Change {
 func (t *trial) isCurrent(d *draft, replies ...run.Reply) {
 	t.Helper()
 	log, err := record.LoadCurrent(t.Context(), t.store, d.key())
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.ok(err)
 	got, err := ledger.StateOf(log.Records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.ok(err)
 	if !bytes.Equal(encode(got), encode(d.state)) {
 		t.Errorf("got the state %s, want %s", encode(got), encode(d.state))
 	}

@@ -53,8 +53,7 @@ func Damage(t *testing.T, open func(t *testing.T) (store record.Store, damage fu
 
 // damagedLoad loads a damaged run and another one.
 func damagedLoad(t *trial) {
-	_, err := t.store.Load(t.Context(), damagedKey)
-	t.wants("load", err, record.ErrCorrupt)
+	t.wants("load", errorOf(t.store.Load(t.Context(), damagedKey)), record.ErrCorrupt)
 	t.load(soundKey)
 }
 
@@ -93,13 +92,13 @@ func damagedReply(t *trial) {
 	if err := t.store.Reply(t.Context(), damagedKey, []run.Reply{yes("a")}); err == nil {
 		t.Error("an answer to what cannot be read was kept")
 	}
-	t.wants("answer", t.store.Reply(t.Context(), soundKey, []run.Reply{yes("a")}), nil)
+	t.ok(t.store.Reply(t.Context(), soundKey, []run.Reply{yes("a")}))
 	if lease, err := t.store.Acquire(t.Context(), damagedKey, record.Holder{TTL: held}); err == nil && lease.Created.IsZero() {
 		t.Error("a run was taken whose creation is not known")
 	}
 	lease := t.acquire(soundKey, held)
-	t.wants("renew", t.store.Renew(t.Context(), lease, held), nil)
-	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	t.ok(t.store.Renew(t.Context(), lease, held))
+	t.ok(t.store.Release(t.Context(), lease))
 }
 
 // damagedAppend appends to a damaged run, which may repair it, and to another one.
@@ -130,22 +129,21 @@ func damagedLeases(t *trial) {
 	}
 	_ = t.store.Renew(t.Context(), t.bad, held) // with any result
 	_ = t.store.Release(t.Context(), t.bad)
-	t.wants("renew", t.store.Renew(t.Context(), lease, held), nil)
-	t.wants("release", t.store.Release(t.Context(), lease), nil)
+	t.ok(t.store.Renew(t.Context(), lease, held))
+	t.ok(t.store.Release(t.Context(), lease))
 }
 
 // damagedCreate creates runs beside a damaged one.
 func damagedCreate(t *trial) {
 	d := begin(damagedKey)
-	_, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.head(), d.records)
-	t.wants("create what is there", err, record.ErrExists)
+	t.wants("create what is there", errorOf(t.store.Create(t.Context(), record.Holder{TTL: held}, d.head(), d.records)), record.ErrExists)
 	t.create(begin(run.Key{Tenant: "evil", ID: "next"}), held)
 	t.load(run.Key{Tenant: "evil", ID: "next"})
 }
 
 // damagedDelete deletes a damaged run and creates it again.
 func damagedDelete(t *trial) {
-	t.wants("delete", t.store.Delete(t.Context(), damagedKey), nil)
+	t.ok(t.store.Delete(t.Context(), damagedKey))
 	t.hasNone(damagedKey)
 	t.listsBeside("all", record.Query{AllTenants: true}, soundRuns, run.Key{})
 	t.create(begin(damagedKey), held)

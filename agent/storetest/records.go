@@ -20,14 +20,10 @@ func laterVersion(t *trial) {
 	lease := t.create(d, held)
 	for _, text := range later {
 		var r run.Record
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			t.Fatal(err)
-		}
+		t.ok(json.Unmarshal([]byte(text), &r))
 		d.records = append(d.records, r)
 		d.state.Seq, d.state.Updated = r.Seq, r.At
-		if err := t.store.Append(t.Context(), lease, d.head(), d.records[r.Seq-1:]); err != nil {
-			t.Fatal(err)
-		}
+		t.ok(t.store.Append(t.Context(), lease, d.head(), d.records[r.Seq-1:]))
 	}
 	for i, r := range t.load(one).Records[1:] {
 		if got := bytesOf(r); string(got) != later[i] {

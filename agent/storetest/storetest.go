@@ -168,9 +168,7 @@ func said(text string) ledger.Change {
 func (t *trial) create(d *draft, ttl time.Duration) record.Lease {
 	t.Helper()
 	lease, err := t.store.Create(t.Context(), record.Holder{Name: "one", TTL: ttl}, d.head(), d.records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.ok(err)
 	if lease.Key != d.key() || lease.Seq != d.head().Seq || !lease.Created.Equal(d.head().Created) {
 		t.Fatalf("got the lease of %q of %v at record %d, want %q of %v at %d", lease.Key, lease.Created, lease.Seq, d.key(), d.head().Created, d.head().Seq)
 	}
@@ -187,17 +185,13 @@ func (t *trial) append(lease record.Lease, d *draft, changes ...ledger.Change) {
 func (t *trial) appendWith(lease record.Lease, d *draft, replies []run.Reply, changes ...ledger.Change) {
 	t.Helper()
 	records := d.next(changes...)
-	if err := t.store.Append(t.Context(), lease, d.head(), records, replies...); err != nil {
-		t.Fatal(err)
-	}
+	t.ok(t.store.Append(t.Context(), lease, d.head(), records, replies...))
 }
 
 func (t *trial) acquire(key run.Key, ttl time.Duration) record.Lease {
 	t.Helper()
 	lease, err := t.store.Acquire(t.Context(), key, record.Holder{Name: "two", TTL: ttl})
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.ok(err)
 	if lease.Key != key {
 		t.Fatalf("got the lease of %q, want %q", lease.Key, key)
 	}
@@ -206,17 +200,13 @@ func (t *trial) acquire(key run.Key, ttl time.Duration) record.Lease {
 
 func (t *trial) reply(d *draft, replies ...run.Reply) {
 	t.Helper()
-	if err := t.store.Reply(t.Context(), d.key(), replies); err != nil {
-		t.Fatal(err)
-	}
+	t.ok(t.store.Reply(t.Context(), d.key(), replies))
 }
 
 func (t *trial) load(key run.Key) *record.Log {
 	t.Helper()
 	log, err := t.store.Load(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.ok(err)
 	return log
 }
 
@@ -231,8 +221,7 @@ func (t *trial) has(d *draft, replies ...run.Reply) {
 // hasNone checks that the store has no run with a key.
 func (t *trial) hasNone(key run.Key) {
 	t.Helper()
-	_, err := t.store.Load(t.Context(), key)
-	t.wants("load", err, record.ErrNotFound)
+	t.wants("load", errorOf(t.store.Load(t.Context(), key)), record.ErrNotFound)
 }
 
 // wants checks an error. Nil means none.
@@ -240,6 +229,22 @@ func (t *trial) wants(what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}
+
+// isHeld checks that nobody can acquire a run.
+func (t *trial) isHeld(key run.Key) {
+	t.Helper()
+	t.wants("acquire what is held", errorOf(t.store.Acquire(t.Context(), key, record.Holder{TTL: held})), record.ErrHeld)
+}
+
+func errorOf[T any](_ T, err error) error { return err }
+
+// ok ends the test at an error.
+func (t *trial) ok(err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
