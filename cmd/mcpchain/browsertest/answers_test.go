@@ -2,7 +2,6 @@ package browsertest_test
 
 import (
 	"context"
-	"encoding/json"
 	"reflect"
 	"strings"
 	"syscall"
@@ -30,45 +29,31 @@ func equal(t *testing.T, got, want any) {
 	}
 }
 
-// asking is a server whose tool ask has a form, and what the form is answered with.
-func asking(t *testing.T, schema string) (*sdk.Server, <-chan map[string]any) {
-	t.Helper()
+// desk is a server whose tool ask has a form, and what the form is answered with.
+func desk(schema string) (*server, <-chan map[string]any) {
 	got := make(chan map[string]any, 4)
-	s := sdk.NewServer(&sdk.Implementation{Name: "desk", Version: "1"}, nil)
-	sdk.AddTool(s, &sdk.Tool{Name: "ask", Description: "Asks."}, func(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-		answer, ok := req.Params.InputResponses["form"].(*sdk.ElicitResult)
-		if !ok {
-			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"form": &sdk.ElicitParams{
-				Mode: "form", Message: "Please answer.", RequestedSchema: json.RawMessage(schema),
-			}}}, nil, nil
-		}
-		got <- answer.Content
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "thank you"}}}, nil, nil
-	})
-	return s, got
+	return newServer("desk").tool("ask", nil, asking("Please answer.", schema, func(content map[string]any) *sdk.CallToolResult {
+		got <- content
+		return said(&sdk.TextContent{Text: "thank you"})
+	})), got
 }
 
-// askForm opens the form of asking.
+// askForm opens the form of desk.
 func (w *person) askForm() {
 	w.t.Helper()
-	w.ask("call ask {}")
-	w.click(".card button", "Allow")
+	w.allow("call ask {}")
 	w.see(".card.form", "Please answer.")
 }
 
 // TestAllowAsShown allows long arguments, and changes arguments with a number that JavaScript cannot
 // hold. The server gets each byte.
 func TestAllowAsShown(t *testing.T) {
-	t.Parallel()
 	got := make(chan string, 4)
-	s := sdk.NewServer(&sdk.Implementation{Name: "store", Version: "1"}, nil)
-	s.AddTool(&sdk.Tool{Name: "keep", Description: "Keeps.", InputSchema: json.RawMessage(`{"type": "object"}`)},
-		func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			got <- string(req.Params.Arguments)
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "kept"}}}, nil
-		})
-	p := start(t, serving(t, "store", s)...)
-	ada := visit(t, p, "Ada")
+	s := newServer("store").tool("keep", nil, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		got <- string(req.Params.Arguments)
+		return said(&sdk.TextContent{Text: "kept"}), nil
+	})
+	ada := enter(t, serving(t, "store", s)...)
 	long := strings.Repeat("a ", 10_000) + "end"
 	eval[bool](ada, "(document.querySelector('#question').value = %s, true)", `call keep {"id": 9007199254740993, "text": "`+long+`"}`)
 	ada.click("#send", "Send")
@@ -89,12 +74,10 @@ func TestAllowAsShown(t *testing.T) {
 
 // TestHostilePattern fills in a form whose pattern never ends in JavaScript.
 func TestHostilePattern(t *testing.T) {
-	t.Parallel()
 	filled := strings.Repeat("a", 60)
-	server, got := asking(t, `{"type": "object", "properties": {
-		"code": {"type": "string", "title": "Code", "pattern": "^(?:.*.*.*.*.*.*.*.*.*.*x|a*)$", "default": "`+filled+`"}}}`)
-	p := start(t, serving(t, "desk", server)...)
-	ada := visit(t, p, "Ada")
+	server, got := desk(`{"type": "object", "properties": {
+		"code": {"type": "string", "title": "Code", "pattern": "^(?:.*.*.*.*.*.*.*.*.*.*x|a*)$", "default": "` + filled + `"}}}`)
+	ada := enter(t, serving(t, "desk", server)...)
 	ada.askForm()
 	ada.fill("Code", "a"+filled)
 	ada.click(".card button", "Send")
@@ -104,13 +87,11 @@ func TestHostilePattern(t *testing.T) {
 
 // TestClearedDefault clears what a server has filled in. The server does not get it.
 func TestClearedDefault(t *testing.T) {
-	t.Parallel()
-	server, got := asking(t, `{"type": "object", "properties": {
+	server, got := desk(`{"type": "object", "properties": {
 		"comment": {"type": "string", "title": "Comment", "default": "I agree"},
 		"days":    {"type": "array", "title": "Days", "items": {"type": "string", "enum": ["Mon", "Tue"]}, "default": ["Mon"]},
 		"guests":  {"type": "integer", "title": "Guests", "default": 2}}}`)
-	p := start(t, serving(t, "desk", server)...)
-	ada := visit(t, p, "Ada")
+	ada := enter(t, serving(t, "desk", server)...)
 	ada.askForm()
 	ada.fill("Comment", "")
 	ada.fill("Days", "")
@@ -125,14 +106,12 @@ func TestClearedDefault(t *testing.T) {
 // TestDeclineFails has the server be away while a person declines to open a doubtful page. To open it
 // still takes the consent.
 func TestDeclineFails(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.expectErrors("net::ERR")
 	eval[bool](ada, "(window.opened = [], window.open = (...a) => { window.opened.push(a.join(' ')); }, true)")
 	ada.ask(`call badge {"page": "https://xn--pple-43d.example/"}`)
 	ada.see(".card .warning", "punycode")
-	p.end(t, syscall.SIGKILL)
+	ada.program.end(t, syscall.SIGKILL)
 	ada.click(".card button", "Decline")
 	ada.await("document.querySelector('.card > .wrong').checkVisibility()")
 	ada.click(".card button", "Open the page")

@@ -1,20 +1,14 @@
 package browsertest_test
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
 
 // TestForm fills in each kind of field, wrong ones first.
 func TestForm(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
-	ada.ask("call register {}")
-	ada.click(".card button", "Allow")
+	ada := enter(t)
+	ada.allow("call register {}")
 	ada.see(".card.form", "Who comes to visit?")
 	ada.shoot("form wide")
 	ada.click(".card button", "Send")
@@ -64,11 +58,8 @@ func TestForm(t *testing.T) {
 
 // TestFormIsCheckedAgain sends a form past the checks of the page.
 func TestFormIsCheckedAgain(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
-	ada.ask("call register {}")
-	ada.click(".card button", "Allow")
+	ada := enter(t)
+	ada.allow("call register {}")
 	ada.see(".card.form", "Who comes to visit?")
 	ada.await("!document.querySelector('.card.form').textContent.includes('[A-Z]')") // the description stands in for it
 	ada.expectErrors("422")
@@ -90,9 +81,7 @@ func TestFormIsCheckedAgain(t *testing.T) {
 
 // TestVisit consents to open a page, whose host is set apart.
 func TestVisit(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	eval[bool](ada, "(window.opened = [], window.open = (...a) => { window.opened.push(a.join(' ')); }, true)")
 	ada.ask("call badge {}")
 	ada.see(".card .host.big", "desk.example.com")
@@ -133,15 +122,12 @@ func TestVisit(t *testing.T) {
 
 // TestSampling reviews what a server asks the model.
 func TestSampling(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.ask("Summarize: Version 1.5 is out. It is fast.")
 	ada.see(".card.sampling", "Summarize the text of the user in one short sentence.")
 	ada.see(".card.sampling", "Version 1.5 is out. It is fast.")
 	ada.click(".card summary", "The whole request")
 	ada.see(".card pre", `"maxTokens": 200`)
-	ada.shoot("sampling")
 	ada.accessible("sampling")
 	ada.click(".card button", "Allow")
 	ada.see(".reply .prose", "Summary: Version 1.5 is out.")
@@ -153,24 +139,16 @@ func TestSampling(t *testing.T) {
 // TestHeldSampling reviews what a server up to revision 2025-11-25 asks the model while its call
 // waits: after a reload, and from a second window.
 func TestHeldSampling(t *testing.T) {
-	t.Parallel()
 	binary, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	config := fmt.Sprintf(`{"mcpServers": {"demo": {"command": %q, "args": ["demo"], "revision": "2025-11-25"}}}`, binary)
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := start(t, "-config", path)
-	ada := visit(t, p, "Ada")
-	ada.ask(`call summarize {"text": "Version 1.5 is out. It is fast."}`)
-	ada.click(".card.approval button", "Allow")
+	ada := enter(t, configured(t, "demo", map[string]any{"command": binary, "args": []string{"demo"}, "revision": "2025-11-25"})...)
+	ada.allow(`call summarize {"text": "Version 1.5 is out. It is fast."}`)
 	ada.see(".card.sampling", "Version 1.5 is out. It is fast.")
 	ada.reload()
 	ada.see(".card.sampling", "Version 1.5 is out. It is fast.")
-	other := open(t, p, ada)
+	other := ada.another()
 	other.click("#list a", "call summarize")
 	other.see(".card.sampling", "Version 1.5 is out. It is fast.")
 	other.click(".card.sampling button", "Allow")
@@ -178,8 +156,7 @@ func TestHeldSampling(t *testing.T) {
 		w.gone(".card")
 		w.see(".reply .prose", "Summary: Version 1.5 is out.")
 	}
-	ada.ask(`call summarize {"text": "Something else."}`)
-	ada.click(".card.approval button", "Allow")
+	ada.allow(`call summarize {"text": "Something else."}`)
 	ada.click(".card.sampling button", "Refuse")
 	ada.see(".note", "You refused the request of demo to the model.")
 }

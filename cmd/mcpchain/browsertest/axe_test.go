@@ -32,9 +32,10 @@ func loadAxe(t *testing.T) string {
 	return axe.source
 }
 
-// accessible has axe find no serious violation in what the page shows, in light and dark.
+// accessible has axe find no serious violation in what the page shows, in light and dark, and takes a picture.
 func (w *person) accessible(state string) {
 	w.t.Helper()
+	w.shoot(state)
 	if !eval[bool](w, "'axe' in window") {
 		value(w, chromedp.Evaluate[chromedp.Void](loadAxe(w.t)))
 	}

@@ -1,7 +1,6 @@
 package browsertest_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,21 +13,10 @@ import (
 
 // TestCallBesideAForm allows a call while the form of another one of the same server is open: it runs at once.
 func TestCallBesideAForm(t *testing.T) {
-	t.Parallel()
-	s := sdk.NewServer(&sdk.Implementation{Name: "desk", Version: "1"}, nil)
-	said := func(text string) *sdk.CallToolResult {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
-	}
-	sdk.AddTool(s, &sdk.Tool{Name: "form", Description: "Asks."}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-		if _, ok := r.Params.InputResponses["q"].(*sdk.ElicitResult); ok {
-			return said("the form is here"), nil, nil
-		}
-		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "Your name?", RequestedSchema: map[string]any{
-			"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}}}}}, nil, nil
-	})
-	sdk.AddTool(s, &sdk.Tool{Name: "write", Description: "Writes."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-		return said("it is written"), nil, nil
-	})
+	s := newServer("desk").tool("write", nil, saying("it is written"))
+	s.tool("form", nil, asking("Your name?", `{"type": "object", "properties": {"name": {"type": "string"}}}`, func(map[string]any) *sdk.CallToolResult {
+		return said(&sdk.TextContent{Text: "the form is here"})
+	}))
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.Method != http.MethodPost {
@@ -43,8 +31,7 @@ func TestCallBesideAForm(t *testing.T) {
 		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", delta)
 	}))
 	t.Cleanup(model.Close)
-	p := start(t, append(serving(t, "desk", s), "-base-url", model.URL+"/v1", "-model", "m")...)
-	ada := visit(t, p, "Ada")
+	ada := enter(t, append(serving(t, "desk", s), "-base-url", model.URL+"/v1", "-model", "m")...)
 	ada.ask("Fill in the form, and write.")
 	ada.see(".card h3", "May form of desk run?")
 	ada.click(".card button", "Allow") // of the form's call, which is first

@@ -40,16 +40,30 @@ var (
 
 // person has a browser with cookies of their own, and one window.
 type person struct {
-	t   *testing.T
-	ctx context.Context
-	url string
+	t       *testing.T
+	ctx     context.Context
+	program *program
+
+	frames map[target.ID]context.Context // in processes of their own
 
 	mu       sync.Mutex // guards the fields below
 	errors   []string
-	contexts []runtime.ExecutionContextID  // of frames in the page's process
-	frames   map[target.ID]context.Context // in processes of their own
-	expected []string                      // texts of failed requests
+	contexts []runtime.ExecutionContextID // of frames in the page's process
+	expected []string                     // texts of failed requests
 }
+
+// enter starts the program and has Ada visit its page, in parallel with other tests.
+func enter(t *testing.T, args ...string) *person {
+	t.Helper()
+	t.Parallel()
+	return visit(t, start(t, args...), "Ada")
+}
+
+// beside has another person visit the page.
+func (w *person) beside(name string) *person { return visit(w.t, w.program, name) }
+
+// another opens another window of the person.
+func (w *person) another() *person { return open(w.t, w.program, w) }
 
 // visit opens the page in a new browser, and signs in.
 func visit(t *testing.T, p *program, name string) *person {
@@ -66,7 +80,7 @@ func open(t *testing.T, p *program, of *person) *person {
 	if err := browser(); err != nil {
 		t.Fatal("start Chromium:", err)
 	}
-	w := &person{t: t, url: p.url, frames: map[target.ID]context.Context{}}
+	w := &person{t: t, program: p, frames: map[target.ID]context.Context{}}
 	var cancel context.CancelFunc
 	if of == nil {
 		w.ctx, cancel = chromedp.NewContext(browserContext, chromedp.WithNewBrowserContext())
@@ -215,6 +229,13 @@ func (w *person) ask(text string) {
 	w.t.Helper()
 	w.do(chromedp.SendKeys(chromedp.CSS("#question"), text))
 	w.click("#send", "Send")
+}
+
+// allow asks for a call of a tool, and allows it.
+func (w *person) allow(call string) {
+	w.t.Helper()
+	w.ask(call)
+	w.click(".card.approval button", "Allow")
 }
 
 // fill writes into the field with a label of the last card.

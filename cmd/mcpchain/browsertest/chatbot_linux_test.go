@@ -35,25 +35,19 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;:<=>?]*[ -/]*[@-~]|\x1b\\][^\x07\x
 // startChatbot runs the chatbot with servers until the test ends.
 func startChatbot(t *testing.T, servers map[string]any) *terminal {
 	t.Helper()
-	dir := t.TempDir()
-	binary, config := filepath.Join(dir, "chatbot"), filepath.Join(dir, "servers.json")
-	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"mcpServers": servers})
-	if err == nil {
-		err = os.WriteFile(config, text, 0o600)
-	}
+	config, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &terminal{t: t, done: make(chan struct{})}
 	tty := m.open()
 	defer tty.Close()
-	cmd := exec.Command(binary, "chat", "-config", config)
-	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "NO_COLOR=1"}
+	cmd := exec.Command(binary, "chat", "-config", write(t, "mcp.json", string(config)))
+	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "NO_COLOR=1"}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -176,7 +170,7 @@ func TestViewOfChatbot(t *testing.T) {
 	page.see("h1", "View of desk, for visitors")
 	page.sees("Visitors on Friday")
 	page.sees("Emmy Noether")
-	inView[bool](page, desk+" && Math.abs(innerHeight - Math.ceil(document.documentElement.getBoundingClientRect().height)) <= 1", "true") // the size that it tells
+	page.inView(day + " && Math.abs(innerHeight - Math.ceil(document.documentElement.getBoundingClientRect().height)) <= 1") // the size that it tells
 	page.shoot("chatbot view")
 
 	page.checkIn("Lise Meitner")
@@ -192,20 +186,20 @@ func TestViewOfChatbot(t *testing.T) {
 	m.typed("n")
 	page.sees("denied by the user")
 
-	inView[bool](page, desk, "(document.querySelector('#help').click(), true)")
+	page.inView(day, "document.querySelector('#help').click()")
 	m.await("https://desk.example.com/rules")
 	m.await("[y]es")
 	m.typed("n")
 	page.sees("Page: ")
 
-	inView[bool](page, desk, "(document.querySelector('#tell').click(), true)")
+	page.inView(day, "document.querySelector('#tell').click()")
 	m.await("How many visitors are there?")
 	m.await("[y]es")
 	m.typed("y")
 	page.sees("Message: sent")
 	m.await("Written by the view of the server desk")
 
-	inView[bool](page, desk, "(document.querySelector('#full').click(), true)")
+	page.inView(day, "document.querySelector('#full').click()")
 	page.sees("shown inline") // the page has no other mode
 	if reached := eval[bool](page, "(() => { try { return Boolean(document.querySelector('iframe').contentDocument); } catch { return false; } })()"); reached {
 		t.Error("the page reaches into the frame: they have one origin")
@@ -225,9 +219,9 @@ func TestRealViewOfChatbot(t *testing.T) {
 	}})
 	page := m.opens("call get-time {}", "clock get-time")
 	const clock = "document.getElementById('get-time-btn')"
-	inView[bool](page, clock+" && /\\d\\d:\\d\\d/.test(document.body.innerText)", "true")
+	page.inView(clock + " && /\\d\\d:\\d\\d/.test(document.body.innerText)")
 	page.shoot("chatbot real view")
-	inView[bool](page, clock, "("+clock+".click(), true)")
+	page.inView(clock, "("+clock+".click(), true)")
 	m.await("A view of the server clock wants to run get-time there:")
 	m.await("[y]es")
 	m.typed("y")

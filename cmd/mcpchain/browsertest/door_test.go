@@ -51,36 +51,28 @@ func TestSignInByToken(t *testing.T) {
 
 // TestServersWithMistakes shows on the panel which servers of the file are left out, and why.
 func TestServersWithMistakes(t *testing.T) {
-	t.Parallel()
-	p := start(t, "-config", write(t, "mcp.json", `{"mcpServers": {
+	ada := enter(t, "-config", write(t, "mcp.json", `{"mcpServers": {
 		"files": {"comand": "file-server"},
 		"search": {"command": "search-server", "timeout": 2000}
 	}}`))
-	ada := visit(t, p, "Ada")
 	ada.see("#troubles", `files: mcp.json:2: comand: unknown key; did you mean "command"?`)
 	ada.see("#troubles", "milliseconds in some programs")
 	ada.accessible("servers with mistakes")
-	ada.shoot("servers with mistakes")
 	ada.ask("What is 1 plus 1?")
 	ada.see(".reply .prose", "I am a demo model")
 }
 
 // TestTokensOfAnAnswer has a question need more tokens than its answer may use: the page says so in words.
 func TestTokensOfAnAnswer(t *testing.T) {
-	t.Parallel()
-	p := start(t, "-turn-tokens", "800")
-	ada := visit(t, p, "Ada")
+	ada := enter(t, "-turn-tokens", "800")
 	ada.ask("What is 17 plus 25?")
 	ada.see(".note", "The answer used as many tokens as it may, and ended early.")
 	ada.accessible("an answer that ended early")
-	ada.shoot("tokens of an answer")
 }
 
 // TestRoomOfAUser keeps as many conversations as there may be: the page says what to do, and takes the question when one is deleted.
 func TestRoomOfAUser(t *testing.T) {
-	t.Parallel()
-	p := start(t, "-stored", "1")
-	ada := visit(t, p, "Ada")
+	ada := enter(t, "-stored", "1")
 	ada.ask("What is 17 plus 25?")
 	ada.see(".reply .prose", "42")
 	ada.expectErrors("507")

@@ -5,13 +5,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"net/http"
-	"net/http/cookiejar"
-	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -32,17 +29,11 @@ func second() []byte {
 
 // TestSound has the browser decode a sound of a server, also after a reload, and in the conversation that another question begins.
 func TestSound(t *testing.T) {
-	t.Parallel()
-	s := sdk.NewServer(&sdk.Implementation{Name: "band", Version: "1"}, nil)
-	sdk.AddTool(s, &sdk.Tool{Name: "sing", Description: "Sings."}, func(context.Context, *sdk.CallToolRequest, struct {
-		Song string `json:"song"`
-	}) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{MIMEType: "audio/wav", Data: second()}}}, nil, nil
+	s := newServer("band").tool("sing", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return said(&sdk.AudioContent{MIMEType: "audio/wav", Data: second()}), nil
 	})
-	p := start(t, serving(t, "band", s)...)
-	ada := visit(t, p, "Ada")
-	ada.ask(`call sing {"song": "quiet"}`)
-	ada.click(".card button", "Allow")
+	ada := enter(t, serving(t, "band", s)...)
+	ada.allow(`call sing {"song": "quiet"}`)
 	const plays = `(async () => {
 		const sound = document.querySelector(".media audio");
 		if (!sound) return 0;
@@ -80,9 +71,7 @@ func TestSound(t *testing.T) {
 
 // TestTotals counts the tokens of what a server asks the model, too.
 func TestTotals(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	long := "Summarize: Version 1.5 is out. " + strings.Repeat("It is fast. ", 60) // each request to the model has all of it
 	ada.ask(long)
 	ada.see(".card.sampling", "Version 1.5 is out.")
@@ -106,55 +95,18 @@ func TestTotals(t *testing.T) {
 	ada.await(tokens+" === %s", allowed)
 }
 
-// client is a browser of a person without a window.
-func client(t *testing.T, p *program, name string) *http.Client {
-	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &http.Client{Jar: jar, Timeout: patience}
-	if status := send(t, c, "POST", p.url+"/sign-in", fmt.Sprintf(`{"name":%q}`, name)); status != http.StatusNoContent {
-		t.Fatalf("sign in: got %d", status)
-	}
-	return c
-}
-
-func send(t *testing.T, c *http.Client, method, to, body string) int {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, to, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	res, err := c.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = res.Body.Close()
-	return res.StatusCode
-}
-
 // TestOlderConversations reaches conversations beyond the first page of the list, by keys, deletes one, and has others
 // begin meanwhile.
 func TestOlderConversations(t *testing.T) {
-	t.Parallel()
-	p := start(t, "-rate", "10000")
-	c := client(t, p, "Ada")
+	ada := enter(t, "-rate", "10000")
 	const all = 110
+	const begin = `fetch("/api/conversations", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ text: %s }) }).then(r => r.ok)`
+	until := ada.expectErrors("429") // as many as may be at work are at work
 	for i := range all {
-		for {
-			status := send(t, c, "POST", p.url+"/api/conversations", fmt.Sprintf(`{"text":"question number %d"}`, i))
-			if status == http.StatusAccepted {
-				break
-			}
-			if status != http.StatusTooManyRequests { // as many as may be at work are at work
-				t.Fatalf("begin: got %d", status)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		ada.await(begin, fmt.Sprintf("question number %d", i))
 	}
-	ada := visit(t, p, "Ada")
+	until()
+	ada.reload()
 	count := func(n int) {
 		t.Helper()
 		ada.await("document.querySelectorAll('#list li').length === %s", n)
@@ -188,11 +140,7 @@ func TestOlderConversations(t *testing.T) {
 // TestStopAfterKill stops one conversation and deletes another right after the program was killed: the process before
 // still has their leases.
 func TestStopAfterKill(t *testing.T) {
-	t.Parallel()
-	over := make(chan struct{})
-	p := start(t, serving(t, "counter", counting(over))...)
-	t.Cleanup(func() { close(over) })
-	ada := visit(t, p, "Ada")
+	ada := enter(t, serving(t, "counter", counting())...)
 	ada.expectErrors("net::ERR") // the server is away
 	const place = "decodeURIComponent(location.hash.slice(1))"
 	var ids []string
@@ -204,18 +152,14 @@ func TestStopAfterKill(t *testing.T) {
 		ada.click("#new", "New")
 		ada.await("document.querySelectorAll('#log > *').length === 0")
 	}
-	c := client(t, p, "Ada")
-	p.end(t, syscall.SIGKILL)
-	p.again(t)
-	statuses := make(chan int, 2)
-	go func() {
-		statuses <- send(t, c, "POST", p.url+"/api/conversations/"+url.PathEscape(ids[0])+"/stop", "{}")
-	}()
-	go func() { statuses <- send(t, c, "DELETE", p.url+"/api/conversations/"+url.PathEscape(ids[1]), "") }()
-	for range 2 {
-		if status := received(t, statuses); status != http.StatusAccepted {
-			t.Errorf("right after a kill: got %d, want 202", status)
-		}
+	ada.program.end(t, syscall.SIGKILL)
+	ada.program.again(t)
+	const both = `Promise.all([
+		fetch("/api/conversations/" + encodeURIComponent(%s) + "/stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }),
+		fetch("/api/conversations/" + encodeURIComponent(%s), { method: "DELETE" }),
+	]).then(all => all.map(r => r.status))`
+	if got := eval[[]int](ada, both, ids[0], ids[1]); !slices.Equal(got, []int{202, 202}) {
+		t.Errorf("right after a kill: got %d, want 202", got)
 	}
 	ada.await("document.querySelectorAll('#list li').length === 1")
 	ada.click("#list a", "Count to 900")

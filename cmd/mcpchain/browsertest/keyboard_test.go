@@ -41,7 +41,7 @@ func (w *person) focused(selector string) {
 
 // TestKeyboard signs in, asks, allows a call, fills in a form and reads the answer by keys alone.
 func TestKeyboard(t *testing.T) {
-	server, got := asking(t, `{"type": "object", "required": ["name"], "properties": {
+	server, got := desk(`{"type": "object", "required": ["name"], "properties": {
 		"name":  {"type": "string", "title": "Full name"},
 		"floor": {"type": "string", "title": "Floor", "enum": ["ground", "first"], "default": "ground"},
 		"days":  {"type": "array", "title": "Lunch on", "items": {"type": "string", "enum": ["Mon", "Tue"]}}
@@ -92,8 +92,7 @@ func (w *person) at(card string) {
 // TestKeyboardSideBySide answers two approvals and two forms that are open at the same time by keys alone. After
 // each, the focus is at the next question, and after the last one in the input.
 func TestKeyboardSideBySide(t *testing.T) {
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.focused("#question")
 	ada.press(twoTables + kb.Enter)
 	ada.await("document.querySelectorAll('.card.approval').length === 2")

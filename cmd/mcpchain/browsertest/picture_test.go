@@ -16,9 +16,7 @@ var update = flag.Bool("update", false, "take the picture of the page again")
 // TestPicture plays the scene of the picture in the guide: a tool was called, a person is asked for
 // a call and for a form. With -update it takes the picture; it also looks at the picture that is there.
 func TestPicture(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.do(chromedp.EmulateViewport(1100, 760))
 	ada.ask("What is 17 plus 25? And book a table for 4 at Luigi.")
 	ada.see(".call.done summary", "add")

@@ -1,31 +1,21 @@
 package browsertest_test
 
 import (
-	"context"
 	"testing"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestRules decides for all tools of a server, which takes a second word. What runs by it says so, and the person sees the
 // decision and takes it back.
 func TestRules(t *testing.T) {
-	t.Parallel()
-	s := sdk.NewServer(&sdk.Implementation{Name: "bank", Version: "1"}, nil)
-	for _, name := range []string{"pay", "look"} {
-		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "A tool."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: name + " is done"}}}, nil, nil
-		})
-	}
-	p := start(t, serving(t, "bank", s)...)
-	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")
+	s := newServer("bank").tool("pay", nil, saying("pay is done")).tool("look", nil, saying("look is done"))
+	ada := enter(t, serving(t, "bank", s)...)
+	grace := ada.beside("Grace")
 	ada.ask("call pay {}")
 	ada.see(".card h3", "May pay of bank run?")
 	ada.fill("Allow", "all tools of this server")
 	ada.click(".card button", "Allow")
 	ada.see(".card .wrong", "Every tool of this server, also one that it adds later")
 	ada.accessible("a decision for a server")
-	ada.shoot("rule is confirmed")
 	ada.click(".card button", "Allow")
 	ada.see(".reply .prose", "pay is done")
 	ada.see("#rules", "Allowed: all tools of bank")
@@ -37,7 +27,6 @@ func TestRules(t *testing.T) {
 	ada.see(".reply .prose", "look is done")
 	ada.see(".tool", "without a question")
 	ada.accessible("rules")
-	ada.shoot("rules can be taken back")
 	if eval[bool](grace, "document.querySelector('#rules').checkVisibility()") {
 		t.Error("Grace sees what Ada decided")
 	}

@@ -2,10 +2,7 @@ package browsertest_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,22 +17,14 @@ import (
 // notes is a server that says whose token a call has. add_note needs more access than whose.
 func notes(t *testing.T) (*peer.Protected, []string) {
 	t.Helper()
-	s := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
+	s := newServer("notes")
 	for _, name := range []string{"whose", "add_note"} {
-		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "A tool."}, func(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: name + " by the account " + req.Extra.TokenInfo.UserID + "."}}}, nil, nil
+		s.tool(name, nil, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return said(&sdk.TextContent{Text: name + " by the account " + req.Extra.TokenInfo.UserID + "."}), nil
 		})
 	}
-	protected := peer.StartProtected(t, s, time.Hour)
-	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"notes": map[string]any{"type": "http", "url": protected.URL}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return protected, []string{"-config", path}
+	protected := peer.StartProtected(t, s.Server, time.Hour)
+	return protected, configured(t, "notes", map[string]any{"type": "http", "url": protected.URL})
 }
 
 // signInAt goes through the pages of the provider, from the card that is open, and returns the last
@@ -58,9 +47,9 @@ func (w *person) signInAt(p *peer.Protected, login string) (back string) {
 }
 
 // visit opens an address in another window of the person, and closes it.
-func (w *person) visit(p *program, address, want string) {
+func (w *person) visit(address, want string) {
 	w.t.Helper()
-	other := open(w.t, p, w)
+	other := w.another()
 	if want == "You are not signed in" {
 		other.expectErrors("403")
 	}
@@ -78,17 +67,15 @@ func (w *person) call(tool, want string) {
 
 // TestServersOfUsers has two people sign in to one server, each with an account of their own.
 func TestServersOfUsers(t *testing.T) {
-	t.Parallel()
 	server, args := notes(t)
-	p := start(t, args...)
-	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")
+	ada := enter(t, args...)
+	grace := ada.beside("Grace")
 	for _, w := range []*person{ada, grace} {
 		w.click("#grants button", "Sign in")
 		w.see(".card h3", "notes wants you to sign in")
 	}
 	ada.accessible("sign-in to a server")
 	back := ada.signInAt(server, "ada-at-notes")
-	ada.shoot("sign-in to a server")
 	ada.accessible("page of the sign-in")
 	ada.prefer("dark")
 	ada.narrow()
@@ -103,14 +90,14 @@ func TestServersOfUsers(t *testing.T) {
 	ada.prefer("light")
 	ada.wide()
 
-	grace.visit(p, back, "You are not signed in") // Ada's answer, in Grace's browser
+	grace.visit(back, "You are not signed in") // Ada's answer, in Grace's browser
 	grace.see("#grants", "Sign in")
-	ada.visit(p, back, "You are signed in to notes")
+	ada.visit(back, "You are signed in to notes")
 	ada.gone(".card")
 	ada.see("#grants", "signed in")
 	ada.call("whose", "by the account ada-at-notes.")
 
-	grace.visit(p, grace.signInAt(server, "grace-at-notes"), "You are signed in to notes")
+	grace.visit(grace.signInAt(server, "grace-at-notes"), "You are signed in to notes")
 	grace.gone(".card")
 	grace.call("whose", "by the account grace-at-notes.")
 	ada.ask("call whose {}")
@@ -124,8 +111,8 @@ func TestServersOfUsers(t *testing.T) {
 		w.see("#send", "Send") // the turns are over
 		w.expectErrors("net::ERR")
 	}
-	p.end(t, syscall.SIGKILL) // tokens outlive the process
-	p.again(t)
+	ada.program.end(t, syscall.SIGKILL) // tokens outlive the process
+	ada.program.again(t)
 	ada.reload()
 	ada.call("whose", "by the account ada-at-notes.")
 	ada.see("#grants", "signed in")
@@ -143,12 +130,10 @@ func TestServersOfUsers(t *testing.T) {
 // TestMoreAccess has a call wait until the person allows more at the provider, and another one be
 // declined.
 func TestMoreAccess(t *testing.T) {
-	t.Parallel()
 	server, args := notes(t)
-	p := start(t, args...)
-	ada := visit(t, p, "Ada")
+	ada := enter(t, args...)
 	ada.click("#grants button", "Sign in")
-	ada.visit(p, ada.signInAt(server, "ada"), "You are signed in to notes")
+	ada.visit(ada.signInAt(server, "ada"), "You are signed in to notes")
 	ada.gone(".card")
 	ada.ask("call add_note {}")
 	ada.click(".card.approval button", "Allow")
@@ -163,6 +148,6 @@ func TestMoreAccess(t *testing.T) {
 	if scope := eval[string](ada, "new URL(document.querySelector('.card a.button').href).searchParams.get('scope')"); !strings.Contains(scope, "notes:write") {
 		t.Errorf("got the scope %q, want notes:write in it", scope)
 	}
-	ada.visit(p, back, "You are signed in to notes")
+	ada.visit(back, "You are signed in to notes")
 	ada.see(".reply .prose", "add_note by the account ada.")
 }

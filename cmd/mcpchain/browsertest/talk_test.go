@@ -2,6 +2,7 @@ package browsertest_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"syscall"
 	"testing"
@@ -19,7 +20,6 @@ func TestConversation(t *testing.T) {
 	ada := open(t, p, nil)
 	ada.see("h1", "Who are you?")
 	ada.accessible("sign-in")
-	ada.shoot("sign-in")
 	ada.click("#names button", "Ada")
 	ada.see("#user", "Ada")
 	ada.accessible("nothing said")
@@ -27,7 +27,6 @@ func TestConversation(t *testing.T) {
 	ada.see(".call.done summary", "add")
 	ada.see(".card h3", "May book_table of demo run?")
 	ada.accessible("approval")
-	ada.shoot("approval wide")
 	ada.click(".card button", "Allow")
 	ada.see(".card h3", "demo asks you")
 	ada.book()
@@ -43,15 +42,12 @@ func TestConversation(t *testing.T) {
 	ada.click(".call summary", "add")
 	ada.see(".call pre", "17 + 25 = 42")
 	ada.accessible("answer")
-	ada.shoot("answer wide")
 	ada.prefer("dark")
 	ada.narrow()
-	ada.shoot("answer narrow dark")
 	ada.accessible("narrow")
 	ada.click("#menu", "")
 	ada.see("#list a", "What is 17 plus 25?")
 	ada.accessible("narrow with the list")
-	ada.shoot("list narrow")
 }
 
 // book fills in the form of a table, and sends it.
@@ -65,12 +61,9 @@ func (w *person) book() {
 // TestSideBySide answers two approvals and two forms that are open at the same time, the
 // later one first, with a reload in between.
 func TestSideBySide(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.ask(twoTables)
 	ada.await("document.querySelectorAll('.card.approval').length === 2")
-	ada.shoot("two approvals wide")
 	ada.accessible("two approvals")
 	ada.click(".card:last-child button", "Allow")
 	ada.see(".card.form", "Mario")
@@ -97,9 +90,8 @@ func (w *person) reload() {
 
 // TestTwoUsers keeps two people apart, who use one toolset: servers see who asks.
 func TestTwoUsers(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada, grace := visit(t, p, "Ada"), visit(t, p, "Grace")
+	ada := enter(t)
+	grace := ada.beside("Grace")
 	ada.ask("call whoami {}")
 	grace.ask("call whoami {}")
 	ada.see(".reply .prose", "The server sees the user Ada.")
@@ -117,12 +109,10 @@ func TestTwoUsers(t *testing.T) {
 
 // TestWindows has what is done in one window of a person appear in the other.
 func TestWindows(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.ask("Book a table for 4 at Luigi")
 	ada.see(".card.approval", "Luigi")
-	second := open(t, p, ada)
+	second := ada.another()
 	second.click("#list a", "Book a table")
 	second.see(".card.approval", "Luigi")
 	second.click(".card button", "Refuse")
@@ -139,24 +129,21 @@ func TestWindows(t *testing.T) {
 // TestRestart has the program killed while a question is open, and while another is
 // answered.
 func TestRestart(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.expectErrors("net::ERR") // the server is away
 	ada.ask("Book a table for 4 at Luigi")
 	ada.see(".card.approval", "Luigi")
-	p.end(t, syscall.SIGKILL)
+	ada.program.end(t, syscall.SIGKILL)
 	ada.see("#offline", "The connection is lost")
-	ada.shoot("offline")
 	ada.accessible("offline")
-	p.again(t)
+	ada.program.again(t)
 	ada.gone("#offline")
 	ada.await("document.querySelectorAll('.card.approval').length === 1")
 	ada.click(".card button", "Allow")
 	ada.see(".card.form", "Luigi")
-	p.end(t, syscall.SIGTERM)
+	ada.program.end(t, syscall.SIGTERM)
 	ada.see("#offline", "The connection is lost")
-	p.again(t)
+	ada.program.again(t)
 	ada.reload() // who she is has outlived the process, too
 	ada.see(".card.form", "Luigi")
 	ada.book()
@@ -167,38 +154,25 @@ func TestRestart(t *testing.T) {
 }
 
 // counting is a server that counts to 900 until the test is over, and to less at once.
-func counting(over <-chan struct{}) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "counter", Version: "1"}, nil)
-	type goal struct {
-		To int `json:"to"`
-	}
-	sdk.AddTool(s, &sdk.Tool{Name: "count", Description: "Counts."}, func(ctx context.Context, req *sdk.CallToolRequest, in goal) (*sdk.CallToolResult, any, error) {
-		if in.To == 900 {
-			err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: 3, Total: 900})
-			if err == nil {
-				select { // a call that the client has left may keep its context
-				case <-over:
-				case <-ctx.Done():
-				}
-			}
-			return nil, nil, err
+func counting() *server {
+	s := newServer("counter")
+	return s.tool("count", nil, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var goal struct{ To int }
+		if err := json.Unmarshal(req.Params.Arguments, &goal); err != nil || goal.To != 900 {
+			return said(&sdk.TextContent{Text: fmt.Sprintf("counted to %d", goal.To)}), err
 		}
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("counted to %d", in.To)}}}, nil, nil
+		err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: 3, Total: 900})
+		s.hold(ctx)
+		return said(), err
 	})
-	return s
 }
 
 // TestStopAndEdit stops a call in the middle, and asks again in another conversation.
 func TestStopAndEdit(t *testing.T) {
-	t.Parallel()
-	over := make(chan struct{})
-	p := start(t, serving(t, "counter", counting(over))...)
-	t.Cleanup(func() { close(over) })
-	ada := visit(t, p, "Ada")
+	ada := enter(t, serving(t, "counter", counting())...)
 	ada.ask("Count to 900")
 	ada.click(".card button", "Allow")
 	ada.await("document.querySelector('.progress progress')?.value > 2")
-	ada.shoot("progress")
 	ada.accessible("progress")
 	ada.click("#stop", "Stop")
 	ada.see(".note", "Stopped.")
@@ -216,9 +190,7 @@ func TestStopAndEdit(t *testing.T) {
 
 // TestRate has a person ask more often than the page takes.
 func TestRate(t *testing.T) {
-	t.Parallel()
-	p := start(t, "-rate", "1")
-	ada := visit(t, p, "Ada")
+	ada := enter(t, "-rate", "1")
 	ada.expectErrors("404", "429")
 	const drain = `(async () => {
 		for (let i = 0; i < 60; i++) {

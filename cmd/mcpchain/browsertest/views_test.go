@@ -9,45 +9,42 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// desk is true in the view of the demo's desk.
-const desk = "document.querySelector('#day')"
+// day is true in the view of the demo's desk.
+const day = "document.querySelector('#day')"
 
 // sees waits until the document of the view has a text.
 func (w *person) sees(text string) {
 	w.t.Helper()
-	inView[bool](w, desk+"?.ownerDocument.body.innerText.includes("+quote(text)+")", "true")
+	w.inView(day + "?.ownerDocument.body.innerText.includes(" + quote(text) + ")")
 }
 
 // checkIn has the view of the desk call a tool of its server.
 func (w *person) checkIn(name string) {
 	w.t.Helper()
-	inView[bool](w, desk, "(document.querySelector('#name').value = "+quote(name)+", document.querySelector('#form button').click(), true)")
+	w.inView(day, "(document.querySelector('#name').value = "+quote(name)+", document.querySelector('#form button').click(), true)")
 }
 
 // TestView shows a view inline, has it call a tool of its server once its user agrees, shows it in full screen below
 // the cards, and tears it down.
 func TestView(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.ask(`call visitors {"day":"Friday"}`)
 	ada.see(".view-bar", "View of desk")
 	ada.sees("Visitors on Friday")
 	ada.sees("Emmy Noether")
-	inView[bool](ada, desk+" && Math.abs(innerHeight - Math.ceil(document.documentElement.getBoundingClientRect().height)) <= 1", "true") // the size that it tells
+	ada.inView(day + " && Math.abs(innerHeight - Math.ceil(document.documentElement.getBoundingClientRect().height)) <= 1") // the size that it tells
 	ada.shoot("view")
 
 	ada.checkIn("Lise Meitner")
 	ada.see(".card.approval", "asked by a view of desk")
 	ada.see(".card pre", "Lise Meitner")
 	ada.accessible("view and its approval")
-	ada.shoot("view asks")
 	ada.click(".card button", "Allow")
 	ada.sees("Lise Meitner is checked in.")
 	ada.see(".view .calls", "check_in")
 	ada.gone(".card")
 
-	inView[bool](ada, desk, "(document.querySelector('#full').click(), true)")
+	ada.inView(day, "document.querySelector('#full').click()")
 	ada.await("document.querySelector('.view.full') !== null")
 	ada.sees("shown fullscreen")
 	ada.checkIn("Maria Mayer")
@@ -70,9 +67,7 @@ func TestView(t *testing.T) {
 
 // TestViewComesBack loads the page again, and restarts the program, while a call of the view waits for its user.
 func TestViewComesBack(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.ask(`call visitors {"day":"Friday"}`)
 	ada.sees("Visitors on Friday")
 	ada.checkIn("Lise Meitner")
@@ -81,8 +76,8 @@ func TestViewComesBack(t *testing.T) {
 	ada.reload()
 	ada.sees("Visitors on Friday")
 	ada.see(".card.approval", "Lise Meitner")
-	p.end(t, syscall.SIGKILL)
-	p.again(t)
+	ada.program.end(t, syscall.SIGKILL)
+	ada.program.again(t)
 	ada.reload()
 	ada.see(".card.approval", "asked by a view of desk")
 	ada.sees("Visitors on Friday")
@@ -97,17 +92,15 @@ func TestViewComesBack(t *testing.T) {
 
 // TestViewAsks has a view open a page and write to the model: its user sees what, and from whom.
 func TestViewAsks(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.ask(`call visitors {"day":"Friday"}`)
 	ada.sees("Visitors on Friday")
 	eval[bool](ada, "(window.opened = [], window.open = (...a) => { window.opened.push(a.join(' ')); }, true)")
-	inView[bool](ada, desk, "(document.querySelector('#help').click(), true)")
+	ada.inView(day, "document.querySelector('#help').click()")
 	ada.see(".card.view-ask", "https://desk.example.com/rules")
 	ada.click(".card.view-ask button", "Refuse")
 	ada.sees("denied by the user")
-	inView[bool](ada, desk, "(document.querySelector('#help').click(), true)")
+	ada.inView(day, "document.querySelector('#help').click()")
 	ada.see(".card.view-ask", "https://desk.example.com/rules")
 	if got := eval[int](ada, "opened.length"); got != 0 {
 		t.Errorf("%d pages were opened without a word of the user", got)
@@ -117,7 +110,7 @@ func TestViewAsks(t *testing.T) {
 	if got, want := eval[string](ada, "opened.join()"), "https://desk.example.com/rules _blank noopener,noreferrer"; got != want {
 		t.Errorf("opened %q, want %q", got, want)
 	}
-	inView[bool](ada, desk, "(document.querySelector('#tell').click(), true)")
+	ada.inView(day, "document.querySelector('#tell').click()")
 	ada.see(".card.view-ask", "How many visitors are there?")
 	ada.shoot("view writes")
 	ada.click(".card.view-ask button", "Send it")
@@ -127,14 +120,12 @@ func TestViewAsks(t *testing.T) {
 
 // TestViewAfterItsStream shows a view again after its window had no views while the stream began again.
 func TestViewAfterItsStream(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.ask(`call visitors {"day":"Friday"}`)
 	ada.sees("Visitors on Friday")
 	ada.click(".view-bar button", "Close")
 	ada.await("document.querySelector('.view iframe') === null")
-	other := open(t, p, ada) // windows share a stream: it begins again
+	other := ada.another() // windows share a stream: it begins again
 	other.see("#user", "Ada")
 	other.ask("What is 17 plus 25?")
 	other.see(".call summary", "add")
@@ -160,41 +151,27 @@ const till = `<!doctype html><title>Till</title><button id="pay">Pay</button><bu
 	ask("ui/initialize", { protocolVersion: "2026-01-26", appInfo: { name: "till", version: "1" }, appCapabilities: {} }).then(() => say({ method: "ui/notifications/initialized" }));
 </script>`
 
-// bank is a server with a view that pays. The call is told to begun, and ends with over.
-func bank(begun chan<- struct{}, over <-chan struct{}) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "bank", Version: "1"}, nil)
-	const uri, kind = "ui://bank/till", "text/html;profile=mcp-app"
-	s.AddResource(&sdk.Resource{URI: uri, Name: "till", MIMEType: kind}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: kind, Text: till}}}, nil
+// bank is a server with a view that pays. The call is told to begun, and ends with the test.
+func bank(begun chan<- struct{}) *server {
+	s := newServer("bank").view("till", till)
+	return s.tool("pay", map[string]any{"visibility": []string{"app"}}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		begun <- struct{}{}
+		s.hold(ctx)
+		return said(), nil
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "till", Meta: sdk.Meta{"ui": map[string]any{"resourceUri": uri}}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "open"}}}, nil, nil
-	})
-	sdk.AddTool(s, &sdk.Tool{Name: "pay", Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}},
-		func(ctx context.Context, _ *sdk.CallToolRequest, _ struct {
-			To string `json:"to"`
-		}) (*sdk.CallToolResult, any, error) {
-			begun <- struct{}{}
-			select {
-			case <-over:
-			case <-ctx.Done():
-			}
-			return nil, nil, nil
-		})
-	return s
 }
 
 // till has the view of the bank click a button, and waits for what it says then.
 func (w *person) till(button, says string) {
 	w.t.Helper()
 	const mark = "document.querySelector('#till')"
-	inView[bool](w, mark+"?.textContent === 'ready'", "(document.querySelector("+quote(button)+").click(), true)")
+	w.inView(mark+"?.textContent === 'ready'", "(document.querySelector("+quote(button)+").click(), true)")
 	w.tillSays(says)
 }
 
 func (w *person) tillSays(text string) {
 	w.t.Helper()
-	inView[bool](w, "document.querySelector('#till')?.textContent === "+quote(text), "true")
+	w.inView("document.querySelector('#till')?.textContent === " + quote(text))
 }
 
 // freeAddress is an address for a program that is started twice.
@@ -211,19 +188,15 @@ func freeAddress(t *testing.T) string {
 // TestViewInDoubt has the program killed after a call of a view was sent, and before its result came: the view comes back by
 // itself, its user is asked what became of the call, and the view that asks again gets that.
 func TestViewInDoubt(t *testing.T) {
-	t.Parallel()
-	begun, over := make(chan struct{}, 4), make(chan struct{})
-	p := start(t, append(serving(t, "bank", bank(begun, over)), "-views", freeAddress(t))...) // the page continues with the frames of its policy
-	t.Cleanup(func() { close(over) })
-	ada := visit(t, p, "Ada")
-	ada.expectErrors("net::ERR", "404") // the server is away; then it does not know the view
-	ada.ask("call till {}")
-	ada.click(".card button", "Allow")
+	begun := make(chan struct{}, 4)
+	ada := enter(t, append(serving(t, "bank", bank(begun)), "-views", freeAddress(t))...) // the page continues with the frames of its policy
+	ada.expectErrors("net::ERR", "404")                                                   // the server is away; then it does not know the view
+	ada.allow("call till {}")
 	ada.till("#pay", "paying")
 	ada.click(".card.approval button", "Allow")
 	received(t, begun)
-	p.end(t, syscall.SIGKILL)
-	p.again(t)
+	ada.program.end(t, syscall.SIGKILL)
+	ada.program.again(t)
 	ada.see(".card.doubt h3", "Did pay of bank run?")
 	ada.see(".card.doubt", "asked by a view of bank")
 	ada.shoot("doubt about a view's call")
@@ -239,13 +212,8 @@ func TestViewInDoubt(t *testing.T) {
 
 // TestViewTellsTheModel has a view tell the model something before the next question.
 func TestViewTellsTheModel(t *testing.T) {
-	t.Parallel()
-	over := make(chan struct{})
-	close(over)
-	p := start(t, serving(t, "bank", bank(make(chan struct{}, 1), over))...)
-	ada := visit(t, p, "Ada")
-	ada.ask("call till {}")
-	ada.click(".card button", "Allow")
+	ada := enter(t, serving(t, "bank", newServer("bank").view("till", till))...)
+	ada.allow("call till {}")
 	ada.till("#seat", "chosen")
 	ada.ask("What did I ask before?") // the model tells what was said before the question
 	ada.see(".reply .prose", "Written by the view of the server bank")

@@ -11,12 +11,10 @@ import (
 // TestManyWindows has a person open more windows than a browser opens connections, and close the
 // window of the reader.
 func TestManyWindows(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	first := visit(t, p, "Ada")
+	first := enter(t)
 	windows := []*person{first}
 	for range 7 {
-		windows = append(windows, open(t, p, first))
+		windows = append(windows, first.another())
 	}
 	for i, w := range windows[1:] {
 		w.ask(fmt.Sprintf("What is %d plus 100?", i))
@@ -37,9 +35,7 @@ func TestManyWindows(t *testing.T) {
 // TestOpenOtherDuringRestart opens another conversation while the server is away. Nothing of the
 // first one appears in it.
 func TestOpenOtherDuringRestart(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.ask("What is 1 plus 1?")
 	ada.see(".reply .prose", "2")
 	ada.click("#new", "New")
@@ -47,11 +43,11 @@ func TestOpenOtherDuringRestart(t *testing.T) {
 	ada.ask("Book a table for 4 at Luigi")
 	ada.see(".card.approval", "Luigi")
 	ada.expectErrors("net::ERR")
-	p.end(t, syscall.SIGKILL)
+	ada.program.end(t, syscall.SIGKILL)
 	ada.see("#offline", "The connection is lost")
 	ada.click("#list a", "What is 1 plus 1?")
 	ada.gone(".card")
-	p.again(t)
+	ada.program.again(t)
 	ada.see(".reply .prose", "2")
 	ada.gone("#offline")
 	ada.await("document.querySelectorAll('.said').length === 1")
@@ -60,12 +56,10 @@ func TestOpenOtherDuringRestart(t *testing.T) {
 
 // TestUserChanges has another person sign in, in another window of the browser.
 func TestUserChanges(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
+	ada := enter(t)
 	ada.ask("What is 1 plus 1?")
 	ada.see(".reply .prose", "2")
-	second := open(t, p, ada)
+	second := ada.another()
 	for _, window := range []*person{ada, second} { // the sign-out ends the stream, which may be opened again before its window knows
 		window.expectErrors("401")
 	}
@@ -79,21 +73,4 @@ func TestUserChanges(t *testing.T) {
 	ada.see("#user", "Grace")
 	ada.see("#offline", "There is no such conversation.")
 	ada.await("document.querySelectorAll('#list li, #log > *').length === 0")
-}
-
-// TestReload reloads the page while one table is booked and another waits: the call that was
-// allowed is not made twice, and what waits can be stopped.
-func TestReload(t *testing.T) {
-	t.Parallel()
-	p := start(t)
-	ada := visit(t, p, "Ada")
-	ada.ask("Book a table for 4 at Luigi")
-	ada.see(".card.approval", "Luigi")
-	ada.reload()
-	ada.see(".card.approval", "Luigi")
-	ada.click("#stop", "Stop")
-	ada.see(".note", "Stopped.")
-	ada.gone(".card")
-	ada.ask("What is 1 plus 1?")
-	ada.see(".reply .prose", "2")
 }

@@ -1,15 +1,11 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
-	"reflect"
-	"strconv"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/feed"
@@ -42,37 +38,30 @@ func (s *service) routes() http.Handler {
 		if s.proxies.Sent(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 		}
-		if h, pattern := mux.Handler(r); pattern == "" {
-			v := verdict{header: http.Header{}}
-			h.ServeHTTP(&v, r)
-			if v.code == http.StatusNotFound || v.code == http.StatusMethodNotAllowed {
-				if allow := v.header["Allow"]; allow != nil {
-					w.Header()["Allow"] = allow
-				}
-				s.fail(w, r, refusal{v.code, map[int]string{
-					http.StatusNotFound: "there is no such path", http.StatusMethodNotAllowed: "the path has no such method",
-				}[v.code]})
-				return
-			}
+		if _, pattern := mux.Handler(r); pattern == "" {
+			w = unrouted{w}
 		}
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// verdict is a response without a body.
-type verdict struct {
-	header http.Header
-	code   int
+// unrouted is a response to a request without a route. It has JSON instead of the text of the mux.
+type unrouted struct{ http.ResponseWriter }
+
+func (w unrouted) WriteHeader(code int) {
+	text := "there is no such path"
+	if code == http.StatusMethodNotAllowed {
+		text = "the path has no such method"
+	}
+	hosting.WriteError(w.ResponseWriter, code, text)
 }
 
-func (v *verdict) Header() http.Header         { return v.header }
-func (v *verdict) Write(p []byte) (int, error) { return len(p), nil }
-func (v *verdict) WriteHeader(code int)        { v.code = code }
+func (w unrouted) Write(p []byte) (int, error) { return len(p), nil }
 
 // health answers with the health of the service: it works if the store answers.
 func (s *service) health(w http.ResponseWriter, r *http.Request) {
 	if err := hosting.CheckStore(r.Context(), s.store); err != nil {
-		s.fail(w, r, refusal{http.StatusServiceUnavailable, "the store does not answer"})
+		s.fail(w, r, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -88,7 +77,7 @@ type serverState struct {
 // detail answers with the state of the servers, for users. The log says why one is down.
 func (s *service) detail(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err := hosting.CheckStore(r.Context(), s.store); err != nil {
-		return refusal{http.StatusServiceUnavailable, "the store does not answer"}
+		return err
 	}
 	states := []serverState{}
 	if s.servers != nil {
@@ -100,8 +89,8 @@ func (s *service) detail(w http.ResponseWriter, r *http.Request, _ caller) error
 			states = append(states, state)
 		}
 	}
-	w.Header().Set("Content-Type", "application/json")
-	return json.NewEncoder(w).Encode(map[string]any{"servers": states})
+	hosting.WriteJSON(w, http.StatusOK, map[string]any{"servers": states})
+	return nil
 }
 
 // caller is the user of a request.
@@ -119,17 +108,16 @@ func (s *service) as(serve func(http.ResponseWriter, *http.Request, caller) erro
 		name, err := s.users(r)
 		if err != nil || name == "" || len(name) > tokens.MaxUser {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			s.fail(w, r, refusal{http.StatusUnauthorized, "give a token: Authorization: Bearer …"})
+			s.fail(w, r, hosting.Refuse(http.StatusUnauthorized, "give a token: Authorization: Bearer …"))
 			return
 		}
-		t, leave, wait := s.limits.enter(name)
-		if wait > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-			s.fail(w, r, refusal{http.StatusTooManyRequests, "too many requests"})
-			return
+		err = s.limits.rates.Allow(w, name)
+		if err == nil {
+			t, leave := s.limits.enter(name)
+			defer leave()
+			err = serve(w, r, caller{t, name})
 		}
-		defer leave()
-		if err := serve(w, r, caller{t, name}); err != nil {
+		if err != nil {
 			s.fail(w, r, err)
 		}
 	})
@@ -166,17 +154,18 @@ func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 	if err != nil {
 		return err
 	}
-	return write(w, http.StatusOK, view{
+	hosting.WriteJSON(w, http.StatusOK, view{
 		Run: state.ID, Status: state.Status, Position: agent.Position{Seq: state.Seq}.String(), Answer: state.Output, Stop: state.Stop,
 		Error: state.Error, Asks: ledger.Open(state), Messages: state.History, Spent: state.Spent,
 	})
+	return nil
 }
 
 // events streams the events of a run.
 func (s *service) events(w http.ResponseWriter, r *http.Request, c caller) error {
 	end, ok := s.limits.stream(c.tenant)
 	if !ok {
-		return refusal{http.StatusTooManyRequests, "too many event streams"}
+		return hosting.Refuse(http.StatusTooManyRequests, "too many event streams")
 	}
 	defer end()
 	ctx, cancel := context.WithCancel(r.Context())
@@ -196,11 +185,11 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error
 		Content   json.RawMessage `json:"content"`
 		Scope     string          `json:"scope"`
 	}
-	if err := decode(w, r, maxAnswer, &body); err != nil {
+	if err := hosting.ReadJSON(w, r, maxAnswer, &body); err != nil {
 		return err
 	}
 	if n := len(body); n == 0 || n > maxAnswers {
-		return refusal{http.StatusBadRequest, fmt.Sprintf("%d answers: want 1 to %d", n, maxAnswers)}
+		return hosting.Refuse(http.StatusBadRequest, "%d answers: want 1 to %d", n, maxAnswers)
 	}
 	var answers []run.Reply
 	for _, a := range body {
@@ -224,7 +213,7 @@ func (s *service) remove(w http.ResponseWriter, r *http.Request, c caller) error
 	case "true":
 		return s.forget(w, r, c)
 	}
-	return refusal{http.StatusBadRequest, "forget: want true or false"}
+	return hosting.Refuse(http.StatusBadRequest, "forget: want true or false")
 }
 
 // stop cancels a run. One that has ended stays as it is.
@@ -249,7 +238,7 @@ func (s *service) forget(w http.ResponseWriter, r *http.Request, c caller) error
 		return err
 	}
 	if !head.Status.Ended() {
-		return refusal{http.StatusConflict, "the run is not over; stop it first"}
+		return hosting.Refuse(http.StatusConflict, "the run is not over; stop it first")
 	}
 	if err := s.store.Delete(r.Context(), key); err != nil {
 		return err
@@ -257,55 +246,6 @@ func (s *service) forget(w http.ResponseWriter, r *http.Request, c caller) error
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
-
-// decode decodes the body of a request.
-func decode(w http.ResponseWriter, r *http.Request, limit int64, body any) error {
-	err := hosting.DecodeJSON(http.MaxBytesReader(w, r.Body, limit), body)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", limit)}
-	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return refusal{http.StatusBadRequest, mismatch(wrong)}
-	}
-	if err != nil {
-		return refusal{http.StatusBadRequest, fmt.Sprintf("read the body as JSON: %.200s", err)}
-	}
-	return nil
-}
-
-// mismatch says which value of a body has the wrong type.
-func mismatch(e *json.UnmarshalTypeError) string {
-	want := "another kind of value"
-	switch e.Type.Kind() {
-	case reflect.Slice:
-		want = `a list, as in [{"ask":"ID","action":"allow"}]`
-	case reflect.Struct:
-		want = "an object, as in {…}"
-	case reflect.String:
-		want = "a text in quotes"
-	}
-	return fmt.Sprintf("%.100s is a JSON %s: want %s", cmp.Or(e.Field, "the body"), e.Value, want)
-}
-
-func write(w http.ResponseWriter, code int, body any) error {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(code)
-	_, _ = w.Write(append(data, '\n')) // an error means that the client is gone
-	return nil
-}
-
-// refusal is a response that says why a request is refused.
-type refusal struct {
-	code int
-	text string
-}
-
-func (e refusal) Error() string { return e.text }
 
 // codes are the statuses of errors whose texts the user may see.
 var codes = []struct {
@@ -326,8 +266,8 @@ var codes = []struct {
 // fail answers with the error of a request. Details that the user must not see are only logged.
 func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	code, text := http.StatusInternalServerError, "the service has failed"
-	if refused, ok := errors.AsType[refusal](err); ok {
-		code, text = refused.code, refused.text
+	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
+		code, text = refused.Status, refused.Text
 	}
 	for _, c := range codes {
 		if errors.Is(err, c.err) {
@@ -335,14 +275,13 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 			break
 		}
 	}
-	if code == http.StatusInternalServerError && (isAway(err) || hosting.CheckStore(r.Context(), s.store) != nil) {
+	switch {
+	case code == http.StatusInternalServerError && (isAway(err) || hosting.CheckStore(r.Context(), s.store) != nil):
 		code, text = http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
-	}
-	if code == http.StatusUnprocessableEntity {
+	case code == http.StatusInternalServerError && r.Context().Err() == nil:
+		s.logger.Error("a request has failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	case code == http.StatusUnprocessableEntity:
 		text = fmt.Sprintf("%.1000s", err) // it names the field
 	}
-	if code == http.StatusInternalServerError && r.Context().Err() == nil {
-		s.logger.Error("a request has failed", "method", r.Method, "path", r.URL.Path, "error", err)
-	}
-	_ = write(w, code, map[string]string{"error": text})
+	hosting.WriteError(w, code, text)
 }

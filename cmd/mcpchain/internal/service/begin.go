@@ -5,13 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -20,11 +20,11 @@ func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error 
 	var body struct {
 		Input string `json:"input"`
 	}
-	if err := decode(w, r, maxInput, &body); err != nil {
+	if err := hosting.ReadJSON(w, r, maxInput, &body); err != nil {
 		return err
 	}
 	if body.Input == "" {
-		return refusal{http.StatusBadRequest, "the input is empty"}
+		return hosting.Refuse(http.StatusBadRequest, "the input is empty")
 	}
 	id, err := identity(r.Header)
 	if err != nil {
@@ -35,7 +35,8 @@ func (s *service) begin(w http.ResponseWriter, r *http.Request, c caller) error 
 		return err
 	}
 	w.Header().Set("Location", "/runs/"+key.ID)
-	return write(w, http.StatusCreated, map[string]string{"run": key.ID})
+	hosting.WriteJSON(w, http.StatusCreated, map[string]string{"run": key.ID})
+	return nil
 }
 
 // maxKey bounds an Idempotency-Key in bytes.
@@ -46,7 +47,7 @@ const maxKey = 255
 func identity(h http.Header) (string, error) {
 	key := h.Get("Idempotency-Key")
 	if len(key) > maxKey {
-		return "", refusal{http.StatusBadRequest, fmt.Sprintf("the Idempotency-Key has more than %d bytes", maxKey)}
+		return "", hosting.Refuse(http.StatusBadRequest, "the Idempotency-Key has more than %d bytes", maxKey)
 	}
 	if key == "" {
 		return "", nil
@@ -118,7 +119,7 @@ func (s *service) same(ctx context.Context, key run.Key, input string) error {
 	}
 	begun, ok := ledger.ChangeOf(log.Records[0]).(*ledger.Begun)
 	if !ok || len(begun.Messages) != 1 || begun.Messages[0].Text() != input {
-		return refusal{http.StatusUnprocessableEntity, "the Idempotency-Key is of a run with another input"}
+		return hosting.Refuse(http.StatusUnprocessableEntity, "the Idempotency-Key is of a run with another input")
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func (s *service) room(ctx context.Context, user string, others int) error {
 			return err
 		}
 		if n >= bound.most {
-			return refusal{http.StatusTooManyRequests, fmt.Sprintf("%d of your runs %s, and no more may", n, bound.text)}
+			return hosting.Refuse(http.StatusTooManyRequests, "%d of your runs %s, and no more may", n, bound.text)
 		}
 		unclear = unclear || n+bound.others >= bound.most
 	}

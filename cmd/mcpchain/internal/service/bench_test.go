@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"sync"
 	"syscall"
@@ -64,7 +63,7 @@ func BenchmarkStreams(b *testing.B) {
 		var open, all sync.WaitGroup
 		open.Add(streams)
 		for n := range streams {
-			all.Go(func() { p.stay(ctx, ids[n%runs], open.Done) })
+			all.Go(func() { person{aside{b}, p.url, p.token}.stay(ctx, ids[n%runs], open.Done) })
 		}
 		open.Wait()
 		b.ReportMetric(float64(heap()-before)/streams/1024, "KiB/stream")
@@ -78,18 +77,7 @@ func BenchmarkStreams(b *testing.B) {
 
 // stay reads the events of a run until the context ends. opened is called at the first one.
 func (p person) stay(ctx context.Context, id string, opened func()) {
-	req, err := http.NewRequestWithContext(ctx, "GET", p.url+"/runs/"+id+"/events", nil)
-	if err != nil {
-		p.t.Error(err)
-		return
-	}
-	req.Header.Set("Authorization", "Bearer "+p.token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.t.Error(err)
-		opened()
-		return
-	}
+	resp := p.request(ctx, "GET", "/runs/"+id+"/events", "")
 	defer resp.Body.Close()
 	opened()
 	_, _ = io.Copy(io.Discard, resp.Body)

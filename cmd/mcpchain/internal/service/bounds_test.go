@@ -3,10 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +16,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demoservers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // withTool serves an agent whose model calls a tool, which a person approves. The tokens of the users
@@ -93,7 +89,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 func (p person) allow(id string) {
 	p.t.Helper()
 	q := p.settled(id).Asks[0]
-	if code, _ := p.do("POST", "/runs/"+id+"/answers", fmt.Sprintf(`[{"ask":%q,"action":"allow"}]`, q.ID), nil); code != http.StatusNoContent {
+	if code := p.answer(id, q.ID, `"action":"allow"`); code != http.StatusNoContent {
 		p.t.Fatalf("answer run %s: got %d", id, code)
 	}
 }
@@ -130,23 +126,16 @@ func TestIdempotencyKey(t *testing.T) {
 	url := start(t, settings(t), nil)
 	ada, bob := person{t, url, "demo-ada"}, person{t, url, "demo-bob"}
 	post := func(p person, key, input string) (code int, id string) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/runs", strings.NewReader(fmt.Sprintf(`{"input":%q}`, input)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Idempotency-Key", key)
-		code, _, id = p.send(req)
-		return code, id
+		p.t.Helper()
+		var begun struct{ Run string }
+		code, _ = p.do("POST", "/runs", fmt.Sprintf(`{"input":%q}`, input), &begun, "Idempotency-Key", key)
+		return code, begun.Run
 	}
 	ids := make(chan string, 8)
 	var both sync.WaitGroup
 	for range cap(ids) {
 		both.Go(func() {
-			p := person{aside{t}, url, "demo-ada"}
-			req, _ := http.NewRequestWithContext(t.Context(), "POST", url+"/runs", strings.NewReader(`{"input":"hi"}`))
-			req.Header.Set("Idempotency-Key", "one")
-			code, _, id := p.send(req)
+			code, id := post(person{aside{t}, url, "demo-ada"}, "one", "hi")
 			ids <- fmt.Sprint(code, " ", id)
 		})
 	}
@@ -226,11 +215,7 @@ func TestStoredRuns(t *testing.T) {
 
 // TestForgetGoesOn has runs that cannot be deleted before one that can.
 func TestForgetGoesOn(t *testing.T) {
-	s, err := assemble(t.Context(), settings(t), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.close)
+	s, _ := assembled(t, settings(t))
 	const stuck = hosting.MaxReasons + 3
 	for n := range stuck + 1 { // the last ones are listed first
 		key, err := s.agent.Begin(t.Context(), agent.Text("go"), named("ada", fmt.Sprint("run", n))...)
@@ -241,7 +226,7 @@ func TestForgetGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err = s.db.ExecContext(t.Context(), `CREATE TRIGGER stuck BEFORE DELETE ON mcpchain_runs WHEN old.id <> 'run0' BEGIN SELECT RAISE(ABORT, 'this one is stuck'); END`)
+	_, err := s.db.ExecContext(t.Context(), `CREATE TRIGGER stuck BEFORE DELETE ON mcpchain_runs WHEN old.id <> 'run0' BEGIN SELECT RAISE(ABORT, 'this one is stuck'); END`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,16 +288,7 @@ func TestSlowStart(t *testing.T) {
 
 // TestServersOfAFile has a server of a file that calls itself as the demo server, and its tool read-only.
 func TestServersOfAFile(t *testing.T) {
-	servers, end, err := hosting.DemoServers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = end() })
-	at := urlOf(servers[1])
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{%q:{"url":%q}}}`, "demo", at), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := inFile(t, "mcp.json", fmt.Sprintf(`{"mcpServers":{"demo":{"url":%q}}}`, demoServer(t, 1)))
 	p := person{t, start(t, settings(t, "-config", file, "-user-header", demoservers.UserHeader), nil), "demo-ada"}
 	id := p.run("call whoami")
 	if got := p.settled(id); got.Status != run.StatusWaiting || len(got.Asks) != 1 || got.Asks[0].Server != "demo" {
@@ -324,6 +300,3 @@ func TestServersOfAFile(t *testing.T) {
 		t.Error("the server of the file was not told the user")
 	}
 }
-
-// urlOf is the address of a server.
-func urlOf(s adapter.Server) string { return s.Transport.(*mcpclient.HTTP).URL }

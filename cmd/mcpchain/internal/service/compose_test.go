@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
 // TestCompose checks that the services of compose.yaml know the flags that they are given, and find each other.
@@ -33,7 +34,7 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	roles := map[string]string{"service": front, "worker": worker}
-	graces := map[string]time.Duration{front: shutdown, worker: 30 * time.Second} // as agent/temporal says
+	graces := map[string]time.Duration{front: hosting.Shutdown, worker: 30 * time.Second} // as agent/temporal says
 	for name, s := range file.Services {
 		if roles[name] == "" {
 			if s.Image == "" || !strings.Contains(s.Image, ":") {

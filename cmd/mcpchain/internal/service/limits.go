@@ -3,7 +3,6 @@ package service
 import (
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
@@ -31,12 +30,8 @@ type tenant struct {
 // burst is how many requests may come at once, for each request allowed per second.
 const burst = 3
 
-// enter begins a request of a user; leave ends it. wait is not 0 if the request comes too
-// early.
-func (l *limits) enter(user string) (t *tenant, leave func(), wait time.Duration) {
-	if wait = l.rates.Take(user); wait > 0 {
-		return nil, nil, wait
-	}
+// enter begins a request of a user; leave ends it.
+func (l *limits) enter(user string) (t *tenant, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t = l.all[user]; t == nil {
@@ -50,7 +45,7 @@ func (l *limits) enter(user string) (t *tenant, leave func(), wait time.Duration
 		if t.uses--; t.uses == 0 {
 			delete(l.all, user)
 		}
-	}, 0
+	}
 }
 
 // stream begins an event stream of a user if another is allowed.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
 // The default and the maximum of runs in a page.
@@ -45,7 +46,8 @@ func (s *service) list(w http.ResponseWriter, r *http.Request, c caller) error {
 		last := rows[len(rows)-1]
 		body.Next = fmt.Sprintf("%d.%s", last.Updated.UnixNano(), last.Run)
 	}
-	return write(w, http.StatusOK, body)
+	hosting.WriteJSON(w, http.StatusOK, body)
+	return nil
 }
 
 // parsePage parses the wanted page: limit runs after one that last changed at a time.
@@ -53,14 +55,14 @@ func parsePage(q url.Values, user string) (limit int, after *run.Head, err error
 	limit = defaultListed
 	if text := q.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxListed {
-			return 0, nil, refusal{http.StatusBadRequest, fmt.Sprintf("limit: want a number from 1 to %d", maxListed)}
+			return 0, nil, hosting.Refuse(http.StatusBadRequest, "limit: want a number from 1 to %d", maxListed)
 		}
 	}
 	if text := q.Get("before"); text != "" {
 		number, id, _ := strings.Cut(text, ".")
 		at, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || id == "" {
-			return 0, nil, refusal{http.StatusBadRequest, "before: want the next of another page"}
+			return 0, nil, hosting.Refuse(http.StatusBadRequest, "before: want the next of another page")
 		}
 		after = &run.Head{Key: run.Key{Tenant: user, ID: id}, Updated: time.Unix(0, at)}
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
@@ -31,23 +30,15 @@ import (
 func TestUnusableServers(t *testing.T) {
 	const wrong = `"refused":{"url":"http://127.0.0.1:1/mcp"},"gone":{"command":"/does/not/exist"},"typo":{"comand":"x"},"off":{"command":"x","disabled":true}`
 	reasons := []string{"connection refused", "/does/not/exist", `did you mean`}
-	servers, end, err := hosting.DemoServers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = end() })
 	for name, tt := range map[string]struct {
 		servers string
 		starts  bool
 	}{
-		"some": {fmt.Sprintf(`%s,"fine":{"url":%q,"excludeTools":["whoamI"]}`, wrong, urlOf(servers[0])), true},
+		"some": {fmt.Sprintf(`%s,"fine":{"url":%q,"excludeTools":["whoamI"]}`, wrong, demoServer(t, 0)), true},
 		"all":  {wrong, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "mcp.json")
-			if err := os.WriteFile(file, []byte(`{"mcpServers":{`+tt.servers+`}}`), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			file := inFile(t, "mcp.json", `{"mcpServers":{`+tt.servers+`}}`)
 			var log bytes.Buffer
 			s, err := assemble(t.Context(), settings(t, "-config", file), slog.New(slog.NewTextHandler(&log, nil)))
 			if err == nil {
@@ -81,11 +72,7 @@ func TestUnusableServers(t *testing.T) {
 func TestSecureProxy(t *testing.T) {
 	o := settings(t)
 	o.Proxies, _ = bounded.Parse("192.0.2.0/24")
-	s, err := assemble(t.Context(), o, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.close)
+	s, _ := assembled(t, o)
 	for _, tt := range []struct{ from, proto, want string }{
 		{"192.0.2.7:1", "https", "max-age=31536000"}, {"192.0.2.7:1", "http", ""}, {"198.51.100.7:1", "https", ""},
 	} {
@@ -102,11 +89,7 @@ func TestSecureProxy(t *testing.T) {
 
 // TestStoreAway has a store that does not answer: that is not a failure of the service.
 func TestStoreAway(t *testing.T) {
-	s, err := assemble(t.Context(), settings(t), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.close)
+	s, _ := assembled(t, settings(t))
 	get := func(method, path, body string) int {
 		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer demo-ada")
@@ -220,17 +203,8 @@ func TestRefusals(t *testing.T) {
 
 // TestHangup reads the users again, and ends nothing. The database is for the user of the process alone.
 func TestHangup(t *testing.T) {
-	dir := t.TempDir()
-	users, servers := filepath.Join(dir, "users"), filepath.Join(dir, "mcp.json")
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(users, "ada 0123456789abcdef\n")
-	write(servers, `{"mcpServers":{}}`)
-	o := settings(t, "-users", users, "-config", servers)
+	users := inFile(t, "users", "ada 0123456789abcdef\n")
+	o := settings(t, "-users", users, "-config", inFile(t, "mcp.json", `{"mcpServers":{}}`))
 	log := &passedLog{written: make(chan string, 100)}
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
@@ -262,20 +236,21 @@ func TestHangup(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", token, code, want)
 		}
 	}
-	hangup := func(want string) {
+	hangup := func(text, want string) {
 		t.Helper()
+		if err := os.WriteFile(users, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
 		await(want)
 	}
 	knows("0123456789abcdef", 200)
-	write(users, "bob fedcba9876543210\ncyd abcdefghijklmnop\n")
-	hangup("the users are read again\" users=2")
+	hangup("bob fedcba9876543210\ncyd abcdefghijklmnop\n", "the users are read again\" users=2")
 	knows("0123456789abcdef", 401)
 	knows("fedcba9876543210", 200)
-	write(users, "bob\n")
-	hangup("the users stay as they were")
+	hangup("bob\n", "the users stay as they were")
 	knows("fedcba9876543210", 200)
 	stop()
 	if err := <-over; err != nil {
@@ -296,21 +271,13 @@ func (l *passedLog) Write(p []byte) (int, error) {
 
 // TestServersOfHealth shows users how the servers stand: one is down at the start, and is there later.
 func TestServersOfHealth(t *testing.T) {
-	servers, end, err := hosting.DemoServers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = end() })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
 	_ = listener.Close() // nobody is there yet
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{"fine":{"url":%q},"late":{"url":"http://%s"}}}`, urlOf(servers[0]), address), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := inFile(t, "mcp.json", fmt.Sprintf(`{"mcpServers":{"fine":{"url":%q},"late":{"url":"http://%s"}}}`, demoServer(t, 0), address))
 	p := person{t, start(t, settings(t, "-config", file, "-rate", "600000"), nil), "demo-ada"}
 	state := func() string {
 		var body struct{ Servers []serverState }
@@ -336,23 +303,6 @@ func TestServersOfHealth(t *testing.T) {
 			t.Fatalf("got %s", state())
 		}
 		time.Sleep(20 * time.Millisecond)
-	}
-}
-
-// TestWarningOfDemoModel says at the start that users of a file get a demo model.
-func TestWarningOfDemoModel(t *testing.T) {
-	users := filepath.Join(t.TempDir(), "users")
-	if err := os.WriteFile(users, []byte("ada 0123456789abcdef\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	s, err := assemble(t.Context(), settings(t, "-users", users, "-listen", ":8080"), slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.close()
-	if want := `level=WARN msg="the model is a demo: give -model, or set OPENAI_MODEL"`; !strings.Contains(log.String(), want) {
-		t.Errorf("got the log %s\nwant it with %s", log.String(), want)
 	}
 }
 

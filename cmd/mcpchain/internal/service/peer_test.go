@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -19,7 +18,10 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/internal/sse"
 	"github.com/mcpchain/mcpchain/internal/testenv"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 func TestMain(m *testing.M) {
@@ -96,20 +98,30 @@ type person struct {
 	token string
 }
 
-// do sends a request, and reads the response into out if there is one.
-func (p person) do(method, path, body string, out any) (code int, head http.Header) {
+// request sends a request with headers, given as names and values, and returns the response.
+func (p person) request(ctx context.Context, method, path, body string, headers ...string) *http.Response {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
-	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, p.url+path, strings.NewReader(body))
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+p.token)
+	for pair := range slices.Chunk(headers, 2) {
+		req.Header.Set(pair[0], pair[1])
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	return resp
+}
+
+// do sends a request, and reads the response into out if there is one.
+func (p person) do(method, path, body string, out any, headers ...string) (code int, head http.Header) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	defer cancel()
+	resp := p.request(ctx, method, path, body, headers...)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err == nil && out != nil {
@@ -121,22 +133,11 @@ func (p person) do(method, path, body string, out any) (code int, head http.Head
 	return resp.StatusCode, resp.Header
 }
 
-// send sends a request, and returns the run of the response.
-func (p person) send(req *http.Request) (code int, head http.Header, id string) {
+// answer answers a question of a run with what follows "ask" in the JSON.
+func (p person) answer(id, ask, answer string) (code int) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(req.Context(), time.Minute)
-	defer cancel()
-	req.Header.Set("Authorization", "Bearer "+p.token)
-	resp, err := http.DefaultClient.Do(req.WithContext(ctx))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var body struct{ Run string }
-	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
-		p.t.Fatal(err)
-	}
-	return resp.StatusCode, resp.Header, body.Run
+	code, _ = p.do("POST", "/runs/"+id+"/answers", fmt.Sprintf(`[{"ask":%q,%s}]`, ask, answer), nil)
+	return code
 }
 
 // aside is a test for goroutines other than its own: Fatal ends the goroutine.
@@ -185,39 +186,24 @@ func (p person) follow(id, last string, until func(event) bool) (all []event) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", p.url+"/runs/"+id+"/events", nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+p.token)
-	req.Header.Set("Last-Event-ID", last)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	resp := p.request(ctx, "GET", "/runs/"+id+"/events", "", "Last-Event-ID", last)
 	defer resp.Body.Close()
-	e := event{}
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
-			e.id = id
+	for stream := sse.NewReader(resp.Body, 1<<20); ; {
+		next, err := stream.Next()
+		if err != nil {
+			p.t.Fatalf("the stream of run %s ended after %v: %s %v", id, all, resp.Status, err)
 		}
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
-		if !ok {
+		if next.Data == nil {
 			continue
 		}
-		e.data = data
-		if err := json.Unmarshal([]byte(data), &e); err != nil {
+		e := event{id: next.ID, data: string(next.Data)}
+		if err := json.Unmarshal(next.Data, &e); err != nil {
 			p.t.Fatal(err)
 		}
 		if all = append(all, e); until(e) {
 			return all
 		}
-		e = event{}
 	}
-	p.t.Fatalf("the stream of run %s ended after %v: %s %v", id, all, resp.Status, lines.Err())
-	return nil
 }
 
 // is waits for an event of a type.
@@ -239,11 +225,44 @@ func (p person) settled(id string) view {
 
 // ids are the numbers of events that have a record.
 func ids(events []event) string {
-	var b bytes.Buffer
+	var all []string
 	for _, e := range events {
 		if e.id != "" {
-			fmt.Fprintf(&b, "%s ", e.id)
+			all = append(all, e.id)
 		}
 	}
-	return strings.TrimSpace(b.String())
+	return strings.Join(all, " ")
+}
+
+// inFile writes a file, and returns its path.
+func inFile(t *testing.T, name, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// demoServer returns the address of a demo server: the demo, or the desk.
+func demoServer(t *testing.T, n int) string {
+	t.Helper()
+	servers, end, err := hosting.DemoServers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = end() })
+	return servers[n].Transport.(*mcpclient.HTTP).URL
+}
+
+// assembled is a service that nobody serves, with its log.
+func assembled(t *testing.T, o *options) (*service, *bytes.Buffer) {
+	t.Helper()
+	log := new(bytes.Buffer)
+	s, err := assemble(t.Context(), o, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s, log
 }

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -45,8 +44,7 @@ func openPeople(t *testing.T, users, processes int) *peopleAtOneServer {
 	t.Cleanup(model.Close)
 	t.Setenv("OPENAI_API_KEY", "key-1")
 	p := &peopleAtOneServer{T: t, log: &passedLog{make(chan string, 1000)}, script: set.Module("@modelcontextprotocol/server-everything/dist/index.js")}
-	file, names := filepath.Join(t.TempDir(), "mcp.json"), filepath.Join(t.TempDir(), "users")
-	var all bytes.Buffer
+	var all strings.Builder
 	for i := range users {
 		fmt.Fprintf(&all, "user%d %s\n", i, token(i))
 	}
@@ -54,12 +52,7 @@ func openPeople(t *testing.T, users, processes int) *peopleAtOneServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{file: servers, names: all.Bytes()} {
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	o := settings(t, "-config", file, "-users", names, "-processes", fmt.Sprint(processes), "-rate", "600000", "-host", "openai", "-model", "gpt-5.6-sol", "-base-url", model.URL+"/v1")
+	o := settings(t, "-config", inFile(t, "mcp.json", string(servers)), "-users", inFile(t, "users", all.String()), "-processes", fmt.Sprint(processes), "-rate", "600000", "-host", "openai", "-model", "gpt-5.6-sol", "-base-url", model.URL+"/v1")
 	p.url = startLogging(t, o, slog.New(slog.NewTextHandler(p.log, nil)))
 	return p
 }
@@ -87,7 +80,7 @@ func (p *peopleAtOneServer) asks(user int) (id, form string, waited bool) {
 	who := person{aside{p.T}, p.url, token(user)}
 	id = who.run("Ask me for my name")
 	approval := who.settled(id).Asks[0]
-	who.do("POST", "/runs/"+id+"/answers", fmt.Sprintf(`[{"ask":%q,"action":"allow"}]`, approval.ID), nil)
+	who.answer(id, approval.ID, `"action":"allow"`)
 	who.follow(id, "", func(e event) bool {
 		waited = waited || strings.Contains(e.data, "all ") && strings.Contains(e.data, "are in use")
 		return e.Type == "asked" && strings.Contains(e.data, `"form"`)
@@ -98,7 +91,7 @@ func (p *peopleAtOneServer) asks(user int) (id, form string, waited bool) {
 // answers answers the form of a run, and wants the answer in its result.
 func (p *peopleAtOneServer) answers(user int, id, form, name string) {
 	who := person{aside{p.T}, p.url, token(user)}
-	if code, _ := who.do("POST", "/runs/"+id+"/answers", fmt.Sprintf(`[{"ask":%q,"action":"accept","content":{"name":%q}}]`, form, name), nil); code != 204 {
+	if code := who.answer(id, form, fmt.Sprintf(`"action":"accept","content":{"name":%q}`, name)); code != 204 {
 		p.Errorf("answer of %s: got %d", name, code)
 	}
 	who.follow(id, "", is("answer"))

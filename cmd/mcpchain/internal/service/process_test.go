@@ -2,9 +2,9 @@ package service
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -103,15 +102,7 @@ func (p person) counting() (id string, events []event) {
 // drained reads the events of a run until the stream ends, and then gives the error of that, nil if the service ended it.
 func (p person) drained(id string) <-chan error {
 	p.t.Helper()
-	req, err := http.NewRequest("GET", p.url+"/runs/"+id+"/events", nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+p.token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	resp := p.request(context.Background(), "GET", "/runs/"+id+"/events", "")
 	ended := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(io.Discard, resp.Body)
@@ -146,7 +137,7 @@ func TestRestart(t *testing.T) {
 			if got := p.state(asking); got.Status != run.StatusWaiting || got.Asks[0].ID != q.ID {
 				t.Errorf("got %s with %v, want the question as it was", got.Status, got.Asks)
 			}
-			p.do("POST", "/runs/"+asking+"/answers", fmt.Sprintf(`[{"ask":%q,"action":"deny","reason":"too late"}]`, q.ID), nil)
+			p.answer(asking, q.ID, `"action":"deny","reason":"too late"`)
 			p.follow(asking, "", is("answer"))
 			if got := p.state(asking); got.Status != run.StatusFinished {
 				t.Errorf("got %s, want a run that continues after the answer", got.Status)
@@ -199,15 +190,7 @@ func TestFlags(t *testing.T) {
 
 // TestWarningOfDemoUsers has servers of a file without users of a file.
 func TestWarningOfDemoUsers(t *testing.T) {
-	servers, end, err := hosting.DemoServers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = end() })
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, fmt.Appendf(nil, `{"mcpServers":{"real":{"url":%q}}}`, urlOf(servers[0])), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := inFile(t, "mcp.json", fmt.Sprintf(`{"mcpServers":{"real":{"url":%q}}}`, demoServer(t, 0)))
 	process, _ := launch(t, filepath.Join(t.TempDir(), "runs.db"), time.Minute, "-config", file)
 	if err := process.end(t, syscall.SIGTERM); err != nil {
 		t.Error(err)

@@ -3,8 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -88,12 +86,11 @@ func TestFrontOfTemporal(t *testing.T) {
 			}
 			q := ada.settled(id).Asks[0]
 			c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, gone)
-			answers := `[{"ask":"` + q.ID + `","action":"deny"}]`
-			if code, _ := bob.do("POST", "/runs/"+id+"/answers", answers, nil); code != http.StatusNotFound {
+			if code := bob.answer(id, q.ID, `"action":"deny"`); code != http.StatusNotFound {
 				t.Errorf("another user's answer: got %d, want 404", code)
 			}
 			want := map[error]int{nil: http.StatusNoContent, away: http.StatusServiceUnavailable}[err]
-			if code, _ := ada.do("POST", "/runs/"+id+"/answers", answers, nil); code != want || len(c.workflows()) != 2 {
+			if code := ada.answer(id, q.ID, `"action":"deny"`); code != want || len(c.workflows()) != 2 {
 				t.Errorf("an answer: got %d and workflows %q, want %d, and the workflow once more", code, c.workflows(), want)
 			}
 			c.On("CancelWorkflow", mock.Anything, "ada/"+id, "").Return(err)
@@ -108,12 +105,7 @@ func TestFrontOfTemporal(t *testing.T) {
 // TestWorkerOfTemporal plays the workflow of a run in the worker of the service: its tools know the user.
 func TestWorkerOfTemporal(t *testing.T) {
 	o := settings(t, "-temporal", "t:1")
-	local := settings(t)
-	s, err := assemble(t.Context(), local, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.close)
+	s, _ := assembled(t, settings(t))
 	for _, user := range []string{"ada", "bob"} {
 		key, err := s.agent.Begin(t.Context(), agent.Text("call whoami"), named(user, "")...)
 		if err != nil {
@@ -149,11 +141,7 @@ func TestResume(t *testing.T) {
 		want int
 	}{"reached": {nil, 2}, "away": {away, 1}, "refused": {errors.New("no"), 2}} {
 		t.Run(name, func(t *testing.T) {
-			s, err := assemble(t.Context(), settings(t), slog.New(slog.NewTextHandler(io.Discard, nil)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.close)
+			s, _ := assembled(t, settings(t))
 			for _, id := range []string{"damaged", "one", "two"} {
 				if _, err := s.agent.Begin(t.Context(), agent.Text("hi"), named("ada", id)...); err != nil {
 					t.Fatal(err)

@@ -2,16 +2,15 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"slices"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -160,41 +159,15 @@ func (s *service) work(ctx context.Context) error {
 	return s.engine.work(ctx)
 }
 
-// shutdown is how long requests may take to end.
-const shutdown = 10 * time.Second
-
 // serve serves HTTP and drives runs until the context ends. Runs in progress continue in
 // another process; calls that have not ended after -grace are interrupted, and then in doubt.
 func (s *service) serve(ctx context.Context, listener net.Listener, connections int) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	server := &http.Server{
-		Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+	server := &hosting.Server{
+		Handler: s.routes(), Connections: connections, Proxies: s.proxies, HeaderBytes: 16 << 10, Logger: s.logger, LogLevel: slog.LevelDebug,
 	}
-	server.RegisterOnShutdown(s.silence)
-	served, worked := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(served)
-		cancel(server.Serve(bounded.New(listener, connections, s.proxies.Has)))
-	}()
-	work, rest := context.WithCancel(context.WithoutCancel(ctx))
-	defer rest()
-	go func() {
-		defer close(worked)
-		cancel(s.work(work))
-	}()
-	<-ctx.Done()
-	rest()
-	late, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
-	defer done()
-	if server.Shutdown(late) != nil {
-		_ = server.Close()
-	}
-	<-served
-	<-worked
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	both, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, s.silence)()
+	both.Go(func() error { return server.Serve(ctx, listener) })
+	both.Go(func() error { return over(s.work(ctx)) })
+	return both.Wait()
 }

@@ -70,7 +70,7 @@ func twoServices(t *testing.T, share func(*options)) {
 	}
 	id := people[0].run("Book a table for 4 at Luigi")
 	q := people[1].settled(id).Asks[0]
-	people[1].do("POST", "/runs/"+id+"/answers", `[{"ask":"`+q.ID+`","action":"deny"}]`, nil)
+	people[1].answer(id, q.ID, `"action":"deny"`)
 	all := people[0].follow(id, "", is("answer"))
 	for i, e := range all[:len(all)-1] { // the client continues at the other service
 		if e.id == "" {

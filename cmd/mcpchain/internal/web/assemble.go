@@ -25,6 +25,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/signin"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -37,6 +38,7 @@ import (
 // app is the program without its listener.
 type app struct {
 	handler http.Handler
+	frames  *views                        // nil without views
 	again   func() (users int, err error) // reads the users again; nil without a file
 	closers []func() error                // called in reverse order
 }
@@ -80,22 +82,21 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	if o.model.Model.Name == "" {
 		prices = demoPrices
 	}
-	opts, err := toolOptions(o, model.Model, prices)
+	tools, err := toolOptions(o, model.Model, prices)
 	if err != nil {
 		return nil, err
 	}
 	changes := &changes{logger: o.logger}
 	decisions := rules.New(changes.ofUser)
-	opts.Decisions = decisions
-	sandboxed, err := a.sandbox(o, address)
+	tools.Decisions = decisions
+	if a.frames, err = a.sandbox(o, address); err != nil {
+		return nil, err
+	}
+	servers, err := a.connect(ctx, o, tools, changes.ofServers)
 	if err != nil {
 		return nil, err
 	}
-	servers, err := a.connect(ctx, o, sandboxed, opts, changes.ofServers)
-	if err != nil {
-		return nil, err
-	}
-	personal, err := a.personal(o, address, opts, servers.personal, changes.ofAccess)
+	personal, err := a.personal(o, address, tools, servers.personal, changes.ofAccess)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 			return store.Room(ctx, user, begins, keep.Bounds{Conversations: o.stored, Bytes: o.bytes})
 		},
 	}
-	if sandboxed != nil {
+	if a.frames != nil {
 		settings.View, settings.ViewTools = viewOf(servers.tools), servers.tools.ViewTools()
 	}
 	service, err := talk.New(settings)
@@ -117,13 +118,18 @@ func assemble(ctx context.Context, o *options, address net.Addr) (_ *app, err er
 	}
 	changes.service.Store(service)
 	a.later(func() error { service.Close(); return nil })
-	viewing, frameOrigin := sandboxed.show(a, o, service, servers.tools)
-	a.handler = site.New(site.Options{
-		Talk: service, SignIn: users, Rules: decisions, Access: personal, Views: viewing, FrameOrigin: frameOrigin,
+	opts := site.Options{
+		Talk: service, SignIn: users, Rules: decisions, Access: personal,
 		Hosts: o.allowedHosts(address), Secure: o.isSecure(), Canonical: o.canonical(address), AddressHeader: o.addressHeader, Proxies: o.Proxies,
 		Health: func(ctx context.Context) error { return hosting.CheckStore(ctx, db.Runs) },
 		Limits: site.Limits{PerMinute: o.rate}, Logger: o.logger,
-	})
+	}
+	if a.frames != nil {
+		opts.Views = viewing.New(viewing.Options{Talk: service, Tools: servers.tools, Sandbox: a.frames.box, Logger: o.logger})
+		a.later(func() error { opts.Views.Close(); return nil })
+		opts.FrameOrigin = a.frames.origin
+	}
+	a.handler = site.New(opts)
 	return a, nil
 }
 

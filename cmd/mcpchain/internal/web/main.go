@@ -11,15 +11,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
+	"golang.org/x/sync/errgroup"
 )
 
 // Main runs the program, and returns its exit status.
@@ -33,14 +32,10 @@ func Main(args []string) int {
 	return cli.Status(err, os.Stderr)
 }
 
-// Bounds of connections.
+// The most connections to the page and to the sandbox of views.
 const (
 	maxConnections = 4096
-	headerTime     = 10 * time.Second
-	bodyTime       = 30 * time.Second
-	answerTime     = time.Minute // streams set their own
-	idleTime       = 2 * time.Minute
-	closeTime      = 5 * time.Second
+	maxFrames      = 512
 )
 
 // listen serves until the context ends.
@@ -60,30 +55,21 @@ func listen(ctx context.Context, o *options) (err error) {
 			o.logger.Warn("a part of the program did not end well", "error", err)
 		}
 	}()
-	server := &http.Server{
-		Handler: a.handler, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 32 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx }, // streams end with the program
-		ErrorLog:    slog.NewLogLogger(o.logger.Handler(), slog.LevelWarn),
-	}
 	for _, w := range o.warnings(listener.Addr()) {
 		fmt.Fprintln(os.Stderr, "Warning:", w)
 	}
 	defer tokens.OnHangup(o.logger, a.again)()
 	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C.\n", listener.Addr())
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(bounded.New(listener, maxConnections, o.Proxies.Has)) }()
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
+	both, ctx := errgroup.WithContext(ctx)
+	serve := func(l net.Listener, s hosting.Server) {
+		s.Proxies, s.Logger, s.LogLevel = o.Proxies, o.logger, slog.LevelWarn
+		both.Go(func() error { return s.Serve(ctx, l) })
 	}
-	ending, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	if server.Shutdown(ending) != nil {
-		_ = server.Close()
+	serve(listener, hosting.Server{Handler: a.handler, Connections: maxConnections, HeaderBytes: 32 << 10, Streams: true})
+	if f := a.frames; f != nil {
+		serve(f.listener, hosting.Server{Handler: f.box, Connections: maxFrames, HeaderBytes: 64 << 10})
 	}
-	<-served
-	return nil
+	return both.Wait()
 }
 
 // warnings returns warnings about a page that others can reach, for the log.

@@ -1,9 +1,6 @@
 package web
 
 import (
-	"bufio"
-	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -12,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 )
@@ -136,67 +132,5 @@ func TestFilesAreOfTheUser(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("got %v, %v, want a folder with 0700", info, err)
-	}
-}
-
-// TestConnectionsOfAnAddress opens more connections than one address may have, without a sign-in: others are refused, and the page is
-// served by those that are there.
-func TestConnectionsOfAnAddress(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
-	o, err := parseFlags([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-views", "none", "-listen", address}, func(string) string { return "" }, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	over := make(chan error, 1)
-	go func() { over <- listen(ctx, o) }()
-	defer func() {
-		stop()
-		if err := <-over; err != nil {
-			t.Error(err)
-		}
-	}()
-	get := func() (net.Conn, error) {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(func() { _ = conn.Close() })
-		_ = conn.SetDeadline(time.Now().Add(time.Minute))
-		if _, err := fmt.Fprintf(conn, "GET /api/me HTTP/1.1\r\nHost: %s\r\n\r\n", address); err != nil {
-			return conn, err
-		}
-		_, err = bufio.NewReader(conn).ReadString('\n')
-		return conn, err
-	}
-	var first net.Conn
-	for err := error(nil); first == nil; { // it listens
-		select {
-		case err := <-over:
-			t.Fatal(err)
-		default:
-		}
-		if first, err = get(); err != nil {
-			first = nil
-		}
-	}
-	for n := 1; n < maxConnections/8; n++ {
-		if _, err := get(); err != nil {
-			t.Fatalf("connection %d: %v", n+1, err)
-		}
-	}
-	if _, err := get(); err == nil {
-		t.Errorf("got %d connections of one address, want an eighth of %d", maxConnections/8+1, maxConnections)
-	}
-	_ = first.Close()
-	for _, err := get(); err != nil; _, err = get() { // there is room again
-		if t.Context().Err() != nil {
-			t.Fatal(err)
-		}
 	}
 }

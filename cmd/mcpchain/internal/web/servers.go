@@ -31,7 +31,7 @@ type servers struct {
 
 // connect connects to the shared servers, and finds those that require a sign-in. It calls changed
 // when a shared server has changed.
-func (a *app) connect(ctx context.Context, o *options, sandboxed *views, opts *adapter.Options, changed func(adapter.Event)) (*servers, error) {
+func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, changed func(adapter.Event)) (*servers, error) {
 	entries, err := a.entries(ctx, o)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (a *app) connect(ctx context.Context, o *options, sandboxed *views, opts *a
 		shared.Patience = patience
 	}
 	shared.Lists = filepath.Join(filepath.Dir(o.store), "tools")
-	if sandboxed != nil {
+	if a.frames != nil {
 		if shared.Client, err = apps.Declare(opts.Client); err != nil {
 			return nil, err
 		}

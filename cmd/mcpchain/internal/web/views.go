@@ -5,29 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 )
 
-// maxFrames bounds the connections to the sandbox.
-const maxFrames = 512
-
-// views are the sandbox of views, which listens on an origin of its own.
+// views are the sandbox of views, which has an origin of its own.
 type views struct {
-	box    *sandbox.Sandbox
-	origin string // for the page's policy
+	box      *sandbox.Sandbox
+	listener net.Listener
+	origin   string // for the page's policy
 }
 
-// sandbox serves the sandbox of views. It returns nil if views are not shown.
+// sandbox returns the sandbox of views, and listens for it. It returns nil if views are not shown.
 func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	switch {
 	case o.views == "none":
@@ -59,26 +52,7 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.serveSandbox(box, bounded.New(listener, maxFrames, o.Proxies.Has))
-	return &views{box, origin}, nil
-}
-
-// serveSandbox serves the sandbox until the app is closed.
-func (a *app) serveSandbox(box *sandbox.Sandbox, listener net.Listener) {
-	server := &http.Server{
-		Handler: box, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: time.Minute, IdleTimeout: idleTime,
-		MaxHeaderBytes: 64 << 10,
-	}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(listener) // ends with Close
-	}()
-	a.later(func() error {
-		err := server.Close()
-		<-served
-		return err
-	})
+	return &views{box, listener, strings.TrimSuffix(origin, "/")}, nil
 }
 
 // nextTo returns an address with the next port, or with port 0, a free one, if the port is 0.
@@ -112,14 +86,4 @@ func viewOf(tools *adapter.Toolset) func(server, name string) string {
 		}
 		return ""
 	}
-}
-
-// show returns the service of views and the origin of their sandbox, or nil and "" without a sandbox.
-func (v *views) show(a *app, o *options, service *talk.Service, tools *adapter.Toolset) (*viewing.Service, string) {
-	if v == nil {
-		return nil, ""
-	}
-	shown := viewing.New(viewing.Options{Talk: service, Tools: tools, Sandbox: v.box, Logger: o.logger})
-	a.later(func() error { shown.Close(); return nil })
-	return shown, strings.TrimSuffix(v.origin, "/")
 }

@@ -1,7 +1,6 @@
 package keep
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,24 +16,20 @@ import (
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/storetest"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func open(t *testing.T) *Store {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "web.db"))
+	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "web.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	inner, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := New(t.Context(), db, inner)
+	store, err := New(t.Context(), db.DB, db.Runs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/tokens"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 )
@@ -45,5 +46,5 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // SignOut refers to a page that says where to sign out.
 func (p *Proxy) SignOut(w http.ResponseWriter, _ *http.Request) {
-	http.Error(w, `{"error":"you are signed in by the proxy in front of this page; sign out there"}`, http.StatusConflict)
+	hosting.WriteError(w, http.StatusConflict, "you are signed in by the proxy in front of this page; sign out there")
 }

@@ -80,25 +80,25 @@ func (d *Sessions) Person(r *http.Request) (p site.Person, ok bool) {
 // ServeHTTP begins a session for {"name": "…"} or {"token": "…"}.
 func (d *Sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || r.URL.Path != "/sign-in" {
-		http.Error(w, `{"error":"there is no such page"}`, http.StatusNotFound)
+		hosting.WriteError(w, http.StatusNotFound, "there is no such page")
 		return
 	}
 	var in struct {
 		Name  string `json:"name"`
 		Token string `json:"token"`
 	}
-	err := hosting.DecodeJSON(r.Body, &in)
+	err := hosting.ReadJSON(w, r, 64<<10, &in)
 	token := ""
 	if d.users.Tokens != nil {
 		in.Name, token, _ = d.users.Tokens.Find(strings.TrimSpace(in.Token))
 	}
 	if err != nil || !d.holds(in.Name, token) {
-		http.Error(w, `{"error":"no user has that name or token"}`, http.StatusBadRequest)
+		hosting.WriteError(w, http.StatusBadRequest, "no user has that name or token")
 		return
 	}
 	secret := rand.Text()
 	if err := d.keep(r.Context(), hashOf(secret), in.Name, token); err != nil {
-		http.Error(w, `{"error":"the session cannot be kept"}`, http.StatusInternalServerError)
+		hosting.WriteError(w, http.StatusInternalServerError, "the session cannot be kept")
 		return
 	}
 	http.SetCookie(w, d.cookie(secret, lifetime))
@@ -128,7 +128,7 @@ func (d *Sessions) keep(ctx context.Context, hash, name, token string) error {
 func (d *Sessions) SignOut(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(d.cookieName()); err == nil {
 		if _, err := d.db.ExecContext(r.Context(), `DELETE FROM web_sign_ins WHERE hash = ?`, hashOf(cookie.Value)); err != nil {
-			http.Error(w, `{"error":"the session cannot be ended"}`, http.StatusInternalServerError)
+			hosting.WriteError(w, http.StatusInternalServerError, "the session cannot be ended")
 			return
 		}
 	}

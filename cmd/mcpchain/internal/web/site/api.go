@@ -3,178 +3,169 @@ package site
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 )
 
-type question struct {
-	Text string `json:"text"`
+// route serves requests of signed-in users, with their body. A nil answer has the status 204, and the id of a conversation 202.
+func route[T any](s *site, rates *hosting.Rates, serve func(r *http.Request, user string, body T) (answer any, err error)) http.HandlerFunc {
+	return s.signed(rates, func(w http.ResponseWriter, r *http.Request, user string) error {
+		var body T
+		if _, isNone := any(body).(none); !isNone {
+			if err := hosting.ReadJSON(w, r, maxBody, &body); err != nil {
+				return err
+			}
+		}
+		answer, err := serve(r, user, body)
+		if err != nil {
+			return err
+		}
+		switch id := answer.(type) {
+		case nil:
+			w.WriteHeader(http.StatusNoContent)
+		case conversation:
+			hosting.WriteJSON(w, http.StatusAccepted, map[string]string{"id": string(id)})
+		default:
+			hosting.WriteJSON(w, http.StatusOK, answer)
+		}
+		return nil
+	})
 }
 
-func (s *Site) begin(w http.ResponseWriter, r *http.Request, user string) {
-	var q question
-	if !readJSON(w, r, &q) {
-		return
-	}
-	id, err := s.opts.Talk.Begin(r.Context(), user, q.Text)
-	s.respond(w, r, id, err)
-}
+// conversation is an id of a conversation.
+type conversation string
 
-// older answers with the conversations after one, which the list had with a certain time.
-func (s *Site) older(w http.ResponseWriter, r *http.Request, user string) {
-	query := r.URL.Query()
-	at, err := time.Parse(time.RFC3339Nano, query.Get("updated"))
-	if err != nil {
-		writeError(w, http.StatusBadRequest, "updated is not a time")
-		return
-	}
-	list, more, err := s.opts.Talk.Older(r.Context(), user, query.Get("after"), at)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"list": list, "more": more})
-}
+// of returns the conversation of a request as its answer.
+func of(r *http.Request, err error) (any, error) { return conversation(r.PathValue("id")), err }
 
-func (s *Site) say(w http.ResponseWriter, r *http.Request, user string) {
-	var q question
-	if !readJSON(w, r, &q) {
-		return
+type (
+	none     struct{} // for a request whose body does not matter
+	question struct {
+		Text string `json:"text"`
 	}
-	id := r.PathValue("id")
-	say := func(before ...string) error { return s.opts.Talk.Say(r.Context(), user, id, q.Text, before...) }
-	var err error
-	if s.opts.Views != nil {
-		err = s.opts.Views.Ask(user, id, say)
-	} else {
-		err = say()
-	}
-	s.respond(w, r, id, err)
-}
-
-func (s *Site) edit(w http.ResponseWriter, r *http.Request, user string) {
-	var q struct {
+	edit struct {
 		question
 		Seq   uint64 `json:"seq"`
 		Index int    `json:"index"`
 	}
-	if !readJSON(w, r, &q) {
-		return
-	}
-	id, err := s.opts.Talk.Edit(r.Context(), user, r.PathValue("id"), q.Seq, q.Index, q.Text)
-	s.respond(w, r, id, err)
+)
+
+func (s *site) begin(r *http.Request, user string, q question) (any, error) {
+	id, err := s.opts.Talk.Begin(r.Context(), user, q.Text)
+	return conversation(id), err
 }
 
-func (s *Site) answer(w http.ResponseWriter, r *http.Request, user string) {
-	var a talk.Answer
-	if !readJSON(w, r, &a) {
-		return
-	}
+func (s *site) say(r *http.Request, user string, q question) (any, error) {
 	id := r.PathValue("id")
-	s.respond(w, r, id, s.opts.Talk.Answer(r.Context(), user, id, a))
-}
-
-func (s *Site) stop(w http.ResponseWriter, r *http.Request, user string) {
-	id := r.PathValue("id")
-	s.respond(w, r, id, s.opts.Talk.Stop(r.Context(), user, id))
-}
-
-func (s *Site) delete(w http.ResponseWriter, r *http.Request, user string) {
-	id := r.PathValue("id")
+	say := func(before ...string) error { return s.opts.Talk.Say(r.Context(), user, id, q.Text, before...) }
 	if s.opts.Views != nil {
-		s.opts.Views.EndConversation(user, id)
+		return of(r, s.opts.Views.Ask(user, id, say))
 	}
-	s.respond(w, r, id, s.opts.Talk.Delete(r.Context(), user, id))
+	return of(r, say())
+}
+
+func (s *site) edit(r *http.Request, user string, q edit) (any, error) {
+	id, err := s.opts.Talk.Edit(r.Context(), user, r.PathValue("id"), q.Seq, q.Index, q.Text)
+	return conversation(id), err
+}
+
+func (s *site) answer(r *http.Request, user string, a talk.Answer) (any, error) {
+	return of(r, s.opts.Talk.Answer(r.Context(), user, r.PathValue("id"), a))
+}
+
+func (s *site) stop(r *http.Request, user string, _ none) (any, error) {
+	return of(r, s.opts.Talk.Stop(r.Context(), user, r.PathValue("id")))
+}
+
+func (s *site) delete(r *http.Request, user string, _ none) (any, error) {
+	if s.opts.Views != nil {
+		s.opts.Views.EndConversation(user, r.PathValue("id"))
+	}
+	return of(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
+}
+
+// older answers with the conversations after one, which the list had with a certain time.
+func (s *site) older(r *http.Request, user string, _ none) (any, error) {
+	query := r.URL.Query()
+	at, err := time.Parse(time.RFC3339Nano, query.Get("updated"))
+	if err != nil {
+		return nil, hosting.Refuse(http.StatusBadRequest, "updated is not a time")
+	}
+	list, more, err := s.opts.Talk.Older(r.Context(), user, query.Get("after"), at)
+	return map[string]any{"list": list, "more": more}, err
+}
+
+// drop takes back a decision of a user for later calls.
+func (s *site) drop(r *http.Request, user string, _ none) (any, error) {
+	if !s.opts.Rules.Drop(user, r.PathValue("rule")) {
+		return nil, hosting.Refuse(http.StatusNotFound, "there is no such rule")
+	}
+	return nil, nil
 }
 
 // media serves a picture or sound of a tool, in a type that cannot contain scripts.
-func (s *Site) media(w http.ResponseWriter, r *http.Request, user string) {
+func (s *site) media(w http.ResponseWriter, r *http.Request, user string) error {
 	seq, wrongSeq := strconv.ParseUint(r.PathValue("seq"), 10, 64)
 	index, wrongIndex := strconv.Atoi(r.PathValue("index"))
 	n, wrong := strconv.Atoi(r.PathValue("n"))
 	if cmp.Or(wrongSeq, wrongIndex, wrong) != nil {
-		writeError(w, http.StatusNotFound, talk.ErrGone.Error())
-		return
+		return talk.ErrGone
 	}
 	part, err := s.opts.Talk.Media(r.Context(), user, r.PathValue("id"), seq, index, r.PathValue("call"), n)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", part.MIMEType)
 	h.Set("Content-Length", strconv.Itoa(len(part.Data)))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	_, _ = w.Write(part.Data) // an error means that the browser is gone
-}
-
-// respond answers with the id of the conversation, or the error.
-func (s *Site) respond(w http.ResponseWriter, r *http.Request, id string, err error) {
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	writeJSON(w, http.StatusAccepted, map[string]string{"id": id})
+	return nil
 }
 
 // fail answers with an error. Details that are not the user's fault are only logged.
-func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if form, ok := errors.AsType[*talk.FormError](err); ok {
-		writeJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": form.Error(), "fields": form.Fields})
+		hosting.WriteJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": form.Error(), "fields": form.Fields})
 		return
 	}
 	if status, text := s.describe(r, err); status != 0 {
-		writeError(w, status, text)
+		hosting.WriteError(w, status, text)
 	}
+}
+
+// statuses are the statuses of errors whose texts are for the user.
+var statuses = []struct {
+	err    error
+	status int
+}{
+	{talk.ErrUnfit, http.StatusUnprocessableEntity}, {talk.ErrGone, http.StatusNotFound}, {talk.ErrBusy, http.StatusConflict},
+	{talk.ErrWaiting, http.StatusConflict}, {talk.ErrElsewhere, http.StatusConflict}, {talk.ErrFull, http.StatusInsufficientStorage},
+	{talk.ErrTooMany, http.StatusTooManyRequests}, {viewing.ErrTooMany, http.StatusTooManyRequests}, {viewing.ErrNoView, http.StatusNotFound},
+	{access.ErrNoServer, http.StatusNotFound}, {access.ErrFull, http.StatusTooManyRequests},
 }
 
 // describe returns the status for an error, and its text for the user. Status 0 means that the
 // browser is gone.
-func (s *Site) describe(r *http.Request, err error) (status int, text string) {
-	switch {
-	case errors.Is(err, talk.ErrUnfit):
-		return http.StatusUnprocessableEntity, err.Error()
-	case errors.Is(err, talk.ErrGone):
-		return http.StatusNotFound, err.Error()
-	case errors.Is(err, talk.ErrBusy), errors.Is(err, talk.ErrWaiting), errors.Is(err, talk.ErrElsewhere):
-		return http.StatusConflict, err.Error()
-	case errors.Is(err, talk.ErrFull):
-		return http.StatusInsufficientStorage, err.Error()
-	case errors.Is(err, talk.ErrTooMany):
-		return http.StatusTooManyRequests, err.Error()
-	case errors.Is(err, context.Canceled):
+func (s *site) describe(r *http.Request, err error) (status int, text string) {
+	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
+		return refused.Status, refused.Text
+	}
+	for _, known := range statuses {
+		if errors.Is(err, known.err) {
+			return known.status, err.Error()
+		}
+	}
+	if errors.Is(err, context.Canceled) {
 		return 0, ""
 	}
 	s.opts.Logger.Error("a request has failed", "path", r.URL.Path, "error", err)
 	return http.StatusInternalServerError, "something went wrong; the log of the server says what"
-}
-
-// readJSON decodes the body, or answers that it is invalid.
-func readJSON(w http.ResponseWriter, r *http.Request, v any) bool {
-	err := hosting.DecodeJSON(r.Body, v)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		writeError(w, http.StatusRequestEntityTooLarge, "the request has more than "+strconv.Itoa(maxBody)+" bytes")
-		return false
-	}
-	if err != nil {
-		writeError(w, http.StatusBadRequest, "the request is not JSON of the expected shape")
-		return false
-	}
-	return true
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // an error means that the browser is gone
-}
-
-func writeError(w http.ResponseWriter, status int, text string) {
-	writeJSON(w, status, map[string]string{"error": text})
 }

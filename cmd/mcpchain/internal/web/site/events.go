@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
 
@@ -56,14 +57,15 @@ func shownIn(r *http.Request) ([]shown, error) {
 
 // events streams to the windows of a browser over one connection: each window gets its
 // conversation, and the list of all.
-func (s *Site) events(w http.ResponseWriter, r *http.Request) {
-	person, ok := s.person(w, r, s.changes)
-	if !ok {
+func (s *site) events(w http.ResponseWriter, r *http.Request) {
+	person, err := s.person(w, r, s.changes)
+	if err != nil {
+		s.fail(w, r, err)
 		return
 	}
 	windows, err := shownIn(r)
 	if err != nil {
-		writeError(w, http.StatusBadRequest, err.Error())
+		hosting.WriteError(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxStream)
@@ -71,7 +73,7 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	leave, ok := s.streams.take(person, r.URL.Query().Get("reader"), len(windows), cancel)
 	if !ok {
 		w.Header().Set("Retry-After", "10")
-		writeError(w, http.StatusTooManyRequests, "too many windows are open")
+		hosting.WriteError(w, http.StatusTooManyRequests, "too many windows are open")
 		return
 	}
 	defer leave()
@@ -97,7 +99,7 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 }
 
 // refusal tells a window why it gets nothing.
-func (s *Site) refusal(r *http.Request, err error) talk.Event {
+func (s *site) refusal(r *http.Request, err error) talk.Event {
 	status, text := s.describe(r, err)
 	data, err := json.Marshal(map[string]any{"status": status, "error": text})
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
 // maxBody bounds the body of a request, in bytes.
@@ -48,11 +50,11 @@ func guarded(o *Options, next http.Handler) http.Handler {
 		case o.Canonical != "" && r.Method == http.MethodGet && r.URL.Path == "/" && slices.Contains(o.Hosts, strings.ToLower(r.Host)) && "http://"+strings.ToLower(r.Host) != o.Canonical:
 			http.Redirect(w, r, o.Canonical+"/", http.StatusTemporaryRedirect) // a cookie belongs to one name
 		case !slices.Contains(o.Hosts, strings.ToLower(r.Host)) && r.URL.Path != healthPath:
-			writeError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -origin")
+			hosting.WriteError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -origin")
 		case api && isForeign(r):
-			writeError(w, http.StatusForbidden, "the request comes from another site")
+			hosting.WriteError(w, http.StatusForbidden, "the request comes from another site")
 		case r.Method == http.MethodPost && !isJSON(r):
-			writeError(w, http.StatusUnsupportedMediaType, "send application/json")
+			hosting.WriteError(w, http.StatusUnsupportedMediaType, "send application/json")
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			next.ServeHTTP(w, r)

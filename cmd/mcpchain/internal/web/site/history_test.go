@@ -2,12 +2,9 @@ package site_test
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -18,8 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/keep"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -144,60 +139,6 @@ func TestEditKeepsCalls(t *testing.T) {
 		if want := fmt.Sprintf("{\n  \"number\": %d\n}", i+1); r.Arguments != want || r.Name != "paint" {
 			t.Errorf("result %d: got %s %s, want paint %s", i, r.Name, r.Arguments, want)
 		}
-	}
-}
-
-// TestEditsStoreWhatChanged asks a one-letter question again 25 times behind 300 KB of conversation: the database grows by
-// what changed.
-func TestEditsStoreWhatChanged(t *testing.T) {
-	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "web.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	runs, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := keep.New(t.Context(), db, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	steps := make([]agenttest.Step, 40)
-	for i := range steps {
-		steps[i] = agenttest.Say("Yes.")
-	}
-	w := serve(t, site.Limits{Burst: 100}, store, agenttest.Play(steps...))
-	long := strings.Repeat("a long text ", 5000)
-	id := w.begin(t, "Ada", long)
-	window := w.watch(t, "Ada", id, "")
-	window.until(t, "ended")
-	var seq json.Number
-	for _, text := range []string{long, long, long, long, "x"} {
-		w.post(t, "Ada", "/api/conversations/"+id+"/messages", map[string]string{"text": text})
-		said := window.until(t, "said")
-		seq = json.Number(said[len(said)-1].member(t, "seq"))
-		window.until(t, "ended")
-	}
-	edit := func(n int) {
-		other := w.post(t, "Ada", "/api/conversations/"+id+"/edits", map[string]any{"seq": seq, "index": 0, "text": "x"})
-		edited := w.watch(t, "Ada", other, "")
-		defer edited.close()
-		if got := kinds(edited.until(t, "ended")); strings.Count(got, "said") != 6 {
-			t.Fatalf("edit %d: got %q, want the six questions", n, got)
-		}
-	}
-	edit(0)
-	_, before, err := store.Kept(t.Context(), "Ada")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range 24 {
-		edit(n + 1)
-	}
-	kept, after, err := store.Kept(t.Context(), "Ada")
-	if err != nil || kept != 26 || before < 300_000 || after-before > 24*10_000 {
-		t.Errorf("got %d conversations, %d bytes and then %d, %v, want 24 edits in 10 kB each", kept, before, after, err)
 	}
 }
 

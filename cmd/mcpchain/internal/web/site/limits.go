@@ -6,13 +6,10 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 )
 
 // Limits bound users' requests. Zero means the default.
@@ -35,18 +32,6 @@ func (l Limits) withDefaults() Limits {
 	l.ReadsPerMinute, l.ReadBurst = cmp.Or(l.ReadsPerMinute, 600), cmp.Or(l.ReadBurst, 120)
 	l.Streams, l.AllStreams = cmp.Or(l.Streams, 12), cmp.Or(l.AllStreams, 2000)
 	return l
-}
-
-// allow reports whether a request is within the rate. If not it answers the request.
-func allow(r *hosting.Rates, w http.ResponseWriter, who string) bool {
-	wait := r.Take(who)
-	if wait == 0 {
-		return true
-	}
-	seconds := int(wait/time.Second) + 1
-	w.Header().Set("Retry-After", strconv.Itoa(seconds))
-	writeError(w, http.StatusTooManyRequests, "too many requests; try again in "+strconv.Itoa(seconds)+" s")
-	return false
 }
 
 // streams counts the windows with streams, and ends the streams of a session.
@@ -122,7 +107,7 @@ func (s *streams) end(session string) {
 
 // addressOf returns the address from which a request comes, or the network of an IPv6 address. A
 // trusted proxy names the address of the browser.
-func (s *Site) addressOf(r *http.Request) string {
+func (s *site) addressOf(r *http.Request) string {
 	address := r.RemoteAddr
 	if at, err := netip.ParseAddrPort(address); err == nil {
 		address = at.Addr().String()

@@ -1,7 +1,6 @@
 package site_test
 
 import (
-	"database/sql"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -15,24 +14,19 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/site"
 )
 
 // inFile is a store in a SQLite file.
 func inFile(t testing.TB) record.Store {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "web.db"))
+	db, err := database.Open(t.Context(), filepath.Join(t.TempDir(), "web.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	db.SetMaxOpenConns(8)
-	store, err := sqlstore.New(t.Context(), db, sqlstore.DialectSQLite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
+	return db.Runs
 }
 
 // users is how many people use the page at the same time.

@@ -36,7 +36,9 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/page"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/rules"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 )
@@ -103,10 +105,10 @@ type Options struct {
 	Proxies       bounded.Addresses
 
 	// Rules are users' decisions for later calls. Default: they cannot be revoked.
-	Rules interface{ Drop(user, rule string) bool }
+	Rules *rules.Rules
 
 	// Access signs users in to servers. Default: no server requires it.
-	Access Access
+	Access *access.Access
 
 	// Health returns an error if the site cannot work, for GET /healthz at any host name.
 	// Default: it always can.
@@ -116,8 +118,8 @@ type Options struct {
 	Logger *slog.Logger // default: [slog.Default]
 }
 
-// Site is the handler of all routes.
-type Site struct {
+// site is the handler of all routes.
+type site struct {
 	opts           Options
 	changes, reads *hosting.Rates
 	streams        *streams
@@ -127,7 +129,7 @@ type Site struct {
 func New(o Options) http.Handler {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.Limits = o.Limits.withDefaults()
-	s := &Site{
+	s := &site{
 		opts: o, changes: hosting.NewRates(float64(o.Limits.PerMinute), o.Limits.Burst), reads: hosting.NewRates(float64(o.Limits.ReadsPerMinute), o.Limits.ReadBurst),
 		streams: newStreams(o.Limits),
 	}
@@ -140,29 +142,25 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("/sign-in/", s.signIn)
 	mux.HandleFunc("POST /api/sign-out", s.signOut)
 	mux.HandleFunc("GET /api/events", s.events)
-	mux.HandleFunc("POST /api/conversations", s.signed(s.begin))
-	mux.HandleFunc("GET /api/conversations", s.signed(s.older))
-	mux.HandleFunc("POST /api/conversations/{id}/messages", s.signed(s.say))
-	mux.HandleFunc("POST /api/conversations/{id}/edits", s.signed(s.edit))
-	mux.HandleFunc("POST /api/conversations/{id}/answers", s.signed(s.answer))
-	mux.HandleFunc("POST /api/conversations/{id}/stop", s.signed(s.stop))
-	mux.HandleFunc("DELETE /api/conversations/{id}", s.signed(s.delete))
-	mux.HandleFunc("GET /api/conversations/{id}/media/{seq}/{index}/{call}/{n}", s.signed(s.media))
+	mux.Handle("POST /api/conversations", route(s, s.changes, s.begin))
+	mux.Handle("GET /api/conversations", route(s, s.changes, s.older))
+	mux.Handle("POST /api/conversations/{id}/messages", route(s, s.changes, s.say))
+	mux.Handle("POST /api/conversations/{id}/edits", route(s, s.changes, s.edit))
+	mux.Handle("POST /api/conversations/{id}/answers", route(s, s.changes, s.answer))
+	mux.Handle("POST /api/conversations/{id}/stop", route(s, s.changes, s.stop))
+	mux.Handle("DELETE /api/conversations/{id}", route(s, s.changes, s.delete))
+	mux.Handle("GET /api/conversations/{id}/media/{seq}/{index}/{call}/{n}", s.signed(s.changes, s.media))
 	if o.Rules != nil {
-		mux.HandleFunc("DELETE /api/rules/{rule}", s.signed(func(w http.ResponseWriter, r *http.Request, user string) {
-			if !o.Rules.Drop(user, r.PathValue("rule")) {
-				writeError(w, http.StatusNotFound, "there is no such rule")
-				return
-			}
-			w.WriteHeader(http.StatusNoContent)
-		}))
+		mux.Handle("DELETE /api/rules/{rule}", route(s, s.changes, s.drop))
 	}
 	if o.Access != nil {
-		mux.HandleFunc("POST /api/servers/{server}/sign-in", s.signed(s.beginServer))
-		mux.HandleFunc("POST /api/servers/{server}/sign-out", s.signed(s.leaveServer))
-		mux.HandleFunc("GET "+CallbackPath, s.signed(s.callback))
+		mux.Handle("POST /api/servers/{server}/sign-in", route(s, s.changes, s.beginServer))
+		mux.Handle("POST /api/servers/{server}/sign-out", route(s, s.changes, s.leaveServer))
+		mux.Handle("GET "+CallbackPath, s.signed(s.changes, s.callback))
 	}
-	s.viewRoutes(mux)
+	if o.Views != nil {
+		s.viewRoutes(mux)
+	}
 	return guarded(&o, mux)
 }
 
@@ -170,34 +168,45 @@ func New(o Options) http.Handler {
 const healthPath = "/healthz"
 
 // health answers with the health of the site.
-func (s *Site) health(w http.ResponseWriter, r *http.Request) {
-	if s.opts.Health != nil && s.opts.Health(r.Context()) != nil {
-		writeError(w, http.StatusServiceUnavailable, "the store does not answer")
-		return
+func (s *site) health(w http.ResponseWriter, r *http.Request) {
+	if s.opts.Health != nil {
+		if err := s.opts.Health(r.Context()); err != nil {
+			s.fail(w, r, err)
+			return
+		}
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // me tells the page who is signed in, or who may sign in.
-func (s *Site) me(w http.ResponseWriter, r *http.Request) {
+func (s *site) me(w http.ResponseWriter, r *http.Request) {
 	person, ok := s.opts.SignIn.Person(r)
 	if !ok {
-		writeJSON(w, http.StatusOK, s.opts.SignIn.Choices())
+		hosting.WriteJSON(w, http.StatusOK, s.opts.SignIn.Choices())
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"user": person.User})
+	hosting.WriteJSON(w, http.StatusOK, map[string]any{"user": person.User})
+}
+
+// ofAddress reports whether a request is within the rate of its address. If not it answers the request.
+func (s *site) ofAddress(w http.ResponseWriter, r *http.Request) bool {
+	err := s.changes.Allow(w, "address "+s.addressOf(r))
+	if err != nil {
+		s.fail(w, r, err)
+	}
+	return err == nil
 }
 
 // signIn passes requests to the sign-in, within the rate of the address.
-func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
-	if allow(s.changes, w, "address "+s.addressOf(r)) {
+func (s *site) signIn(w http.ResponseWriter, r *http.Request) {
+	if s.ofAddress(w, r) {
 		s.opts.SignIn.ServeHTTP(w, r)
 	}
 }
 
 // signOut ends the session and its work.
-func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
-	if !allow(s.changes, w, "address "+s.addressOf(r)) {
+func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
+	if !s.ofAddress(w, r) {
 		return
 	}
 	person, ok := s.opts.SignIn.Person(r)
@@ -215,34 +224,31 @@ func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
 	endViews() // those that began meanwhile
 }
 
-// signed passes on requests of signed-in users, within the user's rate.
-func (s *Site) signed(next func(w http.ResponseWriter, r *http.Request, user string)) http.HandlerFunc {
-	return s.signedWithin(s.changes, next)
-}
-
-func (s *Site) signedWithin(changes *hosting.Rates, next func(w http.ResponseWriter, r *http.Request, user string)) http.HandlerFunc {
+// signed passes on requests of signed-in users. changes is the rate of those that change something.
+func (s *site) signed(changes *hosting.Rates, next func(w http.ResponseWriter, r *http.Request, user string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if person, ok := s.person(w, r, changes); ok {
-			next(w, r, person.User)
+		person, err := s.person(w, r, changes)
+		if err == nil {
+			err = next(w, r, person.User)
+		}
+		if err != nil {
+			s.fail(w, r, err)
 		}
 	}
 }
 
-// person returns the sender of a request. If there is no session or the rate is exceeded it
-// answers the request. The page names the user that it shows, because another user may have
-// signed in in another window.
-func (s *Site) person(w http.ResponseWriter, r *http.Request, changes *hosting.Rates) (p Person, ok bool) {
-	p, ok = s.opts.SignIn.Person(r)
+// person returns the sender of a request. The error means that there is no session or the rate is exceeded. The page names the
+// user that it shows, because another user may have signed in in another window.
+func (s *site) person(w http.ResponseWriter, r *http.Request, changes *hosting.Rates) (Person, error) {
+	p, ok := s.opts.SignIn.Person(r)
 	shown, err := url.PathUnescape(r.Header.Get("Page-User"))
 	switch {
 	case !ok:
-		writeError(w, http.StatusUnauthorized, "sign in first")
-		return p, false
+		return p, hosting.Refuse(http.StatusUnauthorized, "sign in first")
 	case err != nil || shown != "" && shown != p.User:
-		writeError(w, http.StatusUnauthorized, "another user is signed in by now")
-		return p, false
+		return p, hosting.Refuse(http.StatusUnauthorized, "another user is signed in by now")
 	case r.Method == http.MethodGet:
-		return p, allow(s.reads, w, "user "+p.User)
+		changes = s.reads
 	}
-	return p, allow(changes, w, "user "+p.User)
+	return p, changes.Allow(w, "user "+p.User)
 }

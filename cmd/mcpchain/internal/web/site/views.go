@@ -13,95 +13,55 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 )
 
-// viewRates are the rates of a user's views, which send more than a person does.
-var viewRates = Limits{PerMinute: 1800, Burst: 300}
+// The rate of a user's views, which send more than a person does.
+const (
+	viewsPerMinute = 1800
+	viewBurst      = 300
+)
 
-// viewRoutes adds the routes of views, if there are views.
-func (s *Site) viewRoutes(mux *http.ServeMux) {
-	if s.opts.Views == nil {
-		return
-	}
-	rates := hosting.NewRates(float64(viewRates.PerMinute), viewRates.Burst)
-	for route, serve := range map[string]func(http.ResponseWriter, *http.Request, string){
-		"POST /api/views": s.openView, "POST /api/views/seen": s.seenView, "POST /api/views/{session}/messages": s.viewSays,
-		"POST /api/views/{session}/answers": s.answerView, "POST /api/views/{session}/mode": s.viewMode, "DELETE /api/views/{session}": s.endView,
-	} {
-		mux.HandleFunc(route, s.signedWithin(rates, serve))
-	}
-}
-
-func (s *Site) openView(w http.ResponseWriter, r *http.Request, user string) {
-	var q viewing.Request
-	if !readJSON(w, r, &q) {
-		return
-	}
-	opened, err := s.opts.Views.Open(r.Context(), user, q)
-	switch {
-	case errors.Is(err, viewing.ErrNoView), errors.Is(err, talk.ErrGone):
-		writeError(w, http.StatusNotFound, "there is no view")
-	case errors.Is(err, viewing.ErrTooMany):
-		writeError(w, http.StatusTooManyRequests, err.Error())
-	case err != nil:
-		s.opts.Logger.Warn("a view cannot be shown", "error", err)
-		writeError(w, http.StatusBadGateway, "the view cannot be shown; the log of the server says why")
-	default:
-		writeJSON(w, http.StatusOK, opened)
-	}
-}
-
-func (s *Site) viewSays(w http.ResponseWriter, r *http.Request, user string) {
-	var q struct {
-		Messages []json.RawMessage `json:"messages"`
-	}
-	if readJSON(w, r, &q) {
-		s.done(w, r, s.opts.Views.Say(r.Context(), user, r.PathValue("session"), q.Messages))
-	}
-}
-
-func (s *Site) answerView(w http.ResponseWriter, r *http.Request, user string) {
-	var q struct {
-		Ask string `json:"ask"`
-		Yes bool   `json:"yes"`
-	}
-	if readJSON(w, r, &q) {
-		s.done(w, r, s.opts.Views.Answer(user, r.PathValue("session"), q.Ask, q.Yes))
-	}
-}
-
-func (s *Site) viewMode(w http.ResponseWriter, r *http.Request, user string) {
-	var q struct {
-		Mode host.DisplayMode `json:"mode"`
-	}
-	if readJSON(w, r, &q) {
-		s.done(w, r, s.opts.Views.Mode(user, r.PathValue("session"), q.Mode))
-	}
-}
-
-func (s *Site) endView(w http.ResponseWriter, r *http.Request, user string) {
-	s.done(w, r, s.opts.Views.End(r.Context(), user, r.PathValue("session"), "the page does not show it any more"))
-}
-
-func (s *Site) seenView(w http.ResponseWriter, r *http.Request, user string) {
-	var q struct {
+// viewRoutes adds the routes of views.
+func (s *site) viewRoutes(mux *http.ServeMux) {
+	rates, views := hosting.NewRates(viewsPerMinute, viewBurst), s.opts.Views
+	mux.Handle("POST /api/views", route(s, rates, s.openView))
+	mux.Handle("POST /api/views/seen", route(s, rates, func(_ *http.Request, user string, q struct {
 		Window string `json:"window"`
 		N      uint64 `json:"n"`
-	}
-	if readJSON(w, r, &q) {
-		s.opts.Views.Seen(user, q.Window, q.N)
-		w.WriteHeader(http.StatusNoContent)
-	}
+	}) (any, error) {
+		views.Seen(user, q.Window, q.N)
+		return nil, nil
+	}))
+	mux.Handle("POST /api/views/{session}/messages", route(s, rates, func(r *http.Request, user string, q struct {
+		Messages []json.RawMessage `json:"messages"`
+	}) (any, error) {
+		return nil, views.Say(r.Context(), user, r.PathValue("session"), q.Messages)
+	}))
+	mux.Handle("POST /api/views/{session}/answers", route(s, rates, func(r *http.Request, user string, q struct {
+		Ask string `json:"ask"`
+		Yes bool   `json:"yes"`
+	}) (any, error) {
+		return nil, views.Answer(user, r.PathValue("session"), q.Ask, q.Yes)
+	}))
+	mux.Handle("POST /api/views/{session}/mode", route(s, rates, func(r *http.Request, user string, q struct {
+		Mode host.DisplayMode `json:"mode"`
+	}) (any, error) {
+		return nil, views.Mode(user, r.PathValue("session"), q.Mode)
+	}))
+	mux.Handle("DELETE /api/views/{session}", route(s, rates, func(r *http.Request, user string, _ none) (any, error) {
+		return nil, views.End(r.Context(), user, r.PathValue("session"), "the page does not show it any more")
+	}))
 }
 
-func (s *Site) done(w http.ResponseWriter, r *http.Request, err error) {
-	if err != nil {
-		s.fail(w, r, err)
-		return
+func (s *site) openView(r *http.Request, user string, q viewing.Request) (any, error) {
+	opened, err := s.opts.Views.Open(r.Context(), user, q)
+	if err == nil || errors.Is(err, viewing.ErrNoView) || errors.Is(err, viewing.ErrTooMany) || errors.Is(err, talk.ErrGone) {
+		return opened, err
 	}
-	w.WriteHeader(http.StatusNoContent)
+	s.opts.Logger.Warn("a view cannot be shown", "error", err)
+	return nil, hosting.Refuse(http.StatusBadGateway, "the view cannot be shown; the log of the server says why")
 }
 
 // watch streams a conversation and its views to a window.
-func (s *Site) watch(ctx context.Context, p Person, w shown, send func([]talk.Event) error) error {
+func (s *site) watch(ctx context.Context, p Person, w shown, send func([]talk.Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var views sync.WaitGroup
 	defer views.Wait()

@@ -1,0 +1,57 @@
+package hosting
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
+)
+
+// Shutdown is how long requests may take to end.
+const Shutdown = 10 * time.Second
+
+// Server serves HTTP to many people, within limits of time.
+type Server struct {
+	Handler     http.Handler
+	Connections int               // maximum; one address may have an eighth of them
+	Proxies     bounded.Addresses // which may have all
+	HeaderBytes int               // maximum size of the header of a request
+	Logger      *slog.Logger
+	LogLevel    slog.Level // of errors of connections
+
+	// Streams means that requests may last: their contexts end with the context of Serve. Default: a request in progress is
+	// finished.
+	Streams bool
+}
+
+// Serve serves until the context ends, and then waits for the requests in progress.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler: s.Handler, MaxHeaderBytes: s.HeaderBytes, ErrorLog: slog.NewLogLogger(s.Logger.Handler(), s.LogLevel),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		WriteTimeout: time.Minute, // streams set their own
+	}
+	if s.Streams {
+		server.BaseContext = func(net.Listener) context.Context { return ctx }
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(bounded.New(listener, s.Connections, s.Proxies.Has)) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), Shutdown)
+	defer cancel()
+	if server.Shutdown(late) != nil {
+		_ = server.Close()
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package hosting
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// TestServe has one address open more connections than it may have, and ends the context while requests are in progress: one
+// of a short request is finished, one of a stream is ended.
+func TestServe(t *testing.T) {
+	for name, streams := range map[string]bool{"requests": false, "streams": true} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun, goOn := make(chan struct{}, 4), make(chan struct{})
+			s := &Server{Connections: 32, HeaderBytes: 1 << 10, Logger: slog.New(slog.DiscardHandler), Streams: streams,
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					begun <- struct{}{}
+					select {
+					case <-goOn:
+					case <-r.Context().Done():
+						w.WriteHeader(http.StatusGone)
+					}
+				})}
+			ctx, stop := context.WithCancel(t.Context())
+			over := make(chan error, 1)
+			go func() { over <- s.Serve(ctx, listener) }()
+			get := func() *bufio.Reader {
+				conn, err := net.Dial("tcp", listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = conn.Close() })
+				_ = conn.SetDeadline(time.Now().Add(time.Minute))
+				_, _ = fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n") // a refused one may be closed
+				return bufio.NewReader(conn)
+			}
+			var all []*bufio.Reader
+			for range 4 {
+				all = append(all, get())
+				<-begun
+			}
+			if line, err := get().ReadString('\n'); err == nil {
+				t.Errorf("got %s, want 4 of 32 connections for one address", line)
+			}
+			stop()
+			want := http.StatusGone
+			if !streams {
+				close(goOn)
+				want = http.StatusOK
+			}
+			for _, conn := range all {
+				if resp, err := http.ReadResponse(conn, nil); err != nil || resp.StatusCode != want {
+					t.Errorf("got %+v, %v, want %d", resp, err, want)
+				}
+			}
+			if err := <-over; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
