@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -145,30 +143,6 @@ func TestApprovalEndsWithTheDefinition(t *testing.T) {
 	ts.Catalog(profile.Plain).Call(t.Context(), call("1", "write", `{"city":"Rome"}`))
 	if asked != 2 {
 		t.Errorf("got %d questions, want one for each definition", asked)
-	}
-}
-
-// Only one question is open at a time. A call that an earlier answer covers is not asked about.
-func TestApprovalsAreAskedOneByOne(t *testing.T) {
-	var asking, asked atomic.Int32
-	p := annotated()
-	ts := open(t, &Options{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-		if asking.Add(1) > 1 {
-			t.Error("got two questions at the same time")
-		}
-		defer asking.Add(-1)
-		asked.Add(1)
-		return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
-	}}, Server{Name: "p", Transport: p.transport(t)})
-	var calls []llms.ToolCall
-	for i := range 20 {
-		calls = append(calls, call(fmt.Sprint(i), "write", fmt.Sprintf(`{"city":"%d"}`, i)))
-	}
-	if _, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), calls); err != nil {
-		t.Fatal(err)
-	}
-	if asked.Load() != 1 {
-		t.Errorf("got %d questions, want 1", asked.Load())
 	}
 }
 

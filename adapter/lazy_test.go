@@ -30,14 +30,25 @@ func (r *reached) Dial(ctx context.Context) (mcpclient.Conn, error) {
 	return r.next(ctx, int(r.dials.Add(1)))
 }
 
-// serving returns a transport that connects to the listeners in turn.
-func serving(name string, all ...*listener) *reached {
-	return &reached{name: name, next: func(ctx context.Context, n int) (mcpclient.Conn, error) {
-		if n > len(all) {
+// inTurn returns a transport that connects to the servers in turn, and then to none.
+func inTurn(ways ...mcpclient.Transport) *reached {
+	return &reached{name: "x", next: func(ctx context.Context, n int) (mcpclient.Conn, error) {
+		if n > len(ways) {
 			return nil, errNoDial
 		}
-		return all[n-1].way.Dial(ctx)
+		return ways[n-1].Dial(ctx)
 	}}
+}
+
+// serving is inTurn for listeners.
+func serving(name string, all ...*listener) *reached {
+	var ways []mcpclient.Transport
+	for _, l := range all {
+		ways = append(ways, l.way)
+	}
+	way := inTurn(ways...)
+	way.name = name
+	return way
 }
 
 // TestLazyServers opens 25 servers whose tools an earlier program listed. One takes 8 s to connect.

@@ -3,11 +3,11 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -57,69 +57,43 @@ type listener struct {
 }
 
 func newListener(t *testing.T, tools ...string) *listener {
-	way, conn := mcpclient.Pipe()
-	l := &listener{conn: conn, way: way, tools: tools}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			data, err := conn.Recv()
-			if err != nil {
-				return
-			}
-			if err := l.answer(t, data); err != nil {
-				return
-			}
-		}
-	}()
-	t.Cleanup(func() { _ = conn.Close(); <-ended })
+	l := &listener{tools: tools}
+	l.way, l.conn = answeredBy(t, func(m message) string { return l.answer(t, m) })
 	return l
 }
 
-func (l *listener) answer(t *testing.T, data []byte) error {
-	var m struct {
-		ID     json.RawMessage
-		Method string
-		Params struct{ Notifications, RequestID json.RawMessage }
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return err
+func (l *listener) answer(t *testing.T, m message) string {
+	var params struct{ Notifications, RequestID json.RawMessage }
+	if m.Params != nil {
+		check(t, json.Unmarshal(m.Params, &params))
 	}
 	l.mu.Lock()
-	l.heard = append(l.heard, m.Method+string(m.Params.RequestID))
-	tools, listless := slices.Clone(l.tools), l.listless
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	l.heard = append(l.heard, m.Method+string(params.RequestID))
 	switch m.Method {
 	case "server/discover":
 		more := ""
 		if l.resources {
 			more = `,"resources":{"listChanged":true}`
 		}
-		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true}%s}}}`, m.ID, more)
+		return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true}` + more + `}}`
 	case "tools/list":
-		if listless {
-			return l.send(t, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`, m.ID)
+		if l.listless {
+			return `"error":{"code":-32603,"message":"not yet"}`
 		}
-		list, err := json.Marshal(definitionsOf(tools))
-		if err != nil {
-			return err
-		}
-		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":3600000,"tools":%s}}`, m.ID, list)
+		return `"result":{"resultType":"complete","ttlMs":3600000,"tools":` + tree.Show(definitionsOf(l.tools)) + `}`
 	case "tools/call":
-		return l.send(t, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"text","text":"done"}]}}`, m.ID)
+		return `"result":{"resultType":"complete","content":[{"type":"text","text":"done"}]}`
 	case "subscriptions/listen":
-		l.mu.Lock()
-		l.listen, l.filter = append(l.listen, m.ID), string(m.Params.Notifications)
-		refuse, mute := l.refuse, l.mute
-		l.mu.Unlock()
-		switch {
-		case refuse:
-			return l.send(t, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not here"}}`, m.ID)
-		case !mute:
-			return l.agree(t)
+		l.listen, l.filter = append(l.listen, m.ID), string(params.Notifications)
+		if l.refuse {
+			return `"error":{"code":-32601,"message":"not here"}`
+		}
+		if !l.mute {
+			_ = l.agreeLocked(t)
 		}
 	}
-	return nil
+	return ""
 }
 
 func definitionsOf(names []string) []map[string]any {
@@ -142,11 +116,17 @@ func (l *listener) subscription() json.RawMessage {
 }
 
 func (l *listener) agree(t *testing.T) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.agreeLocked(t)
+}
+
+func (l *listener) agreeLocked(t *testing.T) error {
 	more := ""
 	if l.resources {
 		more = `,"resourcesListChanged":true`
 	}
-	return l.send(t, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true,"promptsListChanged":true%s}}}`, l.subscription(), more)
+	return l.send(t, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true,"promptsListChanged":true%s}}}`, l.listen[len(l.listen)-1], more)
 }
 
 // tell announces a change of a list.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,10 +20,9 @@ import (
 func TestServersComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
-		var dials atomic.Int32
 		var log bytes.Buffer
 		a, b := newListener(t, "a"), newListener(t, "b")
-		way := redial(&dials, a, b)
+		way := serving("x", a, b)
 		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Server{Name: "p", Transport: way})
 		_ = a.conn.Close()
 		synctest.Wait()
@@ -39,7 +37,7 @@ func TestServersComeBack(t *testing.T) {
 		}
 		_ = b.conn.Close()
 		time.Sleep(10 * time.Minute) // 1, 2, 4, … 60 s, less up to a half
-		if n := dials.Load(); n < 14 || n > 32 {
+		if n := way.dials.Load(); n < 14 || n > 32 {
 			t.Errorf("got %d connections in 10 minutes, want waits of up to a minute", n)
 		}
 		var kinds []EventKind
@@ -55,17 +53,22 @@ func TestServersComeBack(t *testing.T) {
 	})
 }
 
-// TestServerThatComesLate has a server that joins when it can be reached.
+// TestServerThatComesLate has a server that joins when it can be reached and lists its tools: one
+// connection is useless.
 func TestServerThatComesLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
-		dials, late := 0, newListener(t, "a")
+		dials, deaf, late := 0, newListener(t), newListener(t, "a")
+		deaf.listless = true
 		way := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
 			if asks := !backoff.IsUnattended(ctx); asks != (dials == 0) {
 				t.Errorf("dial %d: a person may be asked to sign in: %v", dials, asks)
 			}
-			if dials++; dials < 4 {
+			switch dials++; dials {
+			case 1, 2:
 				return nil, errNoDial
+			case 3:
+				return deaf.way.Dial(ctx)
 			}
 			return late.way.Dial(ctx)
 		})
@@ -75,23 +78,6 @@ func TestServerThatComesLate(t *testing.T) {
 		if got := e.take(); len(got) != 1 || got[0].Kind != ServerAdded || len(toolNamesOf(ts)) != 1 {
 			t.Errorf("got the events %v and the tools %v after %d dials: %v", got, toolNamesOf(ts), dials, ts.Servers()[0].Err)
 		}
-	})
-}
-
-// TestServerThatListsLate has a server that joins when it can list its tools: its first connection
-// is useless.
-func TestServerThatListsLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var dials atomic.Int32
-		deaf, well := newListener(t), newListener(t, "a")
-		deaf.listless = true
-		ts := open(t, &Options{Policy: Policy{Start: StartAvailable, ConnectTimeout: time.Second}}, Server{Name: "p", Transport: redial(&dials, deaf, well)})
-		if err := ts.Servers()[0].Err; err == nil {
-			t.Error("got a server that lists no tools, want an error")
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantTools(t, ts, "a")
 	})
 }
 

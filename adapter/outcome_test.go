@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -18,6 +17,24 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// servingX returns a transport to a modern server with the tool x, whose calls it answers.
+func servingX(t *testing.T, answer func(conn mcpclient.Conn) string) mcpclient.Transport {
+	var conn mcpclient.Conn
+	var transport mcpclient.Transport
+	transport, conn = answeredBy(t, func(m message) string {
+		switch m.Method {
+		case "server/discover":
+			return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+		case "tools/list":
+			return `"result":{"resultType":"complete","tools":[{"name":"x","inputSchema":{"type":"object"}}]}`
+		case "tools/call":
+			return answer(conn)
+		}
+		return ""
+	})
+	return transport
+}
+
 // Results distinguish a call that certainly had no effect, a call in doubt, and a call with an
 // outcome.
 func TestOutcomes(t *testing.T) {
@@ -29,21 +46,17 @@ func TestOutcomes(t *testing.T) {
 	})
 	deny := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Deny("no"), nil }
 	attempts := 0
-	second := func(conn mcpclient.Conn, id []byte) { // answers the second call only
+	second := func(mcpclient.Conn) string { // answers the second call only
 		if attempts++; attempts == 2 {
-			_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"x"}}`, id))
+			return `"error":{"code":-32603,"message":"x"}`
 		}
+		return ""
 	}
-	closes := func(conn mcpclient.Conn, _ []byte) { _ = conn.Close() }
-	says := func(text string) func(mcpclient.Conn, []byte) {
-		return func(conn mcpclient.Conn, id []byte) {
-			_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, id, text))
-		}
-	}
-	const modern = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+	closes := func(conn mcpclient.Conn) string { _ = conn.Close(); return "" }
+	says := func(text string) func(mcpclient.Conn) string { return func(mcpclient.Conn) string { return text } }
 	for name, tt := range map[string]struct {
 		opts                Options
-		peer                func(conn mcpclient.Conn, id []byte) // answers a call
+		peer                func(conn mcpclient.Conn) string // answers a call
 		tool                string
 		before              func(*Toolset)
 		unsent, interrupted bool
@@ -53,7 +66,7 @@ func TestOutcomes(t *testing.T) {
 		"error":             {peer: says(`"error":{"code":-32603,"message":"x"}`)},
 		"input":             {peer: says(`"result":{"resultType":"input_required","requestState":"s"}`)},
 		"no result":         {peer: says(`"result":7`), interrupted: true},
-		"silence":           {opts: Options{Policy: Policy{CallTimeout: time.Minute}}, peer: func(mcpclient.Conn, []byte) {}, interrupted: true},
+		"silence":           {opts: Options{Policy: Policy{CallTimeout: time.Minute}}, peer: says(""), interrupted: true},
 		"lost":              {peer: closes, interrupted: true},
 		"lost and repeated": {opts: Options{Intercept: again}, peer: closes, interrupted: true},
 		"silence and error": {opts: Options{Policy: Policy{CallTimeout: time.Minute}, Intercept: again}, peer: second, interrupted: true},
@@ -63,10 +76,7 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport, conn := mcpclient.Pipe()
-				go serveX(conn, modern, tt.peer)
-				t.Cleanup(func() { _ = conn.Close() })
-				ts := open(t, &tt.opts, Server{Name: "p", Transport: transport})
+				ts := open(t, &tt.opts, Server{Name: "p", Transport: servingX(t, tt.peer)})
 				catalog := ts.Catalog(profile.Plain)
 				if tt.before != nil {
 					tt.before(ts)
@@ -86,10 +96,8 @@ func TestOutcomes(t *testing.T) {
 // The end of the context is noticed before anything is sent, and while an answer is awaited.
 func TestOutcomeOfACancelledCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport, conn := mcpclient.Pipe()
-		go serveX(conn, `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`, func(mcpclient.Conn, []byte) {})
-		t.Cleanup(func() { _ = conn.Close() })
-		catalog := open(t, nil, Server{Name: "p", Transport: transport}).Catalog(profile.Plain)
+		silent := func(mcpclient.Conn) string { return "" }
+		catalog := open(t, nil, Server{Name: "p", Transport: servingX(t, silent)}).Catalog(profile.Plain)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for _, want := range []bool{false, true} {

@@ -37,7 +37,7 @@ func (q *quick) Send(_ context.Context, message []byte) error {
 	result := `{"content":[{"type":"text","text":"ok"}]}`
 	switch {
 	case bytes.Contains(message, []byte(`"initialize"`)):
-		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+		result = handshake
 	case bytes.Contains(message, []byte(`"tools/list"`)):
 		result = `{"tools":[{"name":"t0","description":"Does it.","inputSchema":` + benchSchema + `}]}`
 	}

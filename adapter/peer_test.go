@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"testing"
 
@@ -156,30 +155,3 @@ func wantTools(t testing.TB, ts *Toolset, want ...string) {
 }
 
 const object = `{"type":"object"}`
-
-// serveX runs a server with the tool "x". It answers discover with greeting, and calls by answer.
-func serveX(conn mcpclient.Conn, greeting string, answer func(conn mcpclient.Conn, id []byte)) {
-	for {
-		data, err := conn.Recv()
-		if err != nil {
-			return
-		}
-		var m struct {
-			ID     json.RawMessage
-			Method string
-		}
-		_ = json.Unmarshal(data, &m)
-		said := ""
-		switch m.Method {
-		case "server/discover":
-			said = greeting
-		case "tools/list":
-			said = `"result":{"resultType":"complete","tools":[{"name":"x","inputSchema":{"type":"object"}}]}`
-		case "tools/call":
-			answer(conn, m.ID)
-		}
-		if said != "" {
-			_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, said))
-		}
-	}
-}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -188,25 +187,6 @@ func TestNothingRunsInPlaceOfWhatWasApproved(t *testing.T) {
 				t.Errorf("got %v, want nothing to run", s.ran)
 			}
 		})
-	}
-}
-
-// A server keeps its tools when its connection is replaced.
-func TestCallsOutliveAConnection(t *testing.T) {
-	p, q := newSilentPeer().tool("a", object, answer("first")), newSilentPeer().tool("a", object, answer("second"))
-	dials := []func(context.Context) (mcpclient.Conn, error){p.transport(t).Dial, q.transport(t).Dial}
-	again := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
-		dial := dials[0]
-		dials = dials[1:]
-		return dial(ctx)
-	})
-	ts := open(t, nil, Server{Name: "p", Transport: again})
-	catalog := ts.Catalog(profile.Plain)
-	p.die()
-	<-ts.Servers()[0].Client.Done()
-	check(t, ts.Refresh(t.Context()))
-	if r := catalog.Call(t.Context(), call("1", "a", "")); r.Text != "second" {
-		t.Errorf("got %q, want the new connection", r.Text)
 	}
 }
 

@@ -298,17 +298,3 @@ func TestCatalogForAProvider(t *testing.T) {
 	}()
 	ts.Catalog("none")
 }
-
-func TestOddNamesAreTurnedBack(t *testing.T) {
-	tool := toolWith(t, `{"type":"object","properties":{"weird name":{"type":"integer"},"list":{"items":{"properties":{"a/b":{}}}},"plain":{}}}`)
-	for in, want := range map[string]string{
-		`{"weird_name":1}`:                  `{"weird name":1}`,
-		`{"weird name":1,"weird_name":2}`:   `{"weird name":1,"weird_name":2}`,
-		`{"list":[{"a_b":true}],"plain":1}`: `{"list":[{"a/b":true}],"plain":1}`,
-		`{"weird name":"7"}`:                `{"weird name":7}`,
-	} {
-		if got, err := tool.arguments(in); err != nil || string(got) != want {
-			t.Errorf("%s: got %s, %v, want %s", in, got, err, want)
-		}
-	}
-}

@@ -3,12 +3,9 @@ package adapter
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -47,16 +44,10 @@ func TestRefreshOfAClientThatFailed(t *testing.T) {
 func TestRefreshDespiteACallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newListener(t, "a"), newListener(t, "b")
-		ways := []mcpclient.Transport{first.way, second.way}
 		release := make(chan bool)
 		defer close(release)
 		ts := open(t, nil, Server{
-			Name: "p",
-			Transport: transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
-				way := ways[0]
-				ways = ways[1:]
-				return way.Dial(ctx)
-			}),
+			Name: "p", Transport: serving("x", first, second),
 			Options: &mcpclient.Options{OnNotification: func(*mcp.Notification) { <-release }},
 		})
 		check(t, first.send(t, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`))
@@ -74,13 +65,11 @@ func TestRefreshDespiteACallback(t *testing.T) {
 func TestRefreshTwiceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second, third := newListener(t, "a"), newListener(t, "b"), newListener(t, "c")
-		ways := []mcpclient.Transport{first.way, second.way, third.way}
-		dials, gate := 0, make(chan struct{}, 2)
+		way, gate := serving("x", first, second, third), make(chan struct{}, 2)
 		gate <- struct{}{}
 		ts := open(t, nil, Server{Name: "p", Transport: transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
 			<-gate
-			dials++
-			return ways[dials-1].Dial(ctx)
+			return way.Dial(ctx)
 		})})
 		_ = first.conn.Close()
 		<-ts.Servers()[0].Client.Done()
@@ -91,24 +80,12 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 		synctest.Wait() // one of them dials, the other one waits for it
 		close(gate)
 		for range 2 {
-			if err := <-errs; err != nil {
-				t.Error(err)
-			}
+			check(t, <-errs)
 		}
-		if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); dials != 2 || diff != "" {
-			t.Errorf("got %d connections, want 2, and (-) want (+) tools:\n%s", dials, diff)
+		wantTools(t, ts, "b")
+		if n := way.dials.Load(); n != 2 {
+			t.Errorf("got %d connections, want 2", n)
 		}
-	})
-}
-
-// redial is a transport that connects to the servers in turn, and then fails.
-func redial(dials *atomic.Int32, servers ...*listener) mcpclient.Transport {
-	return transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
-		n := int(dials.Add(1))
-		if n > len(servers) {
-			return nil, errNoDial
-		}
-		return servers[n-1].way.Dial(ctx)
 	})
 }
 
@@ -117,34 +94,33 @@ func redial(dials *atomic.Int32, servers ...*listener) mcpclient.Transport {
 func TestRestartedServerIsListedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
-		var dials atomic.Int32
 		first, second := newListener(t, "a"), newListener(t, "b")
+		way := serving("x", first, second)
 		opts := &mcpclient.Options{Restart: &mcpclient.Restart{Attempts: 2, First: time.Second}}
-		ts := open(t, &Options{Client: opts, OnChange: e.hear, retryWait: -1}, Server{Name: "p", Transport: redial(&dials, first, second)})
+		ts := open(t, &Options{Client: opts, OnChange: e.hear, retryWait: -1}, Server{Name: "p", Transport: way})
 		client := ts.Servers()[0].Client
 		_ = first.conn.Close()
 		synctest.Wait()
-		if err := ts.Refresh(t.Context()); err != nil { // waits for the restart
-			t.Fatal(err)
-		}
+		check(t, ts.Refresh(t.Context())) // waits for the restart
 		synctest.Wait()
-		if diff := cmp.Diff(toolNamesOf(ts), []string{"b"}); diff != "" || ts.Servers()[0].Client != client || dials.Load() != 2 {
-			t.Errorf("got %d connections, want 2 of the same client, and (-) want (+) tools:\n%s", dials.Load(), diff)
+		wantTools(t, ts, "b")
+		if n := way.dials.Load(); ts.Servers()[0].Client != client || n != 2 {
+			t.Errorf("got %d connections, want 2 of the same client", n)
 		}
 
 		_ = second.conn.Close()
 		time.Sleep(time.Minute) // the client gives up
-		tried := dials.Load()
-		if err := ts.Refresh(t.Context()); !errors.Is(err, errNoDial) || dials.Load() != tried+1 {
-			t.Errorf("got %v and %d connections more, want another try", err, dials.Load()-tried)
+		tried := way.dials.Load()
+		if err := ts.Refresh(t.Context()); !errors.Is(err, errNoDial) || way.dials.Load() != tried+1 {
+			t.Errorf("got %v and %d connections more, want another try", err, way.dials.Load()-tried)
 		}
 	})
 }
 
 // A legacy server may announce changes of its tools without declaring them, even if it has a
-// subscription to its prompts.
+// subscription to its prompts. The host hears of them, too.
 func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
-	for _, capabilities := range []string{`{"tools":{}}`, `{"tools":{},"prompts":{"listChanged":true}}`} {
+	for _, capabilities := range []string{`{"tools":{"listChanged":true}}`, `{"tools":{}}`, `{"tools":{},"prompts":{"listChanged":true}}`} {
 		synctest.Test(t, func(t *testing.T) {
 			tools := "[]"
 			transport, conn := scriptedBy(t, func(method string) string {
@@ -153,12 +129,18 @@ func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 				}
 				return `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"s","version":"1"}}`
 			})
-			ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
+			heard := 0
+			opts := legacy
+			opts.OnNotification = func(*mcp.Notification) { heard++ }
+			ts := open(t, &Options{Client: &opts}, Server{Name: "p", Transport: transport})
 			synctest.Wait()
 			tools = `[{"name":"a","inputSchema":{"type":"object"}}]`
 			check(t, conn.Send(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)))
 			synctest.Wait()
 			wantTools(t, ts, "a")
+			if heard != 1 {
+				t.Errorf("got %d notices for the host, want 1", heard)
+			}
 		})
 	}
 }

@@ -41,10 +41,7 @@ func TestResume(t *testing.T) {
 				if !r.Interrupted() || r.Unsent() || id != "k" {
 					t.Errorf("got %q of task %q, want that it is interrupted", r.Text, id)
 				}
-				transport, conn := mcpclient.Pipe()
-				go p.serve(t, conn)
-				defer conn.Close()
-				again := open(t, opts, Server{Name: "p", Transport: transport})
+				again := open(t, opts, Server{Name: "p", Transport: p.transport(t)})
 				tool, err := again.Catalog(profile.Plain).Find("p", "slow", prepared.Tool().Fingerprint())
 				check(t, err)
 				restored, err := tool.Restore(call("1", "slow", ""), prepared.Arguments(), false)

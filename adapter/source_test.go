@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -44,22 +45,6 @@ func seenIn(ctx context.Context) seen {
 	return s
 }
 
-func TestSourceOfAnElicitation(t *testing.T) {
-	var got seen
-	opts := legacy
-	opts.Elicitation = mcp.ElicitationFunc(func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		got = seenIn(ctx)
-		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-	})
-	p := newPeer().tool("asks", object, asks)
-	ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
-	r := ts.Catalog(profile.Plain).Call(t.Context(), call("c1", "asks", ""))
-	if r.Text != "decline" {
-		t.Errorf("got %q, want the answer of the handler", r.Text)
-	}
-	diff(t, "result", got, seen{"mine", "asks", "c1"})
-}
-
 func TestSourceInTheModernEra(t *testing.T) {
 	var mu sync.Mutex
 	got := map[seen]bool{}
@@ -91,18 +76,19 @@ func TestSourceInTheModernEra(t *testing.T) {
 	diff(t, "result", got, map[seen]bool{{"mine", "asks", "c1"}: true, {"mine", "asks", "c2"}: true})
 }
 
-// If several current calls differ in a value, it stays unknown.
+// A handler knows the server, the tool and the call. If several current calls differ in a value, it
+// stays unknown.
 func TestSourceOfSeveralCalls(t *testing.T) {
-	for name, tt := range map[string]struct {
-		second string
-		want   seen
+	for _, tt := range []struct {
+		tools []string
+		want  seen
 	}{
-		"same tool":  {"asks", seen{Server: "mine", Tool: "asks"}},
-		"other tool": {"waits", seen{Server: "mine"}},
+		{[]string{"asks"}, seen{"mine", "asks", "0"}},
+		{[]string{"asks", "asks"}, seen{Server: "mine", Tool: "asks"}},
+		{[]string{"asks", "waits"}, seen{Server: "mine"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var both sync.WaitGroup
-			both.Add(2)
+		t.Run(fmt.Sprint(tt.tools), func(t *testing.T) {
+			var all sync.WaitGroup
 			asked := make(chan seen, 2)
 			release := make(chan struct{})
 			opts := legacy
@@ -112,24 +98,26 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 			})
 			p := newPeer().tool("asks", object, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				both.Done()
-				both.Wait()
+				all.Done()
+				all.Wait()
 				return asks(ctx, req)
 			}).tool("waits", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				both.Done()
+				all.Done()
 				<-release
 				return say("ok"), nil
 			})
-			ts := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)})
-			done := make(chan error, 1)
-			go func() {
-				_, err := ts.Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{call("c1", "asks", ""), call("c2", tt.second, "")})
-				done <- err
-			}()
+			catalog := open(t, &Options{Client: &opts}, Server{Name: "mine", Transport: p.transport(t)}).Catalog(profile.Plain)
+			texts := make(chan string)
+			all.Add(len(tt.tools))
+			for i, tool := range tt.tools {
+				go func() { texts <- catalog.Call(t.Context(), call(fmt.Sprint(i), tool, "")).Text }()
+			}
 			diff(t, "source", <-asked, tt.want)
 			close(release)
-			if err := <-done; err != nil {
-				t.Error(err)
+			for range tt.tools {
+				if text := <-texts; text != "decline" && text != "ok" {
+					t.Errorf("got %q, want the answer of the handler", text)
+				}
 			}
 		})
 	}

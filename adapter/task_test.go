@@ -84,22 +84,13 @@ func (p *taskPeer) answer(method string) string {
 	return `"error":{"code":-32601,"message":"no such method"}`
 }
 
-// serve answers until the connection ends.
-func (p *taskPeer) serve(t *testing.T, conn mcpclient.Conn) {
-	for {
-		data, err := conn.Recv()
-		if err != nil {
-			return
-		}
-		var m struct {
-			ID, Params json.RawMessage
-			Method     string
-		}
-		if err := json.Unmarshal(data, &m); err != nil {
-			t.Errorf("the client sent %s: %v", data, err)
-		}
+// transport returns a transport to the server.
+func (p *taskPeer) transport(t *testing.T) mcpclient.Transport {
+	var transport mcpclient.Transport
+	var conn mcpclient.Conn
+	transport, conn = answeredBy(t, func(m message) string {
 		if m.ID == nil {
-			continue
+			return ""
 		}
 		p.methods = append(p.methods, m.Method)
 		p.params[m.Method] = string(m.Params)
@@ -107,14 +98,11 @@ func (p *taskPeer) serve(t *testing.T, conn mcpclient.Conn) {
 			p.token = m.ID
 		} else if p.progress && strings.HasPrefix(m.Method, "tasks/") {
 			note := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, p.token, len(p.methods))
-			if conn.Send(t.Context(), note) != nil {
-				return
-			}
+			_ = conn.Send(t.Context(), note)
 		}
-		if conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, p.answer(m.Method))) != nil {
-			return
-		}
-	}
+		return p.answer(m.Method)
+	})
+	return transport
 }
 
 // withTasks runs f in a bubble with a toolset on the peer. The peer's fields may be used while no
@@ -123,10 +111,7 @@ func withTasks(t *testing.T, p *taskPeer, opts *Options, f func(t *testing.T, ts
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p.params = map[string]string{}
-		transport, conn := mcpclient.Pipe()
-		go p.serve(t, conn)
-		t.Cleanup(func() { _ = conn.Close() })
-		f(t, open(t, opts, Server{Name: "p", Transport: transport}))
+		f(t, open(t, opts, Server{Name: "p", Transport: p.transport(t)}))
 	})
 }
 

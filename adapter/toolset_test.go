@@ -1,16 +1,12 @@
 package adapter
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -105,63 +101,12 @@ func TestRefreshOnDemand(t *testing.T) {
 	}
 }
 
-// A legacy server announces changes of its tools.
-func TestRefreshByAnnouncement(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var events []Event
-		var heard []string
-		opts := legacy
-		opts.OnNotification = func(n *mcp.Notification) { heard = append(heard, n.Method) }
-		p := newPeer().tool("a", object, echo)
-		ts := open(t, &Options{Client: &opts, OnChange: func(e Event) { events = append(events, e) }}, Server{Name: "p", Transport: p.transport(t)})
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		start := time.Now()
-		p.tool("b", object, echo)
-		for len(toolNamesOf(ts)) < 2 && time.Since(start) < time.Minute {
-			time.Sleep(10 * time.Millisecond)
-			synctest.Wait()
-		}
-		wantTools(t, ts, "a", "b")
-		diff(t, "events", events, []Event{{Server: "p", Kind: ToolsChanged, Added: []string{"b"}}})
-		if !slices.Contains(heard, listChanged) {
-			t.Errorf("got %v, want the caller's OnNotification told as well", heard)
-		}
-	})
-}
-
-// A server that announces changes all the time is not listed all the time.
-func TestAnnouncementsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lists := 0
-		var transport mcpclient.Transport
-		var conn mcpclient.Conn
-		transport, conn = scriptedBy(t, func(method string) string {
-			if method == "tools/list" {
-				lists++
-				_ = conn.Send(context.Background(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
-				return `{"tools":[]}`
-			}
-			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}`
-		})
-		ts := open(t, &Options{Client: &legacy}, Server{Name: "p", Transport: transport})
-		time.Sleep(10*time.Second + time.Millisecond)
-		synctest.Wait()
-		if lists < 10 || lists > 12 {
-			t.Errorf("got %d lists in 10 s, want one a second", lists)
-		}
-		if err := ts.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestRefreshThatFails(t *testing.T) {
 	fail := false
 	transport, _ := scriptedBy(t, func(method string) string {
 		switch {
 		case method != "tools/list":
-			return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+			return ""
 		case fail:
 			return `{"tools":"?"}`
 		}
@@ -177,19 +122,15 @@ func TestRefreshThatFails(t *testing.T) {
 
 func TestRefreshConnectsAgain(t *testing.T) {
 	p, q := newSilentPeer().tool("a", object, answer("first")), newSilentPeer().tool("a", object, answer("second"))
-	dials := []func(context.Context) (mcpclient.Conn, error){unreachable, p.transport(t).Dial, unreachable, q.transport(t).Dial}
-	again := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
-		dial := dials[0]
-		dials = dials[1:]
-		return dial(ctx)
-	})
+	again := inTurn(transportFunc(unreachable), p.transport(t), transportFunc(unreachable), q.transport(t))
 	var kinds []EventKind
 	ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, retryWait: -1, OnChange: func(e Event) { kinds = append(kinds, e.Kind) }}, Server{Name: "p", Transport: again})
 	if ts.Servers()[0].Err == nil {
 		t.Fatal("got a server that cannot be reached")
 	}
 	check(t, ts.Refresh(t.Context()))
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "a", "")); r.Text != "first" {
+	catalog := ts.Catalog(profile.Plain)
+	if r := catalog.Call(t.Context(), call("1", "a", "")); r.Text != "first" {
 		t.Fatalf("got %q, want the server reached", r.Text)
 	}
 	p.die()
@@ -198,8 +139,8 @@ func TestRefreshConnectsAgain(t *testing.T) {
 		t.Errorf("got %v, want the failure to connect", err)
 	}
 	check(t, ts.Refresh(t.Context()))
-	if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "a", "")); r.Text != "second" {
-		t.Errorf("got %q, want the new connection", r.Text)
+	if r := catalog.Call(t.Context(), call("1", "a", "")); r.Text != "second" {
+		t.Errorf("got %q, want the new connection, and its tools as they were offered", r.Text)
 	}
 	if !slices.Equal(kinds, []EventKind{ServerAdded, ServerReturned}) {
 		t.Errorf("got the events %v, want one for each connection", kinds)

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,53 +11,61 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// serve answers requests on conn with result(method) until the connection ends; "" means that the
-// method is unknown.
-func serve(t testing.TB, conn mcpclient.Conn, result func(method string) string) {
+// message is a request of a client.
+type message struct {
+	ID, Params json.RawMessage
+	Method     string
+}
+
+// serve answers requests on conn until the connection ends: with the members that answer returns,
+// or not at all for "". Notifications are passed to answer, too; they have no ID.
+func serve(conn mcpclient.Conn, answer func(m message) string) {
 	for {
 		data, err := conn.Recv()
 		if err != nil {
 			return
 		}
-		var m struct {
-			ID     json.RawMessage
-			Method string
-		}
-		if err := json.Unmarshal(data, &m); err != nil || m.ID == nil {
-			continue
-		}
-		answer := `"error":{"code":-32601,"message":"no such method"}`
-		if r := result(m.Method); r != "" {
-			answer = `"result":` + r
-		}
-		if err := conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)); err != nil {
+		var m message
+		if json.Unmarshal(data, &m) != nil {
 			return
+		}
+		if members := answer(m); members != "" && m.ID != nil {
+			_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, members))
 		}
 	}
 }
 
-// scriptedBy returns a transport to a server that answers requests with result(method), and the
-// server's end of the connection.
-func scriptedBy(t testing.TB, result func(method string) string) (mcpclient.Transport, mcpclient.Conn) {
+// answeredBy returns a transport to a server that answers with serve, and the server's end.
+func answeredBy(t testing.TB, answer func(m message) string) (mcpclient.Transport, mcpclient.Conn) {
 	transport, conn := mcpclient.Pipe()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		serve(t, conn, result)
+		serve(conn, answer)
 	}()
 	t.Cleanup(func() { _ = conn.Close(); <-ended })
 	return transport, conn
 }
 
-// scripted returns a transport to a server with tools that speaks 2025-11-25 and answers each
-// method with a fixed result.
-func scripted(t testing.TB, results map[string]string) mcpclient.Transport {
-	transport, _ := scriptedBy(t, func(method string) string {
-		if result, ok := results[method]; ok || method != "initialize" {
-			return result
+const handshake = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+
+// scriptedBy returns a transport to a server that answers with result(method), and the server's
+// end. Without a result it initializes a session with 2025-11-25, and knows no other method.
+func scriptedBy(t testing.TB, result func(method string) string) (mcpclient.Transport, mcpclient.Conn) {
+	return answeredBy(t, func(m message) string {
+		switch r := result(m.Method); {
+		case r != "":
+			return `"result":` + r
+		case m.Method == "initialize":
+			return `"result":` + handshake
 		}
-		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+		return `"error":{"code":-32601,"message":"no such method"}`
 	})
+}
+
+// scripted returns a transport to a server that answers each method with a fixed result.
+func scripted(t testing.TB, results map[string]string) mcpclient.Transport {
+	transport, _ := scriptedBy(t, func(method string) string { return results[method] })
 	return transport
 }
 
