@@ -149,9 +149,7 @@ func TestApprovalEndsWithTheDefinition(t *testing.T) {
 func TestApprovalThatFails(t *testing.T) {
 	oops := errors.New("terminal gone")
 	for name, approve := range map[string]approval.Func{
-		"error": func(context.Context, *approval.Request) (approval.Decision, error) {
-			return approval.Decision{Allow: true}, oops
-		},
+		"error": func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Allow(), oops },
 		"panic": func(context.Context, *approval.Request) (approval.Decision, error) { panic(oops.Error()) },
 	} {
 		p := annotated()

@@ -20,6 +20,12 @@ func toolWith(t testing.TB, inputSchema string) *Tool {
 	return tool
 }
 
+// valid returns an error if arguments do not fit the tool's schema without repair.
+func (t *Tool) valid(arguments []byte) error {
+	_, err := t.input.Check(arguments)
+	return err
+}
+
 const (
 	weather = `{"type":"object","required":["city"],"additionalProperties":false,"properties":{
 		"city":{"type":"string"},"days":{"type":"integer","minimum":1},"tags":{"type":"array","items":{"type":"string"}},

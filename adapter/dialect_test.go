@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // dialect converts a root that was written for a profile back to JSON Schema.
@@ -52,7 +53,7 @@ func fromGemini(v any) any {
 		kind, typed := v["type"].(string)
 		if typed && v["nullable"] == true {
 			out["type"] = []any{kind, "null"}
-			if values := list(v["enum"]); values != nil {
+			if values := tree.List(v["enum"]); values != nil {
 				out["enum"] = append(slices.Clone(values), nil)
 			}
 		}

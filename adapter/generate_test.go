@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -30,10 +31,10 @@ func (g *generator) value(v any, depth int) any {
 			return g.value(merged(target, s), depth)
 		}
 	}
-	if parts := list(s["allOf"]); len(parts) > 0 {
-		whole := without(s, "allOf")
+	if parts := tree.List(s["allOf"]); len(parts) > 0 {
+		whole := tree.Without(s, "allOf", "$ref")
 		for _, p := range parts {
-			if ref, ok := asMap(p)["$ref"].(string); ok {
+			if ref, ok := tree.Object(p)["$ref"].(string); ok {
 				p, _ = (&tree.Document{Root: g.root}).Resolve(ref)
 			}
 			whole = merged(p, whole)
@@ -41,26 +42,26 @@ func (g *generator) value(v any, depth int) any {
 		return g.value(whole, depth)
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
-		if branches := list(s[key]); len(branches) > 0 {
+		if branches := tree.List(s[key]); len(branches) > 0 {
 			branch := branches[g.IntN(len(branches))]
 			if depth <= 0 { // null ends a recursion, and else the first one
 				branch = branches[0]
 				for _, b := range branches {
-					if asMap(b)["type"] == "null" {
+					if tree.Object(b)["type"] == "null" {
 						branch = b
 					}
 				}
 			}
-			return g.value(merged(branch, without(s, key)), depth)
+			return g.value(merged(branch, tree.Without(s, key, "$ref")), depth)
 		}
 	}
 	if c, ok := s["const"]; ok {
 		return c
 	}
-	if values := list(s["enum"]); len(values) > 0 {
+	if values := tree.List(s["enum"]); len(values) > 0 {
 		return values[g.IntN(len(values))]
 	}
-	kinds := typeNames(s["type"])
+	kinds := tree.Types(s)
 	if len(kinds) == 0 {
 		if s["properties"] == nil && s["required"] == nil {
 			return g.any()
@@ -78,32 +79,18 @@ func (g *generator) any() any {
 	return []any{"text", json.Number("7"), true, nil, []any{json.Number("1")}, map[string]any{"k": "v"}}[g.IntN(6)]
 }
 
-func without(s map[string]any, key string) map[string]any {
-	out := map[string]any{}
-	for k, v := range s {
-		if k != key && k != "$ref" {
-			out[k] = v
-		}
-	}
-	return out
-}
-
 // merged returns a with the properties and required names of b added.
 func merged(a any, b map[string]any) map[string]any {
-	out := without(b, "$ref")
-	for k, v := range asMap(a) {
+	out := tree.Without(b, "$ref")
+	for k, v := range tree.Object(a) {
 		switch k {
 		case "properties":
 			all := map[string]any{}
-			for name, p := range asMap(b[k]) {
-				all[name] = p
-			}
-			for name, p := range asMap(v) {
-				all[name] = p
-			}
+			maps.Copy(all, tree.Object(b[k]))
+			maps.Copy(all, tree.Object(v))
 			out[k] = all
 		case "required":
-			out[k] = append(append([]any(nil), list(b[k])...), list(v)...)
+			out[k] = slices.Concat(tree.List(b[k]), tree.List(v))
 		default:
 			out[k] = v
 		}
@@ -129,20 +116,20 @@ func (g *generator) typed(kind string, s map[string]any, depth int) any {
 
 func (g *generator) object(s map[string]any, depth int) any {
 	out := map[string]any{}
-	required := stringList(s["required"])
+	required := tree.Strings(s["required"])
 	for _, name := range required {
-		p, ok := asMap(s["properties"])[name]
+		p, ok := tree.Object(s["properties"])[name]
 		if !ok {
 			p = map[string]any{}
 		}
 		out[name] = g.value(p, depth-1)
 	}
-	for name, p := range asMap(s["properties"]) {
+	for name, p := range tree.Object(s["properties"]) {
 		if _, ok := out[name]; !ok && depth > 0 && g.IntN(2) == 0 {
 			out[name] = g.value(p, depth-1)
 		}
 	}
-	if rest := asMap(s["additionalProperties"]); rest != nil && depth > 0 {
+	if rest := tree.Object(s["additionalProperties"]); rest != nil && depth > 0 {
 		for range g.IntN(3) {
 			out[string(rune('a'+g.IntN(26)))] = g.value(rest, depth-1)
 		}
@@ -151,13 +138,13 @@ func (g *generator) object(s map[string]any, depth int) any {
 }
 
 func (g *generator) array(s map[string]any, depth int) any {
-	least, most := g.limit(s, "minItems", 0), g.limit(s, "maxItems", 3)
+	least, most := limit(s, "minItems", 0), limit(s, "maxItems", 3)
 	n := least
 	if most > least && depth > 0 {
 		n += g.IntN(min(most-least, 3) + 1)
 	}
-	prefix := list(s["prefixItems"])
-	if s["items"] == false || asMap(s["items"])["not"] != nil {
+	prefix := tree.List(s["prefixItems"])
+	if s["items"] == false || tree.Object(s["items"])["not"] != nil {
 		n = min(n, len(prefix))
 	}
 	out := []any{}
@@ -182,16 +169,17 @@ func (g *generator) array(s map[string]any, depth int) any {
 	return out
 }
 
-func (g *generator) limit(s map[string]any, key string, otherwise int) int {
-	n, ok := s[key].(json.Number)
-	if !ok {
-		return otherwise
+// numberOf returns the number that a keyword has, or another one.
+func numberOf(s map[string]any, key string, otherwise float64) float64 {
+	n, _ := s[key].(json.Number)
+	if f, err := n.Float64(); err == nil {
+		return f
 	}
-	i, err := n.Int64()
-	if err != nil {
-		return otherwise
-	}
-	return int(min(i, 1000))
+	return otherwise
+}
+
+func limit(s map[string]any, key string, otherwise int) int {
+	return int(min(numberOf(s, key, float64(otherwise)), 1000))
 }
 
 // samples are texts that match the patterns in testdata.
@@ -213,8 +201,8 @@ func (g *generator) text(s map[string]any) any {
 			}
 		}
 	}
-	n := g.limit(s, "minLength", 0)
-	if most := g.limit(s, "maxLength", n+10); most > n {
+	n := limit(s, "minLength", 0)
+	if most := limit(s, "maxLength", n+10); most > n {
 		n += g.IntN(min(most-n, 10) + 1)
 	}
 	out := make([]rune, n)
@@ -225,20 +213,9 @@ func (g *generator) text(s map[string]any) any {
 }
 
 func (g *generator) number(kind string, s map[string]any) any {
-	bound := func(key string, otherwise float64) float64 {
-		n, ok := s[key].(json.Number)
-		if !ok {
-			return otherwise
-		}
-		f, err := n.Float64()
-		if err != nil {
-			return otherwise
-		}
-		return f
-	}
-	low := max(bound("minimum", -100), bound("exclusiveMinimum", -101))
-	high := min(max(bound("maximum", low+100), low), bound("exclusiveMaximum", low+101))
-	step := bound("multipleOf", 1)
+	low := max(numberOf(s, "minimum", -100), numberOf(s, "exclusiveMinimum", -101))
+	high := min(max(numberOf(s, "maximum", low+100), low), numberOf(s, "exclusiveMaximum", low+101))
+	step := numberOf(s, "multipleOf", 1)
 	if kind == "number" && high-low <= 2 && s["multipleOf"] == nil {
 		return json.Number(strconv.FormatFloat(low+(high-low)*(0.25+g.Float64()/2), 'f', -1, 64))
 	}

@@ -1,5 +1,3 @@
-//go:build unix
-
 package adapter
 
 import (
@@ -8,11 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -86,62 +81,14 @@ func bothWays(t testing.TB) (bare, through func()) {
 	return bare, through
 }
 
-// cpuTime returns the user and system time of this process.
-func cpuTime(t testing.TB) time.Duration {
-	var u syscall.Rusage
-	check(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// cost returns the CPU time of n calls.
-func cost(t testing.TB, n int, call func()) time.Duration {
-	before := cpuTime(t)
-	for range n {
-		call()
-	}
-	return cpuTime(t) - before
-}
-
-// timesBare measures rounds of n calls of either kind, in alternating order. It returns the median
-// ratio of CPU time, adapter to bare.
-func timesBare(t testing.TB, rounds, n int, bare, through func()) float64 {
-	cost(t, n, bare) // to warm up
-	cost(t, n, through)
-	var ratios []float64
-	for i := range rounds {
-		var with, without time.Duration
-		if i%2 == 0 {
-			without, with = cost(t, n, bare), cost(t, n, through)
-		} else {
-			with, without = cost(t, n, through), cost(t, n, bare)
-		}
-		ratios = append(ratios, with.Seconds()/max(without, time.Microsecond).Seconds())
-	}
-	slices.Sort(ratios)
-	return ratios[len(ratios)/2]
-}
-
-// A call through the adapter needs little more CPU time and allocations than a bare call with
-// validation.
+// A call through the adapter needs few allocations more than a bare call with validation.
 func TestOverhead(t *testing.T) {
 	bare, through := bothWays(t)
 	without, with := testing.AllocsPerRun(200, bare), testing.AllocsPerRun(200, through)
-	times := timesBare(t, 21, 200, bare, through)
-	t.Logf("%.2f times the CPU time; %.0f allocations of a bare call, %.0f through the adapter: %.2f times", times, without, with, with/without)
+	t.Logf("%.0f allocations of a bare call, %.0f through the adapter", without, with)
 	if with > 1.5*without {
 		t.Errorf("got %.0f allocations, want at most 1.5 times the %.0f of a bare call", with, without)
 	}
-	if times > 1.5 {
-		t.Errorf("got %.2f times the CPU time of a bare call, want at most 1.5", times)
-	}
-}
-
-// BenchmarkOverhead reports the CPU time of a call through the adapter, as a multiple of a bare
-// call with validation.
-func BenchmarkOverhead(b *testing.B) {
-	bare, through := bothWays(b)
-	b.ReportMetric(timesBare(b, 101, max(b.N/100, 100), bare, through), "times-bare")
-	b.ReportMetric(0, "ns/op")
 }
 
 // BenchmarkCall measures each kind of call.

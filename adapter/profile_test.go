@@ -140,7 +140,7 @@ func TestProfilesOfRandomSchemas(t *testing.T) {
 			ok := t.Run(fmt.Sprintf("%d/%s", seed, p), func(t *testing.T) {
 				root, strict, changes := parametersOf(t, tool, p)
 				if err := subsets[p](root, strict); err != nil {
-					t.Fatalf("not what %s takes: %v\n%s\nof\n%s", p, err, show(root), show(tool.root()))
+					t.Fatalf("not what %s takes: %v\n%s\nof\n%s", p, err, show(root), show(tool.input.Root()))
 				}
 				checkUnheld(t, p, changes)
 				fit[p] += checkArguments(t, tool, p, root, changes, 10)
@@ -184,11 +184,11 @@ func checkArguments(t *testing.T, tool *Tool, p profile.Profile, root map[string
 		sent, err := tool.arguments(string(args))
 		if err != nil {
 			if lenient == nil {
-				lenient = toolWith(t, show(relaxed(tool.root(), changes)))
+				lenient = toolWith(t, show(relaxed(tool.input.Root(), changes)))
 				lenient.input.Wrapper = tool.input.Wrapper
 			}
 			if _, err := lenient.arguments(string(args)); err != nil {
-				t.Fatalf("%s: got %v, want arguments that fit\n%s\nto be accepted by\n%s\nchanges are %v", args, err, show(root), show(lenient.root()), changes)
+				t.Fatalf("%s: got %v, want arguments that fit\n%s\nto be accepted by\n%s\nchanges are %v", args, err, show(root), show(lenient.input.Root()), changes)
 			}
 			continue
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // schemaOf returns a random object schema with common and rare keywords.
@@ -19,7 +21,7 @@ func (g *generator) schemaOf() map[string]any {
 			"required": []any{"x"}, "additionalProperties": false,
 		}
 	}
-	g.may(4, asMap(recursive["properties"]), "either", map[string]any{"oneOf": []any{
+	g.may(4, tree.Object(recursive["properties"]), "either", map[string]any{"oneOf": []any{
 		map[string]any{"$ref": "#/$defs/d2"}, map[string]any{"$ref": "#/$defs/d3"},
 	}})
 	root["$defs"] = map[string]any{"d0": g.scalar(), "d1": recursive, "d2": endless("d2"), "d3": endless("d3")}
@@ -57,11 +59,11 @@ func (g *generator) schemaOf() map[string]any {
 	case 11:
 		delete(root, "additionalProperties")
 		root["patternProperties"] = map[string]any{"^p0": g.numbers()}
-		asMap(root["properties"])["p0"] = map[string]any{}
+		tree.Object(root["properties"])["p0"] = map[string]any{}
 	case 12:
 		delete(root, "additionalProperties")
 		root["$ref"] = "#/$defs/d4"
-		asMap(root["$defs"])["d4"] = g.part("q", 1)
+		tree.Object(root["$defs"])["d4"] = g.part("q", 1)
 	}
 	return root
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
+// maxHops bounds the references from one subschema to the next.
+const maxHops = 16
+
 // relaxed returns a copy of a schema without the keywords that the changes call wider, each removed
 // at its path.
 func relaxed(root map[string]any, changes []profile.Change) map[string]any {
@@ -62,16 +65,16 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 			return out
 		}
 		// A property may be written with the subschemas of its patterns.
-		if patterns := asMap(out["patternProperties"]); key == "properties" && patterns != nil {
+		if patterns := tree.Object(out["patternProperties"]); key == "properties" && patterns != nil {
 			out["patternProperties"] = r.patterns(patterns, unescape.Replace(segments[1]), segments[2:], keyword, hops)
 		}
 	}
 	// An alternative may be written with the keywords beside it.
 	isAlternative := len(segments) > 1 && (segments[0] == "anyOf" || segments[0] == "oneOf")
 	if isAlternative && out["$ref"] == nil && (len(segments) > 2 || keyword != "") {
-		out = asMap(r.at(out, segments[2:], keyword, hops-1))
+		out = tree.Object(r.at(out, segments[2:], keyword, hops-1))
 	}
-	if parts := list(out["allOf"]); parts != nil {
+	if parts := tree.List(out["allOf"]); parts != nil {
 		inside := make([]any, len(parts))
 		for i, part := range parts {
 			inside[i] = r.at(part, segments, keyword, hops-1)
@@ -84,7 +87,7 @@ func (r relaxer) at(v any, segments []string, keyword string, hops int) any {
 		if len(out) == 0 {
 			return r.at(target, segments, keyword, hops-1)
 		}
-		out["allOf"] = append(slices.Clone(list(out["allOf"])), r.at(target, segments, keyword, hops-1))
+		out["allOf"] = append(slices.Clone(tree.List(out["allOf"])), r.at(target, segments, keyword, hops-1))
 	}
 	return out
 }
@@ -109,7 +112,7 @@ func demands(s map[string]any, keyword string) []string {
 		return []string{"if", "then", "else"}
 	case keyword == "prefixItems": // the others go by the place, too
 		return []string{"prefixItems", "items", "additionalItems"}
-	case keyword == "items" && list(s["items"]) != nil:
+	case keyword == "items" && tree.List(s["items"]) != nil:
 		return []string{"additionalItems", "unevaluatedItems"}
 	case keyword == "items":
 		return []string{"items", "unevaluatedItems"}

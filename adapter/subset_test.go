@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // These functions check the subsets of JSON Schema that providers document. Each returns the first
@@ -46,26 +47,9 @@ func eachSubschema(v any, at string, visit func(s map[string]any, at string) err
 	if err := visit(s, at); err != nil {
 		return err
 	}
-	for _, key := range []string{
-		"not", "if", "then", "else", "items", "contains", "additionalProperties", "propertyNames", "unevaluatedProperties",
-	} {
-		if err := eachSubschema(s[key], at+"/"+key, visit); err != nil {
+	for place, sub := range tree.Each(s) {
+		if err := eachSubschema(sub, place.Join(at), visit); err != nil {
 			return err
-		}
-	}
-	for _, key := range []string{"allOf", "anyOf", "oneOf", "prefixItems"} {
-		for i, sub := range list(s[key]) {
-			if err := eachSubschema(sub, fmt.Sprintf("%s/%s/%d", at, key, i), visit); err != nil {
-				return err
-			}
-		}
-	}
-	for _, key := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
-		subs, _ := s[key].(map[string]any)
-		for name, sub := range subs {
-			if err := eachSubschema(sub, at+"/"+key+"/"+name, visit); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -81,17 +65,12 @@ func checkModern(s map[string]any, at string) error {
 			return fmt.Errorf("%s: %s is a boolean", at, key)
 		}
 	}
-	for name, p := range asMap(s["properties"]) {
+	for name, p := range tree.Object(s["properties"]) {
 		if _, ok := p.(bool); ok {
 			return fmt.Errorf("%s: property %s is a boolean", at, name)
 		}
 	}
 	return nil
-}
-
-func asMap(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
 }
 
 func checkObjectRoot(root map[string]any, refused ...string) error {
@@ -111,7 +90,7 @@ func checkOpenAI(root map[string]any) error {
 		return err
 	}
 	return eachSubschema(root, "", func(s map[string]any, at string) error {
-		if slices.Contains(typeNames(s["type"]), "array") && s["items"] == nil {
+		if slices.Contains(tree.Types(s), "array") && s["items"] == nil {
 			return fmt.Errorf("%s: array without items", at)
 		}
 		return checkModern(s, at)
@@ -151,7 +130,7 @@ func checkAnthropic(root map[string]any) error {
 		return err
 	}
 	return eachSubschema(root, "", func(s map[string]any, at string) error {
-		for name := range asMap(s["properties"]) {
+		for name := range tree.Object(s["properties"]) {
 			if !anthropicName.MatchString(name) {
 				return fmt.Errorf("%s: property %q", at, name)
 			}
@@ -184,14 +163,14 @@ func checkStrict(root map[string]any, strict bool) error {
 		if s["type"] == nil && s["anyOf"] == nil && s["$ref"] == nil {
 			return fmt.Errorf("%s: no type", at)
 		}
-		if !slices.Contains(typeNames(s["type"]), "object") {
+		if !slices.Contains(tree.Types(s), "object") {
 			return nil
 		}
 		if s["additionalProperties"] != false {
 			return fmt.Errorf("%s: additionalProperties is %v", at, s["additionalProperties"])
 		}
-		for name := range asMap(s["properties"]) {
-			if !slices.Contains(stringList(s["required"]), name) {
+		for name := range tree.Object(s["properties"]) {
+			if !slices.Contains(tree.Strings(s["required"]), name) {
 				return fmt.Errorf("%s: property %s is not required", at, name)
 			}
 		}
@@ -214,13 +193,13 @@ func checkGemini(root map[string]any, keywords []string) error {
 				return fmt.Errorf("%s: keyword %s", at, key)
 			}
 		}
-		if branches := list(s["anyOf"]); branches != nil {
+		if branches := tree.List(s["anyOf"]); branches != nil {
 			if len(s) > 1 || len(branches) < 2 {
 				return fmt.Errorf("%s: anyOf of %d with company %v", at, len(branches), s)
 			}
 			return nil
 		}
-		properties := asMap(s["properties"])
+		properties := tree.Object(s["properties"])
 		switch s["type"] {
 		case "string", "number", "integer", "boolean":
 		case "array":
@@ -237,12 +216,12 @@ func checkGemini(root map[string]any, keywords []string) error {
 		if s["type"] != "object" && s["properties"] != nil || s["type"] != "array" && s["items"] != nil {
 			return fmt.Errorf("%s: keywords of another type beside %v", at, s["type"])
 		}
-		for _, name := range stringList(s["required"]) {
+		for _, name := range tree.Strings(s["required"]) {
 			if properties[name] == nil {
 				return fmt.Errorf("%s: requires %s, which is not a property", at, name)
 			}
 		}
-		for _, v := range list(s["enum"]) {
+		for _, v := range tree.List(s["enum"]) {
 			if text, ok := v.(string); !ok || text == "" || s["type"] != "string" {
 				return fmt.Errorf("%s: enumerates %v", at, v)
 			}
@@ -250,7 +229,7 @@ func checkGemini(root map[string]any, keywords []string) error {
 		switch s["format"] {
 		case nil, "date-time":
 		case "enum":
-			if len(list(s["enum"])) == 0 {
+			if len(tree.List(s["enum"])) == 0 {
 				return fmt.Errorf("%s: enum without values", at)
 			}
 		default:

@@ -105,6 +105,16 @@ func (p *taskPeer) transport(t *testing.T) mcpclient.Transport {
 	return transport
 }
 
+// inBothEras runs f for a peer of each era with the settings that set makes.
+func inBothEras(t *testing.T, set func(p *taskPeer), f func(t *testing.T, p *taskPeer, ts *Toolset)) {
+	for revision, p := range eras() {
+		t.Run(revision, func(t *testing.T) {
+			set(p)
+			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) { f(t, p, ts) })
+		})
+	}
+}
+
 // withTasks runs f in a bubble with a toolset on the peer. The peer's fields may be used while no
 // request is under way.
 func withTasks(t *testing.T, p *taskPeer, opts *Options, f func(t *testing.T, ts *Toolset)) {
@@ -118,26 +128,21 @@ func withTasks(t *testing.T, p *taskPeer, opts *Options, f func(t *testing.T, ts
 func (p *taskPeer) asked(method string) bool { return slices.Contains(p.methods, method) }
 
 func TestToolThatMustBeATask(t *testing.T) {
-	for revision, p := range eras() {
-		t.Run(revision, func(t *testing.T) {
-			p.status, p.polls = "completed", 3
-			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-				start := time.Now()
-				r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", `{"a":1}`), mcpclient.WithMeta("example.com/k", json.RawMessage(`7`)))
-				if r.Text != "done" || r.Err != nil || r.IsError || r.Raw == nil || time.Since(start) != 3*time.Second {
-					t.Errorf("got %q, %v after %v, want the task's result after 3s", r.Text, r.Err, time.Since(start))
-				}
-				if p.asked("tasks/cancel") {
-					t.Error("a task that ended was cancelled")
-				}
-				for _, want := range []string{`"name":"slow"`, `"arguments":{"a":1}`, `"example.com/k":7`} {
-					if !strings.Contains(p.params["tools/call"], want) {
-						t.Errorf("got the call %s, want %s in it", p.params["tools/call"], want)
-					}
-				}
-			})
-		})
-	}
+	inBothEras(t, func(p *taskPeer) { p.status, p.polls = "completed", 3 }, func(t *testing.T, p *taskPeer, ts *Toolset) {
+		start := time.Now()
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", `{"a":1}`), mcpclient.WithMeta("example.com/k", json.RawMessage(`7`)))
+		if r.Text != "done" || r.Err != nil || r.IsError || r.Raw == nil || time.Since(start) != 3*time.Second {
+			t.Errorf("got %q, %v after %v, want the task's result after 3s", r.Text, r.Err, time.Since(start))
+		}
+		if p.asked("tasks/cancel") {
+			t.Error("a task that ended was cancelled")
+		}
+		for _, want := range []string{`"name":"slow"`, `"arguments":{"a":1}`, `"example.com/k":7`} {
+			if !strings.Contains(p.params["tools/call"], want) {
+				t.Errorf("got the call %s, want %s in it", p.params["tools/call"], want)
+			}
+		}
+	})
 }
 
 func TestTaskThatComesToNothing(t *testing.T) {
@@ -204,33 +209,25 @@ func TestTaskIsCancelled(t *testing.T) {
 
 // A server without tasks is never asked for one, whatever its tools say.
 func TestServerWithoutTasks(t *testing.T) {
-	for revision, p := range eras() {
-		t.Run(revision, func(t *testing.T) {
-			p.plain = true
-			p.handshake = strings.NewReplacer(`"tasks":{`, `"experimental":{`, `"extensions":{`, `"experimental":{`).Replace(p.handshake)
-			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-				if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" || strings.Contains(p.params["tools/call"], `"task"`) {
-					t.Errorf("got %q, %v for %s, want a call like any other", r.Text, r.Err, p.params["tools/call"])
-				}
-			})
-		})
-	}
+	inBothEras(t, func(p *taskPeer) {
+		p.plain = true
+		p.handshake = strings.NewReplacer(`"tasks":{`, `"experimental":{`, `"extensions":{`, `"experimental":{`).Replace(p.handshake)
+	}, func(t *testing.T, p *taskPeer, ts *Toolset) {
+		if r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", "")); r.Text != "done" || strings.Contains(p.params["tools/call"], `"task"`) {
+			t.Errorf("got %q, %v for %s, want a call like any other", r.Text, r.Err, p.params["tools/call"])
+		}
+	})
 }
 
 // A call gets the progress of its task until the end.
 func TestTaskProgress(t *testing.T) {
-	for revision, p := range eras() {
-		t.Run(revision, func(t *testing.T) {
-			p.status, p.polls, p.progress = "completed", 2, true
-			withTasks(t, p, nil, func(t *testing.T, ts *Toolset) {
-				heard := 0
-				r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", ""), mcpclient.WithProgress(func(mcp.Progress) { heard++ }))
-				if r.Text != "done" || heard < 3 {
-					t.Errorf("got %q, %v and %d notices, want one for each of 3 polls", r.Text, r.Err, heard)
-				}
-			})
-		})
-	}
+	inBothEras(t, func(p *taskPeer) { p.status, p.polls, p.progress = "completed", 2, true }, func(t *testing.T, p *taskPeer, ts *Toolset) {
+		heard := 0
+		r := ts.Catalog(profile.Plain).Call(t.Context(), call("1", "slow", ""), mcpclient.WithProgress(func(mcp.Progress) { heard++ }))
+		if r.Text != "done" || heard < 3 {
+			t.Errorf("got %q, %v and %d notices, want one for each of 3 polls", r.Text, r.Err, heard)
+		}
+	})
 }
 
 // If the server decides what becomes a task, tools are called as tasks, because it may refuse other

@@ -66,6 +66,19 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	}
 }
 
+// openView opens a session of a view, and returns the end of the view.
+func openView(t *testing.T, ctx context.Context, ts *Toolset) mcpclient.Conn {
+	transport, conn := mcpclient.Pipe()
+	view, err := transport.Dial(t.Context())
+	check(t, err)
+	s, err := host.Open(ctx, conn, ts.ViewAccess("p", "ui://p/v"), nil)
+	check(t, err)
+	t.Cleanup(func() { _ = view.Close(); <-s.Done() })
+	return view
+}
+
+const initializeView = `{"jsonrpc":"2.0","id":1,"method":"ui/initialize","params":{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}}`
+
 func serverNames(all []*Tool) []string {
 	var names []string
 	for _, tool := range all {
@@ -157,16 +170,33 @@ func TestViewAccess(t *testing.T) {
 	}
 }
 
+// A view reads resources of its server, if the host allows it.
 func TestViewReads(t *testing.T) {
 	p := newPeer().tool("x", object, echo)
-	p.AddResource(&sdk.Resource{URI: "data://1", Name: "1"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "data://1", Text: "one"}}}, nil
-	})
-	ts := open(t, nil, Server{Name: "p", Transport: p.transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
-	res, err := ts.ViewAccess("p", "").ReadResource(t.Context(), "data://1")
+	read := 0
+	for _, uri := range []string{"data://1", "data://2"} {
+		p.AddResource(&sdk.Resource{URI: uri, Name: uri}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			read++
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, Text: "one"}}}, nil
+		})
+	}
+	var asked []string
+	ts := open(t, &Options{ApproveRead: func(ctx context.Context, server, uri string) error {
+		asked = append(asked, server+" "+uri+" for "+ViewFrom(ctx))
+		if uri == "data://2" {
+			return errors.New("not this one")
+		}
+		return nil
+	}}, Server{Name: "p", Transport: p.transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
+	access := ts.ViewAccess("p", "ui://p/v")
+	res, err := access.ReadResource(t.Context(), "data://1")
 	if err != nil || res.Contents[0].Text != "one" {
 		t.Errorf("got %v and %v", res, err)
 	}
+	if _, err := access.ReadResource(t.Context(), "data://2"); !errors.Is(err, apps.ErrDenied) || read != 1 {
+		t.Errorf("got %v, read %d times, want it denied", err, read)
+	}
+	diff(t, "approvals", asked, []string{"p data://1 for ui://p/v", "p data://2 for ui://p/v"})
 	for _, server := range []string{"q", "gone"} {
 		if _, err := ts.ViewAccess(server, "").ReadResource(t.Context(), "data://1"); err == nil {
 			t.Errorf("%s: got no error", server)
@@ -206,34 +236,6 @@ func TestViewTools(t *testing.T) {
 	}
 }
 
-// The host decides on reads of views, and the requests of a call have the view.
-func TestApproveRead(t *testing.T) {
-	p := newPeer().tool("x", object, echo)
-	read := 0
-	for _, uri := range []string{"data://1", "data://2"} {
-		p.AddResource(&sdk.Resource{URI: uri, Name: uri}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-			read++
-			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, Text: "one"}}}, nil
-		})
-	}
-	var asked []string
-	ts := open(t, &Options{ApproveRead: func(ctx context.Context, server, uri string) error {
-		asked = append(asked, server+" "+uri+" for "+ViewFrom(ctx))
-		if uri == "data://2" {
-			return errors.New("not this one")
-		}
-		return nil
-	}}, Server{Name: "p", Transport: p.transport(t)})
-	access := ts.ViewAccess("p", "ui://p/v")
-	if _, err := access.ReadResource(t.Context(), "data://1"); err != nil {
-		t.Error(err)
-	}
-	if _, err := access.ReadResource(t.Context(), "data://2"); !errors.Is(err, apps.ErrDenied) || read != 1 {
-		t.Errorf("got %v, read %d times, want it denied", err, read)
-	}
-	diff(t, "asked", asked, []string{"p data://1 for ui://p/v", "p data://2 for ui://p/v"})
-}
-
 // A view calls tools through the session, with the host's approval.
 func TestViewSession(t *testing.T) {
 	var asked int
@@ -244,14 +246,9 @@ func TestViewSession(t *testing.T) {
 		}
 		return approval.Allow(), nil
 	}}, Server{Name: "p", Transport: viewPeer().transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
-	transport, conn := mcpclient.Pipe()
-	view, err := transport.Dial(t.Context())
-	check(t, err)
-	s, err := host.Open(t.Context(), conn, ts.ViewAccess("p", "ui://p/v"), nil)
-	check(t, err)
-	defer func() { _ = view.Close(); <-s.Done() }()
+	view := openView(t, t.Context(), ts)
 	for _, tt := range [][2]string{
-		{`{"jsonrpc":"2.0","id":1,"method":"ui/initialize","params":{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}}`, `"protocolVersion":"2026-01-26"`},
+		{initializeView, `"protocolVersion":"2026-01-26"`},
 		{`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, ``},
 		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"app_tool","arguments":{"n":1}}}`, `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"{\"n\":1}"}]`},
 		{`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"plain"}}`, `{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"denied by the user"}}`},
@@ -297,24 +294,18 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 			return approval.Deny(""), nil
 		}
 	}})
-	transport, conn := mcpclient.Pipe()
-	view, err := transport.Dial(t.Context())
-	check(t, err)
-	s, err := host.Open(ctx, conn, ts.ViewAccess("p", "ui://p/v"), nil)
-	check(t, err)
-	defer func() { _ = view.Close(); <-s.Done() }()
+	view := openView(t, ctx, ts)
 	cancel()
 	var got []byte
 	for _, m := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"ui/initialize","params":{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}}`,
-		`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain"}}`,
+		initializeView, `{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain"}}`,
 	} {
 		check(t, view.Send(t.Context(), []byte(m)))
 	}
 	for range 2 {
-		if got, err = view.Recv(); err != nil {
-			t.Fatal(err)
-		}
+		var err error
+		got, err = view.Recv()
+		check(t, err)
 	}
 	if !bytes.Contains(got, []byte("denied by the user")) || !slices.Equal(asked, []string{"plain for ui://p/v"}) || !slices.Contains(users, "Ada") {
 		t.Errorf("got %s, asked %q of the users %q", got, asked, users)
