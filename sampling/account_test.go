@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/mcpchain/mcpchain/internal/cost"
-	"github.com/mcpchain/mcpchain/price"
 	"io"
 	"net/http"
 	"strings"
@@ -14,6 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // usageAnswer is an answer with a host's count of tokens.
@@ -47,7 +48,6 @@ func TestBudgets(t *testing.T) {
 				// The whole reservation is spent.
 				tt.limits.Share = 1
 				h := newHost(t, answering(usageAnswer(34, 100)))
-				defer h.Close()
 				s := h.sampler(t, &Options{Prices: prices, Limits: tt.limits, Source: duringCall})
 				round := func(want int) {
 					t.Helper()
@@ -83,24 +83,17 @@ func TestBudgets(t *testing.T) {
 func TestBudgetOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
-		defer h.Close()
 		s := h.sampler(t, &Options{Source: duringCall, Limits: Limits{Call: Budget{Requests: 2}, Window: time.Hour}})
 		ask := func(call string) error {
 			_, err := s.CreateMessage(inCall(t.Context(), call), question(t, hi))
 			return err
 		}
-		if err := errors.Join(ask("1"), ask("2"), ask("3")); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errors.Join(ask("1"), ask("2"), ask("3")))
 		time.Sleep(50 * time.Minute)
-		if err := ask("1"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, ask("1"))
 		time.Sleep(50 * time.Minute) // the first request of the call is out of the window
 		wantRefusal(t, ask("1"), kindBudget)
-		if err := ask("4"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, ask("4"))
 		if n := len(s.governor.calls); n != 2 {
 			t.Errorf("got accounts of %d calls, want 2: the idle ones go", n)
 		}
@@ -223,16 +216,13 @@ func TestReviewerIsHeldToTheBudget(t *testing.T) {
 	}}})
 	_, err := s.CreateMessage(t.Context(), question(t, hi))
 	wantRefusal(t, err, kindBudget)
-	if h.asked() != 0 {
-		t.Errorf("asked the model %d times, want 0", h.asked())
-	}
+	h.wantAsked(t, 0)
 }
 
 // A nested request shares the turn of its parent, and Depth bounds the nesting.
 func TestDepth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
-		defer h.Close()
 		var s *Sampler
 		var records []record
 		var deepest error
@@ -276,25 +266,18 @@ func concurrencyOfAServer(t *testing.T, o *Options) {
 	release := make(chan struct{})
 	answer := answering(plainAnswer)
 	h := newHost(t, func(w http.ResponseWriter, r *http.Request) { <-release; answer(w, r) })
-	defer h.Close()
 	s := h.sampler(t, o)
 	var wg sync.WaitGroup
 	for _, server := range []string{"a", "a", "a", "a", "b"} {
 		wg.Go(func() {
-			if _, err := s.For(server).CreateMessage(t.Context(), question(t, hi)); err != nil {
-				t.Error(err)
-			}
+			answered(t, s.For(server), hi)
 		})
 	}
 	synctest.Wait()
-	if h.asked() != 3 {
-		t.Errorf("got %d at the model, want two of a and one of b", h.asked())
-	}
+	h.wantAsked(t, 3)
 	close(release)
 	wg.Wait()
-	if h.asked() != 5 {
-		t.Errorf("got %d in the end, want 5", h.asked())
-	}
+	h.wantAsked(t, 5)
 }
 
 // A request longer than the window counts until its end.
@@ -302,7 +285,6 @@ func TestLongRequestsStayCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := answering(plainAnswer)
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(5 * time.Minute); answer(w, r) })
-		defer h.Close()
 		s := h.sampler(t, &Options{Limits: Limits{All: Budget{Requests: 1}, Window: time.Minute}})
 		ask := func() error {
 			_, err := s.CreateMessage(t.Context(), question(t, hi))
@@ -312,9 +294,7 @@ func TestLongRequestsStayCharged(t *testing.T) {
 		go func() { first <- ask() }()
 		time.Sleep(2 * time.Minute)
 		wantRefusal(t, ask(), kindBudget)
-		if err := <-first; err != nil {
-			t.Fatal(err)
-		}
+		check(t, <-first)
 		if err := ask(); err != nil {
 			t.Errorf("after the first: %v", err)
 		}

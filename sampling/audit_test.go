@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -60,13 +59,9 @@ func TestAudit(t *testing.T) {
 				t.Fatalf("got %d records of a request", len(records))
 			}
 			volatile := cmpopts.IgnoreFields(record{}, "Time", "Waiting", "Reviewing", "Asking", "RequestHash", "ReplyHash")
-			if diff := cmp.Diff(tt.want, records[0], volatile); diff != "" {
-				t.Errorf("record (-want +got):\n%s", diff)
-			}
+			diff(t, "record", records[0], tt.want, volatile)
 			raw, err := json.Marshal(records[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if strings.Contains(string(raw), "secret") || strings.Contains(string(raw), "Hello") {
 				t.Errorf("got the contents: %s", raw)
 			}
@@ -81,7 +76,6 @@ func TestAuditOfTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := answering(plainAnswer)
 		h := newHost(t, func(w http.ResponseWriter, r *http.Request) { time.Sleep(3 * time.Second); answer(w, r) })
-		defer h.Close()
 		var r record
 		s := h.sampler(t, &Options{
 			Audit: func(_ context.Context, record *Record) { r = *record.all },
@@ -94,9 +88,7 @@ func TestAuditOfTimes(t *testing.T) {
 			},
 		})
 		start := time.Now()
-		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
-			t.Fatal(err)
-		}
+		answered(t, s, hi)
 		if !r.Time.Equal(start) || r.Waiting != 0 || r.Reviewing != 2*time.Second || r.Asking != 3*time.Second {
 			t.Errorf("got %v, waiting %v, reviewing %v, asking %v, want %v, 0, 2s, 3s", r.Time, r.Waiting, r.Reviewing, r.Asking, start)
 		}

@@ -3,6 +3,7 @@ package sampling
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -83,9 +84,7 @@ func TestAccount(t *testing.T) {
 		s := h.sampler(t, &Options{Prices: cents, Review: test.review, Retries: -1})
 		p := &purse{tokens: 1000, micro: 1000}
 		_, _ = s.CreateMessage(cost.WithAccount(t.Context(), p), question(t, hi)) // some fail
-		if diff := cmp.Diff(test.reserved, p.reserved); diff != "" {
-			t.Errorf("%s: reserved (-want +got):\n%s", name, diff)
-		}
+		diff(t, fmt.Sprintf("%s: reserved", name), p.reserved, test.reserved)
 		if diff := cmp.Diff(test.settled, p.settled); diff != "" || p.twice {
 			t.Errorf("%s: settled twice: %t (-want +got):\n%s", name, p.twice, diff)
 		}
@@ -108,9 +107,7 @@ func TestAccountRefuses(t *testing.T) {
 		}
 	}
 	wantRefusal(t, ask(&purse{tokens: 133, micro: 1000}), kindCost)
-	if h.asked() != 0 {
-		t.Errorf("asked the model %d times, want 0", h.asked())
-	}
+	h.wantAsked(t, 0)
 	cheap := &purse{tokens: 1000, micro: 14} // enough for the cheaper model
 	if err := ask(cheap); err != nil || cheap.reserved[0].Model != "gpt-4.1-nano" {
 		t.Errorf("got %v after %+v, want an answer of gpt-4.1-nano", err, cheap.reserved)
@@ -137,7 +134,5 @@ func TestReviewerChoosesAnUnpricedModel(t *testing.T) {
 	})
 	_, err := s.CreateMessage(t.Context(), question(t, hi))
 	wantRefusal(t, err, kindCost)
-	if h.asked() != 0 {
-		t.Errorf("asked the model %d times, want 0", h.asked())
-	}
+	h.wantAsked(t, 0)
 }

@@ -12,95 +12,60 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// A host's count that cannot be true is ignored: an estimate counts. The
-// request has 34 bytes, or 8 tokens; the reply 5 bytes, or 2 tokens.
+// A host's count that cannot be true, or is far too small for the text, is ignored: an estimate
+// counts. An empty reply has no tokens, and 0 is a valid count.
 func TestUsageThatCannotBeTrue(t *testing.T) {
 	const counted = `"prompt_tokens":12,"completion_tokens":8`
-	tests := []struct {
-		usage         string
-		input, output int64
-		estimated     bool
-	}{
-		{`{` + counted + `}`, 12, 8, false},
-		{`{"input_tokens":12,"output_tokens":8}`, 12, 8, false},
-		{`{` + counted + `,"total_tokens":30}`, 12, 18, false},
-		{`{"prompt_tokens":12,"total_tokens":30}`, 12, 18, false},
-		{`{"completion_tokens":8,"total_tokens":30}`, 22, 8, false},
-		{`{"total_tokens":30}`, 28, 2, true},
-		{`{"total_tokens":1}`, 0, 1, true},
-		{`{"prompt_tokens":12}`, 12, 2, true},
-		{`{"prompt_tokens":12,"completion_tokens":0}`, 12, 2, true},
-		{`{"prompt_tokens":0,"completion_tokens":8}`, 8, 8, true},
-		{`{"prompt_tokens":-3,"completion_tokens":-8}`, 8, 2, true},
-		{`{"prompt_tokens":1e300,"completion_tokens":1e300}`, 8, 2, true},
-		{`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, 8, 2, true},
-		{`{"tokens_in":12,"tokens_out":8}`, 8, 2, true},
-		{`{}`, 8, 2, true},
-		{`null`, 8, 2, true},
-		{`"many"`, 8, 2, true},
-	}
-	for _, tt := range tests {
-		h := newHost(t, answering(`{"choices":[{"message":{"content":"Hello"}}],"usage":`+tt.usage+`}`))
-		var r record
-		s := h.sampler(t, &Options{
-			Limits: Limits{All: Budget{Requests: 1000, Tokens: 2000}, Share: 1},
-			Audit:  func(_ context.Context, record *Record) { r = *record.all },
-		})
-		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
-			t.Fatal(err)
-		}
-		if r.InputTokens != tt.input || r.OutputTokens != tt.output || r.Estimated != tt.estimated {
-			t.Errorf("%s: got %d, %d, estimated %t, want %d, %d, %t", tt.usage, r.InputTokens, r.OutputTokens, r.Estimated, tt.input, tt.output, tt.estimated)
-		}
-		for range 300 {
-			if _, err := s.CreateMessage(t.Context(), question(t, hi)); errors.Is(err, mcp.ErrRejected) {
-				break
-			}
-		}
-		_, err := s.CreateMessage(t.Context(), question(t, hi))
-		if tt.input+tt.output > 6 {
-			wantRefusal(t, err, kindBudget)
-		}
-	}
-}
-
-// An empty reply has no tokens, and 0 is a valid count.
-func TestUsageOfAnEmptyReply(t *testing.T) {
-	for usage, want := range map[string]usage{
-		`{"prompt_tokens":12,"completion_tokens":0}`: {Input: 12},
-		`{"prompt_tokens":12,"completion_tokens":7}`: {Input: 12, Output: 7},
-		`{"completion_tokens":0}`:                    {Input: 8, Estimated: true},
-		`{"total_tokens":20}`:                        {Input: 20, Estimated: true},
-	} {
-		h := newHost(t, answering(`{"choices":[{"message":{"content":""},"finish_reason":"stop"}],"usage":`+usage+`}`))
-		s := h.sampler(t, nil)
-		if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.governor.total.charges[0].spent; got != want {
-			t.Errorf("%s: got %+v, want %+v", usage, got, want)
-		}
-	}
-}
-
-// A count that is far too small for the text is ignored.
-func TestUsageThatIsFarTooSmall(t *testing.T) {
 	long := fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":%q}}],"maxTokens":100}`, strings.Repeat("word ", 2000))
-	for usage, want := range map[string]usage{
-		`{"prompt_tokens":1,"completion_tokens":1}`:          {Input: 10032 / 4, Output: 1250, Estimated: true},
-		`{"prompt_tokens":1,"completion_tokens":1000}`:       {Input: 10032 / 4, Output: 1000, Estimated: true},
-		`{"prompt_tokens":2000,"completion_tokens":1}`:       {Input: 2000, Output: 1250, Estimated: true},
-		`{"total_tokens":2}`:                                 {Input: 10032 / 4, Output: 1250, Estimated: true},
-		`{"prompt_tokens":79,"completion_tokens":40}`:        {Input: 79, Output: 40},
-		`{"prompt_tokens":100000,"completion_tokens":50000}`: {Input: 100000, Output: 50000},
+	type row struct {
+		usage string
+		want  usage
+	}
+	for _, tt := range []struct {
+		question, reply string
+		rows            []row
+	}{
+		{hi, "Hello", []row{ // 34 bytes, or 8 tokens, and 5 bytes, or 2 tokens
+			{`{` + counted + `}`, usage{Input: 12, Output: 8}},
+			{`{"input_tokens":12,"output_tokens":8}`, usage{Input: 12, Output: 8}},
+			{`{` + counted + `,"total_tokens":30}`, usage{Input: 12, Output: 18}},
+			{`{"prompt_tokens":12,"total_tokens":30}`, usage{Input: 12, Output: 18}},
+			{`{"completion_tokens":8,"total_tokens":30}`, usage{Input: 22, Output: 8}},
+			{`{"total_tokens":30}`, usage{Input: 28, Output: 2, Estimated: true}},
+			{`{"total_tokens":1}`, usage{Output: 1, Estimated: true}},
+			{`{"prompt_tokens":12}`, usage{Input: 12, Output: 2, Estimated: true}},
+			{`{"prompt_tokens":12,"completion_tokens":0}`, usage{Input: 12, Output: 2, Estimated: true}},
+			{`{"prompt_tokens":0,"completion_tokens":8}`, usage{Input: 8, Output: 8, Estimated: true}},
+			{`{"prompt_tokens":-3,"completion_tokens":-8}`, usage{Input: 8, Output: 2, Estimated: true}},
+			{`{"prompt_tokens":1e300,"completion_tokens":1e300}`, usage{Input: 8, Output: 2, Estimated: true}},
+			{`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, usage{Input: 8, Output: 2, Estimated: true}},
+			{`{"tokens_in":12,"tokens_out":8}`, usage{Input: 8, Output: 2, Estimated: true}},
+			{`{}`, usage{Input: 8, Output: 2, Estimated: true}},
+			{`null`, usage{Input: 8, Output: 2, Estimated: true}},
+			{`"many"`, usage{Input: 8, Output: 2, Estimated: true}},
+		}},
+		{hi, "", []row{
+			{`{"prompt_tokens":12,"completion_tokens":0}`, usage{Input: 12}},
+			{`{"prompt_tokens":12,"completion_tokens":7}`, usage{Input: 12, Output: 7}},
+			{`{"completion_tokens":0}`, usage{Input: 8, Estimated: true}},
+			{`{"total_tokens":20}`, usage{Input: 20, Estimated: true}},
+		}},
+		{long, strings.Repeat("word ", 1000), []row{
+			{`{"prompt_tokens":1,"completion_tokens":1}`, usage{Input: 10032 / 4, Output: 1250, Estimated: true}},
+			{`{"prompt_tokens":1,"completion_tokens":1000}`, usage{Input: 10032 / 4, Output: 1000, Estimated: true}},
+			{`{"prompt_tokens":2000,"completion_tokens":1}`, usage{Input: 2000, Output: 1250, Estimated: true}},
+			{`{"total_tokens":2}`, usage{Input: 10032 / 4, Output: 1250, Estimated: true}},
+			{`{"prompt_tokens":79,"completion_tokens":40}`, usage{Input: 79, Output: 40}},
+			{`{"prompt_tokens":100000,"completion_tokens":50000}`, usage{Input: 100000, Output: 50000}},
+		}},
 	} {
-		h := newHost(t, answering(fmt.Sprintf(`{"choices":[{"message":{"content":%q}}],"usage":%s}`, strings.Repeat("word ", 1000), usage)))
-		s := h.sampler(t, nil)
-		if _, err := s.CreateMessage(t.Context(), question(t, long)); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.governor.total.charges[0].spent; got != want {
-			t.Errorf("%s: got %+v, want %+v", usage, got, want)
+		for _, r := range tt.rows {
+			h := newHost(t, answering(fmt.Sprintf(`{"choices":[{"message":{"content":%q},"finish_reason":"stop"}],"usage":%s}`, tt.reply, r.usage)))
+			s := h.sampler(t, nil)
+			answered(t, s, tt.question)
+			if got := s.governor.total.charges[0].spent; got != r.want {
+				t.Errorf("%s for a reply of %d bytes: got %+v, want %+v", r.usage, len(tt.reply), got, r.want)
+			}
 		}
 	}
 }
@@ -155,10 +120,7 @@ func TestStopSequenceIsCounted(t *testing.T) {
 		})
 		shown := ""
 		s := h.sampler(t, &Options{OnText: func(_ context.Context, _ *Request, piece string) { shown += piece }})
-		got, err := s.CreateMessage(t.Context(), question(t, params))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := answered(t, s, params)
 		if text := got.Content[0].(*mcp.TextContent).Text; text != "so " || shown != "so " || got.StopReason != "stopSequence" {
 			t.Errorf("got %q, shown %q, stopped for %s, want the text before the stop sequence", text, shown, got.StopReason)
 		}

@@ -73,6 +73,10 @@ func TestFaults(t *testing.T) {
 			`{"reason":"bad_answer","retryable":false}`, 1, 0, 0},
 		{"error under 200", failing(200, "", `{"error":{"message":"ECHO","code":402}}`),
 			`{"reason":"host_refusal","status":402,"retryable":false}`, 1, 0, 0},
+		{"too long", failing(400, "", `{"error":{"message":"ECHO","code":"context_length_exceeded"}}`),
+			`{"reason":"context_length","status":400,"retryable":false}`, 1, 0, 0},
+		{"filter", failing(200, "", `{"choices":[{"message":{},"finish_reason":"content_filter"}]}`), `{"reason":"content_filter","retryable":false}`, 1, 0, 0},
+		{"no choice", failing(200, "", `{"choices":[]}`), `{"reason":"bad_answer","retryable":false}`, 1, 0, 0},
 		{"stream cut before its end", failing(200, "Content-Type: text/event-stream", chunk),
 			`{"reason":"bad_answer","retryable":false}`, 1, 0, 0},
 		{"error within a stream", failing(200, "Content-Type: text/event-stream", chunk+`data: {"error":{"message":"ECHO","code":503}}`+"\n\n"),
@@ -105,7 +109,6 @@ func TestFaults(t *testing.T) {
 
 func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data string, asked int, within time.Duration, bound int64) {
 	h := newHost(t, fault)
-	defer h.Close()
 	var log bytes.Buffer
 	read := &meter{next: h.Client()}
 	opts := &Options{maxReply: bound, Logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -116,26 +119,20 @@ func checkFault(t *testing.T, fault http.HandlerFunc, streaming bool, data strin
 	cfg.BaseURL = "https://tenant:" + urlSecret + "@llm.example/v1"
 	cfg.HTTPClient = read
 	s, err := New(cfg, "gpt-4.1", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	start := time.Now()
 	_, err = s.CreateMessage(t.Context(), question(t, hi))
 	if took := time.Since(start); took > within {
 		t.Errorf("the error came after %v, want %v at most", took, within)
 	}
 	wantRPC(t, err, mcp.CodeInternalError, data)
-	if h.asked() != asked {
-		t.Errorf("asked %d times, want %d", h.asked(), asked)
-	}
+	h.wantAsked(t, asked)
 	if n, most := read.bytes.Load(), cmp.Or(bound, 32<<20)+1<<16; n > most {
 		t.Errorf("read %d bytes, want %d at most", n, most)
 	}
 	rpc, _ := errors.AsType[*mcp.RPCError](err)
 	wire, err := json.Marshal(rpc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, secret := range []string{testKey, urlSecret, "llm.example", "Bearer"} {
 		if strings.Contains(string(wire), secret) {
 			t.Errorf("the server would see %q in %s", secret, wire)

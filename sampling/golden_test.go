@@ -2,6 +2,7 @@ package sampling
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/tools/txtar"
 
@@ -47,9 +47,7 @@ type row struct {
 func readRow(t *testing.T, path string) *row {
 	t.Helper()
 	file, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r := &row{path: path, file: file, since: mcp.Revision20241105, model: "gpt-4.1", status: 200, host: plainAnswer,
 		asked: map[string]map[string]bool{}, answered: map[string]map[string]bool{}}
 	for _, f := range file.Files {
@@ -78,53 +76,26 @@ func readRow(t *testing.T, path string) *row {
 // check compares the requests and answers with the file, or updates the file.
 func (r *row) check(t *testing.T) {
 	t.Helper()
-	want := &txtar.Archive{Comment: r.file.Comment}
-	for _, f := range r.file.Files {
-		if !strings.Contains(f.Name, ":") {
-			want.Files = append(want.Files, f)
-		}
-	}
-	for kind, seen := range map[string]map[string]map[string]bool{"asked": r.asked, "answered": r.answered} {
-		var files []txtar.File
-		for text, by := range seen {
-			files = append(files, txtar.File{Name: kind + ": " + strings.Join(slices.Sorted(maps.Keys(by)), " "), Data: []byte(text + "\n")})
-		}
-		slices.SortFunc(files, func(a, b txtar.File) int {
-			return strings.Compare(a.Name+"\n"+string(a.Data), b.Name+"\n"+string(b.Data))
-		})
-		if kind == "asked" {
-			files = append(files, want.Files...)
-			want.Files = files
-			continue
-		}
-		want.Files = append(want.Files, files...)
-	}
-	sortSections(want.Files)
+	input := slices.DeleteFunc(slices.Clone(r.file.Files), func(f txtar.File) bool { return strings.Contains(f.Name, ":") })
+	want := &txtar.Archive{Comment: r.file.Comment, Files: slices.Concat(input, sections("asked", r.asked), sections("answered", r.answered))}
 	got := txtar.Format(want)
 	if *update {
-		if err := os.WriteFile(r.path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(r.path, got, 0o644))
 		return
 	}
-	if diff := cmp.Diff(string(txtar.Format(r.file)), string(got)); diff != "" {
-		t.Errorf("%s (-want +got; -update accepts it):\n%s", r.path, diff)
-	}
+	diff(t, r.path+" (-update accepts it)", string(got), string(txtar.Format(r.file)))
 }
 
-// sortSections puts the input first, then the requests, then the answers.
-func sortSections(files []txtar.File) {
-	rank := func(f txtar.File) int {
-		kind, _, golden := strings.Cut(f.Name, ":")
-		switch {
-		case !golden:
-			return 0
-		case kind == "asked":
-			return 1
-		}
-		return 2
+// sections returns a section for each text, which names all that it was seen by.
+func sections(kind string, seen map[string]map[string]bool) []txtar.File {
+	var files []txtar.File
+	for text, by := range seen {
+		files = append(files, txtar.File{Name: kind + ": " + strings.Join(slices.Sorted(maps.Keys(by)), " "), Data: []byte(text + "\n")})
 	}
-	slices.SortStableFunc(files, func(a, b txtar.File) int { return rank(a) - rank(b) })
+	slices.SortFunc(files, func(a, b txtar.File) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), bytes.Compare(a.Data, b.Data))
+	})
+	return files
 }
 
 func note(seen map[string]map[string]bool, text, by string) {
@@ -211,9 +182,7 @@ func (h *wireHost) sampler(t *testing.T, kind, model string) *Sampler {
 		opts.Metadata = []string{"user"}
 	}
 	s, err := New(cfg, model, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s
 }
 
@@ -246,9 +215,7 @@ func indented(t *testing.T, raw []byte) string {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	check(t, enc.Encode(v))
 	return strings.TrimSpace(out.String())
 }
 
@@ -273,9 +240,7 @@ func newWirePeer(t *testing.T, revision string, s *Sampler) *wirePeer {
 	}()
 	client, err := mcpclient.Connect(t.Context(), &mcpclient.IO{Reader: fromServer, Writer: toServer},
 		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	p.client = client
 	t.Cleanup(func() { client.Close(); fromClient.Close(); <-done })
 	return p
@@ -339,9 +304,7 @@ func (p *wirePeer) ask(t *testing.T, params string) json.RawMessage {
 	_, err := p.client.CallTool(t.Context(), "ask", nil)
 	select {
 	case answer := <-p.answers:
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return answer
 	default:
 		if err == nil {

@@ -28,7 +28,6 @@ func TestLimitsUnderConcurrency(t *testing.T) {
 			now.Add(-1)
 			answer(w, r)
 		})
-		defer h.Close()
 		s := h.sampler(t, &Options{
 			Limits: Limits{All: Budget{Requests: 50, Concurrent: 7}, Share: 1},
 			Review: &Review{Request: func(_ context.Context, r *Request) error { r.Params.MaxTokens = 1e9; return nil }},
@@ -101,9 +100,7 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 			}
 			defer tickets[i].close()
 		}
-		if err := tickets[0].wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, tickets[0].wait(t.Context()))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := tickets[1].wait(ctx); !errors.Is(err, context.DeadlineExceeded) {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -20,9 +19,7 @@ func TestMetadata(t *testing.T) {
 		all[many[i]] = i
 	}
 	twenty, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	tests := []struct {
 		name, metadata string
 		allowed        []string
@@ -36,9 +33,7 @@ func TestMetadata(t *testing.T) {
 		{"no object", `[1]`, []string{"a"}, nil},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, metadata(json.RawMessage(tt.metadata), tt.allowed)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
-		}
+		diff(t, tt.name, metadata(json.RawMessage(tt.metadata), tt.allowed), tt.want)
 	}
 	if got := metadata(twenty, many); len(got) != maxMetadata {
 		t.Errorf("got %d keys, want %d", len(got), maxMetadata)
@@ -51,10 +46,7 @@ func TestHostExtraTravelsWithTheServer(t *testing.T) {
 	const made = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}}]}`
 	asking := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f"}]}`
 	h := newHost(t, answering(made))
-	got, err := h.sampler(t, &Options{Host: "gemini"}).CreateMessage(t.Context(), question(t, asking))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := answered(t, h.sampler(t, &Options{Host: "gemini"}), asking)
 	use := got.Content[0].(*mcp.ToolUseContent)
 	equalJSON(t, string(use.Meta), `{"io.github.mcpchain/host-extra":{"google":{"thought_signature":"s<g"}}}`)
 
@@ -66,9 +58,7 @@ func TestHostExtraTravelsWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sent struct{ Messages []json.RawMessage }
-	if err := json.Unmarshal([]byte(other.last()), &sent); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(other.last()), &sent))
 	equalJSON(t, string(sent.Messages[1]), `{"role":"assistant","tool_calls":[{"id":"a","type":"function",
 		"function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}`)
 }
@@ -94,9 +84,6 @@ func TestMetadataOfHosts(t *testing.T) {
 	}
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Extra: stored, Metadata: []string{"user"}})
-	_, err := s.CreateMessage(t.Context(), question(t, `{"maxTokens":5,"metadata":{"user":"x","store":false},"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	answered(t, s, `{"maxTokens":5,"metadata":{"user":"x","store":false},"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`)
 	equalJSON(t, h.last(), `{"model":"gpt-4.1","max_completion_tokens":5,"stream":false,"store":true,"metadata":{"user":"x"},"messages":[{"role":"user","content":"Hi"}]}`)
 }

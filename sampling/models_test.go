@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -94,18 +95,14 @@ func TestChosenModelIsAsked(t *testing.T) {
 		Review: &Review{Request: func(_ context.Context, r *Request) error { seen, reason = r.Model, r.reason; return nil }},
 		Audit:  func(_ context.Context, r *Record) { record = *r.all },
 	})
-	if _, err := s.CreateMessage(t.Context(), question(t, cheap)); err != nil {
-		t.Fatal(err)
-	}
+	answered(t, s, cheap)
 	if !strings.Contains(h.last(), `"model":"gpt-5-mini"`) || seen != "gpt-5-mini" || record.Model != "gpt-5-mini" {
 		t.Errorf("asked %s, the reviewer saw %s, the record has %s, want gpt-5-mini", h.last(), seen, record.Model)
 	}
 	if !strings.Contains(reason, "cost 1") || record.Reason != reason {
 		t.Errorf("the reviewer was told %q, the record has %q, want the priority of the cost", reason, record.Reason)
 	}
-	if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
-		t.Fatal(err)
-	}
+	answered(t, s, hi)
 	if !strings.Contains(h.last(), `"max_completion_tokens":50`) {
 		t.Errorf("the model's own bound of a reply was not kept: %s", h.last())
 	}
@@ -120,9 +117,7 @@ func TestNoModelCanTakeIt(t *testing.T) {
 	if strings.Contains(err.Error(), "gpt-4.1") {
 		t.Errorf("the server would see the catalogue in %q", err)
 	}
-	if h.asked() != 0 {
-		t.Errorf("asked the model %d times, want 0", h.asked())
-	}
+	h.wantAsked(t, 0)
 }
 
 // A request without a number of tokens, or with too many, gets the limit before
@@ -133,9 +128,7 @@ func TestRoomForTheReply(t *testing.T) {
 		cfg := openai.DefaultConfig(testKey)
 		cfg.HTTPClient = h.Client()
 		s, err := New(cfg, "small", &Options{Models: []Model{{ID: "small", Context: 1000}, {ID: "large", Context: 10_000}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		_, err = s.CreateMessage(t.Context(), question(t, `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":`+maxTokens+`}`))
 		if err != nil || !strings.Contains(h.last(), want) {
 			t.Errorf("%s tokens: got %v, asked %s, want %s", maxTokens, err, h.last(), want)
@@ -153,9 +146,7 @@ func TestHostCannotTakeIt(t *testing.T) {
 		s := h.sampler(t, &Options{Host: "ollama", Models: models})
 		_, err := s.CreateMessage(t.Context(), question(t, sound))
 		wantRPC(t, err, mcp.CodeInternalError, `{"reason":"no_model","retryable":false}`)
-		if h.asked() != 0 {
-			t.Errorf("asked the model %d times, want 0", h.asked())
-		}
+		h.wantAsked(t, 0)
 	}
 	if !catalogue[0].Audio {
 		t.Error("the caller's catalogue was changed")
@@ -200,6 +191,12 @@ func TestCatalogueErrors(t *testing.T) {
 		opts Options
 		want string
 	}{
+		{"no such host", Options{Host: "acme"}, `unknown host "acme"; use one of compatible, openai, azure, ollama, vllm, llamacpp, lmstudio, openrouter, groq, together, gemini, mistral, deepseek, moonshot`},
+		{"limits of all", Options{Limits: Limits{All: Budget{Requests: -1}}}, `Options.Limits.All is negative; give a positive value, or 0 for the default`},
+		{"limits of a server", Options{Limits: Limits{Server: Budget{Requests: -1}}}, `Options.Limits.Server is negative; give a positive value, or 0 for the default`},
+		{"limits of a call", Options{Limits: Limits{Call: Budget{Concurrent: -1}}}, `Options.Limits.Call is negative; give a positive value, or 0 for the default`},
+		{"window", Options{Limits: Limits{Window: -time.Hour}}, `Options.Limits.Window is negative; give a positive value, or 0 for the default`},
+		{"no share", Options{Limits: Limits{Share: math.NaN()}}, `Options.Limits.Share is NaN; give 0 to 1`},
 		{"default", Options{Models: []Model{{ID: "a"}}}, `the model "m" is not in Options.Models: add it there`},
 		{"twice", Options{Models: []Model{{ID: "m"}, {ID: "m"}}}, `Options.Models has two models "m"`},
 		{"no id", Options{Models: []Model{{}}}, `a model of Options.Models has no ID`},
@@ -218,5 +215,8 @@ func TestCatalogueErrors(t *testing.T) {
 		if _, err := New(openai.DefaultConfig(testKey), "m", &tt.opts); err == nil || err.Error() != "new sampler: "+tt.want {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
+	}
+	if _, err := New(openai.DefaultConfig(testKey), "", nil); err == nil {
+		t.Error("no model: got no error")
 	}
 }

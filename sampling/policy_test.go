@@ -35,6 +35,16 @@ func wantRefusal(t testing.TB, err error, kind string) {
 	wantRPC(t, err, mcp.CodeUserRejected, fmt.Sprintf(`{"reason":%q}`, kind))
 }
 
+// wantCode checks the code of an error for a server, and returns the error.
+func wantCode(t testing.TB, err error, code int) *mcp.RPCError {
+	t.Helper()
+	rpc, ok := errors.AsType[*mcp.RPCError](err)
+	if !ok || rpc.Code != code {
+		t.Fatalf("got %v, want an RPCError with code %d", err, code)
+	}
+	return rpc
+}
+
 func wantRPC(t testing.TB, err error, code int, data string) {
 	t.Helper()
 	rpc, ok := errors.AsType[*mcp.RPCError](err)
@@ -137,7 +147,6 @@ func TestNotNowStaysRefused(t *testing.T) {
 func TestRefusalOverrulesConsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, answering(plainAnswer))
-		defer h.Close()
 		var n atomic.Int64
 		release := make(chan struct{})
 		s := h.sampler(t, &Options{Review: &Review{Request: func(_ context.Context, r *Request) error {
@@ -161,9 +170,7 @@ func TestRefusalOverrulesConsent(t *testing.T) {
 		wantRefusal(t, <-late, kindReview)
 		_, err = files.CreateMessage(t.Context(), question(t, hi))
 		wantRefusal(t, err, kindReview)
-		if h.asked() != 0 {
-			t.Errorf("asked the model %d times, want 0", h.asked())
-		}
+		h.wantAsked(t, 0)
 	})
 }
 
@@ -186,7 +193,7 @@ func TestRememberedConsent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check := func(what string, wantRequests, wantReplies int) {
+	reviewed := func(what string, wantRequests, wantReplies int) {
 		t.Helper()
 		if requests != wantRequests || replies != wantReplies {
 			t.Errorf("%s: got %d requests and %d replies reviewed, want %d, %d", what, requests, replies, wantRequests, wantReplies)
@@ -194,14 +201,14 @@ func TestRememberedConsent(t *testing.T) {
 	}
 	ask(t.Context(), s.For("files"))
 	ask(t.Context(), s.For("files"))
-	check("a second time", 1, 2)
+	reviewed("a second time", 1, 2)
 	ask(inCall(t.Context(), "1"), s.For("files"))
-	check("during a call for the first time", 2, 3)
+	reviewed("during a call for the first time", 2, 3)
 	ask(t.Context(), s.For("mail"))
-	check("another server", 3, 4)
+	reviewed("another server", 3, 4)
 	ask(t.Context(), s)
 	ask(t.Context(), s)
-	check("twice a server that the host has not named", 5, 6)
+	reviewed("twice a server that the host has not named", 5, 6)
 }
 
 func TestMemoryIsBounded(t *testing.T) {

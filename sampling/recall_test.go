@@ -42,12 +42,8 @@ func TestRecallIsOfOneServer(t *testing.T) {
 	for _, tt := range tests {
 		h := newHost(t, answering(thoughtful, plainAnswer))
 		s := h.sampler(t, &Options{Host: "moonshot"})
-		if _, err := tt.first(s).CreateMessage(t.Context(), question(t, head+user+`]}`)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tt.second(s).CreateMessage(t.Context(), question(t, head+tt.history+tail)); err != nil {
-			t.Fatal(err)
-		}
+		answered(t, tt.first(s), head+user+`]}`)
+		answered(t, tt.second(s), head+tt.history+tail)
 		if strings.Contains(h.last(), "Secret of clinic.") != tt.found {
 			t.Errorf("%s: got %s, want the reasoning in it: %t", tt.name, h.last(), tt.found)
 		}
@@ -119,9 +115,7 @@ func TestRecallAtOnce(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if h.asked() != 40 {
-		t.Errorf("asked %d times, want 40", h.asked())
-	}
+	h.wantAsked(t, 40)
 }
 
 type thought struct {

@@ -3,13 +3,10 @@ package sampling
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -49,14 +46,9 @@ func TestReplyMapping(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, answering(tt.answer))
-			got, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, tt.params))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := answered(t, h.sampler(t, nil), tt.params)
 			raw, err := json.Marshal(got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			equalJSON(t, string(raw), tt.want)
 		})
 	}
@@ -66,9 +58,7 @@ func TestToolUseWithoutID(t *testing.T) {
 	h := newHost(t, answering(`{"choices":[{"message":{"tool_calls":[{"function":{"name":"f"}},{"function":{"name":"f"}}]}}]}`))
 	got, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t,
 		`{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f","inputSchema":{}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if len(got.Content) != 2 {
 		t.Fatalf("got %d blocks, want 2", len(got.Content))
 	}
@@ -95,13 +85,8 @@ func TestSecondChance(t *testing.T) {
 		}
 		h = newHost(t, answering(bad))
 		_, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, params))
-		rpc, ok := errors.AsType[*mcp.RPCError](err)
-		if !ok || rpc.Code != mcp.CodeInternalError {
-			t.Errorf("bad twice: got %v, want an RPCError with code %d", err, mcp.CodeInternalError)
-		}
-		if n := h.asked(); n != 2 {
-			t.Errorf("bad twice: asked %d times, want 2", n)
-		}
+		wantCode(t, err, mcp.CodeInternalError)
+		h.wantAsked(t, 2)
 	}
 }
 
@@ -116,20 +101,13 @@ func TestOnText(t *testing.T) {
 	var pieces []string
 	opts := &Options{OnText: func(_ context.Context, r *Request, piece string) { pieces = append(pieces, r.Model+":"+piece) }}
 	h := newHost(t, events("data: [DONE]\n\n"))
-	got, err := h.sampler(t, opts).CreateMessage(t.Context(), question(t, hi))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := answered(t, h.sampler(t, opts), hi)
 	if text := got.Content[0].(*mcp.TextContent).Text; text != "Hello" {
 		t.Errorf("got %q, want Hello", text)
 	}
-	if diff := cmp.Diff([]string{"gpt-4.1:Hel", "gpt-4.1:lo"}, pieces); diff != "" {
-		t.Errorf("pieces (-want +got):\n%s", diff)
-	}
+	diff(t, "pieces", pieces, []string{"gpt-4.1:Hel", "gpt-4.1:lo"})
 
 	h = newHost(t, events(""))
-	_, err = h.sampler(t, opts).CreateMessage(t.Context(), question(t, hi))
-	if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeInternalError {
-		t.Errorf("cut off: got %v, want an RPCError with code %d", err, mcp.CodeInternalError)
-	}
+	_, err := h.sampler(t, opts).CreateMessage(t.Context(), question(t, hi))
+	wantCode(t, err, mcp.CodeInternalError)
 }

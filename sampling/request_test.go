@@ -18,26 +18,20 @@ func TestRequestMapping(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(data, &tests)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, tt := range tests {
 		t.Run(tt.Name, func(t *testing.T) {
 			h := newHost(t, answering(plainAnswer, `{"choices":[{"message":{"content":"x"},"finish_reason":"length"}]}`))
 			p := question(t, string(tt.Params))
 			before, err := json.Marshal(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			s := h.sampler(t, &Options{System: "House rules."})
 			if _, err := s.CreateMessage(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
 			equalJSON(t, h.last(), string(tt.Want))
 			after, err := json.Marshal(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			equalJSON(t, string(after), string(before))
 		})
 	}

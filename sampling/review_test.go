@@ -30,9 +30,7 @@ func TestReviewEdits(t *testing.T) {
 	}})
 	p := question(t, hi)
 	got, err := s.CreateMessage(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if text := got.Content[0].(*mcp.TextContent).Text; text != "Hello!" {
 		t.Errorf("reply: got %q, want %q", text, "Hello!")
 	}
@@ -64,9 +62,7 @@ func TestReviewRefuses(t *testing.T) {
 			if strings.Contains(err.Error(), testKey) {
 				t.Errorf("the server would see %q", err)
 			}
-			if h.asked() != tt.asked {
-				t.Errorf("asked the model %d times, want %d", h.asked(), tt.asked)
-			}
+			h.wantAsked(t, tt.asked)
 		})
 	}
 }
@@ -85,9 +81,7 @@ func TestReviewEditsAreChecked(t *testing.T) {
 	if err := edit(func(p *mcp.CreateMessageParams) { p.MaxTokens = -1 }); err == nil {
 		t.Error("no valid bound: got no error")
 	}
-	if h.asked() != 0 {
-		t.Errorf("asked the model %d times, want 0", h.asked())
-	}
+	h.wantAsked(t, 0)
 }
 
 // A reviewer's reply goes to the server only if it keeps to the protocol.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -214,7 +213,6 @@ func (c *conversation) play(t *testing.T, kind string) {
 		answer, calls = c.reply(&w, c.wireNames(t, &w))
 		io.WriteString(rw, answer)
 	})
-	defer h.Close()
 	s := h.sampler(t, &Options{Host: kind})
 	for range 3 {
 		result, err := s.CreateMessage(t.Context(), question(t, string(encoded(c.params))))
@@ -321,9 +319,7 @@ func TestInvalidSequences(t *testing.T) {
 		way := c.spoil()
 		tried[way]++
 		_, err := s.CreateMessage(t.Context(), c.params)
-		if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != mcp.CodeInvalidParams {
-			t.Errorf("seed %d, %s: got %v, want an RPCError with code %d", seed, way, err, mcp.CodeInvalidParams)
-		}
+		wantCode(t, err, mcp.CodeInvalidParams)
 	}
 	if len(tried) != 15 {
 		t.Errorf("got %d ways tried, want 15", len(tried))

@@ -3,13 +3,11 @@ package sampling
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"math"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/fakehost"
@@ -28,15 +26,44 @@ func (s *host) sampler(t testing.TB, opts *Options) *Sampler {
 	cfg := openai.DefaultConfig(testKey)
 	cfg.HTTPClient = s.Client()
 	sampler, err := New(cfg, "gpt-4.1", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return sampler
 }
 
 func (s *host) asked() int { return len(s.Requests()) }
 
 func (s *host) last() string { return s.Requests()[s.asked()-1] }
+
+// wantAsked checks how many requests have reached the host.
+func (s *host) wantAsked(t testing.TB, want int) {
+	t.Helper()
+	if n := s.asked(); n != want {
+		t.Errorf("the model was asked %d times, want %d", n, want)
+	}
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func diff(t testing.TB, what string, got, want any, opts ...cmp.Option) {
+	t.Helper()
+	if d := cmp.Diff(got, want, opts...); d != "" {
+		t.Errorf("%s: got (-) want (+):\n%s", what, d)
+	}
+}
+
+// answered returns the answer to a request, which must not fail.
+func answered(t testing.TB, h mcp.SamplingHandler, params string) *mcp.CreateMessageResult {
+	t.Helper()
+	got, err := h.CreateMessage(t.Context(), question(t, params))
+	check(t, err)
+	return got
+}
 
 var (
 	answering = fakehost.Answering
@@ -49,9 +76,7 @@ const plainAnswer = `{"model":"gpt-4.1-2025-04-14","choices":[{"index":0,"messag
 func question(t testing.TB, raw string) *mcp.CreateMessageParams {
 	t.Helper()
 	p := new(mcp.CreateMessageParams)
-	if err := json.Unmarshal([]byte(raw), p); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(raw), p))
 	return p
 }
 
@@ -61,20 +86,11 @@ var _ mcp.SamplingHandler = (*Sampler)(nil)
 
 func TestCreateMessage(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
-	got, err := h.sampler(t, nil).CreateMessage(t.Context(), question(t, hi))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := answered(t, h.sampler(t, nil), hi)
 	raw, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	equalJSON(t, string(raw), `{"role":"assistant","content":{"type":"text","text":"Hello"},"model":"gpt-4.1-2025-04-14","stopReason":"endTurn"}`)
 	equalJSON(t, h.last(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"max_completion_tokens":100,"stream":false}`)
-}
-
-func TestCapability(t *testing.T) {
-	h := newHost(t, answering(plainAnswer))
 	if got, want := h.sampler(t, nil).SamplingCapability(), (mcp.SamplingCapability{Tools: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -116,18 +132,13 @@ func TestInvalidRequests(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := s.CreateMessage(t.Context(), question(t, tt.params))
-			rpc, ok := errors.AsType[*mcp.RPCError](err)
-			if !ok || rpc.Code != mcp.CodeInvalidParams {
-				t.Fatalf("got %v, want an RPCError with code %d", err, mcp.CodeInvalidParams)
-			}
+			rpc := wantCode(t, err, mcp.CodeInvalidParams)
 			if !strings.Contains(rpc.Message, tt.want) {
 				t.Errorf("got %q, want a message with %q", rpc.Message, tt.want)
 			}
 		})
 	}
-	if n := h.asked(); n != 0 {
-		t.Errorf("the model was asked %d times, want 0", n)
-	}
+	h.wantAsked(t, 0)
 	s.options.Review = nil
 	if _, err := s.CreateMessage(t.Context(), question(t, hi)); err != nil {
 		t.Errorf("the one request of the limit was gone: %v", err)
@@ -142,29 +153,5 @@ func TestCheckBlock(t *testing.T) {
 		if err := checkBlock(c); err == nil {
 			t.Errorf("%T: got no error", c)
 		}
-	}
-}
-
-func TestNewErrors(t *testing.T) {
-	cfg := openai.DefaultConfig(testKey)
-	if _, err := New(cfg, "", nil); err == nil {
-		t.Error("no model: got no error")
-	}
-	if _, err := New(cfg, "m", &Options{Host: "acme"}); err == nil || !strings.Contains(err.Error(), "acme") {
-		t.Errorf("unknown host: got %v", err)
-	}
-	for name, l := range map[string]Limits{
-		"Share":  {Share: 2},
-		"All":    {All: Budget{Requests: -1}},
-		"Window": {Window: -time.Hour},
-		"Server": {Server: Budget{Requests: -1}},
-		"Call":   {Call: Budget{Concurrent: -1}},
-	} {
-		if _, err := New(cfg, "m", &Options{Limits: l}); err == nil || !strings.Contains(err.Error(), "Limits."+name) {
-			t.Errorf("%+v: got %v, want an error about Limits.%s", l, err, name)
-		}
-	}
-	if _, err := New(cfg, "m", &Options{Limits: Limits{Share: math.NaN()}}); err == nil {
-		t.Error("a share that is not a number: got no error")
 	}
 }

@@ -26,9 +26,7 @@ func connect(t *testing.T, revision string, s *Sampler) *mcpclient.Client {
 	server.AddTool(&sdk.Tool{Name: "poems", InputSchema: json.RawMessage(`{"type":"object"}`)}, poems)
 	client, err := mcpclient.Connect(t.Context(), peer.Connect(t, server),
 		&mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}, Sampling: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
@@ -132,9 +130,7 @@ func TestServerOfTheOfficialSDK(t *testing.T) {
 				Request: func(_ context.Context, r *Request) error { origin = r.who.origin; return nil },
 			}}))
 			got, err := client.CallTool(t.Context(), "poem", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if want := `gpt-4.1-2025-04-14 says "Hello" and stops for endTurn`; got.Text() != want {
 				t.Errorf("got %q, want %q", got.Text(), want)
 			}
@@ -160,7 +156,5 @@ func TestRefusalReachesTheServer(t *testing.T) {
 	if !strings.Contains(text, "the request was not approved") || strings.Contains(text, testKey) {
 		t.Errorf("the server learned %q, want that the request was not approved", text)
 	}
-	if h.asked() != 0 {
-		t.Errorf("asked the model %d times, want 0", h.asked())
-	}
+	h.wantAsked(t, 0)
 }
