@@ -131,9 +131,7 @@ func TestArchitecture(t *testing.T) {
 		checkImports(t, filepath.ToSlash(path), pkg.Imports)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 }
 
 func checkImports(t *testing.T, folder string, imports []string) {
@@ -171,9 +169,7 @@ func within(path, folder string) bool {
 // compiler nor a YAML parser.
 func TestClientIsLight(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./mcpclient").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	all := strings.Fields(string(out))
 	if !slices.Contains(all, module+"/mcpclient") {
 		t.Fatalf("got %q, want the packages that mcpclient needs", all)
@@ -204,9 +200,7 @@ func TestInstallable(t *testing.T) {
 // examples, a terminal library.
 func TestStoreLinksNoDriver(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./agent", "./agent/sqlstore").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	all := strings.Fields(string(out))
 	if !slices.Contains(all, module+"/agent/sqlstore") {
 		t.Fatalf("got %q, want the packages that a store needs", all)
@@ -246,6 +240,12 @@ func TestOwnWords(t *testing.T) {
 		}
 		return nil
 	})
+	check(t, err)
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}

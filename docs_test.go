@@ -115,9 +115,7 @@ func TestComparedVersions(t *testing.T) {
 
 func documents(t *testing.T) []string {
 	guides, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return append(guides, "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 }
 

@@ -14,9 +14,7 @@ import (
 // existing tests.
 func TestFeatures(t *testing.T) {
 	data, err := os.ReadFile("docs/features.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var got, want []string
 	for _, line := range strings.Split(string(data), "\n") {
 		cells := strings.Split(strings.Trim(line, "|"), "|")
@@ -48,9 +46,7 @@ func TestFeatures(t *testing.T) {
 // tests.
 func TestRulesForViews(t *testing.T) {
 	data, err := os.ReadFile("docs/apps.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	_, rules, _ := strings.Cut(string(data), "## Rules for hosts")
 	rows := 0
 	for _, line := range strings.Split(rules, "\n") {
@@ -88,14 +84,10 @@ func checkProof(t *testing.T, id, proof string) {
 
 func definesTest(t *testing.T, folder, name string) bool {
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, f := range files {
 		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if strings.Contains(string(data), "\nfunc "+name+"(") {
 			return true
 		}

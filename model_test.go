@@ -18,9 +18,7 @@ func TestModelOfTheEnvironment(t *testing.T) {
 	t.Setenv("ANTHROPIC_MODEL", "")
 	h, err := Open(t.Context(), file(t, map[string]any{"s": map[string]any{"url": serve(t)}}),
 		&Options{Tokens: oauth.MemoryStore(), Terminal: &Terminal{In: strings.NewReader("y\ny\n"), Out: io.Discard}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer h.Close()
 	const none = "no model: set OPENAI_MODEL"
 	if _, err := h.Ask(t.Context(), "go"); err == nil || !strings.Contains(err.Error(), none) {
@@ -43,13 +41,9 @@ func TestModelOfTheEnvironment(t *testing.T) {
 		t.Errorf("got %q, %v", text, err)
 	}
 	sampler, err := Sampler(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	client, err := mcpclient.Connect(t.Context(), &mcpclient.HTTP{URL: serve(t)}, &mcpclient.Options{Sampling: sampler.For("s")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer client.Close()
 	if result, err := client.CallTool(t.Context(), "ask", struct{}{}); err != nil || result.Text() != "pong" {
 		t.Errorf("got %+v, %v", result, err)

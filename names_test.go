@@ -50,15 +50,11 @@ func TestNamesInProse(t *testing.T) {
 		packages[parsed[0].Name.Name], files[folder] = names, parsed
 	}
 	guides, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	span, name := regexp.MustCompile("`[^`\n]+`"), regexp.MustCompile(`(^|[^\w/."-])([a-z]+)((?:\.[A-Z]\w*)+)`)
 	for _, guide := range append(guides, "README.md") {
 		text, err := os.ReadFile(guide)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		for _, code := range span.FindAllString(string(text), -1) {
 			for _, m := range name.FindAllStringSubmatch(code, -1) {
 				if p := packages[m[2]]; p != nil && m[2] != "host" /* a mcpchain.Host there */ && !p.has(strings.Split(m[3][1:], ".")) {
@@ -104,9 +100,7 @@ func imported(file *ast.File, name string) string {
 // declarations returns the names of the package in a folder, and its files without tests.
 func declarations(t *testing.T, folder string) (declared, []*ast.File) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	all := declared{}
 	of := func(name string) *declaration {
 		if all[name] == nil {
@@ -120,9 +114,7 @@ func declarations(t *testing.T, folder string) (declared, []*ast.File) {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		files = append(files, file)
 		for _, decl := range file.Decls {
 			switch decl := decl.(type) {

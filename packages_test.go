@@ -47,26 +47,20 @@ func publicPackages(t *testing.T) (folders []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return folders
 }
 
 // packageComment returns the package comment in a folder.
 func packageComment(t *testing.T, folder string) (comment string) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		comment += parsed.Doc.Text()
 	}
 	return comment
@@ -78,18 +72,14 @@ const maxLesson = 299
 // TestLessons checks that each lesson is short, has a test, and is linked from the guides.
 func TestLessons(t *testing.T) {
 	lessons, err := filepath.Glob("examples/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	guides := read(t, "docs/README.md")
 	for _, lesson := range lessons {
 		if filepath.Base(lesson) == "internal" {
 			continue
 		}
 		files, err := filepath.Glob(lesson + "/*")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		lines, tested := 0, false
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {

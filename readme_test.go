@@ -64,8 +64,6 @@ func headings(document string) (anchors []string) {
 
 func read(t *testing.T, name string) string {
 	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(data)
 }

@@ -57,27 +57,21 @@ func readShape(t *testing.T, folder string) *shape {
 	t.Helper()
 	set, exports := token.NewFileSet(), exportsOf(t, folder)
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var files []*ast.File
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
 		f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		files = append(files, f)
 	}
 	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: importer.ForCompiler(set, "gc", open)}
 	pkg, err := conf.Check(folder, set, files, info)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	p := &shape{map[string]int{}, map[string]map[string]bool{}, map[string]map[string]int{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
@@ -91,9 +85,7 @@ func readShape(t *testing.T, folder string) *shape {
 func exportsOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "./"+folder).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	all := map[string]string{}
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		path, file, _ := strings.Cut(lines.Text(), " ")

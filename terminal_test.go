@@ -46,9 +46,7 @@ func TestTerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shown strings.Builder
 			got, err := (&Terminal{In: strings.NewReader(tt.typed), Out: &shown}).Reply(t.Context(), tt.q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if diff := cmp.Diff(tt.want, got); diff != "" || !strings.Contains(shown.String(), tt.shown) {
 				t.Errorf("-want +got\n%s\nand the person saw %q, want %q in it", diff, &shown, tt.shown)
 			}

@@ -54,9 +54,7 @@ func TestPlainWords(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 }
 
 func keepsPlainWords(path string) bool {
@@ -100,9 +98,7 @@ func paragraphs(document string) []string {
 
 func textsOf(t *testing.T, path string) []string {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var out []string
 	for _, group := range file.Comments {
 		out = append(out, strings.Join(strings.Fields(group.Text()), " "))

@@ -118,7 +118,7 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 }
 
 // A legacy server may announce changes of its tools without declaring them, even if it has a
-// subscription to its prompts. The host hears of them, too.
+// subscription to its prompts. OnNotification gets them, too.
 func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 	for _, capabilities := range []string{`{"tools":{"listChanged":true}}`, `{"tools":{}}`, `{"tools":{},"prompts":{"listChanged":true}}`} {
 		synctest.Test(t, func(t *testing.T) {

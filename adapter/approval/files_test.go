@@ -12,6 +12,14 @@ import (
 	"time"
 )
 
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func sameTool(server, tool string) Key {
 	return Key{Scope: ScopeTool, Server: server, Tool: tool, Fingerprint: "f"}
 }
@@ -19,9 +27,7 @@ func sameTool(server, tool string) Key {
 func recalls(t *testing.T, s *Files, key Key) (allowed, found bool) {
 	t.Helper()
 	d, found, err := s.Recall(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return d.Allow, found
 }
 
@@ -31,9 +37,7 @@ func TestStore(t *testing.T) {
 	changed := a
 	changed.Fingerprint = "g"
 	for key, allow := range map[Key]bool{a: true, b: false, other: true} {
-		if err := s.Remember(t.Context(), key, Decision{Allow: allow, Reason: "so"}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Remember(t.Context(), key, Decision{Allow: allow, Reason: "so"}))
 	}
 	if allowed, found := recalls(t, s, a); !allowed || !found {
 		t.Errorf("got %t, %t, want what was allowed", allowed, found)
@@ -44,22 +48,16 @@ func TestStore(t *testing.T) {
 	if _, found := recalls(t, s, changed); found {
 		t.Error("got a decision about another definition")
 	}
-	if err := s.Remember(t.Context(), a, Decision{}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Remember(t.Context(), a, Decision{}))
 	if allowed, found := recalls(t, s, a); allowed || !found {
 		t.Errorf("got %t, %t, want the later decision", allowed, found)
 	}
-	if err := s.Forget(t.Context(), "", "s"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Forget(t.Context(), "", "s"))
 	_, left := recalls(t, s, a)
 	if _, found := recalls(t, s, other); left || !found {
 		t.Errorf("got %t and %t, want one server forgotten", left, found)
 	}
-	if err := s.Forget(t.Context(), "", ""); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Forget(t.Context(), "", ""))
 	if _, found := recalls(t, s, other); found {
 		t.Error("got a decision after all were forgotten")
 	}
@@ -67,17 +65,11 @@ func TestStore(t *testing.T) {
 
 func TestFilesAreBounded(t *testing.T) {
 	s := NewFiles(t.TempDir())
-	if err := os.Chmod(s.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Chmod(s.dir, 0o700))
 	for i := range maxDecisions {
 		path, err := s.path(sameTool("s", fmt.Sprint(i)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, os.WriteFile(path, nil, 0o600))
 	}
 	if err := s.Remember(t.Context(), sameTool("s", "one more"), Decision{}); !errors.Is(err, errFull) {
 		t.Errorf("got %v, want no room", err)
@@ -98,16 +90,10 @@ func TestListAndDrop(t *testing.T) {
 	}
 	keys := []Key{sameTool("s", "a"), sameTool("s", "b")}
 	for i, key := range keys {
-		if err := s.Remember(t.Context(), key, Decision{Allow: i == 0}); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Remember(t.Context(), key, Decision{Allow: i == 0}))
 		path, err := s.path(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, time.Time{}, time.Unix(int64(i+1), 0)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, os.Chtimes(path, time.Time{}, time.Unix(int64(i+1), 0)))
 	}
 	kept, err := s.List(t.Context())
 	if err != nil || len(kept) != 2 {
@@ -118,9 +104,7 @@ func TestListAndDrop(t *testing.T) {
 			t.Errorf("got %+v", k)
 		}
 	}
-	if err := s.Drop(t.Context(), keys[0]); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Drop(t.Context(), keys[0]))
 	if kept, err := s.List(t.Context()); err != nil || len(kept) != 1 || kept[0].Key != keys[1] {
 		t.Errorf("got %v, %v, want the other one", kept, err)
 	}
@@ -133,17 +117,11 @@ func TestFilesWhereOthersWrite(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "kept")
 	s, key := NewFiles(dir), sameTool("s", "a")
-	if err := s.Remember(t.Context(), key, Decision{Allow: true}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Remember(t.Context(), key, Decision{Allow: true}))
 	path, err := s.path(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chmod(path, mode))
 		if _, found, err := s.Recall(t.Context(), key); found == refused || (err != nil) != refused {
 			t.Errorf("file %#o: got %t, %v", mode, found, err)
 		}
@@ -152,9 +130,7 @@ func TestFilesWhereOthersWrite(t *testing.T) {
 		t.Fatalf("got %v, want the file replaced by a good one", err)
 	}
 	for mode, refused := range map[os.FileMode]bool{0o700: false, 0o755: false, 0o770: true, 0o777: true} {
-		if err := os.Chmod(dir, mode); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chmod(dir, mode))
 		_, found, err := s.Recall(t.Context(), key)
 		if found == refused || (err != nil) != refused {
 			t.Errorf("%#o: got %t, %v", mode, found, err)
@@ -172,9 +148,7 @@ func TestFilesWhereOthersWrite(t *testing.T) {
 func TestFilesBehindLinks(t *testing.T) {
 	dir, key := t.TempDir(), sameTool("s", "a")
 	kept := NewFiles(filepath.Join(dir, "kept"))
-	if err := kept.Remember(t.Context(), key, Decision{Allow: true}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, kept.Remember(t.Context(), key, Decision{Allow: true}))
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink(kept.dir, link); err != nil {
 		if runtime.GOOS == "windows" {
@@ -192,19 +166,13 @@ func TestFilesBehindLinks(t *testing.T) {
 		}
 	}
 	path, err := kept.path(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	other := filepath.Join(dir, "file")
-	if err := errors.Join(os.Rename(path, other), os.Symlink(other, path)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(os.Rename(path, other), os.Symlink(other, path)))
 	if _, found, err := kept.Recall(t.Context(), key); found || err == nil {
 		t.Errorf("got %t, %v from a file behind a link", found, err)
 	}
-	if err := kept.Remember(t.Context(), key, Decision{}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, kept.Remember(t.Context(), key, Decision{}))
 	if f, err := readDecision(other); err != nil || !f.Allow {
 		t.Errorf("got %+v, %v, want the file behind the link unchanged", f, err)
 	}
@@ -216,21 +184,13 @@ func TestFilesBehindLinks(t *testing.T) {
 // Temporary files of ended processes are removed after some time.
 func TestFilesThatWereAbandoned(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(dir, 0o700))
 	for name, age := range map[string]time.Duration{"new-old": 2 * time.Hour, "new-young": 0, "else": 2 * time.Hour} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, nil, 0o600))
+		check(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 	}
-	if err := NewFiles(dir).Remember(t.Context(), sameTool("s", "a"), Decision{}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, NewFiles(dir).Remember(t.Context(), sameTool("s", "a"), Decision{}))
 	for name, left := range map[string]bool{"new-old": false, "new-young": true, "else": true} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != left {
 			t.Errorf("%s: got %v, want it left: %t", name, err, left)
@@ -282,17 +242,13 @@ func TestFilesThatWereTamperedWith(t *testing.T) {
 	s := NewFiles(t.TempDir())
 	key := sameTool("s", "a")
 	path, err := s.path(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for content, want := range map[string]string{
 		`{`: "unexpected end",
 		`{"key":{"scope":2,"server":"t","tool":"a","fingerprint":"f"},"allow":true}`: "about another call",
 		`{"allow":"` + strings.Repeat("x", maxDecisionFile) + `"}`:                   "over 65536 bytes",
 	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, []byte(content), 0o600))
 		if _, found, err := s.Recall(t.Context(), key); found || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %t, %v, want nothing, and %q", found, err, want)
 		}

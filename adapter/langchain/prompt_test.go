@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/prompts"
@@ -37,9 +36,7 @@ func prompting(t *testing.T) *template {
 		})
 	client := connect(t, server)
 	for p, err := range client.Prompts(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return Prompt(client, p).(*template)
 	}
 	t.Fatal("got no prompt")
@@ -49,9 +46,7 @@ func prompting(t *testing.T) *template {
 func TestMessages(t *testing.T) {
 	prompt := prompting(t)
 	got, err := PromptMessages(t.Context(), prompt.client, prompt.prompt, map[string]any{"code": "main.go", "lines": []int{1, 2}, "other": 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := []llms.MessageContent{
 		llms.TextParts(llms.ChatMessageTypeHuman, "Review main.go[1,2]"),
 		llms.TextParts(llms.ChatMessageTypeAI, "Gladly."),
@@ -62,9 +57,7 @@ func TestMessages(t *testing.T) {
 		llms.TextParts(llms.ChatMessageTypeHuman, "[resource file:///d (of no type)]: 4 bytes of binary data"),
 		llms.TextParts(llms.ChatMessageTypeHuman, "[resource file:///a (text/plain)]\nbody"),
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "messages", got, want)
 	if _, err := PromptMessages(t.Context(), prompt.client, prompt.prompt, nil); err == nil || !strings.Contains(err.Error(), `prompt "review": missing the value of "code"`) {
 		t.Errorf("got %v, want what is missing", err)
 	}
@@ -75,22 +68,16 @@ func TestMessages(t *testing.T) {
 
 func TestPrompt(t *testing.T) {
 	prompt := prompting(t)
-	if diff := cmp.Diff(prompt.GetInputVariables(), []string{"code", "lines", "tone"}); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "variables", prompt.GetInputVariables(), []string{"code", "lines", "tone"})
 	value, err := prompt.FormatPrompt(map[string]any{"code": "main.go"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := []llms.ChatMessage{
 		llms.HumanChatMessage{Content: "Review main.go"}, llms.AIChatMessage{Content: "Gladly."},
 		llms.HumanChatMessage{Content: "[image/png, 3 bytes]"}, llms.HumanChatMessage{Content: "[audio/wav, 3 bytes]"},
 		llms.HumanChatMessage{Content: `{"type":"resource_link","uri":"file:///b","name":"b"}`}, llms.HumanChatMessage{Content: "[resource file:///c (image/png)]\n[image/png, 3 bytes]"},
 		llms.HumanChatMessage{Content: "[resource file:///d (of no type)]: 4 bytes of binary data"}, llms.HumanChatMessage{Content: "[resource file:///a (text/plain)]\nbody"},
 	}
-	if diff := cmp.Diff(value.Messages(), want); diff != "" {
-		t.Errorf("got (-) want (+):\n%s", diff)
-	}
+	diff(t, "messages", value.Messages(), want)
 	text, err := prompt.Format(map[string]any{"code": "main.go"})
 	if err != nil || !strings.HasPrefix(text, "Human: Review main.go\nAI: Gladly.\n") {
 		t.Errorf("got %q, %v", text, err)

@@ -49,9 +49,7 @@ func echo(t *testing.T, name, inputSchema string) adapter.Source {
 	f, err := adapter.NewFuncTool(def, func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(arguments)}}}, nil
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return f
 }
 
@@ -156,9 +154,7 @@ func TestDescription(t *testing.T) {
 	describe := func(def *mcp.Tool, schema string) string {
 		def.Name, def.InputSchema = "x", json.RawMessage(schema)
 		f, err := adapter.NewFuncTool(def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return Tools(f)[0].Description()
 	}
 	got := describe(&mcp.Tool{Description: "Does it."}, `{ "type": "object", "properties": {"n": {"type": "integer"}} }`)

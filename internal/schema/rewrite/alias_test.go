@@ -3,8 +3,6 @@ package rewrite
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestAliases(t *testing.T) {
@@ -20,7 +18,5 @@ func TestAliases(t *testing.T) {
 			t.Errorf("got the alias %q of %q, want a plain name of its own", alias, name)
 		}
 	}
-	if diff := cmp.Diff(c.aliases(), aliases); diff != "" {
-		t.Errorf("got others the second time:\n%s", diff)
-	}
+	diff(t, "got others the second time", c.aliases(), aliases)
 }

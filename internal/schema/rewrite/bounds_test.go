@@ -49,9 +49,7 @@ func TestResultsAreBounded(t *testing.T) {
 		for _, target := range []profile.Profile{profile.Gemini, profile.GoogleAI, profile.OpenAIStrict} {
 			t.Run(fmt.Sprintf("%s/%s", name, target), func(t *testing.T) {
 				root, err := schema.Decode([]byte(in))
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				out := For(target, tree.Object(root), nil)
@@ -60,9 +58,7 @@ func TestResultsAreBounded(t *testing.T) {
 					t.Errorf("got %d bytes of memory, want at most %d", used, maxMemory)
 				}
 				raw, err := json.Marshal(out.Root)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				if most := maxWritten + maxWritten/4; len(raw) > most {
 					t.Errorf("got %d bytes, want at most %d", len(raw), most)
 				}
@@ -98,9 +94,7 @@ func TestPathsAreBounded(t *testing.T) {
 func TestChangesAreBounded(t *testing.T) {
 	root, err := schema.Decode([]byte(`{"properties":{` + each(3000, `"p%d":{"type":"string","format":"uri","examples":["e"]}`) +
 		`,"z":{"type":"integer","multipleOf":5},"zz":{"type":"integer","multipleOf":5}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	out := For(profile.Gemini, tree.Object(root), nil)
 	wider := 0
 	for _, c := range out.Changes {

@@ -1,10 +1,10 @@
 package rewrite
 
 import (
-	"github.com/mcpchain/mcpchain/adapter/profile"
+	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // The changes of one schema are listed in the same order every time.
@@ -19,8 +19,6 @@ func TestOrderOfChanges(t *testing.T) {
 		if i == 0 {
 			want = got
 		}
-		if diff := cmp.Diff(got, want); diff != "" {
-			t.Fatalf("run %d: got (-) want (+):\n%s", i, diff)
-		}
+		diff(t, fmt.Sprintf("run %d", i), got, want)
 	}
 }

@@ -15,9 +15,7 @@ func TestNameOfManyPatterns(t *testing.T) {
 		patterns = append(patterns, fmt.Sprintf(`"^(ab?){330}%d":{}`, i))
 	}
 	v, err := schema.Decode([]byte(`{"not":{"const":{"patternProperties":{` + strings.Join(patterns, ",") + `}}},"patternProperties":{"^input$":{}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	root := v.(map[string]any)
 	if got := WrapperName(root); got != "input2" {
 		t.Errorf("got %q, want the first name that no pattern of the root fits", got)
