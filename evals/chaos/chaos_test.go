@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // TestMain lets the test binary be a worker.
 func TestMain(m *testing.M) {
-	if os.Getenv(asWorker) != "" {
+	if worker, _ := witness.Settings(new(options)); worker {
 		main()
 		return
 	}
@@ -23,21 +24,7 @@ func TestMain(m *testing.M) {
 // what the model was told.
 func TestChaos(t *testing.T) {
 	for _, store := range []string{"file", "sqlite", "postgres"} {
-		t.Run(store, func(t *testing.T) {
-			var out strings.Builder
-			o := options{runs: 6, kills: 15, store: store, slow: 15 * time.Millisecond}
-			v, err := o.play(t.Context(), &out)
-			if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
-				t.Skip(err)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Log(out.String())
-			if !v.Clean() || v.All() < 6*5*4 {
-				t.Errorf("got\n%s", out.String())
-			}
-		})
+		t.Run(store, func(t *testing.T) { play(t, &options{Runs: 6, kills: 15, slow: 15 * time.Millisecond}, store) })
 	}
 }
 
@@ -47,19 +34,25 @@ func TestFault(t *testing.T) {
 	for _, store := range []string{"file", "sqlite", "postgres"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
-			var out strings.Builder
-			o := options{runs: 9, store: store, slow: faultSlow, fault: true}
-			v, err := o.play(t.Context(), &out)
-			if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
-				t.Skip(err)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Log(out.String())
-			if !v.Clean() || v.All() != 9*5*4 {
-				t.Errorf("got\n%s", out.String())
-			}
+			play(t, &options{Runs: 9, slow: faultSlow, Fault: true}, store)
 		})
+	}
+}
+
+// play wants all calls of all runs, and no error.
+func play(t *testing.T, o *options, store string) {
+	t.Helper()
+	var out strings.Builder
+	o.Kind = store
+	v, err := o.play(t.Context(), &out)
+	if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(out.String())
+	if want := o.Runs * script.Turns * script.Fan; !v.Clean() || v.All().Calls != want {
+		t.Errorf("got\n%swant %d calls", out.String(), want)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
-	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // How long a store fails.
@@ -24,14 +23,41 @@ const (
 	downFor = 5 // seconds
 )
 
-// openFailing opens a store by name. fill fills its disk, or makes room again.
-func openFailing(ctx context.Context, name, dir string) (_ record.Store, fill func(full bool) error, err error) {
-	if name == "file" {
+// failOnce has a store fail once n runs have begun. end waits for that.
+func failOnce(ctx context.Context, store record.Store, n int, fail func() error) (end func() error) {
+	ctx, stop := context.WithCancel(ctx)
+	failed := make(chan error, 1)
+	go func() {
+		for {
+			all, ended, err := count(ctx, store)
+			switch {
+			case err != nil:
+				failed <- err
+			case ended > 0:
+				failed <- errors.New("a run was over before the store failed")
+			case all >= n:
+				failed <- fail()
+			default:
+				time.Sleep(10 * time.Millisecond)
+				continue
+			}
+			return
+		}
+	}()
+	return func() error {
+		stop()
+		return <-failed
+	}
+}
+
+// openFailing opens a store of files or in SQLite. fill fills its disk, or makes room again.
+func (o *options) openFailing(ctx context.Context) (_ record.Store, fill func(full bool) error, err error) {
+	if o.Kind == "file" {
 		d := new(disk)
-		store, err := filestore.Open(filepath.Join(dir, "runs"), &filestore.Options{FS: d})
+		store, err := filestore.Open(filepath.Join(o.Dir, "runs"), &filestore.Options{FS: d})
 		return store, func(full bool) error { d.full.Store(full); return nil }, err
 	}
-	db, err := sql.Open("sqlite", filepath.Join(dir, "runs.db"))
+	db, err := sql.Open("sqlite", filepath.Join(o.Dir, "runs.db"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,46 +71,6 @@ func openFailing(ctx context.Context, name, dir string) (_ record.Store, fill fu
 		_, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
 		return err
 	}, err
-}
-
-// fillOnce fills the disk for a while when n runs have begun.
-func fillOnce(ctx context.Context, store record.Store, n int, fill func(bool) error) error {
-	if err := begun(ctx, store, n); err != nil {
-		return err
-	}
-	if err := fill(true); err != nil {
-		return err
-	}
-	time.Sleep(fullFor)
-	return fill(false)
-}
-
-// restart restarts a server when n runs have begun.
-func restart(ctx context.Context, server *testenv.Postgres, store record.Store, n int) error {
-	if err := begun(ctx, store, n); err != nil {
-		return err
-	}
-	return server.Restart(downFor)
-}
-
-// begun waits until n runs have begun.
-func begun(ctx context.Context, store record.Store, n int) error {
-	for {
-		have := 0
-		for head, err := range store.List(ctx, record.Query{}) {
-			if err != nil {
-				return err
-			}
-			if head.Status.Ended() {
-				return errors.New("a run was over before the store failed")
-			}
-			have++
-		}
-		if have >= n {
-			return nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
 }
 
 // disk is a file system that can be full. It then writes half of the bytes.

@@ -1,3 +1,17 @@
+// Chaos kills the process of an agent again and again, and counts the effects of its tools:
+//
+//	go run ./evals/chaos -runs 50 -kills 500 -store file
+//	go run ./evals/chaos -runs 50 -kills 500 -store sqlite
+//	go run ./evals/chaos -runs 50 -kills 500 -store postgres
+//
+// Runs of several turns with four parallel tool calls each are driven by one worker process,
+// which is killed (SIGKILL) at random moments and started again. The tools belong to three
+// servers in the first process, which count effects: one recognizes a call by its key, one runs
+// calls as tasks, and one does neither. At the end each call of each run is compared with its
+// effects, see [witness.Counts]. Calls of the server with keys are never in doubt.
+//
+// With -fault the worker is not killed. Instead its store fails once: the disk is full for a
+// second, or the Postgres server is down for five. Then no call may be in doubt.
 package main
 
 import (
@@ -12,46 +26,48 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
+// options are those of the program. A worker process gets the exported ones.
+type options struct {
+	witness.Store
+	URL   string // of the servers
+	Runs  int
+	Fault bool // the store fails once
+
+	kills int
+	slow  time.Duration // how long a call waits at most before and after its effect
+}
+
+// faultSlow makes runs last longer than a fault.
+const faultSlow = time.Second
+
 func main() {
 	log.SetFlags(0)
-	var o options
-	flag.IntVar(&o.runs, "runs", 50, "runs to begin with; more begin if they are over before the kills are")
-	flag.IntVar(&o.kills, "kills", 500, "how often the worker is killed")
-	flag.StringVar(&o.store, "store", "file", "`name` of the store: file, sqlite or postgres; or temporal, see evals/temporal for its flags")
-	flag.StringVar(&o.dsn, "dsn", "", "database of -store postgres, which must be empty; by default that of a server that is started for it")
-	flag.DurationVar(&o.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
-	flag.BoolVar(&o.fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five), instead of killing the worker")
-	worker := flag.String("worker", "", "be a worker on the servers at this `URL`")
-	flag.StringVar(&o.dir, "dir", "", "of the worker's store")
-	flag.Parse()
 	ctx := context.Background()
-	if o.store == "temporal" {
-		flag.Visit(func(f *flag.Flag) {
-			if f.Name != "store" {
-				log.Fatalf("-%s: with -store temporal, write other flags after --", f.Name)
-			}
-		})
-		if err := atTemporal(ctx); err != nil {
-			log.Fatal(err)
+	var o options
+	if worker, err := witness.Settings(&o); worker {
+		if err == nil {
+			err = o.work(ctx)
 		}
-		return
-	}
-	if o.fault {
-		o.kills, o.slow = 0, max(o.slow, faultSlow)
-	}
-	if *worker != "" {
-		err := o.work(ctx, *worker)
 		if err != nil {
 			log.Fatal(err)
 		}
 		return
+	}
+	flag.IntVar(&o.Runs, "runs", 50, "runs to begin with; more begin if they are over before the kills are")
+	flag.IntVar(&o.kills, "kills", 500, "how often the worker is killed")
+	flag.StringVar(&o.Kind, "store", "file", "`name` of the store: file, sqlite or postgres")
+	flag.StringVar(&o.DSN, "dsn", "", "database of -store postgres, which must be empty; by default that of a server that is started for it")
+	flag.DurationVar(&o.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
+	flag.BoolVar(&o.Fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five), instead of killing the worker")
+	flag.Parse()
+	if o.Fault {
+		o.kills, o.slow = 0, max(o.slow, faultSlow)
 	}
 	v, err := o.play(ctx, os.Stdout)
 	if err != nil {
@@ -62,67 +78,45 @@ func main() {
 	}
 }
 
-// atTemporal runs the program of evals/temporal, a module of its own, with the remaining
-// arguments.
-func atTemporal(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "."}, flag.Args()...)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join("evals", "temporal"), os.Stdout, os.Stderr
-	return cmd.Run()
-}
-
-type options struct {
-	runs, kills     int
-	store, dsn, dir string
-	slow            time.Duration
-	fault           bool
-}
-
-// faultSlow makes runs last longer than a fault.
-const faultSlow = time.Second
-
 // play drives the runs, and compares their calls with the effects.
 func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, err error) {
 	var database *testenv.Postgres
-	if o.store == "postgres" && o.dsn == "" {
+	if o.Kind == "postgres" && o.DSN == "" {
 		if database, err = testenv.StartPostgres(); err != nil {
 			return nil, err
 		}
 		defer database.Stop()
-		o.dsn = database.DSN("postgres")
+		o.DSN = database.DSN("postgres")
 	}
-	if o.dir, err = os.MkdirTemp("", "chaos"); err != nil {
+	if o.Dir, err = os.MkdirTemp("", "chaos"); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(o.dir)
+	defer os.RemoveAll(o.Dir)
 	w := witness.New(o.slow, "effect")
 	server := httptest.NewServer(w)
 	defer server.Close()
-	store, err := witness.OpenStore(ctx, o.store, o.dir, o.dsn)
+	o.URL = server.URL
+	store, err := o.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if o.fault && database != nil {
-		failed := make(chan error, 1)
-		ctx, stop := context.WithCancel(ctx)
-		go func() { failed <- restart(ctx, database, store, o.runs) }()
-		defer func() {
-			stop()
-			err = errors.Join(err, <-failed)
-		}()
+	if o.Fault && database != nil {
+		end := failOnce(ctx, store, o.Runs, func() error { return database.Restart(downFor) })
+		defer func() { err = errors.Join(err, end()) }()
 	}
-	kills, err := o.kill(ctx, server.URL)
+	kills, err := o.kill(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if v, err = script.Judge(ctx, store, w, o.runs); err != nil {
+	if v, err = script.Judge(ctx, store, w, o.Runs); err != nil {
 		return nil, err
 	}
-	v.Alive = o.fault
+	v.Alive = o.Fault
 	fault := ""
-	if o.fault {
+	if o.Fault {
 		fault = ", which failed once"
 	}
-	fmt.Fprintf(out, "store %s%s: %d runs, %d kills\n", o.store, fault, o.runs, kills)
+	fmt.Fprintf(out, "store %s%s: %d runs, %d kills\n", o.Kind, fault, o.Runs, kills)
 	v.Print(out)
 	return v, nil
 }
@@ -131,49 +125,28 @@ func (o *options) play(ctx context.Context, out io.Writer) (v *witness.Verdict, 
 const moreRuns = 10
 
 // kill runs workers until all runs have ended, and kills them. It returns the number of kills.
-func (o *options) kill(ctx context.Context, url string) (kills int, err error) {
+func (o *options) kill(ctx context.Context) (kills int, err error) {
 	for {
-		killed, err := o.worker(ctx, url, kills < o.kills)
+		killed, err := o.worker(ctx, kills < o.kills)
 		switch {
 		case err != nil:
 			return kills, err
 		case killed:
 			kills++
 		case kills < o.kills:
-			o.runs += moreRuns
+			o.Runs += moreRuns
 		default:
 			return kills, nil
 		}
 	}
 }
 
-// work does the work of a worker process.
-func (o *options) work(ctx context.Context, url string) error {
-	if !o.fault || o.store == "postgres" {
-		store, err := witness.OpenStore(ctx, o.store, o.dir, o.dsn)
-		if err != nil {
-			return err
-		}
-		return work(ctx, store, url, o.runs, o.fault)
-	}
-	store, fill, err := openFailing(ctx, o.store, o.dir)
-	if err != nil {
-		return err
-	}
-	filled := make(chan error, 1)
-	go func() { filled <- fillOnce(ctx, store, o.runs, fill) }()
-	err = work(ctx, store, url, o.runs, true)
-	return errors.Join(err, <-filled)
-}
-
 // worker runs a worker process until it is killed, or its runs have ended.
-func (o *options) worker(ctx context.Context, url string, kill bool) (killed bool, err error) {
-	self, err := os.Executable()
+func (o *options) worker(ctx context.Context, kill bool) (killed bool, err error) {
+	cmd, err := witness.Worker(ctx, o)
 	if err != nil {
 		return false, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-worker", url, "-dir", o.dir, "-store", o.store, "-dsn", o.dsn, "-runs", fmt.Sprint(o.runs), fmt.Sprintf("-fault=%v", o.fault))
-	cmd.Env = append(os.Environ(), asWorker+"=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -192,6 +165,3 @@ func (o *options) worker(ctx context.Context, url string, kill bool) (killed boo
 	}
 	return false, nil
 }
-
-// asWorker marks the environment of a worker process, for the test binary.
-const asWorker = "CHAOS_WORKER"

@@ -16,31 +16,57 @@ import (
 // script is the model of all runs.
 var script = &witness.Script{Turns: 5, Fan: 4, Kinds: []string{witness.Keys, witness.Tasks, witness.Plain}}
 
-// work drives the first n runs until all have ended or the process is killed. With fault the
-// leases outlive a fault of the store.
-func work(ctx context.Context, store record.Store, url string, n int, fault bool) error {
-	ttl := 300 * time.Millisecond
-	if fault {
-		ttl = time.Minute
+// work does the work of a worker process. Its disk is full for a while if the store is to fail: a Postgres server is
+// restarted by the first process.
+func (o *options) work(ctx context.Context) error {
+	if !o.Fault || o.Kind == "postgres" {
+		store, err := o.Open(ctx)
+		if err != nil {
+			return err
+		}
+		return o.drive(ctx, store)
 	}
-	agents, err := script.Agents(ctx, url, agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: ttl}, ParallelWrites: true}) // as many calls under way as there may be
+	store, fill, err := o.openFailing(ctx)
+	if err != nil {
+		return err
+	}
+	end := failOnce(ctx, store, o.Runs, func() error {
+		err := fill(true)
+		time.Sleep(fullFor)
+		return errors.Join(err, fill(false))
+	})
+	err = o.drive(ctx, store)
+	return errors.Join(err, end())
+}
+
+// drive drives the runs until all have ended or the process is killed.
+func (o *options) drive(ctx context.Context, store record.Store) error {
+	ttl := 300 * time.Millisecond
+	if o.Fault {
+		ttl = time.Minute // longer than the fault
+	}
+	agents, err := script.Agents(ctx, o.URL, agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: ttl}, ParallelWrites: true}) // as many calls under way as there may be
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var begun sync.WaitGroup
-	for i := range n {
+	for i := range o.Runs {
 		if _, err := store.Load(ctx, script.Key(i)); errors.Is(err, record.ErrNotFound) {
 			begun.Go(func() { begin(ctx, agents[i%len(agents)], script.Key(i).ID) })
 		}
 	}
 	go func() {
 		begun.Wait()
-		for !over(ctx, store, n) {
+		for {
+			_, ended, err := count(ctx, store)
+			if ctx.Err() != nil || err == nil && ended >= o.Runs {
+				stop()
+				return
+			}
 			time.Sleep(20 * time.Millisecond)
 		}
-		stop()
 	}()
 	err = agent.Recover(ctx, store, agents, &agent.RecoverOptions{Every: 30 * time.Millisecond, Logger: slog.Default()})
 	if errors.Is(err, context.Canceled) {
@@ -55,16 +81,16 @@ func begin(ctx context.Context, a *agent.Agent, id string) {
 	}
 }
 
-// over reports whether n runs have ended.
-func over(ctx context.Context, store record.Store, n int) bool {
-	ended := 0
+// count returns how many runs there are, and how many of them have ended.
+func count(ctx context.Context, store record.Store) (all, ended int, err error) {
 	for head, err := range store.List(ctx, record.Query{}) {
 		if err != nil {
-			return ctx.Err() != nil
+			return 0, 0, err
 		}
+		all++
 		if head.Status.Ended() {
 			ended++
 		}
 	}
-	return ended >= n
+	return all, ended, nil
 }

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -31,34 +30,35 @@ import (
 // play begins the runs, kills workers, and compares calls with their effects. clean is true if
 // nothing was lost, doubled or silent, and fast if the pauses were short.
 func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, err error) {
+	o.Kind = "sqlite"
 	if o.postgres {
 		database, err := testenv.StartPostgres()
 		if err != nil {
 			return false, false, err
 		}
 		defer database.Stop()
-		o.dsn = database.DSN("postgres")
+		o.Kind, o.DSN = "postgres", database.DSN("postgres")
 	}
-	if o.dir, err = os.MkdirTemp("", "chaos"); err != nil {
+	if o.Dir, err = os.MkdirTemp("", "chaos"); err != nil {
 		return false, false, err
 	}
-	defer os.RemoveAll(o.dir)
+	defer os.RemoveAll(o.Dir)
 	w := witness.New(300*time.Millisecond, "effect", "approved", "form")
-	seen := &watch{runs: map[string]*watched{}}
+	seen := newWatch()
 	serve := http.NewServeMux()
 	serve.Handle("/", w)
 	serve.Handle("/report", seen)
 	tools := httptest.NewServer(serve)
 	defer tools.Close()
-	o.world = tools.URL
+	o.World = tools.URL
 	server := temporaltest.NewServer()
-	o.address, o.space = server.GetFrontendHostPort(), server.GetDefaultNamespace()
-	service, err := client.Dial(client.Options{HostPort: o.address, Namespace: o.space, Logger: quiet()})
+	o.Address, o.Namespace = server.GetFrontendHostPort(), server.GetDefaultNamespace()
+	service, err := client.Dial(client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: quiet()})
 	if err != nil {
 		return false, false, err
 	}
 	defer service.Close()
-	store, err := o.open(ctx)
+	store, err := o.Open(ctx)
 	if err != nil {
 		return false, false, err
 	}
@@ -79,9 +79,9 @@ func (o *options) play(ctx context.Context, out io.Writer) (clean, fast bool, er
 	fmt.Fprintf(out, "temporal: %d runs, %d workers, %d kills\n", o.runs, o.workers, f.kills)
 	v.Print(out)
 	p.print(out)
-	slow := seen.print(out, o.lease+time.Second)
+	steps, slow := seen.print(out, o.Lease+time.Second)
 	f.end()
-	f.print(out, seen.begun())
+	f.print(out, steps)
 	return v.Clean() && len(p.wrong) == 0, !slow, nil
 }
 
@@ -155,19 +155,15 @@ func (f *fleet) begin(ctx context.Context) error {
 }
 
 func (f *fleet) worker(ctx context.Context, n int) (*exec.Cmd, error) {
-	self, err := os.Executable()
+	settings := *f.options
+	settings.Worker = n
+	cmd, err := witness.Worker(ctx, settings)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-worker", strconv.Itoa(n), "-address", f.address, "-namespace", f.space,
-		"-world", f.world, "-dir", f.dir, "-dsn", f.dsn, "-lease", f.lease.String())
-	cmd.Env = append(os.Environ(), asWorker+"=1")
 	cmd.Stderr = os.Stderr
 	return cmd, cmd.Start()
 }
-
-// asWorker marks the environment of a worker process, for the test binary.
-const asWorker = "CHAOS_WORKER"
 
 // kill kills one worker after the other, and starts it again.
 func (f *fleet) kill(ctx context.Context, length time.Duration) {
@@ -179,7 +175,7 @@ func (f *fleet) kill(ctx context.Context, length time.Duration) {
 		}
 		i := f.kills % len(f.all)
 		_ = f.all[i].Process.Kill()
-		f.watch.killed(i + 1)
+		f.watch.kill(i + 1)
 		f.ended(f.all[i])
 		if cmd, err := f.worker(ctx, i+1); err == nil {
 			f.all[i] = cmd

@@ -28,6 +28,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
+	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -35,7 +36,7 @@ var update = flag.Bool("update", false, "write the histories of workflows into t
 
 // TestMain lets the test binary be a worker of TestChaos.
 func TestMain(m *testing.M) {
-	if os.Getenv(asWorker) != "" {
+	if worker, _ := witness.Settings(new(options)); worker {
 		main()
 	}
 	os.Exit(m.Run())
@@ -353,7 +354,7 @@ func (s *service) listed(t *testing.T) {
 // depends on the machine.
 func TestChaos(t *testing.T) {
 	opted(t)
-	o := &options{runs: 8, workers: 2, length: 8 * time.Second, every: 2 * time.Second, lease: 2 * time.Second}
+	o := &options{runs: 8, workers: 2, length: 8 * time.Second, every: 2 * time.Second, Lease: 2 * time.Second}
 	clean, _, err := o.play(t.Context(), t.Output())
 	if err != nil || !clean {
 		t.Errorf("got %v, %v, want that nothing is lost", clean, err)

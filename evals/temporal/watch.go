@@ -10,94 +10,60 @@ import (
 	"time"
 )
 
-// watch measures how long runs pause.
+// watch measures how long runs pause when their worker is killed.
 type watch struct {
 	mu      sync.Mutex
-	runs    map[string]*watched
-	steps   []time.Duration // from a kill until the run is held again
-	tries   []time.Duration // from a kill until another worker takes the step
-	between []time.Duration // from the end of a step to the next
-	held    int             // steps that have begun
+	workers map[string]int       // by run: the worker that works on it, or waits for its lease
+	killed  map[string]time.Time // by run: when that worker was killed
+	pauses  []time.Duration      // from a kill until the run is held again
+	steps   int                  // steps that have begun
 }
 
-type watched struct {
-	worker int       // works on the run, 0: none
-	killed time.Time // when its worker was killed; zero: it lives
-	free   time.Time // since when it could continue; zero: it works or waits
-}
+func newWatch() *watch { return &watch{workers: map[string]int{}, killed: map[string]time.Time{}} }
 
 // ServeHTTP receives reports of workers.
 func (w *watch) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	worker, _ := strconv.Atoi(q.Get("worker"))
-	w.seen(worker, q.Get("run"), q.Get("what"))
-}
-
-func (w *watch) seen(worker int, run, what string) {
+	run := q.Get("run")
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := w.runs[run]
-	if r == nil {
-		r = new(watched)
-		w.runs[run] = r
-	}
-	switch what {
+	switch q.Get("what") {
 	case "begin":
-		if !r.killed.IsZero() && r.worker != worker {
-			w.tries = append(w.tries, time.Since(r.killed))
-		}
-		r.worker = worker
+		w.workers[run], _ = strconv.Atoi(q.Get("worker"))
 	case "hold":
-		w.held++
-		if !r.killed.IsZero() {
-			w.steps = append(w.steps, time.Since(r.killed))
-		} else if !r.free.IsZero() {
-			w.between = append(w.between, time.Since(r.free))
+		w.steps++
+		if at, ok := w.killed[run]; ok {
+			w.pauses = append(w.pauses, time.Since(at))
+			delete(w.killed, run)
 		}
-		*r = watched{worker: worker}
-	case "free running":
-		*r = watched{free: time.Now()}
-	default:
-		*r = watched{}
+	case "free":
+		delete(w.workers, run)
 	}
 }
 
-// killed notes that a worker was killed.
-func (w *watch) killed(worker int) {
+// kill notes that a worker was killed.
+func (w *watch) kill(worker int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, r := range w.runs {
-		if r.worker == worker {
-			r.killed = time.Now()
+	for run, by := range w.workers {
+		if by == worker {
+			w.killed[run] = time.Now()
 		}
 	}
 }
 
-// begun returns how many steps have begun.
-func (w *watch) begun() int {
+// print writes the pauses, and returns how many steps have begun. slow is true if the pauses are longer than the bound.
+func (w *watch) print(out io.Writer, bound time.Duration) (steps int, slow bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.held
-}
-
-// print writes the pauses. slow is true if those after kills are too long.
-func (w *watch) print(out io.Writer, bound time.Duration) (slow bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	p99 := row(out, "pause of a step after a kill", w.steps)
-	row(out, "of this, until another worker takes it", w.tries)
-	row(out, "time between steps", w.between)
-	fmt.Fprintf(out, "the bound of a pause is %v at the 99th percentile\n", bound)
-	return p99 > bound
-}
-
-func row(out io.Writer, what string, all []time.Duration) (p99 time.Duration) {
+	all := w.pauses
 	if len(all) == 0 {
-		fmt.Fprintf(out, "%s: none\n", what)
-		return 0
+		fmt.Fprintln(out, "no step was interrupted")
+		return w.steps, false
 	}
 	slices.Sort(all)
 	at := func(q float64) time.Duration { return all[int(q*float64(len(all)-1))].Round(time.Millisecond) }
-	fmt.Fprintf(out, "%s: %d, median %v, 99th percentile %v, longest %v\n", what, len(all), at(0.5), at(0.99), at(1))
-	return at(0.99)
+	fmt.Fprintf(out, "pause of a step after a kill: %d, median %v, 99th percentile %v, longest %v\n", len(all), at(0.5), at(0.99), at(1))
+	fmt.Fprintf(out, "the bound of a pause is %v at the 99th percentile\n", bound)
+	return w.steps, at(0.99) > bound
 }

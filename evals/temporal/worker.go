@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync"
 
 	"go.temporal.io/sdk/client"
 
@@ -25,24 +24,15 @@ var script = &witness.Script{Turns: 4, Fan: 2, Kinds: []string{witness.Keys, wit
 	return []string{"approved", "form"}[turn%2]
 }}
 
-// open opens the store of runs.
-func (o *options) open(ctx context.Context) (record.Store, error) {
-	name := "sqlite"
-	if o.dsn != "" {
-		name = "postgres"
-	}
-	return witness.OpenStore(ctx, name, o.dir, o.dsn)
-}
-
 // work does the work of a worker process, until it is killed.
 func (o *options) work(ctx context.Context) error {
-	store, err := o.open(ctx)
+	store, err := o.Open(ctx)
 	if err != nil {
 		return err
 	}
-	r := &reporter{Store: store, url: o.world + "/report", worker: o.worker, status: map[run.Key]run.Status{}}
-	agents, err := script.Agents(ctx, o.world, agent.Options{
-		Durable: agent.Durable{Store: r, LeaseTTL: o.lease},
+	r := &reporter{Store: store, url: o.World + "/report", worker: o.Worker}
+	agents, err := script.Agents(ctx, o.World, agent.Options{
+		Durable: agent.Durable{Store: r, LeaseTTL: o.Lease},
 		Person: agent.Person{Approve: func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			if a.Name == "approved" {
 				return approval.Decision{}, agent.ErrAsk
@@ -53,7 +43,7 @@ func (o *options) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	service, err := client.Dial(client.Options{HostPort: o.address, Namespace: o.space, Logger: quiet()})
+	service, err := client.Dial(client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: quiet()})
 	if err != nil {
 		return err
 	}
@@ -74,9 +64,6 @@ type reporter struct {
 	record.Store
 	url    string
 	worker int
-
-	mu     sync.Mutex
-	status map[run.Key]run.Status
 }
 
 func (r *reporter) report(key run.Key, what string) {
@@ -94,20 +81,8 @@ func (r *reporter) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 	return lease, err
 }
 
-func (r *reporter) Append(ctx context.Context, lease record.Lease, head run.Head, records []run.Record, answers ...run.Reply) error {
-	err := r.Store.Append(ctx, lease, head, records, answers...)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.status[lease.Key] = head.Status
-	return err
-}
-
 func (r *reporter) Release(ctx context.Context, lease record.Lease) error {
 	err := r.Store.Release(ctx, lease)
-	r.mu.Lock()
-	status := r.status[lease.Key]
-	delete(r.status, lease.Key)
-	r.mu.Unlock()
-	r.report(lease.Key, "free "+string(status))
+	r.report(lease.Key, "free")
 	return err
 }

@@ -2,21 +2,13 @@ package witness
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"iter"
-	"path/filepath"
-
-	_ "github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -102,26 +94,4 @@ func (s *Script) Agents(ctx context.Context, url string, o agent.Options) (all [
 		all = append(all, a)
 	}
 	return all, nil
-}
-
-// OpenStore opens a store by name: file, sqlite or postgres.
-func OpenStore(ctx context.Context, name, dir, dsn string) (record.Store, error) {
-	switch name {
-	case "file":
-		return filestore.Open(filepath.Join(dir, "runs"), nil)
-	case "sqlite":
-		db, err := sql.Open("sqlite", filepath.Join(dir, "runs.db"))
-		if err != nil {
-			return nil, err
-		}
-		return sqlstore.New(ctx, db, sqlstore.DialectSQLite)
-	case "postgres":
-		db, err := sql.Open("pgx", dsn)
-		if err != nil {
-			return nil, err
-		}
-		db.SetMaxOpenConns(10)
-		return sqlstore.New(ctx, db, sqlstore.DialectPostgres)
-	}
-	return nil, fmt.Errorf("there is no store %q; use file, sqlite or postgres", name)
 }

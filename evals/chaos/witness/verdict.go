@@ -11,19 +11,44 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
+// Counts are numbers of calls. The lost, doubled and silent ones are errors.
+type Counts struct {
+	Calls   int
+	Lost    int // the model was told of a result, and there was no effect
+	Doubled int // there was more than one effect
+	Silent  int // there was an effect, and the model was told that there was none
+	Doubts  int // the model was told that the call may or may not have run
+}
+
+func (c *Counts) add(of *Counts) {
+	c.Calls += of.Calls
+	c.Lost += of.Lost
+	c.Doubled += of.Doubled
+	c.Silent += of.Silent
+	c.Doubts += of.Doubts
+}
+
 // Verdict counts calls by the kind of their server.
 type Verdict struct {
-	Calls, Lost, Doubled, Silent, Doubts map[string]int
-	Alive                                bool // no worker was killed: no result may be in doubt
+	Alive bool // no worker was killed: no result may be in doubt
 
 	kinds    []string
-	examples []string
+	counts   map[string]*Counts
+	examples []string // of errors
+}
+
+func newVerdict(kinds []string) *Verdict {
+	v := &Verdict{kinds: kinds, counts: map[string]*Counts{}}
+	for _, kind := range kinds {
+		v.counts[kind] = &Counts{}
+	}
+	return v
 }
 
 // Judge compares what the model was told of each call of the first n runs with the effects of
 // the call.
 func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int) (*Verdict, error) {
-	v := &Verdict{kinds: s.Kinds, Calls: map[string]int{}, Lost: map[string]int{}, Doubled: map[string]int{}, Silent: map[string]int{}, Doubts: map[string]int{}}
+	v := newVerdict(s.Kinds)
 	for i := range n {
 		log, err := store.Load(ctx, s.Key(i))
 		if err != nil {
@@ -56,20 +81,21 @@ func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int)
 func (v *Verdict) call(kind, call, told string, w *World) {
 	effects, ran := w.Count(call), told == did+call
 	doubt := strings.Contains(told, "may or may not") || strings.Contains(told, "unknown whether")
-	v.Calls[kind]++
+	n := v.counts[kind]
+	n.Calls++
 	what := ""
 	switch {
 	case effects > 1:
-		v.Doubled[kind]++
+		n.Doubled++
 		what = "doubled"
 	case ran && effects == 0:
-		v.Lost[kind]++
+		n.Lost++
 		what = "lost"
 	case !ran && !doubt && (effects > 0 || told == ""):
-		v.Silent[kind]++
+		n.Silent++
 		what = "silent"
 	case doubt:
-		v.Doubts[kind]++
+		n.Doubts++
 		if kind == Keys {
 			what = "in doubt"
 		}
@@ -82,31 +108,34 @@ func (v *Verdict) call(kind, call, told string, w *World) {
 // Print writes a line for each kind, examples of errors, and the sums.
 func (v *Verdict) Print(out io.Writer) {
 	for _, kind := range v.kinds {
-		fmt.Fprintf(out, "%-6s %5d calls: lost %d doubled %d silent %d, in doubt %d\n",
-			kind, v.Calls[kind], v.Lost[kind], v.Doubled[kind], v.Silent[kind], v.Doubts[kind])
+		n := v.counts[kind]
+		fmt.Fprintf(out, "%-6s %5d calls: lost %d doubled %d silent %d, in doubt %d\n", kind, n.Calls, n.Lost, n.Doubled, n.Silent, n.Doubts)
 	}
 	for _, e := range v.examples {
 		fmt.Fprintln(out, e)
 	}
-	fmt.Fprintf(out, "lost %d doubled %d silent %d\n", sum(v.Lost), sum(v.Doubled), sum(v.Silent))
+	all := v.All()
+	fmt.Fprintf(out, "lost %d doubled %d silent %d\n", all.Lost, all.Doubled, all.Silent)
 }
 
 // Clean reports whether there were no errors. Calls of a server with keys are never in doubt,
 // nor is any call if no worker was killed.
 func (v *Verdict) Clean() bool {
-	doubts := v.Doubts[Keys]
-	if v.Alive {
-		doubts = sum(v.Doubts)
+	all := v.All()
+	doubts := all.Doubts
+	if !v.Alive {
+		doubts = 0
+		if keyed := v.counts[Keys]; keyed != nil {
+			doubts = keyed.Doubts
+		}
 	}
-	return sum(v.Lost)+sum(v.Doubled)+sum(v.Silent)+doubts == 0
+	return all.Lost+all.Doubled+all.Silent+doubts == 0
 }
 
-// All returns the number of calls.
-func (v *Verdict) All() int { return sum(v.Calls) }
-
-func sum(counts map[string]int) (n int) {
-	for _, c := range counts {
-		n += c
+// All counts the calls of all kinds.
+func (v *Verdict) All() (all Counts) {
+	for _, n := range v.counts {
+		all.add(n)
 	}
-	return n
+	return all
 }

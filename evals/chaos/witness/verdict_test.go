@@ -9,16 +9,17 @@ import (
 func TestJudge(t *testing.T) {
 	w := New(time.Millisecond)
 	w.effects["two"], w.effects["one"] = 2, 1
-	v := &Verdict{Calls: map[string]int{}, Lost: map[string]int{}, Doubled: map[string]int{}, Silent: map[string]int{}, Doubts: map[string]int{}}
-	v.call("plain", "two", did+"two", w)
-	v.call("plain", "none", did+"none", w)
-	v.call("plain", "one", "Error: nothing was done", w)
-	v.call("plain", "one", "", w)
-	v.call("plain", "one", "It is unknown whether the call ran", w)
-	if v.Clean() || v.Doubled["plain"] != 1 || v.Lost["plain"] != 1 || v.Silent["plain"] != 2 || v.Doubts["plain"] != 1 {
-		t.Errorf("got %+v", v)
+	v := newVerdict([]string{Plain})
+	v.call(Plain, "two", did+"two", w)
+	v.call(Plain, "none", did+"none", w)
+	v.call(Plain, "one", "Error: nothing was done", w)
+	v.call(Plain, "one", "", w)
+	v.call(Plain, "one", "It is unknown whether the call ran", w)
+	if want := (Counts{Calls: 5, Lost: 1, Doubled: 1, Silent: 2, Doubts: 1}); v.Clean() || v.All() != want {
+		t.Errorf("got %+v, want %+v", v.All(), want)
 	}
-	v = &Verdict{Doubts: map[string]int{"plain": 1}}
+	v = newVerdict([]string{Plain})
+	v.call(Plain, "one", "It is unknown whether the call ran", w)
 	if !v.Clean() {
 		t.Error("a doubt after a kill counts, want only that of a process that lives")
 	}
