@@ -1,9 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"strconv"
-)
+import "fmt"
 
 // The texts of every run. The model calls the tool in ten turns and answers in
 // one more.
@@ -52,9 +49,15 @@ func (s *script) next() []string {
 	return s.ids[at]
 }
 
-// historyText is the text of a history. A history repeats four messages: one of the
-// user, a call, its result, and one of the model.
+// historyText is the text of messages of a history.
 const historyText = "The weather in the mountains is fine, and the roads that lead there are dry."
 
-// historyID returns the id of a call in a history, which its result has, too.
-func historyID(i int) string { return "old_" + strconv.Itoa(i/4) }
+// history returns so many messages, which repeat four: one of the user, a call, its result, and one of the model. exchange
+// makes a call and its result, with this id.
+func history[M any](n int, user, model M, exchange func(id string) (call, result M)) (messages []M) {
+	for i := 0; len(messages) < n; i++ {
+		call, result := exchange(fmt.Sprint("old_", i))
+		messages = append(messages, user, call, result, model)
+	}
+	return messages[:n]
+}

@@ -4,91 +4,61 @@
 //	go run .                  # everything, about a minute
 //	go run . -quick           # a first look, in ten seconds
 //	go run . -check           # fails if a target is missed
-//	go run . -run 'native/' -only ours,eino -cpuprofile cpu.out
+//	go run . -run 'native/' -only ours,eino
 //
 // It is a module of its own: programs with our agent do not need the other
 // frameworks.
 //
 // # Who is compared
 //
-// This module's agent (ours), the ChatModelAgent of Eino's ADK (eino), and
-// langchaingo's executor with its agent for functions (langchaingo). go.mod has the
-// versions. Each has an instant model of its own type, which builds the same replies:
-// in each of ten turns one call of echo {"x":1}, or eight, or 64, and then the answer.
-// The tool returns "ok". Each run is a new session, in memory, without tracing. After
-// each sample the calls of the tool are counted, so that failures are not measured.
+// This module's agent (ours), the ChatModelAgent of Eino's ADK (eino), and langchaingo's executor with its agent for
+// functions (langchaingo). go.mod has the versions. Each has an instant model of its own type, which builds the same
+// replies: in each of ten turns one call of echo {"x":1}, or eight, or 64, and then the answer. The tool returns "ok".
+// Each run is a new session, in memory, without tracing. After each sample the calls of the tool are counted, so that
+// failures are not measured.
 //
-// "ours-stored" is our agent with the store of [record.NewMemory], from which each run
-// is deleted at its end. "ours-fresh" is our agent without the history of the cell.
+// "ours-stored" is our agent with the store of [record.NewMemory], from which each run is deleted at its end.
+// "ours-fresh" is our agent without the history of the cell.
 //
 // # Cells
 //
 // The name of a cell is tool/calls: where the tool is, and the calls of a turn.
 //
-//   - native: a Go function, in the form of each framework's own helper that
-//     takes the schema from a type. langchaingo has none: its tool gets text.
-//   - static: an MCP server at a pipe that answers with prepared bytes. It speaks
-//     2025-11-25. eino has the MCP component of eino-ext, with the newest mcp-go;
-//     ours is mcpclient.
-//   - go-sdk: a server of the official SDK at a pipe. All clients agree on
-//     2026-07-28 with it. "server-alone" sends the same requests as prepared
-//     lines: its figure is the server's own work, a lower bound, as the calls of
-//     a turn arrive together.
-//   - history: a run of ten turns, one call in each, behind so many messages:
-//     text, calls and results in turn. The tool is native.
+//   - native: a Go function, in the form of each framework's own helper that takes the schema from a type. langchaingo
+//     has none: its tool gets text.
+//   - static: an MCP server at a pipe that answers with prepared bytes. It speaks 2025-11-25. eino has the MCP component
+//     of eino-ext, with the newest mcp-go; ours is mcpclient.
+//   - history: a run of ten turns, one native call in each, behind so many messages: text, calls and results in turn.
 //   - answer: a run that is one model call behind so many messages.
 //
 // # What is counted
 //
-// The figure is CPU time for a turn, user and system time of this process by
-// getrusage, so tools and servers are part of it. A turn is a tenth of a run,
-// with a tenth of its last model call, and of its beginning and end. With answer
-// it is the whole run.
-//
-// Samples are interleaved, as in evals/bench: each round measures
-// every framework once, in rotated order, each sample after a garbage collection, with
-// a live heap of 64 MiB. Figures are medians, and ± is half the distance between the
-// quartiles as a share of the median. A ratio is the median of the ratios by round. If
-// a figure is closer to its target than three standard errors of that median, the
-// cell takes more rounds, up to four times as many, as the verdict would be chance.
+// The figure is CPU time for a turn, measured as in evals/bench, so tools and servers are part of it. A turn is a tenth
+// of a run, with a tenth of its last model call, and of its beginning and end. With answer it is the whole run.
 //
 // # What is not the same
 //
 // The frameworks do different things in a turn, and each has its own defaults:
 //
-//   - ours repairs and validates the arguments of each call by the tool's schema,
-//     decides whether the call is allowed, bounds its time, its silence and its
-//     result, and takes a panic for an error. Each step of the run is a record,
-//     from which its state is folded, also without a store. It emits an event for
-//     each step. Calls run side by side, results are in their order; functions that
-//     end within microseconds share a goroutine. The tool says
-//     that it only reads, and its server is believed: calls that may write would be
-//     sent one after the other, a rule that no peer has.
-//   - eino decodes the arguments into the Go type, or passes them on to the MCP
-//     server as they are, and validates neither. It makes the JSON of a whole MCP
-//     result the tool message. It has no bound on a call. An error of a tool ends
-//     the run. Calls run side by side without a bound, the first on the loop's
-//     goroutine. It emits an event for each message, and runs a graph with
-//     callbacks, which are unused.
-//   - langchaingo validates nothing, and passes the arguments as text to the
-//     tool. It renders its prompt from templates and rebuilds the history in
-//     each turn. Calls run one after the other. It has no events, no MCP client
-//     and no sessions.
+//   - ours repairs and validates the arguments of each call by the tool's schema, decides whether the call is allowed,
+//     bounds its time, its silence and its result, and takes a panic for an error. Each step of the run is a record, from
+//     which its state is folded, also without a store. It emits an event for each step. Calls run side by side, results
+//     are in their order; functions that end within microseconds share a goroutine. The tool says that it only reads,
+//     and its server is believed: calls that may write would be sent one after the other, a rule that no peer has.
+//   - eino decodes the arguments into the Go type, or passes them on to the MCP server as they are, and validates
+//     neither. It makes the JSON of a whole MCP result the tool message. It has no bound on a call. An error of a tool
+//     ends the run. Calls run side by side without a bound, the first on the loop's goroutine. It emits an event for each
+//     message, and runs a graph with callbacks, which are unused.
+//   - langchaingo validates nothing, and passes the arguments as text to the tool. It renders its prompt from templates
+//     and rebuilds the history in each turn. Calls run one after the other. It has no events, no MCP client and no
+//     sessions.
 //
 // # Targets
 //
-// CPU time of our agent is at most half of the best peer's with a native tool, and at
-// most 0.7 of it with an MCP tool. With eight and 64 native calls in a turn it is at
-// most 0.8 of it: most of what the peers pay, they pay once for a turn. In go-sdk cells
-// most of the time is the server's own, so the bound is 0.7 of the peer's time and 0.3
-// of the server's alone: 0.7 of what is left without the server. With a store CPU time
-// is at most 1.5 times that without.
+// CPU time of our agent is at most half of the best peer's with a native tool, and at most 0.7 of it with an MCP tool.
+// With eight and 64 native calls in a turn it is at most 0.8 of it: most of what the peers pay, they pay once for a
+// turn. With a store CPU time is at most 1.5 times that without.
 //
-// The share of a model call is how much it costs more because of a history: at
-// most 30 µs with 1,000 messages and 200 µs with 10,000. It is the mean of the
-// eleven calls of a run; the first one takes in the whole history.
-//
-// A turn makes at most three commits to the store, at any number of parallel calls:
-// a tenth of the commits that ten turns add to a run. A store of files syncs once for
-// each commit.
+// The share of a model call is how much it costs more because of a history: at most 30 µs with 1,000 messages and
+// 200 µs with 10,000. It is the mean of the eleven calls of a run; the first one takes in the whole history.
 package main

@@ -98,21 +98,10 @@ func (e *eino) close() error {
 }
 
 // einoHistory returns a history in Eino's type.
-func einoHistory(n int) (messages []*schema.Message) {
-	for i := range n {
-		id := historyID(i)
-		switch i % 4 {
-		case 0:
-			messages = append(messages, schema.UserMessage(historyText))
-		case 1:
-			messages = append(messages, schema.AssistantMessage("", []schema.ToolCall{einoCall(id)}))
-		case 2:
-			messages = append(messages, schema.ToolMessage(toolResult, id, schema.WithToolName(toolName)))
-		case 3:
-			messages = append(messages, schema.AssistantMessage(historyText, nil))
-		}
-	}
-	return messages
+func einoHistory(n int) []*schema.Message {
+	return history(n, schema.UserMessage(historyText), schema.AssistantMessage(historyText, nil), func(id string) (call, result *schema.Message) {
+		return schema.AssistantMessage("", []schema.ToolCall{einoCall(id)}), schema.ToolMessage(toolResult, id, schema.WithToolName(toolName))
+	})
 }
 
 // einoModel plays the script in Eino's type.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tmc/langchaingo/agents"
 	"github.com/tmc/langchaingo/chains"
+	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/tools"
 )
 
@@ -29,3 +30,28 @@ func (lcTool) Name() string        { return toolName }
 func (lcTool) Description() string { return toolPurpose }
 
 func (t lcTool) Call(context.Context, string) (string, error) { return t.tool(), nil }
+
+// lcModel plays the script in langchaingo's type.
+type lcModel struct{ *script }
+
+func (m lcModel) GenerateContent(context.Context, []llms.MessageContent, ...llms.CallOption) (*llms.ContentResponse, error) {
+	ids := m.next()
+	choice := &llms.ContentChoice{}
+	if ids == nil {
+		choice.Content, choice.StopReason = answer, "stop"
+	} else {
+		choice.StopReason, choice.ToolCalls = "tool_calls", make([]llms.ToolCall, len(ids))
+	}
+	for i, id := range ids {
+		choice.ToolCalls[i] = lcCall(id)
+	}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, nil
+}
+
+func (m lcModel) Call(ctx context.Context, prompt string, options ...llms.CallOption) (string, error) {
+	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
+}
+
+func lcCall(id string) llms.ToolCall {
+	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: toolName, Arguments: arguments}}
+}

@@ -3,26 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
-
-// ourVariants are our agent in several settings.
-var ourVariants = []framework{
-	{oursName, everywhere, func(ctx context.Context, p *place) (loop, error) {
-		return openOurs(ctx, p, p.history, nil)
-	}},
-	{storedName, withoutHistory, func(ctx context.Context, p *place) (loop, error) {
-		return openOurs(ctx, p, 0, record.NewMemory())
-	}},
-	{freshName, func(c cell) bool { return c.history > 0 && c.turns > 0 }, func(ctx context.Context, p *place) (loop, error) {
-		return openOurs(ctx, p, 0, nil)
-	}},
-}
 
 // ours is this module's agent.
 type ours struct {
@@ -81,4 +70,35 @@ func (o *ours) close() error {
 		return nil
 	}
 	return o.tools.Close()
+}
+
+// ourModel plays the script in our agent's type.
+type ourModel struct{ *script }
+
+func (ourModel) Info() model.Info { return model.Info{Whole: true} }
+
+func (m ourModel) Generate(context.Context, *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		ids := m.next()
+		reply := &model.Response{Message: run.Text(run.RoleAssistant, answer), Finish: model.FinishStop}
+		if ids != nil {
+			reply.Finish, reply.Message.Parts = model.FinishCalls, make([]run.Part, len(ids))
+		}
+		for i, id := range ids {
+			reply.Message.Parts[i] = ourCall(id)
+		}
+		yield(model.Delta{Response: reply}, nil)
+	}
+}
+
+func ourCall(id string) run.Part {
+	return run.Part{Type: run.PartCall, ID: id, Name: toolName, Arguments: arguments}
+}
+
+// ourHistory returns a history in our agent's type.
+func ourHistory(n int) []run.Message {
+	return history(n, run.Text(run.RoleUser, historyText), run.Text(run.RoleAssistant, historyText), func(id string) (call, result run.Message) {
+		return run.Message{Role: run.RoleAssistant, Parts: []run.Part{ourCall(id)}},
+			run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: id, Name: toolName, Text: toolResult}}}
+	})
 }

@@ -2,8 +2,52 @@ package main
 
 import (
 	"context"
-	"slices"
+	"fmt"
+
+	"github.com/mcpchain/mcpchain/agent/run/record"
 )
+
+// kind says where the tool is.
+type kind string
+
+const (
+	native kind = "native" // a Go function
+	static kind = "static" // on an MCP server that answers with prepared bytes
+)
+
+// cell is what a run does. Behind a history there are two cells: a run of ten
+// turns, and a run that is one model call, the answer.
+type cell struct {
+	kind
+	calls   int // in each turn, side by side
+	turns   int // before the answer
+	history int // messages before the question
+}
+
+func (c cell) String() string {
+	switch {
+	case c.history > 0 && c.turns == 0:
+		return fmt.Sprintf("answer/%d", c.history)
+	case c.history > 0:
+		return fmt.Sprintf("history/%d", c.history)
+	}
+	return fmt.Sprintf("%s/%d", c.kind, c.calls)
+}
+
+// cells returns all cells.
+func cells() (all []cell) {
+	for _, k := range []kind{native, static} {
+		for _, calls := range []int{1, 8, 64} {
+			all = append(all, cell{kind: k, calls: calls, turns: turns})
+		}
+	}
+	for _, history := range []int{1000, 10000} {
+		for _, turns := range []int{turns, 0} {
+			all = append(all, cell{kind: native, calls: 1, turns: turns, history: history})
+		}
+	}
+	return all
+}
 
 // framework is one of the compared agents.
 type framework struct {
@@ -29,15 +73,16 @@ const (
 	freshName       = "ours-fresh"
 	einoName        = "eino"
 	langchaingoName = "langchaingo"
-	serverName      = "server-alone"
 )
 
 // frameworks are all compared frameworks.
-var frameworks = slices.Concat(ourVariants, []framework{
+var frameworks = []framework{
+	{oursName, everywhere, func(ctx context.Context, p *place) (loop, error) { return openOurs(ctx, p, p.history, nil) }},
+	{storedName, withoutHistory, func(ctx context.Context, p *place) (loop, error) { return openOurs(ctx, p, 0, record.NewMemory()) }},
+	{freshName, func(c cell) bool { return c.history > 0 && c.turns > 0 }, func(ctx context.Context, p *place) (loop, error) { return openOurs(ctx, p, 0, nil) }},
 	{einoName, everywhere, openEino},
 	{langchaingoName, func(c cell) bool { return c.kind == native && c.history == 0 }, openLangchainGo},
-	{serverName, func(c cell) bool { return c.kind == gosdk }, openServerAlone},
-})
+}
 
 func everywhere(cell) bool       { return true }
 func withoutHistory(c cell) bool { return c.history == 0 }

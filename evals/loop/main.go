@@ -23,7 +23,6 @@ func comparison() *rig.Comparison {
 			µs := rig.Median(c.Of(framework, rig.CPU)) / 1e3
 			return fmt.Sprintf("%s µs (%s)", rig.Count(µs), rig.Count(rig.Median(c.Of(framework, rig.Allocs))))
 		},
-		Judge: judgeCommits,
 	}
 	for _, f := range frameworks {
 		c.Subjects = append(c.Subjects, f.name)

@@ -15,10 +15,7 @@ type subject struct {
 }
 
 func newSubject(ctx context.Context, f framework, c cell) (*subject, error) {
-	p := &place{cell: c}
-	if err := p.open(); err != nil {
-		return nil, err
-	}
+	p := newPlace(c)
 	l, err := f.open(ctx, p)
 	if err != nil {
 		return nil, errors.Join(err, p.close())

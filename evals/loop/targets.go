@@ -19,8 +19,7 @@ var targets = []rig.Target{
 	rig.Bound(`^native/1$`, "CPU ÷ the best peer's", beside, 0.5, rig.Ratio),
 	rig.Bound(`^native/(8|64)$`, "CPU ÷ the best peer's", beside, mostOfMany, rig.Ratio),
 	rig.Bound(`^static/`, "CPU ÷ the best peer's", beside, withMCP, rig.Ratio),
-	rig.Bound(`^go-sdk/`, "CPU ÷ (0.7 peer + 0.3 server)", besideServer, 1, rig.Ratio),
-	rig.Bound(`^(native|static|go-sdk)/`, "CPU with a store ÷ without", stored, 1.5, rig.Ratio),
+	rig.Bound(`^(native|static)/`, "CPU with a store ÷ without", stored, 1.5, rig.Ratio),
 	rig.Bound(`^history/1000$`, "share of a model call", share, 30e3, rig.Duration),
 	rig.Bound(`^history/10000$`, "share of a model call", share, 200e3, rig.Duration),
 }
@@ -38,15 +37,6 @@ func bestPeer(c *rig.Cell) (best []float64) {
 // beside is our CPU time as a share of the best peer's.
 func beside(c *rig.Cell) []float64 {
 	return rig.ByRound(c.Of(oursName, rig.CPU), bestPeer(c), rig.Over)
-}
-
-// besideServer is our CPU time as a share of what it would be at the target, if the server's own work is in both
-// figures. A ratio of what is left without that work would be mostly noise.
-func besideServer(c *rig.Cell) []float64 {
-	limit := rig.ByRound(bestPeer(c), c.Of(serverName, rig.CPU), func(peer, server float64) float64 {
-		return withMCP*peer + (1-withMCP)*server
-	})
-	return rig.ByRound(c.Of(oursName, rig.CPU), limit, rig.Over)
 }
 
 // stored is our CPU time with a store as a share of that without.

@@ -29,9 +29,6 @@ func TestTargets(t *testing.T) {
 		{cell{kind: native, calls: 8, turns: 10}, map[string]float64{"eino": 100}, ""},
 		{cell{kind: native, calls: 8, turns: 10}, map[string]float64{oursName: 50}, ""},
 		{cell{kind: static, calls: 1, turns: 10}, map[string]float64{oursName: 70, "eino": 100}, "0.70 of 0.70"},
-		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 180, "eino": 200, serverName: 100}, "1.06 of 1.00"},
-		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 170, "eino": 200, serverName: 100}, "1.00 of 1.00"},
-		{cell{kind: gosdk, calls: 1, turns: 10}, map[string]float64{oursName: 170, "eino": 200}, ""},
 		{history, map[string]float64{oursName: 43e3, freshName: 10e3, "eino": 1}, "30000.00 of 30000.00"},
 		{history, map[string]float64{oursName: 54e3, freshName: 10e3}, "40000.00 of 30000.00"},
 	} {
