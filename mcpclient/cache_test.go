@@ -77,9 +77,7 @@ func TestCache(t *testing.T) {
 			if err != nil || r.TTL != 24*time.Hour {
 				t.Errorf("got the lifetime %v, %v", r.TTL, err)
 			}
-			if _, err := c.ReadResource(ctx, "file:///e"); err == nil {
-				t.Error("got no error")
-			}
+			fails(t, errOf(c.ReadResource(ctx, "file:///e")), "")
 			wantRead(t, ctx, c, "11 11", "file:///e", "file:///e")
 			over, cancel := context.WithCancel(ctx)
 			cancel()
@@ -195,9 +193,7 @@ func TestNotificationsInvalidate(t *testing.T) {
 				p.send("%s", notice)
 				synctest.Wait()
 				all()
-				if got := slices.Sorted(maps.Keys(asked)); !slices.Equal(got, want) {
-					t.Errorf("asked again for %q, want %q", got, want)
-				}
+				same(t, "asked again for", slices.Sorted(maps.Keys(asked)), want)
 			})
 		})
 	}
@@ -210,9 +206,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 		for range 2 {
 			wantTools(t, t.Context(), c, "")
 		}
-		if *asked != want {
-			t.Errorf("asked %d times, want %d", *asked, want)
-		}
+		equal(t, "asked times", *asked, want)
 	}
 	answer := func(m message) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"ttlMs":3600000}}`, m.ID)

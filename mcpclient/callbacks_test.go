@@ -34,14 +34,10 @@ func TestProgressBeforeResponse(t *testing.T) {
 			}()
 			got := 0
 			callText(t, t.Context(), c, "a", "a", mcpclient.WithProgress(func(n mcp.Progress) {
-				if n.Progress != float64(got) {
-					t.Errorf("got progress %v, want %d", n.Progress, got)
-				}
+				equal(t, "progress", n.Progress, float64(got))
 				got++
 			}))
-			if got != notices {
-				t.Errorf("got %d notices when the call returned, want %d", got, notices)
-			}
+			equal(t, "notices when the call returned", got, notices)
 		})
 	})
 }

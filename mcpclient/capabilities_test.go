@@ -106,9 +106,7 @@ func TestAllowUndeclared(t *testing.T) {
 			}
 			task, err := c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0)
 			must(t, err)
-			if res, err := task.Wait(ctx); err != nil || res.Text() != "done" {
-				t.Errorf("got %+v, %v", res, err)
-			}
+			equal(t, "", textOf(task.Wait(ctx)), "done")
 		}}})
 	}
 }

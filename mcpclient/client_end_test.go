@@ -71,11 +71,7 @@ func TestEndIsToldDespiteHandlers(t *testing.T) {
 			noError(t, c.Close())
 			within(t, "the end", start, 0)
 			time.Sleep(time.Hour)
-			select {
-			case <-c.Done():
-				t.Error("Done, and the handler continues")
-			default:
-			}
+			equal(t, "done", isDone(c), false)
 			close(release)
 			<-c.Done()
 		})
@@ -112,8 +108,7 @@ func TestCloseEndsTheWaitForARetry(t *testing.T) {
 			}
 		})
 		c := connectTo(t, server, legacy())
-		waiting := make(chan error, 1)
-		go func() { waiting <- listOnce(t.Context(), c) }()
+		waiting := background(func() error { return listOnce(t.Context(), c) })
 		ctx, cancel := context.WithCancel(t.Context())
 		held := goCall(ctx, c, "held")
 		synctest.Wait()
@@ -121,8 +116,7 @@ func TestCloseEndsTheWaitForARetry(t *testing.T) {
 		<-held
 		synctest.Wait() // the cancellation is being sent, and does not finish
 		start := time.Now()
-		closed := make(chan error, 1)
-		go func() { closed <- c.Close() }()
+		closed := background(func() error { return c.Close() })
 		wantIs(t, <-waiting, mcpclient.ErrClosed)
 		within(t, "the wait", start, 0)
 		<-closed
@@ -145,11 +139,7 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 			}))
 		}
 		inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
-			waiting := make(chan error, 1)
-			go func() {
-				_, err := c.Task("k", "slow").Wait(t.Context())
-				waiting <- err
-			}()
+			waiting := background(func() error { return errOf(c.Task("k", "slow").Wait(t.Context())) })
 			p.reply(working)
 			synctest.Wait()
 			start := time.Now()
@@ -180,9 +170,7 @@ func TestCloseDropsNotifications(t *testing.T) {
 		within(t, "Close", start, 0)
 		<-c.Done()
 		within(t, "Done", start, time.Second)
-		if told != 1 {
-			t.Errorf("the observer was told %d times, want once", told)
-		}
+		equal(t, "the observer was told times", told, 1)
 	})
 }
 
@@ -201,11 +189,7 @@ func TestConnectionEndsAsConnectReturns(t *testing.T) {
 				return
 			}
 			synctest.Wait()
-			select {
-			case <-c.Done():
-			default:
-				t.Error("the connection has ended, and the client has not")
-			}
+			equal(t, "done", isDone(c), true)
 			_ = c.Close()
 		})
 	}

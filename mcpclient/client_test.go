@@ -50,10 +50,7 @@ func (m elicitationModes) ElicitationCapability() mcp.ElicitationCapability {
 
 func TestCloseFailsCalls(t *testing.T) {
 	eachPeer(t, func(t *testing.T, name string, c *mcpclient.Client, p *peer) {
-		closeWithin(t, c, 0, func(ctx context.Context) error {
-			_, err := c.CallTool(ctx, "a", nil)
-			return err
-		})
+		closeWithin(t, c, 0, func(ctx context.Context) error { return errOf(c.CallTool(ctx, "a", nil)) })
 	})
 }
 
@@ -78,11 +75,7 @@ func closeWithin(t *testing.T, c *mcpclient.Client, bound time.Duration, call fu
 	noError(t, errors.Join(<-closed, <-closed, c.Close()))
 	within(t, "Close", start, bound)
 	synctest.Wait() // the end of the session ran in host code
-	select {
-	case <-c.Done():
-	default:
-		t.Error("Done is open once nothing runs any more")
-	}
+	equal(t, "done", isDone(c), true)
 	equal(t, "Err", c.Err(), mcpclient.ErrClosed)
 	wantIs(t, call(t.Context()), mcpclient.ErrClosed, "call after Close")
 	wantIs(t, c.Notify(t.Context(), "n", nil), mcpclient.ErrClosed, "notification after Close")
@@ -109,10 +102,7 @@ func TestCloseFailsCallsOverHTTP(t *testing.T) {
 		if name == "legacy" {
 			bound = 5 * time.Second
 		}
-		closeWithin(t, c, bound, func(ctx context.Context) error {
-			_, err := c.CallTool(ctx, "a", nil)
-			return err
-		})
+		closeWithin(t, c, bound, func(ctx context.Context) error { return errOf(c.CallTool(ctx, "a", nil)) })
 		equal(t, "the session was ended times", deleted.Load(), int32(bound/(5*time.Second)))
 	})
 }
@@ -133,9 +123,7 @@ func TestConnectionDies(t *testing.T) {
 		start := time.Now()
 		_ = p.conn.Close()
 		for range cap(failed) {
-			if err := <-failed; !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection") {
-				t.Errorf("got %v, want ErrClosed and the cause", err)
-			}
+			wantBoth(t, <-failed, mcpclient.ErrClosed, "the server closed the connection")
 		}
 		<-c.Done()
 		within(t, "all that", start, 0)
@@ -300,11 +288,7 @@ func TestStubbornHandlers(t *testing.T) {
 		within(t, "the calls", start, 0)
 		noError(t, c.Close())
 		within(t, "Close", start, 0)
-		select {
-		case <-c.Done():
-			t.Error("Done, and handlers continue")
-		default:
-		}
+		equal(t, "done", isDone(c), false)
 	})
 }
 
@@ -341,9 +325,7 @@ func TestObserverPanics(t *testing.T) {
 		p.send(`{"method":"n"}`)
 		p.send(`{"method":"n"}`)
 		synctest.Wait()
-		if seen != 2 {
-			t.Errorf("got %d notifications, want 2", seen)
-		}
+		equal(t, "notifications", seen, 2)
 	})
 }
 
@@ -487,8 +469,6 @@ func TestConnectToNobody(t *testing.T) {
 		ctx := withTimeout(t, time.Second)
 		_, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL() + "?key=hidden", Client: s.Client()}, nil)
 		want := fmt.Sprintf("(%s gave no answer)", s.URL())
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		wantBoth(t, err, context.DeadlineExceeded, want)
 	})
 }

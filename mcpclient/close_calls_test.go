@@ -45,19 +45,13 @@ func TestCloseEndsPauses(t *testing.T) {
 		o.Protocol.AllowUndeclared = true
 		inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"1","status":"working","pollIntervalMs":3600000}}`)
-			endsAtOnce(t, c, func() error {
-				_, err := c.Task("1", "a").Wait(t.Context())
-				return err
-			})
+			endsAtOnce(t, c, func() error { return errOf(c.Task("1", "a").Wait(t.Context())) })
 		})
 	})
 	t.Run("put off", func(t *testing.T) {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","requestState":"s"}}`)
-			endsAtOnce(t, c, func() error {
-				_, err := c.CallTool(t.Context(), "a", nil)
-				return err
-			})
+			endsAtOnce(t, c, func() error { return errOf(c.CallTool(t.Context(), "a", nil)) })
 		})
 	})
 	bubble(t, "retry", func(t *testing.T) {
@@ -66,10 +60,7 @@ func TestCloseEndsPauses(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
 		c := connectTo(t, s, modern())
-		endsAtOnce(t, c, func() error {
-			_, err := collect(c.Tools(t.Context()), toolName)
-			return err
-		})
+		endsAtOnce(t, c, func() error { return errOf(collect(c.Tools(t.Context()), toolName)) })
 	})
 }
 
@@ -86,9 +77,6 @@ func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 		})
 		c := connectedBy(t, server.URL(), server.Client(), legacy())
 		cancelled(t, c)
-		endsAtOnce(t, c, func() error {
-			_, err := c.CallTool(context.WithoutCancel(t.Context()), "b", nil)
-			return err
-		})
+		endsAtOnce(t, c, func() error { return errOf(c.CallTool(context.WithoutCancel(t.Context()), "b", nil)) })
 	})
 }

@@ -64,9 +64,7 @@ func TestCloseAfterCancel(t *testing.T) {
 				told++
 			}
 		}
-		if told != 20 {
-			t.Errorf("the server heard of %d calls that were given up, want 20", told)
-		}
+		equal(t, "the server heard of calls that were given up", told, 20)
 	})
 }
 

@@ -110,11 +110,7 @@ func TestHandlerCloses(t *testing.T) {
 			c := connected(t, transport, o)
 			k.client.Store(c)
 			start := time.Now()
-			called := make(chan error, 1)
-			go func() {
-				_, err := c.CallTool(t.Context(), "a", nil)
-				called <- err
-			}()
+			called := background(func() error { return errOf(c.CallTool(t.Context(), "a", nil)) })
 			p := <-transport.peers
 			synctest.Wait()
 			test.provoke(c, p)

@@ -75,9 +75,7 @@ func TestCompletionTotal(t *testing.T) {
 			if got.Total != nil {
 				text = fmt.Sprint(*got.Total)
 			}
-			if text != want {
-				t.Errorf("%s: got %s, want %s", total, text, want)
-			}
+			equal(t, total, text, want)
 		})
 	}
 }

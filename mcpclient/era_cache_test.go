@@ -64,9 +64,7 @@ func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...strin
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Equal(s.asked, want) {
-		t.Errorf("asked %q, want %q", s.asked, want)
-	}
+	same(t, "asked", s.asked, want)
 	s.asked = nil
 }
 
@@ -198,9 +196,7 @@ func TestEraCacheRead(t *testing.T) {
 				t.Errorf("%s: got %d entries, %v, want %d", name, len(kept), err, test.want)
 			}
 		}
-		if err := json.Unmarshal([]byte(`[1]`), new(mcpclient.EraCache)); err == nil {
-			t.Error("got no error for what is not an object")
-		}
+		fails(t, json.Unmarshal([]byte(`[1]`), new(mcpclient.EraCache)), "for what is not an object")
 	})
 }
 
@@ -236,9 +232,7 @@ func TestEraCacheAreOfURLs(t *testing.T) {
 			c := connected(t, &mcpclient.HTTP{URL: server.URL() + path, Client: server.Client()}, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			_ = c.Close()
 		}
-		if want := []string{"/a", "/b"}; !slices.Equal(asked, want) {
-			t.Errorf("probed %q, want %q", asked, want)
-		}
+		same(t, "probed", asked, []string{"/a", "/b"})
 	})
 }
 
@@ -264,9 +258,7 @@ func TestEraCacheOfAnUpgradedHTTPServer(t *testing.T) {
 			modern = want == mcp.Revision20260728
 			c := connected(t, transport, mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: v}})
 			equal(t, "revision", c.Server().Revision, want)
-			if c.Transport() != mcpclient.Transport(transport) {
-				t.Errorf("got the transport %T, want that of Connect", c.Transport())
-			}
+			equal(t, "transport", c.Transport(), mcpclient.Transport(transport))
 			_ = c.Close()
 		}
 	})

@@ -288,11 +288,7 @@ func TestRolledBackDuringACall(t *testing.T) {
 			}
 			return false
 		}
-		failed := make(chan error, 1)
-		go func() {
-			_, err := c.CallTool(t.Context(), "slow", nil)
-			failed <- err
-		}()
+		failed := background(func() error { return errOf(c.CallTool(t.Context(), "slow", nil)) })
 		synctest.Wait()
 		a.become(mcp.Revision20251125)
 		wantUse(t, c, a, mcp.Revision20251125, 1)
@@ -344,9 +340,7 @@ func TestNotRolledBack(t *testing.T) {
 func TestRolledBackFromAForcedRevision(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, modern(), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		a.become(mcp.Revision20251125)
-		if _, err := c.CallTool(t.Context(), "a", nil); err == nil {
-			t.Error("the call succeeded")
-		}
+		fails(t, errOf(c.CallTool(t.Context(), "a", nil)), "the call succeeded")
 		if asked, _ := a.seen("initialize"); asked != 0 {
 			t.Errorf("initialized %d times", asked)
 		}
@@ -382,9 +376,7 @@ func TestRefusedRevisionThatIsSpoken(t *testing.T) {
 					t.Errorf("got %v after %d requests, %d tool calls; want success %v after %d", err, asked, ran, test.works, test.ask)
 				}
 				if !test.works {
-					if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeUnsupportedRevision {
-						t.Errorf("got code %d", e.Code)
-					}
+					wantCode(t, err, mcp.CodeUnsupportedRevision)
 				}
 			})
 		})

@@ -58,9 +58,7 @@ func TestSubscribeInSessionsLostAgain(t *testing.T) {
 		s.known, s.lost = "", 1000
 		s.mu.Unlock()
 		s.seen()
-		if _, err := c.Subscribe(t.Context(), onResources("file:///a")); err == nil {
-			t.Error("got no error")
-		}
+		fails(t, errOf(c.Subscribe(t.Context(), onResources("file:///a"))), "")
 		if got := s.seen(); len(got) > 12 {
 			t.Errorf("got %d requests: %q", len(got), got)
 		}
@@ -72,11 +70,7 @@ func TestSubscribeOnALostConnection(t *testing.T) {
 	o := legacy()
 	o.Protocol.AllowUndeclared = true
 	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-		subscribed := make(chan error, 1)
-		go func() {
-			_, err := c.Subscribe(t.Context(), onResources("file:///a"))
-			subscribed <- err
-		}()
+		subscribed := background(func() error { return errOf(c.Subscribe(t.Context(), onResources("file:///a"))) })
 		if m := p.next(); m.Method != "resources/subscribe" {
 			t.Errorf("got %+v", m)
 		}

@@ -62,9 +62,7 @@ func TestHandlers(t *testing.T) {
 				if m.Error != nil {
 					got = fmt.Sprint(m.Error.Code, " ", m.Error.Message)
 				}
-				if got != want {
-					t.Errorf("%s: got %s, want %s", method, got, want)
-				}
+				equal(t, method, got, want)
 			}
 			wantText(t, c.SetRoots(t.Context(), nil), "Options.Handlers answers roots/list", "set roots")
 		})

@@ -89,11 +89,7 @@ func metBy(t *testing.T, opts mcpclient.Options, f func(c *mcpclient.Client, p *
 func handshakesBesideLargeCall(t *testing.T) {
 	metBy(t, legacy(), func(c *mcpclient.Client, p *peer) {
 		args := map[string]string{"text": strings.Repeat("x", 8<<20)}
-		done := make(chan error, 1)
-		go func() {
-			_, err := c.CallTool(t.Context(), "a", args)
-			done <- err
-		}()
+		done := background(func() error { return errOf(c.CallTool(t.Context(), "a", args)) })
 		call := p.next()
 		for range 500 {
 			for _, method := range []string{"initialize", "server/discover"} {

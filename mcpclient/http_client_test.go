@@ -225,9 +225,7 @@ func TestConnectionAfterHandshake(t *testing.T) {
 			var reused bool
 			trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
 			callText(t, httptrace.WithClientTrace(t.Context(), trace), c, "a", "a")
-			if reused != tt.reused {
-				t.Errorf("the connection was used again: %t, want %t", reused, tt.reused)
-			}
+			equal(t, "the connection was used again", reused, tt.reused)
 		})
 	}
 }

@@ -89,9 +89,7 @@ func TestCompressionAsWanted(t *testing.T) {
 			conn := connected(t, h, mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}})
 			defer func() { _ = conn.Close() }()
 			callText(t, t.Context(), conn, "a", "a")
-			if asked != c.want {
-				t.Errorf("got a request that accepts %q, want %q", asked, c.want)
-			}
+			equal(t, "a request that accepts", asked, c.want)
 		})
 	}
 }

@@ -136,11 +136,7 @@ func TestHTTPResume(t *testing.T) {
 
 func TestHTTPCutFailsOneCall(t *testing.T) {
 	playAll(t, []conversation{{name: "http_cut_modern", way: overJSON, opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		failed := make(chan error, 1)
-		go func() {
-			_, err := c.CallTool(ctx, "a", nil)
-			failed <- err
-		}()
+		failed := background(func() error { return errOf(c.CallTool(ctx, "a", nil)) })
 		synctest.Wait()
 		start := time.Now()
 		callText(t, ctx, c, "b", "done")
@@ -176,9 +172,7 @@ func TestHTTPBodies(t *testing.T) {
 		callText(t, ctx, c, "a", "done")
 		callText(t, ctx, c, "a", "done")
 		_, err := c.CallTool(ctx, "a", nil)
-		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams {
-			t.Errorf("got %v", err)
-		}
+		wantCode(t, err, mcp.CodeInvalidParams)
 		wantIs(t, errOf(c.CallTool(ctx, "a", nil)), transport.ErrMessageTooLarge, "body of unknown length")
 	}}})
 }
@@ -186,9 +180,7 @@ func TestHTTPBodies(t *testing.T) {
 func TestHTTPPosts(t *testing.T) {
 	playAll(t, []conversation{
 		{name: "http_initialized_refused", way: overJSON, opts: legacy(), refused: func(t *testing.T, err error) {
-			if e := wantError[*transport.HTTPError](t, err); e.Status != 400 {
-				t.Errorf("got %v", err)
-			}
+			wantStatus(t, err, 400)
 		}},
 		{name: "http_answer_refused", way: overJSON, opts: heeding(legacy()), play: calls("ask")},
 		{name: "http_stream_kept_open", way: overJSON, opts: heeding(legacy()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -258,9 +250,7 @@ func TestConnectFailsInSession(t *testing.T) {
 			ctx := withTimeout(t, time.Second)
 			o := legacy()
 			start := time.Now()
-			if _, err := mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o); err == nil {
-				t.Error("got a client, want an error")
-			}
+			fails(t, errOf(mcpclient.Connect(ctx, &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)), "")
 			equal(t, "Connect took", time.Since(start), test.want)
 			select {
 			case id := <-ended:

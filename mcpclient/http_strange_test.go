@@ -187,9 +187,7 @@ func TestHugeResponses(t *testing.T) {
 				runtime.ReadMemStats(&before)
 				_, err := c.CallTool(t.Context(), "huge", nil)
 				runtime.ReadMemStats(&after)
-				if !errors.Is(err, transport.ErrMessageTooLarge) || !strings.Contains(err.Error(), "HTTP.MaxMessage") {
-					t.Errorf("got %v, want that it is too large", err)
-				}
+				wantBoth(t, err, transport.ErrMessageTooLarge, "HTTP.MaxMessage")
 				if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 5*32 { // the race detector doubles it
 					t.Errorf("got %d MiB allocated, want five times the bound of 32 MiB at most", got)
 				}

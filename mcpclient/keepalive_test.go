@@ -1,9 +1,7 @@
 package mcpclient_test
 
 import (
-	"errors"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -61,9 +59,7 @@ func TestKeepAliveOfTheMute(t *testing.T) {
 			start := time.Now()
 			<-c.Done()
 			equal(t, "it took", time.Since(start), time.Minute)
-			if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "no sign of life: no answer to") {
-				t.Errorf("got %v, want ErrClosed and the cause", err)
-			}
+			wantBoth(t, c.Err(), mcpclient.ErrClosed, "no sign of life: no answer to")
 			_ = p.next() // the ping
 			if m := p.next(); m.Method != "" {
 				t.Errorf("got %+v behind it", m)

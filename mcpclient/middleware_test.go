@@ -122,9 +122,7 @@ func TestMiddleware(t *testing.T) {
 				"inner < tools/call", "outer < tools/call"}
 			same(t, "call", d.read(), want)
 			noError(t, c.Notify(t.Context(), "notifications/acme", nil))
-			if _, err := mcpclient.ListPage[mcp.Resource](t.Context(), c, nil); err == nil {
-				t.Error("resources that are not offered: got no error")
-			}
+			fails(t, errOf(mcpclient.ListPage[mcp.Resource](t.Context(), c, nil)), "resources that are not offered")
 			want = []string{"outer > notifications/acme", "inner > notifications/acme", "inner < notifications/acme", "outer < notifications/acme"}
 			same(t, "notification", d.read(), want)
 		})
@@ -138,9 +136,7 @@ func TestMiddlewareRequest(t *testing.T) {
 		var origin mcp.Origin
 		var result string
 		opts.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
-			if r.ID() != 0 {
-				t.Errorf("got id %d before it was sent", r.ID())
-			}
+			equal(t, "id before it was sent", r.ID(), 0)
 			if r.Client.SessionID() != "" || r.Client.Transport() == nil {
 				t.Error("got a session or no transport over a pipe")
 			}
@@ -421,9 +417,7 @@ func TestServerMiddleware(t *testing.T) {
 		"a panic": {func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { panic("oops") }, "", mcp.CodeInternalError},
 		"a handler's panic": {func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			r.Params = json.RawMessage(strings.Replace(string(r.Params), `"text":"?"`, `"text":"panic"`, 1))
-			if _, err := next(ctx, r); err == nil {
-				t.Error("got no error of a panic")
-			}
+			fails(t, errOf(next(ctx, r)), "a panic")
 			return json.RawMessage(`{"made":1}`), nil
 		}, `"made"`, 0},
 	}
@@ -496,9 +490,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 			var transport mcpclient.Transport
 			if name == "HTTP" {
 				s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-					if r.Header.Get("X-Key") != "k" {
-						t.Error("a request went past the round tripper")
-					}
+					equal(t, "a request went past the round tripper", r.Header.Get("X-Key"), "k")
 					if r.Method == http.MethodGet {
 						w.WriteHeader(http.StatusMethodNotAllowed)
 						return
@@ -530,9 +522,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 			time.Sleep(time.Second) // the standalone stream is refused meanwhile
 			isSSE := c.Transport().(*mcpclient.HTTP).SSE
 			noError(t, c.Close())
-			if client.Transport != before {
-				t.Error("the caller's client was changed")
-			}
+			equal(t, "the caller's client was changed", client.Transport, before)
 			wantWraps, want := 1, []string{"POST", "POST", "GET", "POST"} // initialize, initialized, stream, call
 			switch name {
 			case "SSE":

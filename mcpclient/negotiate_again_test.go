@@ -51,9 +51,7 @@ func TestProbeRefusedByServerThatDiesLater(t *testing.T) {
 					p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
 					m = p.next()
 				}
-				if m.Method != "initialize" {
-					t.Errorf("got %s, want initialize", m.Method)
-				}
+				equal(t, "", m.Method, "initialize")
 				_ = p.conn.Close()
 			}
 			err := connectError(t, transport, mcpclient.Options{})

@@ -49,9 +49,7 @@ func TestProbe(t *testing.T) {
 		{name: "probe_unsupported_unnamed", refused: refusedWith(mcp.CodeUnsupportedRevision)},
 		{name: "probe_missing_capability", refused: refusedWith(mcp.CodeMissingCapability)},
 		{name: "probe_input_required", refused: func(t *testing.T, err error) {
-			if !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "its resultType is not complete") {
-				t.Errorf("got %v, want ErrInvalidResult for its type", err)
-			}
+			wantBoth(t, err, mcp.ErrInvalidResult, "its resultType is not complete")
 		}},
 		{name: "probe_unsupported_none", refused: noCommonRevision("2031-01-01")},
 		{name: "probe_discover_none", refused: noCommonRevision("2031-01-01")},
@@ -60,9 +58,7 @@ func TestProbe(t *testing.T) {
 
 func refusedWith(code int) func(*testing.T, error) {
 	return func(t *testing.T, err error) {
-		if e := wantError[*mcp.RPCError](t, err); e.Code != code {
-			t.Errorf("got %v, want code %d", err, code)
-		}
+		wantCode(t, err, code)
 	}
 }
 
@@ -135,9 +131,7 @@ func TestConnectTimeout(t *testing.T) {
 			if took := time.Since(start); took < tt.want || took > tt.want+time.Second {
 				t.Errorf("gave up after %v, want %v", took, tt.want)
 			}
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("got %v, want the deadline and %q", err, tt.text)
-			}
+			wantBoth(t, err, context.DeadlineExceeded, tt.text)
 		})
 	}
 }

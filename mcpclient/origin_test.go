@@ -243,8 +243,6 @@ func TestHandlerEndsWithItsCall(t *testing.T) {
 		c := connectTo(t, s, opts)
 		callText(t, t.Context(), c, "a", "a")
 		synctest.Wait()
-		if len(ended) != 1 {
-			t.Error("the handler continues")
-		}
+		equal(t, "the handler continues", len(ended), 1)
 	})
 }

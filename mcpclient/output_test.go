@@ -223,9 +223,7 @@ func TestValidatorOfForms(t *testing.T) {
 			if asked != test.asked || code != test.code {
 				t.Errorf("%s: got asked %t and code %d, want %t and %d", name, asked, code, test.asked, test.code)
 			}
-			if c.Validator() != test.validator {
-				t.Errorf("%s: got the validator %v, want it back", name, c.Validator())
-			}
+			equal(t, name, c.Validator(), test.validator)
 		})
 	}
 }

@@ -73,9 +73,7 @@ func TestLists(t *testing.T) {
 		}
 		wantIs(t, errOf(collect(c.ResourceTemplates(ctx), templateURI)), mcp.ErrInvalidResult, "an object for the items")
 		_, err = collect(c.Prompts(ctx), promptName)
-		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams {
-			t.Errorf("got %v", err)
-		}
+		wantCode(t, err, mcp.CodeInvalidParams)
 	}
 	endless := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		names, err := collect(c.Tools(ctx), toolName)
@@ -181,9 +179,7 @@ func TestCursorsOfSessions(t *testing.T) {
 			t.Errorf("got %q, %v, want the first page and a lost session", names, err)
 		}
 		wantIs(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, new("c"))), mcpclient.ErrSessionLost, "a page")
-		if want := []string{"s-1", "s-2"}; !slices.Equal(cursors, want) {
-			t.Errorf("got cursors in the sessions %q, want %q", cursors, want)
-		}
+		same(t, "cursors in the sessions", cursors, []string{"s-1", "s-2"})
 	})
 }
 
@@ -288,9 +284,7 @@ func TestCursorWhileSessionBegins(t *testing.T) {
 			if !slices.Equal(names, test.names) || errors.Is(err, mcpclient.ErrSessionLost) != (len(names) == 1) {
 				t.Errorf("got %q, %v, want %q and an error if that is not all", names, err, test.names)
 			}
-			if !slices.Equal(in, test.in) {
-				t.Errorf("got pages in the sessions %q, want %q", in, test.in)
-			}
+			same(t, "pages in the sessions", in, test.in)
 		})
 	}
 }

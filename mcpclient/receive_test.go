@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,9 +40,7 @@ func (o *observed) check(t *testing.T, want ...string) {
 	synctest.Wait()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !slices.Equal(o.methods, want) {
-		t.Errorf("got notifications %q, want %q", o.methods, want)
-	}
+	same(t, "notifications", o.methods, want)
 }
 
 func TestLogging(t *testing.T) {
@@ -55,9 +52,7 @@ func TestLogging(t *testing.T) {
 			if len(seen.logs) != 1 || seen.logs[0].Level != mcp.LogError || seen.logs[0].Logger != "db" {
 				t.Errorf("got logs %+v", seen.logs)
 			}
-			if err := c.SetLogLevel(ctx, "loud"); err == nil {
-				t.Error("unknown level: got no error")
-			}
+			fails(t, c.SetLogLevel(ctx, "loud"), "unknown level")
 			for _, level := range []mcp.LogLevel{mcp.LogDebug, ""} {
 				noError(t, c.SetLogLevel(ctx, level))
 				callText(t, ctx, c, "talk", "done")

@@ -28,9 +28,7 @@ func TestUncachedAnswerReplacesCached(t *testing.T) {
 		wantTools(t, t.Context(), c, "")
 		wantTools(t, t.Context(), c, "", mcpclient.WithoutCache())
 		wantTools(t, t.Context(), c, "")
-		if asked != 3 {
-			t.Errorf("got %d requests, want 3", asked)
-		}
+		equal(t, "requests", asked, 3)
 	})
 }
 

@@ -147,8 +147,6 @@ func TestServerThatComesBackInAnotherEra(t *testing.T) {
 			}
 			<-died
 		}
-		if ran != 8 {
-			t.Errorf("%d calls ran, want 8", ran)
-		}
+		equal(t, "calls ran", ran, 8)
 	})
 }

@@ -297,9 +297,7 @@ func TestMuteServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := withTimeout(t, time.Minute)
 		_, err := mcpclient.Connect(ctx, listens(t), nil)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), said) {
-			t.Errorf("got %v, want a deadline, and %s", err, said)
-		}
+		wantBoth(t, err, context.DeadlineExceeded, said)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		o := modern()
@@ -347,8 +345,7 @@ func TestRestartClosed(t *testing.T) {
 	restarting(t, legacy(), mcpclient.Restart{First: time.Hour, Longest: time.Hour}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		_ = p.conn.Close()
 		synctest.Wait()
-		waiting := make(chan error, 1)
-		go func() { waiting <- c.Ping(t.Context()) }()
+		waiting := background(func() error { return c.Ping(t.Context()) })
 		time.Sleep(time.Minute)
 		start := time.Now()
 		noError(t, c.Close())
@@ -383,8 +380,7 @@ func TestRestartClosedWhileTheOldConnectionEnds(t *testing.T) {
 		c := connected(t, slowToClose{transport}, o)
 		_ = (<-transport.peers).conn.Close()
 		synctest.Wait()
-		waiting := make(chan error, 1)
-		go func() { waiting <- c.Ping(t.Context()) }()
+		waiting := background(func() error { return c.Ping(t.Context()) })
 		synctest.Wait()
 		start := time.Now()
 		go func() { _ = c.Close() }()
@@ -442,9 +438,7 @@ func TestRestartOfAPipe(t *testing.T) {
 	inBubble(t, o, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		_ = p.conn.Close()
 		<-c.Done()
-		if err := c.Err(); !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "dialed once") {
-			t.Errorf("got %v", err)
-		}
+		wantBoth(t, c.Err(), mcpclient.ErrClosed, "dialed once")
 		wantEvents(t, &told, "1")
 	})
 }
@@ -530,9 +524,7 @@ func TestRestartInAnotherEra(t *testing.T) {
 			go (<-transport.peers).echo()
 			callText(t, t.Context(), c, "a", "a")
 			equal(t, "revision", c.Server().Revision, to)
-			if err := end(s); !errors.Is(err, mcpclient.ErrSubscriptionEnded) || !strings.Contains(err.Error(), "another era") {
-				t.Errorf("got %v, want the end of the subscription", err)
-			}
+			wantBoth(t, end(s), mcpclient.ErrSubscriptionEnded, "another era")
 		})
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // busy is a server that fails a number of times before it answers.
@@ -113,9 +112,7 @@ func TestRetries(t *testing.T) {
 			if err != nil && !strings.Contains(err.Error(), fmt.Sprint("HTTP status ", test.busy.status)) {
 				t.Errorf("got %v, want the status", err)
 			}
-			if test.busy.got != test.requests {
-				t.Errorf("got %d requests, want %d", test.busy.got, test.requests)
-			}
+			equal(t, "requests", test.busy.got, test.requests)
 			if took := time.Since(start); took < test.from || took > test.upTo {
 				t.Errorf("it took %v, want %v to %v", took, test.from, test.upTo)
 			}
@@ -253,9 +250,7 @@ func TestRetryGivenUp(t *testing.T) {
 		time.AfterFunc(time.Second, cancel)
 		_, err := collect(c.Tools(ctx), toolName)
 		wantIs(t, err, context.Canceled)
-		if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusServiceUnavailable {
-			t.Errorf("got status %d, want 503", e.Status)
-		}
+		wantStatus(t, err, http.StatusServiceUnavailable)
 	})
 }
 
@@ -369,9 +364,7 @@ func TestBusyHandshake(t *testing.T) {
 				if took := time.Since(start); (err != nil) != tt.fails || posts != tt.posts || took < tt.want {
 					t.Errorf("got %v after %d requests and %v, want %d and at least %v", err, posts, took, tt.posts, tt.want)
 				}
-				if seen != 1 {
-					t.Errorf("middleware saw %d handshakes, want one", seen)
-				}
+				equal(t, "middleware saw handshakes", seen, 1)
 				if err == nil {
 					_ = c.Close()
 				}

@@ -74,10 +74,7 @@ func TestManualInput(t *testing.T) {
 		if err := json.Unmarshal(stored, restored); err != nil || restored.Rounds != 2 {
 			t.Fatalf("got %+v, %v, want two rounds", restored, err)
 		}
-		res, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), second, restored, nil)
-		if err != nil || res.Text() != "done" {
-			t.Errorf("got %+v, %v", res, err)
-		}
+		equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), second, restored, nil)), "done")
 	})
 }
 
@@ -105,10 +102,7 @@ func TestAnswerLater(t *testing.T) {
 		wantIs(t, errOf(mcpclient.AnswerInput(ctx, c, r, "who")), mcp.ErrAnswerLater, "a handler puts its answer off again")
 		wantText(t, errOf(mcpclient.AnswerInput(ctx, c, r, "nothing")), "nothing is asked", "an unknown key")
 		wantText(t, errOf(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, nil)), `answer "who"`, "without the answer")
-		res, err := mcpclient.Continue[mcp.CallToolResult](ctx, c, r, map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}})
-		if err != nil || res.Text() != "done" {
-			t.Errorf("got %+v, %v", res, err)
-		}
+		equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](ctx, c, r, map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}})), "done")
 	}}})
 }
 
@@ -222,9 +216,7 @@ func TestDeferralsAreBounded(t *testing.T) {
 				}()
 				start := time.Now()
 				_, err := c.CallTool(t.Context(), "t", nil)
-				if !errors.Is(err, mcpclient.ErrTooManyRounds) || !strings.Contains(err.Error(), test.text) {
-					t.Errorf("got %v, want ErrTooManyRounds and %q", err, test.text)
-				}
+				wantBoth(t, err, mcpclient.ErrTooManyRounds, test.text)
 				equal(t, "it took", time.Since(start), test.want)
 			})
 		})
@@ -309,9 +301,7 @@ func TestTaskAfterRound(t *testing.T) {
 		}()
 		task, err := c.StartTask(t.Context(), slow, nil, 0)
 		must(t, err)
-		if res, err := task.Wait(t.Context()); err != nil || res.Text() != "done" {
-			t.Errorf("got %+v, %v", res, err)
-		}
+		equal(t, "", textOf(task.Wait(t.Context())), "done")
 	})
 }
 

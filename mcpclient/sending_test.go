@@ -43,9 +43,7 @@ func TestDrainIsBounded(t *testing.T) {
 				callText(t, t.Context(), c, "a", "a")
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				if lasted != test.want {
-					t.Errorf("the exchange was ended after %v, want %v", lasted, test.want)
-				}
+				equal(t, "the exchange was ended after", lasted, test.want)
 			})
 		})
 	}

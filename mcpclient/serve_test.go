@@ -89,9 +89,7 @@ func TestServerCancelsItsRequest(t *testing.T) {
 		}
 		select {
 		case err := <-ended:
-			if err != context.Canceled {
-				t.Errorf("got %v", err)
-			}
+			equal(t, "", err, context.Canceled)
 		default:
 			t.Error("the handler continues")
 		}
@@ -112,9 +110,7 @@ func TestSetRoots(t *testing.T) {
 		{name: "roots_changed_legacy", opts: legacyRoots, play: change},
 		{name: "roots_changed_modern", opts: modernRoots, play: change},
 		{name: "capabilities", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			if err := c.SetRoots(ctx, nil); err == nil {
-				t.Error("roots that were not declared: got no error")
-			}
+			fails(t, c.SetRoots(ctx, nil), "roots that were not declared")
 			ping(t, ctx, c)
 		}},
 	})
@@ -127,10 +123,7 @@ func TestInputRounds(t *testing.T) {
 	endless.Limits.Rounds, endless.Roots = 2, []mcp.Root{{URI: "file:///w"}}
 	playAll(t, []conversation{
 		{name: "ask_modern", opts: asks(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-			res, err := c.CallTool(ctx, "ask", map[string]int{"a": 1})
-			if err != nil || res.Text() != "done" {
-				t.Errorf("got %+v, %v", res, err)
-			}
+			equal(t, "", textOf(c.CallTool(ctx, "ask", map[string]int{"a": 1})), "done")
 		}},
 		{name: "ask_prompt_resource_modern", opts: asks(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			noError(t, errOf(c.GetPrompt(ctx, "p", nil)))
@@ -152,9 +145,7 @@ func TestInputRounds(t *testing.T) {
 		}},
 		{name: "ask_endless_modern", opts: endless, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			start := time.Now()
-			if _, err := c.CallTool(ctx, "t", nil); !errors.Is(err, mcpclient.ErrTooManyRounds) || !strings.Contains(err.Error(), "asked for input more than 2 times") {
-				t.Errorf("got %v", err)
-			}
+			wantBoth(t, errOf(c.CallTool(ctx, "t", nil)), mcpclient.ErrTooManyRounds, "asked for input more than 2 times")
 			within(t, "questions that are answered", start, 0)
 		}},
 	})

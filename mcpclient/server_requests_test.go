@@ -194,9 +194,7 @@ func TestServerThatDoesNotRead(t *testing.T) {
 		}
 		short := withTimeout(t, time.Second)
 		start := time.Now()
-		if err := c.Ping(short); err == nil {
-			t.Error("got an answer")
-		}
+		fails(t, c.Ping(short), "ping")
 		within(t, "a call", start, time.Second)
 		noError(t, c.Close())
 		within(t, "the call and Close", start, 1500*time.Millisecond)
@@ -321,9 +319,7 @@ func TestQuestionWithinQuestion(t *testing.T) {
 			p.echo()
 		}()
 		callText(t, t.Context(), c, "a", "a")
-		if depth != 3 {
-			t.Errorf("got %d questions, want 3", depth)
-		}
+		equal(t, "questions", depth, 3)
 	})
 }
 
@@ -341,9 +337,7 @@ func TestCursorIsBounded(t *testing.T) {
 			t.Errorf("at the bound: got %v", err)
 		}
 		for _, err := range c.Tools(t.Context()) {
-			if !errors.Is(err, mcpclient.ErrTooManyPages) || !strings.Contains(err.Error(), "repeated") {
-				t.Errorf("the same again: got %v, want %v", err, mcpclient.ErrTooManyPages)
-			}
+			wantBoth(t, err, mcpclient.ErrTooManyPages, "repeated", "the same again")
 		}
 		size.Add(1)
 		for _, err := range c.Tools(t.Context()) {
@@ -465,13 +459,9 @@ func TestCachedResultsAreBounded(t *testing.T) {
 			read(n)
 		}
 		read(1)
-		if asked != 1025 {
-			t.Errorf("asked %d times for what is kept, want 1025", asked)
-		}
+		equal(t, "asked times for what is kept", asked, 1025)
 		read(0)
-		if asked != 1026 {
-			t.Errorf("asked %d times, want once more for what had to go", asked)
-		}
+		equal(t, "asked times", asked, 1026)
 	})
 }
 

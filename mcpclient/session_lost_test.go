@@ -2,7 +2,6 @@ package mcpclient_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -245,9 +244,7 @@ func TestQuestionOfLostSession(t *testing.T) {
 		a.forget(false)
 		must(t, listOnce(t.Context(), c))
 		synctest.Wait()
-		if asked != 0 {
-			t.Errorf("the handler was asked %d times, want never", asked)
-		}
+		equal(t, "the handler was asked times", asked, 0)
 	})
 }
 
@@ -299,18 +296,12 @@ func TestAnswerInLostSession(t *testing.T) {
 			if progress {
 				opts = append(opts, mcpclient.WithProgress(func(mcp.Progress) {}))
 			}
-			failed := make(chan error, 1)
 			start := time.Now()
-			go func() {
-				_, err := c.CallTool(t.Context(), "acts", nil, opts...)
-				failed <- err
-			}()
+			failed := background(func() error { return errOf(c.CallTool(t.Context(), "acts", nil, opts...)) })
 			synctest.Wait() // until the handler waits
 			a.forget(false)
 			close(finish)
-			if err := <-failed; !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "not sent again") {
-				t.Errorf("got %v, want ErrSessionLost", err)
-			}
+			wantBoth(t, <-failed, mcpclient.ErrSessionLost, "not sent again")
 			within(t, "the end of the call", start, time.Second)
 			for what, want := range map[string]int{"initialize": 2, "tools/call": 1, "POST s-1": 1, "POST s-2": 0} {
 				equal(t, what, a.seen(what), want)
@@ -325,11 +316,7 @@ func TestCancellationInLostSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, a *lostSessionServer) {
 		a.call = func(_ http.ResponseWriter, r *http.Request, _ message) { <-r.Context().Done() }
 		ctx, cancel := context.WithCancel(t.Context())
-		failed := make(chan error, 1)
-		go func() {
-			_, err := c.CallTool(ctx, "acts", nil)
-			failed <- err
-		}()
+		failed := background(func() error { return errOf(c.CallTool(ctx, "acts", nil)) })
 		synctest.Wait()
 		a.forget(false)
 		cancel()

@@ -3,7 +3,6 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // sessionServer is a legacy server over HTTP that can forget its sessions.
@@ -180,12 +178,8 @@ func TestSessionLostInToolCall(t *testing.T) {
 		} {
 			s.forget()
 			err := call()
-			if !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "a new one has begun") {
-				t.Errorf("got %v, want a lost session", err)
-			}
-			if e := wantError[*transport.HTTPError](t, err); e.Status != http.StatusNotFound {
-				t.Errorf("got %v", err)
-			}
+			wantBoth(t, err, mcpclient.ErrSessionLost, "a new one has begun")
+			wantStatus(t, err, http.StatusNotFound)
 			noError(t, call(), "in the new session")
 		}
 	})
@@ -207,27 +201,21 @@ func TestSessionRenewedOnce(t *testing.T) {
 				began++
 			}
 		}
-		if began != 1 {
-			t.Errorf("got %d new sessions, want 1", began)
-		}
+		equal(t, "new sessions", began, 1)
 	})
 }
 
 func TestSessionNotRenewed(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		_, err := c.Call(t.Context(), "acme/missing", nil)
-		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeMethodNotFound {
-			t.Errorf("got %v", err)
-		}
+		wantCode(t, err, mcp.CodeMethodNotFound)
 		wantSeen(t, s, "acme/missing s-1 2025-11-25")
 
 		s.mu.Lock()
 		s.known, s.broken = "", http.StatusBadRequest
 		s.mu.Unlock()
 		_, err = collect(c.Tools(t.Context()), toolName)
-		if !errors.Is(err, mcpclient.ErrSessionLost) || !strings.Contains(err.Error(), "could not start a new session: initialize") {
-			t.Errorf("got %v", err)
-		}
+		wantBoth(t, err, mcpclient.ErrSessionLost, "could not start a new session: initialize")
 		wantSeen(t, s, "tools/list s-1 2025-11-25", "initialize")
 
 		s.mu.Lock()

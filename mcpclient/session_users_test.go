@@ -359,9 +359,7 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 			slow = true
 			ctx := withTimeout(t, time.Millisecond)
 			_ = token.Set("two")
-			if err := c.Ping(ctx); err == nil {
-				t.Error("it did not wait for the session")
-			}
+			fails(t, c.Ping(ctx), "it did not wait for the session")
 			time.Sleep(time.Minute)
 			if err := c.Ping(t.Context()); (err != nil) != refused {
 				t.Errorf("got %v, want an error: %t", err, refused)

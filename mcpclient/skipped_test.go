@@ -99,9 +99,7 @@ func TestSkippedLinesWhileDialing(t *testing.T) {
 		o := legacy()
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		in := "not ready\nready\n{}\n" // the whole input
-		if _, err := mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o); err == nil {
-			t.Error("got a connection")
-		}
+		fails(t, errOf(mcpclient.Connect(t.Context(), &awaited{&mcpclient.IO{Reader: strings.NewReader(in), Writer: io.Discard}}, &o)), "")
 		if text := log.String(); !strings.Contains(text, `text=ready count=1`) {
 			t.Errorf("got the log %q, want what the server said last", text)
 		}

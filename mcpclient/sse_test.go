@@ -3,7 +3,6 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -169,9 +168,7 @@ func TestSSEStreamLost(t *testing.T) {
 			synctest.Wait()
 			close(s.say)
 			for range 3 {
-				if err := <-failed; !errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "the server closed the connection") {
-					t.Errorf("got %v", err)
-				}
+				wantBoth(t, <-failed, mcpclient.ErrClosed, "the server closed the connection")
 			}
 			<-c.Done()
 			within(t, "failing the calls", start, 0)

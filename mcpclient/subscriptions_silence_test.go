@@ -103,9 +103,7 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 			wantNoChange(t, sub) // nothing is missed at the first opening
 			cut <- struct{}{}
 			time.Sleep(time.Minute)
-			if opened.Load() != 2 {
-				t.Errorf("the stream was opened %d times, want twice", opened.Load())
-			}
+			equal(t, "the stream was opened times", opened.Load(), 2)
 			if resumable {
 				wantNoChange(t, sub)
 			} else {

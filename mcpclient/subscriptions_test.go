@@ -15,7 +15,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // subscribed returns a subscription that must succeed.
@@ -117,9 +116,7 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 		noError(t, end(one), "closed")
 		ping(t, ctx, c)
 		wantChanges(t, two, updated("file:///b"), updated("file:///c"))
-		if err := end(two); !errors.Is(err, mcpclient.ErrSubscriptionEnded) || !strings.Contains(err.Error(), "going down") {
-			t.Errorf("cancelled by the server: got %v, want ErrSubscriptionEnded and the reason", err)
-		}
+		wantBoth(t, end(two), mcpclient.ErrSubscriptionEnded, "going down", "cancelled by the server")
 		ping(t, ctx, c)
 	}}})
 }
@@ -128,17 +125,13 @@ func TestSubscribeRefused(t *testing.T) {
 	undeclared := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourcesListChanged: true, Resources: []string{"file:///a"}})
 		wantError[*mcpclient.CapabilityError](t, err)
-		if _, err := c.Subscribe(ctx, mcp.SubscriptionFilter{}); err == nil {
-			t.Error("empty filter: got no error")
-		}
+		fails(t, errOf(c.Subscribe(ctx, mcp.SubscriptionFilter{})), "empty filter")
 	}
 	playAll(t, bothEras(conversation{name: "subscribe_undeclared", play: undeclared}))
 	playAll(t, []conversation{
 		{name: "subscribe_refused_modern", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			_, err := c.Subscribe(ctx, onTools)
-			if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeMethodNotFound {
-				t.Errorf("got %v", err)
-			}
+			wantCode(t, err, mcp.CodeMethodNotFound)
 			wantIs(t, errOf(c.Subscribe(ctx, onTools)), mcpclient.ErrSubscriptionEnded, "ended before it began")
 		}},
 		{name: "subscribe_silent_modern", way: "pipe", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -154,9 +147,7 @@ func TestSubscribeRefused(t *testing.T) {
 		}},
 		{name: "subscribe_refused_legacy", opts: legacy(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			_, err := c.Subscribe(ctx, onResources("file:///a", "file:///b"))
-			if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeResourceNotFound {
-				t.Errorf("got %v", err)
-			}
+			wantCode(t, err, mcp.CodeResourceNotFound)
 			synctest.Wait()
 			wantIs(t, errOf(c.Subscribe(ctx, onResources("file:///s"), mcpclient.WithTimeout(time.Second))), context.DeadlineExceeded, "silent server")
 		}},
@@ -210,9 +201,7 @@ func TestSubscriptionReopened(t *testing.T) {
 			}
 			wantChanges(t, s, toolsChanged, stale)
 			_, err := s.Filter(), end(s)
-			if e := wantError[*transport.HTTPError](t, err); e.Status != 404 {
-				t.Errorf("got %v, want status 404", err)
-			}
+			wantStatus(t, err, 404)
 		}},
 		{name: "http_subscribe_closed_modern", way: "json", opts: modern(), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			noError(t, subscribed(t, ctx, c, onTools).Close())
@@ -339,8 +328,6 @@ func TestReopenedSubscriptionForgets(t *testing.T) {
 		for range 2 {
 			wantTools(t, t.Context(), c, "")
 		}
-		if listed != 2 {
-			t.Errorf("listed %d times, want once before the break and once after it", listed)
-		}
+		equal(t, "listed times", listed, 2)
 	})
 }

@@ -154,8 +154,7 @@ func TestWithTaskLimits(t *testing.T) {
 			working(t, func(o *mcpclient.Options) { o.Timeouts.Call = limit }, func(t *testing.T, c *mcpclient.Client, w *worker) {
 				w.polls = -2
 				ended(t, w, func() error {
-					_, err := c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow))...)
-					return err
+					return errOf(c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow))...))
 				}, limit)
 			})
 		})
@@ -163,8 +162,7 @@ func TestWithTaskLimits(t *testing.T) {
 			working(t, func(o *mcpclient.Options) { o.Timeouts.Call = time.Millisecond }, func(t *testing.T, c *mcpclient.Client, w *worker) {
 				w.polls = -2
 				ended(t, w, func() error {
-					_, err := c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow), mcpclient.WithTimeout(limit))...)
-					return err
+					return errOf(c.CallTool(t.Context(), "slow", nil, append(with, mcpclient.WithTask(slow), mcpclient.WithTimeout(limit))...))
 				}, limit)
 			})
 		})
@@ -172,10 +170,7 @@ func TestWithTaskLimits(t *testing.T) {
 			working(t, noChange, func(t *testing.T, c *mcpclient.Client, w *worker) {
 				w.polls = -2
 				ctx := withTimeout(t, limit)
-				ended(t, w, func() error {
-					_, err := c.CallTool(ctx, "slow", nil, append(with, mcpclient.WithTask(slow))...)
-					return err
-				}, limit)
+				ended(t, w, func() error { return errOf(c.CallTool(ctx, "slow", nil, append(with, mcpclient.WithTask(slow))...)) }, limit)
 			})
 		})
 	}
@@ -359,10 +354,7 @@ func TestContinueWithTask(t *testing.T) {
 		}()
 		_, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithTask(slow), mcpclient.WithManualInput())
 		round := wantError[*mcp.InputRequired](t, err)
-		res, err := mcpclient.Continue[mcp.CallToolResult](t.Context(), c, round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithManualInput())
-		if err != nil || res.Text() != "done" {
-			t.Errorf("got %+v, %v, want the task's result", res, err)
-		}
+		equal(t, "", textOf(mcpclient.Continue[mcp.CallToolResult](t.Context(), c, round, map[string]any{"q": json.RawMessage(`{"roots":[]}`)}, mcpclient.WithTask(slow), mcpclient.WithManualInput())), "done")
 	})
 }
 

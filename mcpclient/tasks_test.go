@@ -63,9 +63,7 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		t.Errorf("cancelled: got %v", err)
 	}
 	_, err = old.Poll(ctx)
-	if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeInvalidParams {
-		t.Errorf("unknown: got %v", err)
-	}
+	wantCode(t, err, mcp.CodeInvalidParams)
 	now, err := c.StartTask(ctx, slow, nil, 0)
 	if err != nil || now.ID() != "" {
 		t.Fatalf("at once: got %+v, %v", now, err)
@@ -316,9 +314,7 @@ func TestTaskIsAnsweredLater(t *testing.T) {
 		for range 2 { // the second time after the end of the task
 			must(t, other.Answer(t.Context(), r, answer))
 		}
-		if res, err := other.Wait(t.Context()); err != nil || res.Text() != "done" {
-			t.Errorf("got %+v, %v, want the result", res, err)
-		}
+		equal(t, "", textOf(other.Wait(t.Context())), "done")
 		if len(updates) != 1 || !strings.Contains(updates[0], `{"q":{"role":"assistant"`) {
 			t.Errorf("the server is told %q, want the answer once", updates)
 		}
@@ -342,9 +338,7 @@ func TestTaskResultElsewhere(t *testing.T) {
 		task := c.Task("k", "slow")
 		wantIs(t, task.Cancel(t.Context()), mcp.ErrInvalidResult, "tasks/cancel")
 		ctx := withTimeout(t, time.Minute)
-		if _, err := task.Wait(ctx); !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "answer: ") {
-			t.Errorf("tasks/update: got %v, want ErrInvalidResult", err)
-		}
+		wantBoth(t, errOf(task.Wait(ctx)), mcp.ErrInvalidResult, "answer: ", "tasks/update")
 	})
 }
 

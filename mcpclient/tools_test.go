@@ -89,9 +89,7 @@ func TestPromptsAndResources(t *testing.T) {
 			t.Errorf("got resource %+v, %v", r, err)
 		}
 		_, err = c.ReadResource(ctx, "file:///b")
-		if e := wantError[*mcp.RPCError](t, err); e.Code != mcp.CodeResourceNotFound {
-			t.Errorf("got %v", err)
-		}
+		wantCode(t, err, mcp.CodeResourceNotFound)
 	}}))
 }
 

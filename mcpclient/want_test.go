@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // errOf returns the error of a call that also has a result.
@@ -65,4 +68,61 @@ func about(what []string) string {
 		return text + ": "
 	}
 	return ""
+}
+
+// wantBoth is wantIs and wantText.
+func wantBoth(t testing.TB, err, want error, text string, of ...string) {
+	t.Helper()
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
+		t.Errorf("%sgot %.1000v, want %v and %q in it", about(of), err, want, text)
+	}
+}
+
+// wantCode checks the code of a server's error.
+func wantCode(t testing.TB, err error, want int) {
+	t.Helper()
+	if rpc, ok := errors.AsType[*mcp.RPCError](err); !ok || rpc.Code != want {
+		t.Errorf("got %v (%T), want code %d", err, err, want)
+	}
+}
+
+// wantStatus checks the status of an HTTP error.
+func wantStatus(t testing.TB, err error, want int) {
+	t.Helper()
+	if e, ok := errors.AsType[*transport.HTTPError](err); !ok || e.Status != want {
+		t.Errorf("got %v (%T), want status %d", err, err, want)
+	}
+}
+
+// fails checks that there is an error.
+func fails(t testing.TB, err error, what string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%sgot no error", about([]string{what}))
+	}
+}
+
+// textOf returns the text of a result, or of the error.
+func textOf(res *mcp.CallToolResult, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return res.Text()
+}
+
+// isDone reports whether a client has ended.
+func isDone(c *mcpclient.Client) bool {
+	select {
+	case <-c.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// background runs f on a goroutine and returns a channel that gets the error.
+func background(f func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	return done
 }
