@@ -69,20 +69,30 @@ func TestCapabilitiesAreAdded(t *testing.T) {
 			callText(t, ctx, c, "ask", "done", mcpclient.WithTask(&mcp.Tool{Name: "ask"}))
 		}}})
 	}
-	for declared, want := range map[string]string{
-		`{"sampling":{}}`: "declares sampling, and Options.Sampling is nil",
-		`{"roots":{}}`:    "declares roots, and Options.Roots is nil",
-		`{"roots":1}`:     "Options.Protocol.Capabilities: json: cannot unmarshal",
-		``:                "Options.Protocol.ExactCapabilities: set Capabilities",
-	} {
-		opts := mcpclient.Options{Protocol: mcpclient.Protocol{Capabilities: json.RawMessage(declared)}}
-		if declared == "" {
-			opts = mcpclient.Options{Protocol: mcpclient.Protocol{ExactCapabilities: true}}
+}
+
+// Declared capabilities and installed handlers must agree.
+func TestCapabilitiesRefused(t *testing.T) {
+	for _, opts := range []mcpclient.Options{legacy(), modern(), {}} {
+		for declared, want := range map[string][]string{
+			"{}":              {"Options.Sampling is set", "Options.Elicitation is set", "Options.Roots is set", "does not declare roots"},
+			`{"sampling":{}}`: {"Options.Elicitation is set", "Options.Roots is set"},
+			`{"sampling":null,"elicitation":{},"roots":{}}`: {"does not declare sampling"},
+			"[]":             {"Options.Protocol.Capabilities: want a JSON object"},
+			"{":              {"Options.Protocol.Capabilities: not valid JSON"},
+			"null":           {"Options.Protocol.Capabilities: want a JSON object"},
+			`{"sampling":1}`: {"Options.Protocol.Capabilities: json: cannot unmarshal"},
+
+			`{"extensions":{"x":{}}}`:               {`extension "x": it needs a prefix, such as com.example/`},
+			`{"extensions":{"com.example/x y":{}}}`: {`extension "com.example/x y": it must be`},
+			`{"extensions":{"1.example/x":{}}}`:     {`extension "1.example/x": the labels before its slash must be`},
+		} {
+			opts := asks(opts)
+			opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(declared), true
+			wantRefused(t, opts, want...)
 		}
-		transport, conn := mcpclient.Pipe()
-		_, err := mcpclient.Connect(t.Context(), transport, &opts)
-		_ = conn.Close()
-		wantText(t, err, want, declared)
+		opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(exact), true
+		wantRefused(t, opts, "declares sampling, and Options.Sampling is nil", "declares elicitation", "declares roots")
 	}
 }
 
@@ -108,40 +118,5 @@ func TestAllowUndeclared(t *testing.T) {
 			must(t, err)
 			equal(t, "", textOf(task.Wait(ctx)), "done")
 		}}})
-	}
-}
-
-// Declared capabilities and installed handlers must agree.
-func TestCapabilitiesRefused(t *testing.T) {
-	for _, opts := range []mcpclient.Options{legacy(), modern(), {}} {
-		for declared, want := range map[string][]string{
-			"{}":              {"Options.Sampling is set", "Options.Elicitation is set", "Options.Roots is set", "does not declare roots"},
-			`{"sampling":{}}`: {"Options.Elicitation is set", "Options.Roots is set"},
-			`{"sampling":null,"elicitation":{},"roots":{}}`: {"does not declare sampling"},
-			"[]":             {"Options.Protocol.Capabilities: want a JSON object"},
-			"{":              {"Options.Protocol.Capabilities: not valid JSON"},
-			"null":           {"Options.Protocol.Capabilities: want a JSON object"},
-			`{"sampling":1}`: {"Options.Protocol.Capabilities: json: cannot unmarshal"},
-
-			`{"extensions":{"x":{}}}`:               {`extension "x": it needs a prefix, such as com.example/`},
-			`{"extensions":{"com.example/x y":{}}}`: {`extension "com.example/x y": it must be`},
-			`{"extensions":{"1.example/x":{}}}`:     {`extension "1.example/x": the labels before its slash must be`},
-		} {
-			opts := asks(opts)
-			opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(declared), true
-			transport, conn := mcpclient.Pipe()
-			_, err := mcpclient.Connect(t.Context(), transport, &opts)
-			_ = conn.Close()
-			for _, want := range want {
-				wantText(t, err, want, declared)
-			}
-		}
-		opts.Protocol.Capabilities, opts.Protocol.ExactCapabilities = json.RawMessage(exact), true
-		transport, conn := mcpclient.Pipe()
-		_, err := mcpclient.Connect(t.Context(), transport, &opts)
-		_ = conn.Close()
-		for _, want := range []string{"declares sampling, and Options.Sampling is nil", "declares elicitation", "declares roots"} {
-			wantText(t, err, want, "no handlers")
-		}
 	}
 }

@@ -2,6 +2,7 @@ package mcpclient_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,19 +22,48 @@ func eras() map[string]mcpclient.Options {
 	return map[string]mcpclient.Options{"legacy": legacy(), "modern": modern()}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
-	noModes := elicitationModes{}
+func TestOptionsRefused(t *testing.T) {
+	roots := inMind()["roots/list"]
+	nothing := func(mcpclient.Handler) mcpclient.Handler { return nil }
+	handler := func(method string, h mcpclient.Handler) mcpclient.Options {
+		return mcpclient.Options{Handlers: map[string]mcpclient.Handler{method: h}}
+	}
+	declared := func(capabilities string) mcpclient.Options {
+		return mcpclient.Options{Protocol: mcpclient.Protocol{Capabilities: json.RawMessage(capabilities)}}
+	}
 	for want, opts := range map[string]mcpclient.Options{
 		"Options.Protocol.Revision": {Protocol: mcpclient.Protocol{Revision: "2020-01-01"}},
 		"Options.LogLevel":          {LogLevel: "loud"},
 		"file://":                   {Roots: []mcp.Root{{URI: "/tmp"}}},
-		"Options.Elicitation":       {Elicitation: noModes},
+		"Options.Elicitation":       {Elicitation: elicitationModes{}},
+
+		`Options.Handlers["com.example/x"] is nil`: handler("com.example/x", nil),
+		"ping itself":                              handler("ping", roots),
+		"its own, Options.Sampling":                handler("sampling/createMessage", roots),
+		"its own, Options.Elicitation":             handler("elicitation/create", roots),
+		"want one of them":                         {Handlers: map[string]mcpclient.Handler{"roots/list": roots}, Roots: []mcp.Root{}},
+		"Options.Middleware[0] is nil":             {Middleware: []mcpclient.Middleware{nil}},
+		"Options.Middleware[0] returned nil":       {Middleware: []mcpclient.Middleware{nothing}},
+		"Options.ServerMiddleware[1] is nil":       {ServerMiddleware: []mcpclient.Middleware{nothing, nil}},
+		"Options.ServerMiddleware[1] returned nil": {ServerMiddleware: []mcpclient.Middleware{(&diary{}).middleware(""), nothing}},
+
+		"declares sampling, and Options.Sampling is nil":           declared(`{"sampling":{}}`),
+		"declares roots, and Options.Roots is nil":                 declared(`{"roots":{}}`),
+		"Options.Protocol.Capabilities: json: cannot unmarshal":    declared(`{"roots":1}`),
+		"Options.Protocol.ExactCapabilities: set Capabilities":     {Protocol: mcpclient.Protocol{ExactCapabilities: true}},
+		"Options.Schemas.CheckOutputs: no Validator: set Options.": {Schemas: mcpclient.Schemas{CheckOutputs: true}},
 	} {
-		transport, _ := mcpclient.Pipe()
-		c, err := mcpclient.Connect(t.Context(), transport, &opts)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, %v, want an error with %s", c, err, want)
-		}
+		wantRefused(t, opts, want)
+	}
+}
+
+// wantRefused checks the error of options.
+func wantRefused(t *testing.T, opts mcpclient.Options, want ...string) {
+	t.Helper()
+	transport, _ := mcpclient.Pipe()
+	err := connectError(t, transport, opts)
+	for _, text := range want {
+		wantText(t, err, text)
 	}
 }
 
@@ -289,43 +319,6 @@ func TestStubbornHandlers(t *testing.T) {
 		noError(t, c.Close())
 		within(t, "Close", start, 0)
 		equal(t, "done", isDone(c), false)
-	})
-}
-
-// A call that waits for a person ends with the client, although the handler continues.
-func TestCloseInInputRound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan bool)
-		defer close(release)
-		opts := samples(modern(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			<-release
-			return nil, nil
-		})
-		c, p := connectedPeer(t, opts)
-		go func() {
-			p.reply(`{"id":%s,"result":{"resultType":"input_required","inputRequests":{"1":%s}}}`, samplingQuestion)
-			synctest.Wait()
-			_ = c.Close()
-		}()
-		start := time.Now()
-		wantIs(t, errOf(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrClosed)
-		within(t, "the call", start, 0)
-	})
-}
-
-func TestObserverPanics(t *testing.T) {
-	seen := 0
-	opts := legacy()
-	opts.OnNotification = func(*mcp.Notification) {
-		if seen++; seen == 1 {
-			panic("oops")
-		}
-	}
-	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		p.send(`{"method":"n"}`)
-		p.send(`{"method":"n"}`)
-		synctest.Wait()
-		equal(t, "notifications", seen, 2)
 	})
 }
 

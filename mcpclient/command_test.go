@@ -28,10 +28,6 @@ func TestMain(m *testing.M) { testenv.Main(m, serverRoles) }
 
 var serverRoles = map[string]func() int{
 	"tools": serveTools,
-	"echo": func() int {
-		_, _ = io.Copy(os.Stdout, os.Stdin)
-		return 0
-	},
 	"mulish": func() int { // ends only when killed, and reports its process id
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, os.Getpid())
@@ -197,43 +193,6 @@ func TestProcessWritesToStderr(t *testing.T) {
 	}
 }
 
-// Connect gives up a process that answers nothing and ignores every request to end. The process
-// is killed, and Connect does not wait for that.
-func TestConnectToStubbornProcess(t *testing.T) {
-	pid := make(chan string, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	command := &Command{
-		Path: os.Args[0], Env: []string{testenv.Role("mulish")}, StopTimeout: 200 * time.Millisecond,
-		Stderr: writerFunc(func(b []byte) (int, error) {
-			pid <- string(b)
-			cancel()
-			return len(b), nil
-		}),
-	}
-	if c, err := Connect(ctx, command, &Options{Protocol: Protocol{Revision: mcp.Revision20251125}}); !errors.Is(err, context.Canceled) {
-		t.Fatalf("got %v, %v, want %v", c, err, context.Canceled)
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(<-pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
-	if testenv.Runs(n) {
-		t.Errorf("process %d survived", n)
-	}
-}
-
-// Connect does not wait for a program that echoes its input, such as cat.
-func TestConnectToEchoingProcess(t *testing.T) {
-	command := &Command{Path: os.Args[0], Env: []string{testenv.Role("echo")}}
-	c, err := Connect(t.Context(), command, &Options{Timeouts: Timeouts{Probe: time.Hour}})
-	if err == nil || !strings.Contains(err.Error(), "echoes its input") {
-		t.Fatalf("got %v, %v, want an error that it echoes", c, err)
-	}
-	testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
-}
-
 // When a process dies, the error of its calls says so, and the client continues with another
 // one.
 func TestCommandRestarts(t *testing.T) {
@@ -289,10 +248,6 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 		t.Errorf("process %d is left behind", server)
 	}
 }
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // Different commands have different identities.
 func TestCommandIdentity(t *testing.T) {

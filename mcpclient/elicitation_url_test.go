@@ -107,9 +107,7 @@ func TestURLsThatNobodyVisits(t *testing.T) {
 		person := new(visitor)
 		inBubble(t, visiting(legacy(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":%s}`, params)
-			if m := p.next(); m.Error == nil || m.Error.Code != mcp.CodeInvalidParams {
-				t.Errorf("%q: got %+v, want code %d", url, m, mcp.CodeInvalidParams)
-			}
+			p.refused(mcp.CodeInvalidParams)
 		})
 		inBubble(t, visiting(modern(), person), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.replyAll(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":%s}}}}`, params)

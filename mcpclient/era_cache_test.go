@@ -35,22 +35,29 @@ func newChangeable(t *testing.T, name, era string) *changeable {
 
 func (s *changeable) Identity() string { return s.name }
 
+// become changes the era of the server's next connections.
+func (s *changeable) become(era string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.era = era
+}
+
 // answer refuses requests of the other era.
 func (s *changeable) answer(p *peer) {
-	for {
-		m := p.next()
-		if m.Method == "" {
-			return
-		}
+	for m := p.next(); m.Method != ""; m = p.next() {
 		s.mu.Lock()
 		s.asked = append(s.asked, m.Method)
-		fits := (m.Method == "initialize") == (s.era == "legacy")
+		fits := (m.Method == initialize) == (s.era == "legacy")
 		s.mu.Unlock()
-		if fits {
-			p.send(handshakeAnswer(m))
-			return
+		if !fits {
+			p.send("%s", refusal(m, `-32601,"message":"no such method"`))
+			continue
 		}
-		p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+		p.send(handshakeAnswer(m))
+		if m.Method == initialize {
+			p.next()
+		}
+		return
 	}
 }
 

@@ -59,7 +59,7 @@ func (a *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.session = fmt.Sprint("s-", a.sessions)
 		w.Header().Set("Mcp-Session-Id", a.session)
 		a.mu.Unlock()
-		a.answer(w, http.StatusOK, "%s", strings.Replace(handshakeAnswer(m), `"tools":{}`, `"tools":{"listChanged":true}`, 1))
+		a.answer(w, http.StatusOK, "%s", handshakeAnswer(m))
 	case !modern && id != "" && !known:
 		w.WriteHeader(http.StatusNotFound)
 	case !modern && !known:
@@ -70,7 +70,7 @@ func (a *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		over := make(chan struct{})
 		a.streams = append(a.streams, over)
 		a.mu.Unlock()
-		stream(w)(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID))
+		stream(w)(acknowledgement(m, ""))
 		select {
 		case <-over:
 			panic(http.ErrAbortHandler)

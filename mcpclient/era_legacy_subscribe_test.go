@@ -71,9 +71,7 @@ func TestSubscribeOnALostConnection(t *testing.T) {
 	o.Protocol.AllowUndeclared = true
 	restarting(t, o, mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
 		subscribed := background(func() error { return errOf(c.Subscribe(t.Context(), onResources("file:///a"))) })
-		if m := p.next(); m.Method != "resources/subscribe" {
-			t.Errorf("got %+v", m)
-		}
+		p.expect("resources/subscribe")
 		_ = p.conn.Close()
 		p = <-transport.peers
 		m := p.next()
@@ -97,9 +95,7 @@ func TestSubscribeAfterSilence(t *testing.T) {
 			_, err := c.Subscribe(t.Context(), onResources("file:///a"), mcpclient.WithTimeout(time.Second))
 			wantIs(t, err, context.DeadlineExceeded)
 		})
-		if m := p.next(); m.Method != "resources/subscribe" {
-			t.Errorf("got %+v", m)
-		}
+		p.expect("resources/subscribe")
 		calls.Go(func() {
 			noError(t, errOf(c.Subscribe(t.Context(), onResources("file:///a"))))
 		})

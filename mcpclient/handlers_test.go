@@ -110,19 +110,3 @@ func spying(sent *string) mcpclient.Transport {
 	}()
 	return transport
 }
-
-func TestHandlersRefused(t *testing.T) {
-	h := inMind()["roots/list"]
-	for want, opts := range map[string]mcpclient.Options{
-		`Options.Handlers["com.example/x"] is nil`: {Handlers: map[string]mcpclient.Handler{"com.example/x": nil}},
-		"ping itself":         {Handlers: map[string]mcpclient.Handler{"ping": h}},
-		"Options.Sampling":    {Handlers: map[string]mcpclient.Handler{"sampling/createMessage": h}},
-		"Options.Elicitation": {Handlers: map[string]mcpclient.Handler{"elicitation/create": h}},
-		"want one of them":    {Handlers: map[string]mcpclient.Handler{"roots/list": h}, Roots: []mcp.Root{}},
-	} {
-		transport, conn := mcpclient.Pipe()
-		_, err := mcpclient.Connect(t.Context(), transport, &opts)
-		_ = conn.Close()
-		wantText(t, err, want)
-	}
-}

@@ -357,32 +357,23 @@ func TestMiddlewareOfSubscription(t *testing.T) {
 	opts := modern()
 	opts.Middleware = []mcpclient.Middleware{d.middleware("m")}
 	synctest.Test(t, func(t *testing.T) {
-		transport, p := newPeer(t)
-		go func() {
-			m := p.next()
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
-		}()
-		c := connected(t, transport, opts)
+		c, p := connectedPeer(t, opts)
 		d.read()
-		acknowledge := func() message {
-			m := p.next()
-			p.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, m.ID)
-			return m
-		}
 		for _, ended := range []bool{false, true} {
 			first := make(chan message, 1)
-			go func() { first <- acknowledge() }()
-			s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true})
-			must(t, err)
+			go func() {
+				m := p.next()
+				p.send("%s", acknowledgement(m, ""))
+				first <- m
+			}()
+			s := subscribed(t, t.Context(), c, onTools)
 			same(t, "", d.read(), []string{"m > subscriptions/listen"})
 			m := <-first
 			want := "m < context canceled"
 			if ended {
 				want = "m < subscriptions/listen"
 				p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete"}}`, m.ID)
-				for _, err := range s.Changes(t.Context()) {
-					wantIs(t, err, mcpclient.ErrSubscriptionEnded)
-				}
+				wantIs(t, end(s), mcpclient.ErrSubscriptionEnded)
 			}
 			noError(t, s.Close())
 			same(t, "", d.read(), []string{want})
@@ -442,20 +433,6 @@ func TestServerMiddleware(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestMiddlewareRefused(t *testing.T) {
-	nothing := func(mcpclient.Handler) mcpclient.Handler { return nil }
-	for want, opts := range map[string]mcpclient.Options{
-		"Options.Middleware[0] is nil":             {Middleware: []mcpclient.Middleware{nil}},
-		"Options.ServerMiddleware[1] returned nil": {ServerMiddleware: []mcpclient.Middleware{(&diary{}).middleware(""), nothing}},
-		"Options.ServerMiddleware[1] is nil":       {ServerMiddleware: []mcpclient.Middleware{nothing, nil}},
-		"Options.Middleware[0] returned nil":       {Middleware: []mcpclient.Middleware{nothing}},
-	} {
-		transport, conn := mcpclient.Pipe()
-		defer func() { _ = conn.Close() }()
-		wantText(t, errOf(mcpclient.Connect(t.Context(), transport, &opts)), want)
 	}
 }
 

@@ -3,7 +3,6 @@ package mcpclient_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -214,33 +213,6 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			})
 		}
 	}
-}
-
-// Close waits only briefly for the other end of a pipe to read.
-func TestCloseOverAFullPipe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		pipe, conn := mcpclient.Pipe()
-		defer func() { _ = conn.Close() }()
-		p := &peer{t: t, conn: conn, inbox: make(chan message, 1)}
-		go func() {
-			raw, _ := conn.Recv()
-			var m message
-			_ = json.Unmarshal(raw, &m)
-			p.send(handshakeAnswer(m))
-		}()
-		c := connected(t, pipe, mcpclient.Options{})
-		ctx := withTimeout(t, time.Second)
-		var calls sync.WaitGroup
-		for range 40 { // 80 messages: calls and their cancellations
-			calls.Go(func() { _, _ = c.CallTool(ctx, "a", nil) })
-		}
-		calls.Wait()
-		start := time.Now()
-		_ = c.Close()
-		if took := time.Since(start); took > time.Second {
-			t.Errorf("Close took %v, want less than a second", took)
-		}
-	})
 }
 
 type hasty struct{ foreign }

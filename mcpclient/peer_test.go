@@ -160,7 +160,7 @@ func (p *peer) handshake() {
 
 func handshakeAnswer(m message) string {
 	if m.Method == "initialize" {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
 	}
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"peer","version":"1"}}}}`, m.ID)
 }
@@ -179,6 +179,22 @@ func (p *peer) quiet() {
 		}
 	default:
 	}
+}
+
+// refused checks that the next message refuses a request.
+func (p *peer) refused(code int) {
+	p.t.Helper()
+	if m := p.next(); m.Error == nil || m.Error.Code != code {
+		p.t.Errorf("got %+v, want a refusal with code %d", m, code)
+	}
+}
+
+// expect checks the method of the next message.
+func (p *peer) expect(method string) message {
+	p.t.Helper()
+	m := p.next()
+	equal(p.t, "method", m.Method, method)
+	return m
 }
 
 func (p *peer) send(format string, args ...any) {

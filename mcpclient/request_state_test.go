@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -29,33 +28,6 @@ func TestUncachedAnswerReplacesCached(t *testing.T) {
 		wantTools(t, t.Context(), c, "", mcpclient.WithoutCache())
 		wantTools(t, t.Context(), c, "")
 		equal(t, "requests", asked, 3)
-	})
-}
-
-// A request whose id is being answered is refused, and occupies no slot.
-func TestDuplicateQuestionsTakeNoPlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan bool)
-		o, running := blocks(legacy(), release)
-		o.Limits.ServerRequests = 2
-		_, p := connectedPeer(t, o)
-		for range 4 {
-			p.ask("1")
-		}
-		for range 3 {
-			if m := p.next(); m.Error == nil || m.Error.Code != mcp.CodeInvalidRequest {
-				t.Errorf("got %+v, want a refusal", m)
-			}
-		}
-		p.ask("2")
-		synctest.Wait()
-		equal(t, "questions are being answered", running.Load(), 2)
-		close(release)
-		for range 2 {
-			if m := p.next(); m.Error != nil {
-				t.Errorf("got %v, want an answer", m.Error)
-			}
-		}
 	})
 }
 

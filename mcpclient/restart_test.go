@@ -489,46 +489,6 @@ func TestRestartRestores(t *testing.T) {
 	}
 }
 
-// A server that returns with another era is probed again, and subscriptions end.
-func TestRestartInAnotherEra(t *testing.T) {
-	for from, to := range map[string]string{mcp.Revision20251125: mcp.Revision20260728, mcp.Revision20260728: mcp.Revision20251125} {
-		bubble(t, from, func(t *testing.T) {
-			era := from
-			transport := newPeerTransport(t)
-			transport.greet = func(p *peer) {
-				for {
-					m := p.next()
-					switch {
-					case m.Method == "initialize" && era < mcp.Revision20260728:
-						p.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
-						p.next()
-						return
-					case m.Method == "server/discover" && era == mcp.Revision20260728:
-						p.send(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
-						return
-					default:
-						p.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
-					}
-				}
-			}
-			c := connected(t, transport, mcpclient.Options{Restart: &mcpclient.Restart{}})
-			p := <-transport.peers
-			subscribing := make(chan *mcpclient.Subscription)
-			go func() { subscribing <- subscribed(t, t.Context(), c, onTools) }()
-			if from == mcp.Revision20260728 {
-				p.reply(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`)
-			}
-			s := <-subscribing
-			era = to
-			_ = p.conn.Close()
-			go (<-transport.peers).echo()
-			callText(t, t.Context(), c, "a", "a")
-			equal(t, "revision", c.Server().Revision, to)
-			wantBoth(t, end(s), mcpclient.ErrSubscriptionEnded, "another era")
-		})
-	}
-}
-
 // An event stream of HTTP+SSE that has ended is opened again, even if HTTP fell back to it, and
 // with the previous token.
 func TestRestartOverSSE(t *testing.T) {

@@ -56,26 +56,29 @@ func TestMaxServerRequests(t *testing.T) {
 	})
 }
 
-// A second request with an id that is being answered is refused, because the first handler
-// could no longer be cancelled. An id that the server cancelled is free.
+// A second request with an id that is being answered is refused and occupies no slot, because the
+// first handler could no longer be cancelled. An id that the server cancelled is free.
 func TestRequestIDUsedTwice(t *testing.T) {
 	opts, running := blocks(legacy(), nil)
+	opts.Limits.ServerRequests = 2
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		p.ask("1")
-		synctest.Wait()
-		p.ask("1")
-		if m := p.next(); string(m.ID) != "1" || m.Error == nil || m.Error.Code != mcp.CodeInvalidRequest {
-			t.Errorf("got %+v, want a refusal", m)
+		for range 4 {
+			p.ask("1")
 		}
+		for range 3 {
+			p.refused(mcp.CodeInvalidRequest)
+		}
+		p.ask("2")
 		synctest.Wait()
-		equal(t, "handlers", running.Load(), 1)
+		equal(t, "handlers", running.Load(), 2)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
+		synctest.Wait()
 		p.ask("1")
 		synctest.Wait()
-		equal(t, "handlers after one was given up and asked again", running.Load(), 1)
+		equal(t, "handlers after one was given up and asked again", running.Load(), 2)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
 		synctest.Wait()
-		equal(t, "handlers in the end", running.Load(), 0)
+		equal(t, "handlers in the end", running.Load(), 1)
 		p.quiet()
 	})
 }
@@ -423,7 +426,7 @@ func TestWaitsForStream(t *testing.T) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
-			stream(w)(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID))
+			stream(w)(acknowledgement(m, ""))
 		}), modern()
 		c := connectTo(t, server, opts)
 		s := subscribed(t, t.Context(), c, onTools)

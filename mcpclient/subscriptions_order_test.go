@@ -148,7 +148,7 @@ func TestChangesPrecedeTheEnd(t *testing.T) {
 func TestKeepAliveOfASubscription(t *testing.T) {
 	inBubble(t, kept(modern()), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() {
-			p.send("%s", acknowledgement(p.next(), ""))
+			p.acknowledge()
 			for range p.inbox { // silent from then on
 				continue
 			}

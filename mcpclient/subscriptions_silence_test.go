@@ -30,14 +30,10 @@ func TestSilentSubscription(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			opened := make(chan time.Time, 100)
-			server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				if m.Method == "server/discover" {
-					fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`, m.ID)
-					return
-				}
+			server := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				start := time.Now()
 				opened <- start
-				stream(w)(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID))
+				stream(w)(acknowledgement(m, ""))
 				for comment := time.Tick(time.Minute); ; {
 					select {
 					case <-comment:
@@ -78,23 +74,16 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 		bubble(t, fmt.Sprint(resumable), func(t *testing.T) {
 			cut := make(chan struct{})
 			var opened atomic.Int32
-			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				switch {
-				case r.Method == http.MethodGet:
-					w.Header().Set("Content-Type", "text/event-stream")
-					if resumable {
-						_, _ = fmt.Fprintf(w, "id: %d\n\n", opened.Load())
-					}
-					w.(http.Flusher).Flush()
-					opened.Add(1)
-					select {
-					case <-cut:
-					case <-r.Context().Done():
-					}
-				case m.Method == "initialize":
-					fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
-				default:
-					w.WriteHeader(http.StatusAccepted)
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				if resumable {
+					_, _ = fmt.Fprintf(w, "id: %d\n\n", opened.Load())
+				}
+				w.(http.Flusher).Flush()
+				opened.Add(1)
+				select {
+				case <-cut:
+				case <-r.Context().Done():
 				}
 			})
 			c := connectTo(t, s, legacy())
@@ -115,7 +104,7 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 
 // A subscription may be for tasks. Each era reports them in its own way.
 func TestSubscribeToTasks(t *testing.T) {
-	play := func(t *testing.T, c *mcpclient.Client) {
+	playAll(t, bothEras(conversation{name: "subscribe_tasks", way: "pipe", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		s := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{PromptsListChanged: true, Tasks: []string{"t2", "t1", "t2"}})
 		same(t, "filter", s.Filter(), mcp.SubscriptionFilter{Tasks: []string{"t1", "t2"}})
 		wantChanges(t, s,
@@ -123,10 +112,7 @@ func TestSubscribeToTasks(t *testing.T) {
 			mcp.Change{Kind: mcp.TaskUpdated, Task: "t1"}, stale)
 		wantNoChange(t, s)
 		_ = s.Close()
-	}
-	for name, opts := range eras() {
-		playAll(t, []conversation{{name: "subscribe_tasks_" + name, way: "pipe", opts: opts, play: func(t *testing.T, _ context.Context, c *mcpclient.Client) { play(t, c) }}})
-	}
+	}}))
 }
 
 func messageOf(t *testing.T, raw []byte) (m message) {
@@ -140,7 +126,7 @@ func messageOf(t *testing.T, raw []byte) (m message) {
 // is noticed. After a lost connection the subscription is made again at once.
 func TestSilentSubscriptionOnASharedConnection(t *testing.T) {
 	restarting(t, modern(), mcpclient.Restart{}, func(t *testing.T, c *mcpclient.Client, transport *peerTransport, p *peer) {
-		go func() { p.send("%s", acknowledgement(p.next(), "")) }()
+		go p.acknowledge()
 		s := subscribed(t, t.Context(), c, onTools)
 		time.Sleep(24 * time.Hour)
 		p.quiet()
