@@ -45,15 +45,7 @@ func (s *directory) blobDir(key run.Key) string {
 
 // PutBlob implements [record.BlobStore].
 func (s *directory) PutBlob(ctx context.Context, lease record.Lease, name string, data []byte) error {
-	err := s.change(ctx, lease.Key, func(_ File, t tip) error {
-		if t.head.Epoch != lease.Epoch {
-			return record.ErrConflict
-		}
-		return s.putBlob(lease.Key, name, data)
-	})
-	if errors.Is(err, record.ErrNotFound) {
-		err = record.ErrConflict
-	}
+	err := s.changeAs(ctx, lease, func(File, tip) error { return s.putBlob(lease.Key, name, data) })
 	return of("keep a blob of", lease.Key, err)
 }
 
@@ -70,21 +62,18 @@ func (s *directory) putBlob(key run.Key, name string, data []byte) error {
 	if err := record.CheckBlob(key, name, int64(len(data)), ofRun-old, ofTenant-old); err != nil {
 		return err
 	}
-	if err := makeDirs(dir); err != nil {
-		return err
-	}
 	if err := s.writeChecked(filepath.Join(dir, name), data); err != nil {
 		return err
 	}
 	s.count(key, int64(len(data))-old)
-	if s.opts.Sync == SyncNever {
-		return nil
-	}
-	return s.opts.FS.SyncDir(dir)
+	return nil
 }
 
-// writeChecked writes a file so that it is complete or absent.
+// writeChecked writes a file so that it is complete or absent, and creates its directory.
 func (s *directory) writeChecked(path string, data []byte) error {
+	if err := makeDirs(filepath.Dir(path)); err != nil {
+		return err
+	}
 	return s.replace(path, func(f File) error {
 		head := fmt.Appendf(nil, blobFormat, crc32.Checksum(data, castagnoli))
 		if _, err := f.WriteAt(head, 0); err != nil {

@@ -1,13 +1,14 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
@@ -38,38 +39,22 @@ func (s *directory) writeCancel(c cancelRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := makeDirs(s.path(cancelDir)); err != nil {
-		return err
-	}
-	if err := s.writeChecked(filepath.Join(s.dir, cancelDir, nameOf(c.Key)), data); err != nil || s.opts.Sync == SyncNever {
-		return err
-	}
-	return s.opts.FS.SyncDir(s.path(cancelDir))
+	return s.writeChecked(filepath.Join(s.dir, cancelDir, nameOf(c.Key)), data)
 }
 
 // CancelRequests implements [record.Store]. It removes requests for runs that
 // have ended or do not exist, and skips damaged requests and those for damaged runs.
 func (s *directory) CancelRequests(ctx context.Context) (open []record.CancelRequest, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("list cancel requests: %w", err)
-	}
-	names, err := s.dirNames(cancelDir)
-	if err != nil {
-		return nil, fmt.Errorf("list cancel requests: %w", err)
-	}
+	names, err := s.runNames(cancelDir)
 	for _, name := range names {
-		if !isName(name) {
-			continue
+		if ctx.Err() != nil {
+			break
 		}
-		c, err := s.readCancel(ctx, name)
-		if ended := ctx.Err(); ended != nil {
-			return nil, fmt.Errorf("list cancel requests: %w", ended)
-		}
-		if err == nil && c != nil {
+		if c, err := s.readCancel(ctx, name); err == nil && c != nil {
 			open = append(open, record.CancelRequest{Key: c.Key, Seq: c.Seq})
 		}
 	}
-	return open, nil
+	return subject.Result(open, cmp.Or(ctx.Err(), err), "list cancel requests")
 }
 
 // readCancel returns the request in a file, or nil after removing one that no longer applies.

@@ -170,17 +170,17 @@ func headOf(raw []byte, e end) (h head, err error) {
 // decode parses a line.
 func decode(raw []byte) (*line, error) {
 	var l line
-	if err := jsonv2.Unmarshal(raw, &l); err != nil {
-		var v struct {
-			V int `json:"v"`
-		}
-		if jsonv2.Unmarshal(raw, &v) == nil && v.V > version {
-			return nil, fmt.Errorf("it has version %d, and this program reads versions up to %d", v.V, version)
-		}
+	var v struct {
+		V int `json:"v"`
+	}
+	err := jsonv2.Unmarshal(raw, &l)
+	if err == nil {
+		v.V = l.V
+	} else if other := jsonv2.Unmarshal(raw, &v); other != nil {
 		return nil, err
 	}
-	if l.V > version {
-		return nil, fmt.Errorf("it has version %d, and this program reads versions up to %d", l.V, version)
+	if v.V > version {
+		return nil, fmt.Errorf("it has version %d, and this program reads versions up to %d", v.V, version)
 	}
-	return &l, nil
+	return &l, err
 }

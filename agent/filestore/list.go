@@ -83,11 +83,8 @@ func (l *listing) read(ctx context.Context) (err error) {
 
 // all reads all runs.
 func (l *listing) all(ctx context.Context) error {
-	names, err := l.store.dirNames("")
+	names, err := l.store.runNames("")
 	for _, name := range names {
-		if !isName(name) {
-			continue
-		}
 		if _, err := l.take(ctx, name); err != nil {
 			return err
 		}

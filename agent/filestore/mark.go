@@ -251,15 +251,12 @@ func (s *directory) remark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names, err := s.dirNames("")
+	names, err := s.runNames("")
 	if err != nil {
 		return err
 	}
 	wrong := maps.Clone(have) // also those of runs that are gone
 	for _, name := range names {
-		if !isName(name) {
-			continue
-		}
 		right, err := s.remarkRun(ctx, name, have[name])
 		if err != nil {
 			return err
@@ -330,12 +327,7 @@ func (s *directory) drop(ctx context.Context, name string, marks []mark) error {
 		return ctx.Err()
 	}
 	defer unlock()
-	var h run.Head
-	_, err = s.opened(name, func(f File) (bool, error) {
-		t, err := s.readEnd(f, name)
-		h = t.head.Head
-		return true, err
-	})
+	h, err := s.lastHead(name)
 	switch {
 	case err == nil:
 		s.takeAll(marks, marksOf(h))

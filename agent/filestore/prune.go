@@ -2,7 +2,6 @@ package filestore
 
 import (
 	"context"
-	"errors"
 
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
@@ -10,10 +9,7 @@ import (
 // Prune implements [record.Pruner]. It writes a file that begins with the last snapshot, and
 // replaces the old one.
 func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
-	err := s.change(ctx, lease.Key, func(f File, t tip) error {
-		if t.head.Epoch != lease.Epoch {
-			return record.ErrConflict
-		}
+	err := s.changeAs(ctx, lease, func(f File, _ tip) error {
 		name := nameOf(lease.Key)
 		c, err := s.read(f, name)
 		if err != nil || c.records[0].Seq >= c.tip.head.Snapshot {
@@ -21,9 +17,6 @@ func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
 		}
 		return s.rewrite(name, c)
 	})
-	if errors.Is(err, record.ErrNotFound) {
-		err = record.ErrConflict
-	}
 	return of("prune", lease.Key, err)
 }
 
@@ -38,14 +31,10 @@ func (s *directory) rewrite(name string, c *content) error {
 	if err != nil {
 		return err
 	}
-	err = s.replace(s.path(name), func(f File) error {
+	return s.replace(s.path(name), func(f File) error {
 		if _, err := f.WriteAt(data, 0); err != nil {
 			return err
 		}
 		return s.sync(f)
 	})
-	if err != nil {
-		return err
-	}
-	return s.syncDir()
 }

@@ -207,6 +207,12 @@ func isName(name string) bool {
 	return len(name) == len(nameOf(run.Key{})) && strings.HasSuffix(name, suffix)
 }
 
+// runNames returns the sorted names of runs in a directory.
+func (s *directory) runNames(dir string) ([]string, error) {
+	names, err := s.dirNames(dir)
+	return slices.DeleteFunc(names, func(name string) bool { return !isName(name) }), err
+}
+
 // headOf returns the head of a file. If the last line cannot be read, the key is that of
 // earlier lines, if they have it.
 func (s *directory) headOf(ctx context.Context, name string) (h run.Head, err error) {

@@ -23,10 +23,7 @@ func (s *directory) Create(ctx context.Context, h record.Holder, head run.Head, 
 		return record.Lease{}, err
 	}
 	lease, err := s.create(ctx, h, head, records)
-	if err != nil {
-		return record.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
-	}
-	return lease, nil
+	return lease, of("create", head.Key, err)
 }
 
 func (s *directory) create(ctx context.Context, h record.Holder, first run.Head, records []run.Record) (record.Lease, error) {
@@ -46,23 +43,14 @@ func (s *directory) create(ctx context.Context, h record.Holder, first run.Head,
 	now := s.now()
 	first.Epoch, first.Held, first.TTL = record.FirstEpoch(now), now.Add(h.TTL), h.TTL
 	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.withReplies(nil)}
-	if err := s.begin(s.path(name), l); err != nil {
+	if err := s.replace(s.path(name), func(f File) error { return s.write(f, tip{}, l, s.opts.Sync != SyncNever) }); err != nil {
 		return record.Lease{}, err
 	}
 	return record.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq, Created: first.Created}, nil
 }
 
-// begin creates a file with its first line. If it fails, there is no file.
-func (s *directory) begin(path string, l *line) (err error) {
-	err = s.replace(path, func(f File) error { return s.write(f, tip{}, l, s.opts.Sync != SyncNever) })
-	if err != nil {
-		return err
-	}
-	return s.syncDir()
-}
-
 // replace writes a file under another name first, so that the file at path is complete, or as it
-// was before.
+// was before, and makes that durable.
 func (s *directory) replace(path string, write func(File) error) error {
 	unfinished := filepath.Join(s.dir, "new-"+rand.Text()) // a name that private.Sweep knows
 	f, err := s.opts.FS.OpenFile(unfinished, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -77,7 +65,7 @@ func (s *directory) replace(path string, write func(File) error) error {
 	if err != nil {
 		return errors.Join(err, s.opts.FS.Remove(unfinished))
 	}
-	return nil
+	return s.syncDir(filepath.Dir(path))
 }
 
 // sync makes the content of a file durable, unless Options say never.
@@ -88,16 +76,16 @@ func (s *directory) sync(f File) error {
 	return f.Sync()
 }
 
-func (s *directory) syncDir() error {
+func (s *directory) syncDir(dir string) error {
 	if s.opts.Sync == SyncNever {
 		return nil
 	}
-	return s.opts.FS.SyncDir(s.dir)
+	return s.opts.FS.SyncDir(dir)
 }
 
 // Append implements [record.Store]. With replies it reads the file as Reply does.
 func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Head, records []run.Record, replies ...run.Reply) error {
-	err := s.change(ctx, lease.Key, func(f File, t tip) error {
+	err := s.changeAs(ctx, lease, func(f File, t tip) error {
 		if err := record.CheckAppend(t.head.Head, lease, next, records); err != nil {
 			return err
 		}
@@ -114,9 +102,6 @@ func (s *directory) Append(ctx context.Context, lease record.Lease, next run.Hea
 		}
 		return s.write(f, t, l, s.syncs(records) || len(replies) > 0 && s.opts.Sync != SyncNever)
 	})
-	if errors.Is(err, record.ErrNotFound) {
-		err = record.ErrConflict
-	}
 	return of("append to", lease.Key, err)
 }
 
@@ -191,20 +176,13 @@ func (s *directory) Release(ctx context.Context, lease record.Lease) error {
 
 // hold sets the end of a lease.
 func (s *directory) hold(ctx context.Context, lease record.Lease, until time.Time, ttl time.Duration) error {
-	err := s.change(ctx, lease.Key, func(f File, t tip) error {
-		if t.head.Epoch != lease.Epoch {
-			return record.ErrConflict
-		}
+	return s.changeAs(ctx, lease, func(f File, t tip) error {
 		if t.head.Held.Equal(until) {
 			return nil
 		}
 		t.head.Held, t.head.TTL = until, ttl
 		return s.write(f, t, &line{Head: t.head}, false)
 	})
-	if errors.Is(err, record.ErrNotFound) {
-		return record.ErrConflict
-	}
-	return err
 }
 
 // Delete implements [record.Store].
@@ -215,7 +193,7 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 		return of("delete", key, err)
 	}
 	defer unlock()
-	last := s.lastHead(name)
+	last, _ := s.lastHead(name)
 	if err := s.removeBlobs(key); err != nil { // first, so that no blob remains without its run
 		return of("delete", key, err)
 	}
@@ -227,7 +205,7 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 		s.takeAll(marksOf(last), nil)
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // also if another process ended before its sync
-		err = s.syncDir()
+		err = s.syncDir(s.dir)
 	}
 	return of("delete", key, err)
 }
@@ -237,18 +215,16 @@ func (s *directory) Delete(ctx context.Context, key run.Key) error {
 // not wait.
 const maxTicks = 20
 
-// lastHead returns the head of a run, zero if it cannot be read.
-func (s *directory) lastHead(name string) run.Head {
-	f, err := s.open(name, os.O_RDONLY)
-	if err != nil {
-		return run.Head{}
-	}
-	defer func() { _ = f.Close() }()
-	t, err := s.readEnd(f, name)
-	if err != nil {
-		return run.Head{}
-	}
-	return t.head.Head
+// lastHead returns the head of a run under its lock, zero if it cannot be read.
+func (s *directory) lastHead(name string) (h run.Head, err error) {
+	_, err = s.opened(name, func(f File) (bool, error) {
+		t, err := s.readEnd(f, name)
+		if err == nil {
+			h = t.head.Head
+		}
+		return true, err
+	})
+	return h, err
 }
 
 // change calls do with the file and the last line of a run, under its lock.
@@ -268,6 +244,20 @@ func (s *directory) change(ctx context.Context, key run.Key, do func(File, tip) 
 		err = do(f, t)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// changeAs is change for the holder of a run.
+func (s *directory) changeAs(ctx context.Context, lease record.Lease, do func(File, tip) error) error {
+	err := s.change(ctx, lease.Key, func(f File, t tip) error {
+		if t.head.Epoch != lease.Epoch {
+			return record.ErrConflict
+		}
+		return do(f, t)
+	})
+	if errors.Is(err, record.ErrNotFound) {
+		return record.ErrConflict
+	}
+	return err
 }
 
 // write appends a line to a file. If that fails, it restores the file if possible.

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 
@@ -16,32 +17,24 @@ func (s *database) Create(ctx context.Context, h record.Holder, head run.Head, r
 		return record.Lease{}, err
 	}
 	data, items, err := encode(head, records)
-	if err != nil {
-		return record.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
-	}
 	head.Replies = 0
 	lease := record.Lease{Key: head.Key, Seq: head.Seq, Created: head.Created}
-	err = s.writing(ctx, func(ctx context.Context, t *tx) error {
-		now, err := t.d.now(ctx, t)
-		if err != nil {
-			return err
-		}
-		lease.Epoch = record.FirstEpoch(now)
-		n, err := t.exec(ctx, insertRun,
-			head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
-			int64(lease.Epoch), until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return refuse(record.ErrExists)
-		}
-		return t.insert(ctx, insertRecords, head.Key, items)
-	})
-	if err != nil {
-		return record.Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
+	if err == nil {
+		err = s.writing(ctx, func(ctx context.Context, t *tx) error {
+			now, err := t.d.now(ctx, t)
+			if err != nil {
+				return err
+			}
+			lease.Epoch = record.FirstEpoch(now)
+			if err := t.change(ctx, record.ErrExists, insertRun,
+				head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
+				int64(lease.Epoch), until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name); err != nil {
+				return err
+			}
+			return t.insert(ctx, insertRecords, head.Key, items)
+		})
 	}
-	return lease, nil
+	return subject.Result(lease, err, "create run %q", head.Key.ID)
 }
 
 // Append implements [record.Store].
@@ -103,12 +96,8 @@ func (s *database) appendInSteps(ctx context.Context, lease record.Lease, head r
 				return err
 			}
 		}
-		n, err := t.exec(ctx, updateRun, update...)
-		if err != nil {
+		if err := t.change(ctx, record.ErrConflict, updateRun, update...); err != nil {
 			return err
-		}
-		if n == 0 {
-			return refuse(record.ErrConflict)
 		}
 		if len(head.Questions) > 0 {
 			if err := t.countReplies(ctx, head); err != nil {
@@ -133,27 +122,21 @@ func encode(head run.Head, records []run.Record) ([]byte, []item, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	items, err := encodeRecords(records)
+	items, err := encodeAll(records, func(r run.Record) any { return int64(r.Seq) })
 	return data, items, err
 }
 
 // countReplies stores how many open questions have a reply.
 func (t *tx) countReplies(ctx context.Context, head run.Head) error {
-	rows, err := t.QueryContext(ctx, selectQuestions, head.Key.Tenant, head.Key.ID)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	err := each(ctx, t, selectQuestions, []any{head.Key.Tenant, head.Key.ID}, func(rows *sql.Rows) error {
 		var question string
-		if err := rows.Scan(&question); err != nil {
-			return err
-		}
+		err := rows.Scan(&question)
 		if slices.Contains(head.Questions, question) {
 			head.Replies++
 		}
-	}
-	if err := rows.Err(); err != nil || head.Replies == 0 {
+		return err
+	})
+	if err != nil || head.Replies == 0 {
 		return err
 	}
 	return t.updateReplies(ctx, head)
@@ -166,30 +149,12 @@ func (t *tx) updateReplies(ctx context.Context, head run.Head) error {
 
 // insert adds records or replies to a run.
 func (t *tx) insert(ctx context.Context, into *insertion, key run.Key, items []item) error {
-	if n := len(items); n > fewRows {
-		return t.insertMany(ctx, into, key, items)
-	} else if n == 0 {
-		return nil
-	}
-	args := make([]any, 0, 5*len(items))
-	for _, it := range items {
-		args = append(args, key.Tenant, key.ID, it.name, sum(it.data), it.data)
-	}
-	_, err := t.exec(ctx, into.few[len(items)-1], args...)
-	return err
-}
-
-func (t *tx) insertMany(ctx context.Context, into *insertion, key run.Key, items []item) error {
-	var num int64
-	if err := one(ctx, t, selectNum, []any{key.Tenant, key.ID}, &num); err != nil {
-		return err
-	}
 	for chunk := range slices.Chunk(items, manyRows) {
-		args := make([]any, 0, 4*len(chunk))
+		args := []any{key.Tenant, key.ID}
 		for _, it := range chunk {
-			args = append(args, num, it.name, sum(it.data), it.data)
+			args = append(args, it.name, sum(it.data), it.data)
 		}
-		if _, err := t.exec(ctx, into.many(len(chunk)), args...); err != nil {
+		if _, err := t.exec(ctx, into.rows(len(chunk)), args...); err != nil {
 			return err
 		}
 	}

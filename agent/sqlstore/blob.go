@@ -2,8 +2,10 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
@@ -32,10 +34,7 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
 		var num, ofRun, ofTenant int64
 		tenant, id := names(lease.Key)
-		err := one(ctx, t, selectHeld+t.d.lock, []any{tenant, id, int64(lease.Epoch)}, &num)
-		if isNone(err) {
-			return refuse(record.ErrConflict)
-		}
+		err := t.one(ctx, record.ErrConflict, selectHeld+t.d.lock, []any{tenant, id, int64(lease.Epoch)}, &num)
 		if err == nil {
 			err = one(ctx, t, sumBlobs, []any{num, tenant, num, name}, &ofRun, &ofTenant)
 		}
@@ -48,10 +47,7 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 		_, err = t.exec(ctx, putBlob, num, tenant, name, len(data), sum(data), data)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("keep a blob of run %q: %w", lease.Key.ID, err)
-	}
-	return nil
+	return subject.Wrap(err, "keep a blob of run %q", lease.Key.ID)
 }
 
 // Blob implements [record.BlobStore].
@@ -71,32 +67,19 @@ func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []b
 	case err == nil && sum(data) != want:
 		err = fmt.Errorf("%w: its sum is %x and should be %x", record.ErrCorrupt, sum(data), want)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("load a blob of run %q: %w", key.ID, err)
-	}
-	return data, nil
+	return subject.Result(data, err, "load a blob of run %q", key.ID)
 }
 
 // Blobs implements [record.BlobStore].
 func (s *database) Blobs(ctx context.Context, key run.Key) (all []string, err error) {
 	tenant, id := names(key)
 	err = s.reading(ctx, func(q querier) error {
-		rows, err := q.QueryContext(ctx, s.d.statement(selectBlobs), tenant, id)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
+		return each(ctx, q, s.d.statement(selectBlobs), []any{tenant, id}, func(rows *sql.Rows) error {
 			var name string
-			if err := rows.Scan(&name); err != nil {
-				return err
-			}
+			err := rows.Scan(&name)
 			all = append(all, name)
-		}
-		return rows.Err()
+			return err
+		})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list the blobs of run %q: %w", key.ID, err)
-	}
-	return all, nil
+	return subject.Result(all, err, "list the blobs of run %q", key.ID)
 }

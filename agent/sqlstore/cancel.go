@@ -2,8 +2,9 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
+	"database/sql"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
@@ -24,41 +25,25 @@ func (s *database) RequestCancel(ctx context.Context, key run.Key) error {
 	err := s.writing(ctx, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, insertCancel, tenant, id)
 		if err == nil && n == 0 {
-			var num int64
-			if err = one(ctx, t, selectNum, []any{tenant, id}, &num); isNone(err) {
-				return refuse(record.ErrNotFound)
-			}
+			err = t.one(ctx, record.ErrNotFound, selectNum, []any{tenant, id}, new(int64))
 		}
 		if err == nil {
 			_, err = t.exec(ctx, deleteCancels)
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("request to cancel run %q: %w", key.ID, err)
-	}
-	return nil
+	return subject.Wrap(err, "request to cancel run %q", key.ID)
 }
 
 // CancelRequests implements [record.Store].
 func (s *database) CancelRequests(ctx context.Context) (requests []record.CancelRequest, err error) {
 	err = s.reading(ctx, func(q querier) error {
-		rows, err := q.QueryContext(ctx, selectCancels)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
+		return each(ctx, q, selectCancels, nil, func(rows *sql.Rows) error {
 			var c record.CancelRequest
-			if err := rows.Scan(&c.Key.Tenant, &c.Key.ID, &c.Seq); err != nil {
-				return err
-			}
+			err := rows.Scan(&c.Key.Tenant, &c.Key.ID, &c.Seq)
 			requests = append(requests, c)
-		}
-		return rows.Err()
+			return err
+		})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list cancel requests: %w", err)
-	}
-	return requests, nil
+	return subject.Result(requests, err, "list cancel requests")
 }

@@ -2,9 +2,9 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
@@ -34,10 +34,7 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 		lease.Epoch, lease.Seq, lease.Created = uint64(epoch), uint64(seq), head.Created
 		return err // not a refusal: the run is acquired, and the transaction must be rolled back
 	})
-	if err != nil {
-		return record.Lease{}, fmt.Errorf("acquire run %q: %w", key.ID, err)
-	}
-	return lease, nil
+	return subject.Result(lease, err, "acquire run %q", key.ID)
 }
 
 // whyHeld returns the reason why a run cannot be acquired.
@@ -45,11 +42,7 @@ func (t *tx) whyHeld(ctx context.Context, key run.Key) error {
 	var holder string
 	var held int64
 	tenant, id := names(key)
-	err := one(ctx, t, selectHolder, []any{tenant, id}, &holder, &held)
-	switch {
-	case isNone(err):
-		return refuse(record.ErrNotFound)
-	case err != nil:
+	if err := t.one(ctx, record.ErrNotFound, selectHolder, []any{tenant, id}, &holder, &held); err != nil {
 		return err
 	}
 	return refuse(&record.HeldError{Holder: holder, Until: time.Unix(0, held)})
@@ -62,35 +55,21 @@ func (s *database) Renew(ctx context.Context, lease record.Lease, ttl time.Durat
 		if err != nil {
 			return err
 		}
-		n, err := t.hold(ctx, lease, until(now.Add(ttl)), ttl)
-		if err == nil && n == 0 {
-			return refuse(record.ErrConflict)
-		}
-		return err
+		return t.hold(ctx, lease, record.ErrConflict, until(now.Add(ttl)), ttl)
 	})
-	if err != nil {
-		return fmt.Errorf("renew the lease of run %q: %w", lease.Key.ID, err)
-	}
-	return nil
+	return subject.Wrap(err, "renew the lease of run %q", lease.Key.ID)
 }
 
 // Release implements [record.Store].
 func (s *database) Release(ctx context.Context, lease record.Lease) error {
-	err := s.leasing(ctx, func(ctx context.Context, t *tx) error {
-		_, err := t.hold(ctx, lease, 0, 0)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("release run %q: %w", lease.Key.ID, err)
-	}
-	return nil
+	err := s.leasing(ctx, func(ctx context.Context, t *tx) error { return t.hold(ctx, lease, nil, 0, 0) })
+	return subject.Wrap(err, "release run %q", lease.Key.ID)
 }
 
-// hold sets the end of a lease if it is the latest, and returns the number of runs changed.
-func (t *tx) hold(ctx context.Context, lease record.Lease, held int64, ttl time.Duration) (int64, error) {
+// hold sets the end of a lease. It is refused with lost unless the lease is the latest.
+func (t *tx) hold(ctx context.Context, lease record.Lease, lost error, held int64, ttl time.Duration) error {
 	tenant, id := names(lease.Key)
-	return t.exec(ctx, updateHeld,
-		held, int64(max(ttl, 0)), tenant, id, int64(lease.Epoch))
+	return t.change(ctx, lost, updateHeld, held, int64(max(ttl, 0)), tenant, id, int64(lease.Epoch))
 }
 
 // Delete implements [record.Store].
@@ -105,24 +84,17 @@ func (s *database) Delete(ctx context.Context, key run.Key) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, deleteRecords, num); err != nil {
-			return err
-		}
-		if _, err = t.exec(ctx, deleteReplies, num); err != nil {
-			return err
-		}
-		if _, err = t.exec(ctx, deleteBlobs, num); err != nil {
-			return err
+		for _, text := range []string{deleteRecords, deleteReplies, deleteBlobs} {
+			if _, err := t.exec(ctx, text, num); err != nil {
+				return err
+			}
 		}
 		if err := t.giveBack(ctx); err != nil {
 			return err
 		}
 		return t.pass(ctx, uint64(epoch))
 	})
-	if err != nil {
-		return fmt.Errorf("delete run %q: %w", key.ID, err)
-	}
-	return nil
+	return subject.Wrap(err, "delete run %q", key.ID)
 }
 
 // maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted

@@ -2,11 +2,13 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"iter"
 	"math"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
@@ -59,26 +61,22 @@ type row struct {
 func (s *database) page(ctx context.Context, q record.Query, last *row, size int) (page []row, err error) {
 	query, args := selectPage(q, last, size)
 	err = s.reading(ctx, func(c querier) error {
-		rows, err := c.QueryContext(ctx, s.d.statement(query), args...)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
+		return each(ctx, c, s.d.statement(query), args, func(rows *sql.Rows) error {
 			var key run.Key
 			var epoch, held, ttl int64
 			var replies int
 			var data []byte
 			var r row
-			if err := rows.Scan(&key.Tenant, &key.ID, &epoch, &held, &ttl, &replies, &r.updated, &r.due, &data); err != nil {
+			err := rows.Scan(&key.Tenant, &key.ID, &epoch, &held, &ttl, &replies, &r.updated, &r.due, &data)
+			if err != nil {
 				return err
 			}
 			if r.head, err = decodeHead(key, data, epoch, held, ttl, replies); err != nil {
 				r.head, r.err = run.Head{Key: key}, &record.DamagedError{Key: key, Err: err}
 			}
 			page = append(page, r)
-		}
-		return rows.Err()
+			return nil
+		})
 	})
 	return page, err
 }
@@ -94,10 +92,7 @@ func (s *database) Count(ctx context.Context, q record.Query) (n int, err error)
 	err = s.reading(ctx, func(c querier) error {
 		return one(ctx, c, s.d.statement(`SELECT count(*) FROM (`+query+`) AS selected`), args, &n)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("count runs: %w", err)
-	}
-	return n, nil
+	return subject.Result(n, err, "count runs")
 }
 
 // since is the time when a due run became due. In the column due the least number means that it
@@ -176,11 +171,10 @@ func conditions(q record.Query, column string, last *row, terms ...string) (wher
 		add("id = ?", id)
 	}
 	if len(q.Agents) > 0 {
-		names := make([]any, len(q.Agents))
-		for i, name := range q.Agents {
-			names[i] = name
+		terms = append(terms, "agent IN (?"+strings.Repeat(", ?", len(q.Agents)-1)+")")
+		for _, name := range q.Agents {
+			args = append(args, name)
 		}
-		add("agent IN (?"+strings.Repeat(", ?", len(names)-1)+")", names...)
 	}
 	if q.Status != "" {
 		add("status = ?", string(q.Status))
@@ -191,19 +185,15 @@ func conditions(q record.Query, column string, last *row, terms ...string) (wher
 	if !q.DueAt.IsZero() {
 		add("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < 9223372036854775807", nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(run.MaxLead)))
 	}
-	switch {
-	case last == nil:
-	case !q.DueAt.IsZero():
-		at := last.updated
-		if last.due > math.MinInt64 {
-			at = last.due
+	if last != nil {
+		key, at, behind := last.head.Key, last.updated, " <"
+		if !q.DueAt.IsZero() {
+			column, behind = since, " >"
+			if last.due > math.MinInt64 {
+				at = last.due
+			}
 		}
-		key := last.head.Key
-		add(since+" >= ? AND ("+since+" > ? OR tenant > ? OR tenant = ? AND id > ?)", at, at, key.Tenant, key.Tenant, key.ID)
-	default:
-		key := last.head.Key
-		add(column+" <= ? AND ("+column+" < ? OR tenant > ? OR tenant = ? AND id > ?)",
-			last.updated, last.updated, key.Tenant, key.Tenant, key.ID)
+		add(column+behind+"= ? AND ("+column+behind+" ? OR tenant > ? OR tenant = ? AND id > ?)", at, at, key.Tenant, key.Tenant, key.ID)
 	}
 	if len(terms) == 0 {
 		return "", nil

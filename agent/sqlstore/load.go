@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -37,10 +38,8 @@ func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, e
 
 func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*record.Log, error) {
 	var l loading
-	if err := s.load(ctx, key, statement, &l); err != nil {
-		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
-	}
-	return &l.log, nil
+	err := s.load(ctx, key, statement, &l)
+	return subject.Result(&l.log, err, "load run %q", key.ID)
 }
 
 // load reads with the compiled statement. Its connection may not wait for a lock of another

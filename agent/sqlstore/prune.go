@@ -2,8 +2,8 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
@@ -20,11 +20,7 @@ func (s *database) Prune(ctx context.Context, lease record.Lease) error {
 			return err
 		}
 		var num, snapshot int64
-		err := one(ctx, t, selectSnapshot+t.d.lock, []any{tenant, id, int64(lease.Epoch)}, &num, &snapshot)
-		if isNone(err) {
-			return refuse(record.ErrConflict)
-		}
-		if err != nil {
+		if err := t.one(ctx, record.ErrConflict, selectSnapshot+t.d.lock, []any{tenant, id, int64(lease.Epoch)}, &num, &snapshot); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, pruneRecords, num, snapshot)
@@ -33,8 +29,5 @@ func (s *database) Prune(ctx context.Context, lease record.Lease) error {
 		}
 		return t.giveBack(ctx)
 	})
-	if err != nil {
-		return fmt.Errorf("prune run %q: %w", lease.Key.ID, err)
-	}
-	return nil
+	return subject.Wrap(err, "prune run %q", lease.Key.ID)
 }

@@ -105,23 +105,17 @@ func (t *tx) renewAll(ctx context.Context, leases []record.Lease, ttl time.Durat
 		tenant, id := names(lease.Key)
 		args = append(args, tenant, id, int64(lease.Epoch))
 	}
-	rows, err := t.QueryContext(ctx, updateManyHeld+strings.Repeat(", "+heldRow, len(leases)-1)+") RETURNING tenant, id", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	kept := map[run.Key]bool{}
-	for rows.Next() {
+	err = each(ctx, t, updateManyHeld+strings.Repeat(", "+heldRow, len(leases)-1)+") RETURNING tenant, id", args, func(rows *sql.Rows) error {
 		var key run.Key
-		if err := rows.Scan(&key.Tenant, &key.ID); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&key.Tenant, &key.ID)
 		kept[key] = true
-	}
+		return err
+	})
 	for _, lease := range leases {
 		if !kept[lease.Key] {
 			lost = append(lost, lease)
 		}
 	}
-	return lost, rows.Err()
+	return lost, err
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,13 +53,10 @@ func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
 		return head, err
 	}
 	tenant, id := names(key)
-	err = one(ctx, t, selectHead+t.d.lock, []any{tenant, id}, &epoch, &held, &ttl, &count, &data)
-	if isNone(err) {
-		return head, refuse(record.ErrNotFound)
-	}
+	err = t.one(ctx, record.ErrNotFound, selectHead+t.d.lock, []any{tenant, id}, &epoch, &held, &ttl, &count, &data)
 	if err == nil {
 		head, err = decodeHead(key, data, epoch, held, ttl, count)
-		err = wrapRefusal(err)
+		err = refuse(err)
 	}
 	return head, err
 }
@@ -74,42 +72,30 @@ func (t *tx) keepReplies(ctx context.Context, head run.Head, replies []run.Reply
 	}
 	fresh, err := record.CheckReplies(head, stored, replies)
 	if err != nil || len(fresh) == 0 {
-		return 0, wrapRefusal(err)
+		return 0, refuse(err)
 	}
-	items, err := encodeReplies(fresh)
+	items, err := encodeAll(fresh, func(a run.Reply) any { return a.Question })
 	if err != nil {
 		return 0, refuse(err)
 	}
 	return len(fresh), t.insert(ctx, insertReplies, head.Key, items)
 }
 
-func wrapRefusal(err error) error {
-	if err == nil {
-		return nil
-	}
-	return refuse(err)
-}
-
 // replies returns all replies to a run, by question.
 func (t *tx) replies(ctx context.Context, key run.Key) (map[string]run.Reply, error) {
-	rows, err := t.QueryContext(ctx, selectReplies, key.Tenant, key.ID)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	replies := map[string]run.Reply{}
-	for rows.Next() {
+	return replies, each(ctx, t, selectReplies, []any{key.Tenant, key.ID}, func(rows *sql.Rows) error {
 		var question string
 		var sum int64
 		var data []byte
 		if err := rows.Scan(&question, &sum, &data); err != nil {
-			return nil, err
+			return err
 		}
 		var a run.Reply
 		if err := decode(data, sum, &a); err != nil {
-			return nil, refuse(fmt.Errorf("read the answer to question %q: %w", question, err))
+			return refuse(fmt.Errorf("read the answer to question %q: %w", question, err))
 		}
 		replies[question] = a
-	}
-	return replies, rows.Err()
+		return nil
+	})
 }

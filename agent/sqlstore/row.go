@@ -120,27 +120,15 @@ type item struct {
 	data []byte
 }
 
-// encodeRecords returns a row for each record.
-func encodeRecords(records []run.Record) ([]item, error) {
-	items := make([]item, len(records))
-	for i, r := range records {
-		data, err := r.MarshalJSON()
+// encodeAll returns a row for each record or reply.
+func encodeAll[T json.Marshaler](all []T, name func(T) any) ([]item, error) {
+	items := make([]item, len(all))
+	for i, v := range all {
+		data, err := v.MarshalJSON()
 		if err != nil {
 			return nil, err
 		}
-		items[i] = item{int64(r.Seq), data}
-	}
-	return items, nil
-}
-
-func encodeReplies(replies []run.Reply) ([]item, error) {
-	items := make([]item, len(replies))
-	for i, a := range replies {
-		data, err := a.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		items[i] = item{a.Question, data}
+		items[i] = item{name(v), data}
 	}
 	return items, nil
 }

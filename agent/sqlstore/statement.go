@@ -61,29 +61,35 @@ var appendRecords = func() (texts [fewRows]string) {
 }()
 
 const (
-	fewRows  = 8    // rows of an INSERT that is compiled and finds the run itself
+	fewRows  = 8    // rows of an INSERT that is compiled
 	manyRows = 1000 // databases bound the parameters of a statement
 )
 
-// insertion is an INSERT of any number of rows.
+// insertion is an INSERT of any number of rows of the run whose tenant and id precede them.
 type insertion struct {
 	into string
-	few  [fewRows]string // for one row and more; the run's tenant and id precede each row
+	few  [fewRows]string // for one row and more
 }
 
 func newInsertion(into string) *insertion {
 	i := &insertion{into: into}
 	for n := range i.few {
-		i.few[n] = i.rows("((SELECT num FROM mcpchain_runs WHERE tenant = ? AND id = ?), ?, ?, ?)", n+1)
+		i.few[n] = i.text(n + 1)
 	}
 	return i
 }
 
-// many returns the statement for n rows, each preceded by the run's num.
-func (i *insertion) many(n int) string { return i.rows("(?, ?, ?, ?)", n) }
+// rows returns the statement for n rows.
+func (i *insertion) rows(n int) string {
+	if n <= fewRows {
+		return i.few[n-1]
+	}
+	return i.text(n)
+}
 
-func (i *insertion) rows(row string, n int) string {
-	return i.into + row + strings.Repeat(", "+row, n-1)
+func (i *insertion) text(n int) string {
+	const row = "((SELECT num FROM r), ?, ?, ?)"
+	return `WITH r AS (` + selectNum + `) ` + i.into + row + strings.Repeat(", "+row, n-1)
 }
 
 // compiled has the statements that SQLite compiles once for each connection, by their texts,

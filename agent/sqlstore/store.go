@@ -138,3 +138,18 @@ func one(ctx context.Context, q querier, query string, args []any, columns ...an
 }
 
 func isNone(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+
+// each calls take for each row.
+func each(ctx context.Context, q querier, query string, args []any, take func(*sql.Rows) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := take(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
@@ -23,7 +23,12 @@ type change func(context.Context, *tx) error
 // refusal is the error of a change that contradicts what is stored.
 type refusal struct{ err error }
 
-func refuse(err error) error { return &refusal{err} }
+func refuse(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &refusal{err}
+}
 
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
@@ -45,15 +50,8 @@ type tx struct {
 }
 
 // begin begins a transaction that writes, or one that changes only leases.
-func (s *database) begin(ctx context.Context, leases bool) (*tx, error) {
-	t, err := s.open(ctx, leases)
-	if err != nil {
-		return nil, fmt.Errorf("begin a transaction: %w", err)
-	}
-	return t, nil
-}
-
-func (s *database) open(ctx context.Context, leases bool) (*tx, error) {
+func (s *database) begin(ctx context.Context, leases bool) (_ *tx, err error) {
+	defer func() { err = subject.Wrap(err, "begin a transaction") }()
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -83,10 +81,7 @@ func (s *database) open(ctx context.Context, leases bool) (*tx, error) {
 func (t *tx) commit(ctx context.Context) error {
 	err := t.tx.Commit()
 	t.close(ctx, err)
-	if err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
+	return subject.Wrap(err, "commit")
 }
 
 // rollback ends the transaction without its changes.
@@ -126,6 +121,24 @@ func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) 
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// change is exec for a statement that is refused if it changes no row.
+func (t *tx) change(ctx context.Context, refusal error, text string, args ...any) error {
+	n, err := t.exec(ctx, text, args...)
+	if err == nil && n == 0 {
+		return refuse(refusal)
+	}
+	return err
+}
+
+// one is [one] for a row whose absence is refused.
+func (t *tx) one(ctx context.Context, refusal error, query string, args []any, columns ...any) error {
+	err := one(ctx, t, query, args, columns...)
+	if isNone(err) {
+		return refuse(refusal)
+	}
+	return err
 }
 
 func (t *tx) run(ctx context.Context, text string, args []any) (sql.Result, error) {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 )
 
@@ -28,12 +29,6 @@ func (t *tx) giveBack(ctx context.Context) error {
 	if free <= max(fewPages, all/freeShare) {
 		return nil
 	}
-	rows, err := t.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", someBack)) // returns a row for each page: drivers step an Exec once
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-	}
-	return rows.Err()
+	// It returns a row for each page, and drivers step an Exec once.
+	return each(ctx, t, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", someBack), nil, func(*sql.Rows) error { return nil })
 }

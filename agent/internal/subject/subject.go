@@ -27,3 +27,11 @@ func Wrap(err error, format string, args ...any) error {
 	}
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
+
+// Result is [Wrap] for the results of a function. With an error, the other result is zero.
+func Result[T any](v T, err error, format string, args ...any) (T, error) {
+	if err != nil {
+		v = *new(T)
+	}
+	return v, Wrap(err, format, args...)
+}
