@@ -2,7 +2,6 @@ package anthropicmodel
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,24 +45,87 @@ type replyBlock struct {
 
 var errEnough = errors.New("the caller has stopped")
 
-// Event implements [chat.Answer].
-func (a *answer) Event(kind string, data []byte) (done bool, err error) {
-	d := jsonrpc.NewDecoder(data, maxElements)
-	var e event
-	e.read(&d)
-	if d.Err() != nil {
-		return false, fmt.Errorf("an event of the stream: %w", d.Err())
+// event has the members of all kinds of events that matter here. Those of another JSON kind than the API defines are
+// taken as absent.
+type event struct {
+	Type    string          `json:"type"`
+	Index   int             `json:"index"`
+	Message *message        `json:"message"`
+	Block   json.RawMessage `json:"content_block"`
+	Delta   delta           `json:"delta"`
+	Usage   *usage          `json:"usage"`
+}
+
+// message is a message of the API; its content is empty at the start of a stream.
+type message struct {
+	Type    string          `json:"type"`
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Stop    string          `json:"stop_reason"`
+	Content json.RawMessage `json:"content"`
+	Usage   *usage          `json:"usage"`
+}
+
+type delta struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	Thinking  string `json:"thinking"`
+	Input     string `json:"partial_json"`
+	Signature string `json:"signature"`
+	Stop      string `json:"stop_reason"`
+}
+
+// usage has the API's token counts; 0 is a count that is missing or cannot be true.
+type usage struct {
+	Input   tokens `json:"input_tokens"`
+	Output  tokens `json:"output_tokens"`
+	Cached  tokens `json:"cache_read_input_tokens"`
+	Written tokens `json:"cache_creation_input_tokens"`
+	Details struct {
+		Thoughts tokens `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+type tokens int
+
+// UnmarshalJSON keeps the count before if the new one is 0 or cannot be true.
+func (t *tokens) UnmarshalJSON(raw []byte) error {
+	var n int
+	if json.Unmarshal(raw, &n) == nil && 0 < n && n <= maxCount {
+		*t = tokens(n)
 	}
-	switch e.kind {
+	return nil
+}
+
+// decode reads an object. Members of another kind than into has are skipped.
+func decode(data []byte, into any) error {
+	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
+		return errors.New("it is not a JSON object")
+	}
+	err := json.Unmarshal(data, into)
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil
+	}
+	return err
+}
+
+func short(s string) string { return strings.Clone(excerpt.CutAt(s, maxName)) }
+
+// Event implements [chat.Answer].
+func (a *answer) Event(_ string, data []byte) (done bool, err error) {
+	e := event{Message: &message{Usage: &a.usage}, Usage: &a.usage}
+	if err := decode(data, &e); err != nil {
+		return false, fmt.Errorf("an event of the stream: %w", err)
+	}
+	switch e.Type {
 	case "message_start":
-		return false, a.start(&e.message)
+		return false, a.start(e.Message)
 	case "content_block_start":
-		return false, a.startBlock(e.index, e.block)
+		return false, a.startBlock(e.Index, e.Block)
 	case "content_block_delta":
-		return false, a.addPiece(e.index, &e)
+		return false, a.addPiece(e.Index, &e.Delta)
 	case "message_delta":
-		a.stop = e.stop
-		a.usage.update(&e.usage)
+		a.stop = short(e.Delta.Stop)
 	case "message_stop":
 		return true, nil
 	case "error":
@@ -72,155 +134,47 @@ func (a *answer) Event(kind string, data []byte) (done bool, err error) {
 	return false, nil // ping, content_block_stop, and kinds that are unknown yet
 }
 
-// event has the members of all kinds of events that matter here.
-type event struct {
-	kind    string
-	index   int
-	message wireReply
-	block   json.RawMessage
-	delta   string // the kind of the delta
-	piece   string
-	stop    string
-	usage   usage
+// Whole implements [chat.Answer]: some gateways do not stream.
+func (a *answer) Whole(body []byte) error {
+	m := message{Usage: &a.usage}
+	switch err := decode(body, &m); {
+	case err != nil:
+		return err
+	case m.Type == "error":
+		return &chat.Reported{Body: body}
+	case m.Type != "message":
+		return errors.New("the answer is not a message of the Messages API")
+	}
+	a.stop = short(m.Stop)
+	return a.start(&m)
 }
 
-func (e *event) read(d *jsonrpc.Decoder) {
-	for key := range d.Members {
-		switch string(key) {
-		case "type":
-			e.kind = shortString(d)
-		case "index":
-			e.index = tokenCount(d.Raw())
-		case "message":
-			e.message.read(d)
-		case "content_block":
-			e.block = d.Raw()
-		case "delta":
-			e.readDelta(d)
-		case "usage":
-			e.usage.read(d)
-		}
+// start takes a message, or null.
+func (a *answer) start(m *message) error {
+	if m == nil {
+		return nil
 	}
-}
-
-func (e *event) readDelta(d *jsonrpc.Decoder) {
-	if d.Kind() != '{' {
-		return
+	a.id, a.model = short(m.ID), short(m.Model)
+	d := jsonrpc.NewDecoder(m.Content, maxElements)
+	if len(m.Content) == 0 || d.Kind() != '[' {
+		return nil
 	}
-	for key := range d.Members {
-		switch string(key) {
-		case "type":
-			e.delta = shortString(d)
-		case "text", "thinking", "partial_json", "signature":
-			e.piece, _ = d.String()
-		case "stop_reason":
-			e.stop = shortString(d)
-		}
-	}
-}
-
-// wireReply is a message of the API; its content is empty at the start of a stream.
-type wireReply struct {
-	id, model, stop, kind string
-	content               []json.RawMessage
-	usage                 usage
-}
-
-func (r *wireReply) read(d *jsonrpc.Decoder) {
-	if d.Kind() != '{' {
-		return
-	}
-	for key := range d.Members {
-		switch string(key) {
-		case "type":
-			r.kind = shortString(d)
-		case "id":
-			r.id = shortString(d)
-		case "model":
-			r.model = shortString(d)
-		case "stop_reason":
-			r.stop = shortString(d)
-		case "usage":
-			r.usage.read(d)
-		case "content":
-			if d.Kind() == '[' {
-				for range d.Elements {
-					r.content = append(r.content, d.Raw())
-				}
-			}
-		}
-	}
-}
-
-// usage has the API's token counts; 0 is a count that is missing or cannot be true.
-type usage struct{ input, output, cached, written, thoughts int }
-
-func (u *usage) read(d *jsonrpc.Decoder) {
-	if d.Kind() != '{' {
-		return
-	}
-	for key := range d.Members {
-		switch string(key) {
-		case "input_tokens":
-			u.input = tokenCount(d.Raw())
-		case "output_tokens":
-			u.output = tokenCount(d.Raw())
-		case "cache_read_input_tokens":
-			u.cached = tokenCount(d.Raw())
-		case "cache_creation_input_tokens":
-			u.written = tokenCount(d.Raw())
-		case "output_tokens_details":
-			if d.Kind() == '{' {
-				for key := range d.Members {
-					if string(key) == "thinking_tokens" {
-						u.thoughts = tokenCount(d.Raw())
-					}
-				}
-			}
-		}
-	}
-}
-
-// shortString reads a string and cuts it to maxName bytes.
-func shortString(d *jsonrpc.Decoder) string {
-	s, _ := d.String()
-	return strings.Clone(excerpt.CutAt(s, maxName))
-}
-
-// tokenCount reads a count. It returns 0 if the count cannot be true.
-func tokenCount(raw []byte) int {
-	var n int
-	if json.Unmarshal(raw, &n) != nil || n < 0 || n > maxCount {
-		return 0
-	}
-	return n
-}
-
-func (a *answer) start(r *wireReply) error {
-	a.id, a.model = r.id, r.model
-	a.usage.update(&r.usage)
-	for i, raw := range r.content {
-		if err := a.startBlock(i, raw); err != nil {
+	for range d.Elements {
+		if err := a.startBlock(len(a.blocks), d.Raw()); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// update replaces the counts that a later event has.
-func (u *usage) update(later *usage) {
-	u.input, u.cached, u.written = cmp.Or(later.input, u.input), cmp.Or(later.cached, u.cached), cmp.Or(later.written, u.written)
-	u.output, u.thoughts = cmp.Or(later.output, u.output), cmp.Or(later.thoughts, u.thoughts)
+	return d.Err()
 }
 
 // spent returns the counts as a run has them, for a request and a reply of so many bytes of text. The API counts cached
 // tokens apart from the input.
 func (u *usage) spent(sent, received int) (s run.Spent) {
-	if input := u.input + u.cached + u.written; !chat.TooFew(input, sent) {
-		s.Input, s.Cached, s.CacheWrite = int64(input), int64(u.cached), int64(u.written)
+	if input := u.Input + u.Cached + u.Written; !chat.TooFew(int(input), sent) {
+		s.Input, s.Cached, s.CacheWrite = int64(input), int64(u.Cached), int64(u.Written)
 	}
-	if !chat.TooFew(u.output, received) {
-		s.Output, s.Reasoning = int64(u.output), int64(min(u.thoughts, u.output))
+	if !chat.TooFew(int(u.Output), received) {
+		s.Output, s.Reasoning = int64(u.Output), int64(min(u.Details.Thoughts, u.Output))
 	}
 	s.Total = s.Input + s.Output
 	return s
@@ -241,41 +195,33 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	if index != len(a.blocks) || index == maxBlocks {
 		return fmt.Errorf("block %d comes after %d blocks; at most %d are allowed", index, len(a.blocks), maxBlocks)
 	}
-	b := &replyBlock{}
+	var begun struct {
+		Type      string          `json:"type"`
+		ID        string          `json:"id"`
+		Name      string          `json:"name"`
+		Text      string          `json:"text"`
+		Thinking  string          `json:"thinking"`
+		Signature string          `json:"signature"`
+		Data      string          `json:"data"` // of redacted_thinking
+		Input     json.RawMessage `json:"input"`
+	}
+	if err := decode(raw, &begun); err != nil {
+		return fmt.Errorf("block %d: %w", index, err)
+	}
+	if len(begun.ID) > maxID || len(begun.Name) > maxName {
+		return fmt.Errorf("block %d: the id has %d bytes and the name %d; at most %d and %d are allowed", index, len(begun.ID), len(begun.Name), maxID, maxName)
+	}
+	b := &replyBlock{kind: begun.Type, id: begun.ID, name: begun.Name}
 	a.blocks = append(a.blocks, b)
-	d := jsonrpc.NewDecoder(raw, maxElements)
-	var input []byte
-	for key := range d.Members {
-		switch string(key) {
-		case "type":
-			b.kind = shortString(&d)
-		case "id":
-			b.id, _ = d.String()
-		case "name":
-			b.name, _ = d.String()
-		case "text", "thinking":
-			piece, _ := d.String()
-			b.text.WriteString(piece)
-		case "signature", "data":
-			piece, _ := d.String()
-			b.signature.WriteString(piece)
-		case "input":
-			input = d.Raw()
-		}
-	}
-	switch {
-	case d.Err() != nil:
-		return fmt.Errorf("block %d: %w", index, d.Err())
-	case len(b.id) > maxID || len(b.name) > maxName:
-		return fmt.Errorf("block %d: the id has %d bytes and the name %d; at most %d and %d are allowed", index, len(b.id), len(b.name), maxID, maxName)
-	}
+	b.text.WriteString(begun.Text + begun.Thinking)
+	b.signature.WriteString(begun.Signature + begun.Data)
 	switch b.kind {
 	case "text", "thinking":
 		return a.emit(b.kind, b.text.String())
 	case "redacted_thinking":
 	case "tool_use":
-		if string(input) != "{}" { // in a stream, the input follows in pieces
-			b.text.Write(input)
+		if string(begun.Input) != "{}" { // in a stream, the input follows in pieces
+			b.text.Write(begun.Input)
 		}
 	default:
 		b.raw = bytes.Clone(raw)
@@ -284,19 +230,19 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 }
 
 // addPiece adds a piece to a block.
-func (a *answer) addPiece(index int, e *event) error {
-	if index >= len(a.blocks) {
+func (a *answer) addPiece(index int, d *delta) error {
+	if index < 0 || index >= len(a.blocks) {
 		return fmt.Errorf("a piece of block %d, but there are only %d blocks", index, len(a.blocks))
 	}
 	b := a.blocks[index]
-	switch e.delta {
+	switch d.Type {
 	case "text_delta", "thinking_delta":
-		b.text.WriteString(e.piece)
-		return a.emit(b.kind, e.piece)
+		b.text.WriteString(d.Text + d.Thinking)
+		return a.emit(b.kind, d.Text+d.Thinking)
 	case "input_json_delta":
-		b.text.WriteString(e.piece)
+		b.text.WriteString(d.Input)
 	case "signature_delta":
-		b.signature.WriteString(e.piece)
+		b.signature.WriteString(d.Signature)
 	}
 	return nil
 }
@@ -314,23 +260,6 @@ func (a *answer) emit(kind, piece string) error {
 		return &chat.Stopped{Err: errEnough}
 	}
 	return nil
-}
-
-// Whole implements [chat.Answer]: some gateways do not stream.
-func (a *answer) Whole(body []byte) error {
-	d := jsonrpc.NewDecoder(body, maxElements)
-	var r wireReply
-	r.read(&d)
-	switch {
-	case d.Err() != nil:
-		return d.Err()
-	case r.kind == "error":
-		return &chat.Reported{Body: body}
-	case r.kind != "message":
-		return errors.New("the answer is not a message of the Messages API")
-	}
-	a.stop = r.stop
-	return a.start(&r)
 }
 
 // parts returns the blocks as parts of a run. It leaves out the calls of a refused reply, and a call that the bound of the

@@ -14,34 +14,29 @@ import (
 type responseStream struct {
 	x      *exchange
 	draft  *draft
-	deltas *Deltas
-	filter stopFilter
-	text   wellFormedPieces
-	said   strings.Builder
+	spoken spoken
 	thinks bool // a part of the reasoning has arrived
 
 	items map[int]itemWire // the items that are done, by output_index
 	final *responseWire    // of the last event
-	cut   bool             // the text ended at a stop sequence
-	cutBy int              // bytes after it
 }
 
 // assembleResponse reads a stream of the Responses API to its end.
 func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
-	s := &responseStream{x: x, draft: d, deltas: deltas, filter: newStopFilter(d.stops), items: map[int]itemWire{}}
+	s := &responseStream{x: x, draft: d, spoken: spoken{deltas: deltas, filter: newStopFilter(d.stops)}, items: map[int]itemWire{}}
 	events := x.events(src)
-	for s.final == nil && (!s.cut || d.toEnd) {
+	for s.final == nil && (!s.spoken.cut || d.toEnd) {
 		event, err := x.next(events)
 		if err == nil {
 			err = s.event(event)
-		} else if s.cut && events.AtEnd() {
+		} else if s.spoken.cut && events.AtEnd() {
 			err, s.final = nil, &responseWire{} // only the usage is missing
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	x.ended = !s.cut || d.toEnd
+	x.ended = !s.spoken.cut || d.toEnd
 	return s.finish()
 }
 
@@ -61,14 +56,14 @@ func (s *responseStream) event(event sse.Event) error {
 	}
 	switch e.kind {
 	case "response.output_text.delta":
-		return s.say(s.text.write(e.piece))
+		return s.spoken.write(e.piece)
 	case "response.reasoning_summary_part.added":
 		if s.thinks {
-			return s.deltas.reason("\n\n") // as in the whole reasoning
+			return s.spoken.deltas.reason("\n\n") // as in the whole reasoning
 		}
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		s.thinks = true
-		return s.deltas.reason(wellFormed(e.piece))
+		return s.spoken.deltas.reason(wellFormed(e.piece))
 	case "response.output_item.done":
 		if _, known := s.items[e.place]; !known && len(s.items) == maxItems {
 			return s.x.newError(CodeMalformed, errManyItems.Error())
@@ -82,22 +77,10 @@ func (s *responseStream) event(event sse.Event) error {
 	return nil
 }
 
-// say passes text to the caller, up to a stop sequence.
-func (s *responseStream) say(piece string) error {
-	if s.cut {
-		s.cutBy += len(piece)
-		return nil
-	}
-	text, stopped := s.filter.write(piece)
-	s.said.WriteString(text)
-	s.cut = stopped
-	return s.deltas.text(text)
-}
-
 // finish returns the answer. Its items are those in the last event, or else those that were done.
 func (s *responseStream) finish() (*answer, error) {
-	if s.cut {
-		a := &answer{text: s.said.String(), cut: true, cutOff: s.cutBy, items: []Item{}}
+	if s.spoken.cut {
+		a := &answer{text: s.spoken.text.String(), cut: true, cutOff: s.spoken.cutOff, items: []Item{}}
 		if s.final != nil {
 			a.id, a.model, a.usage = s.final.id, s.final.model, s.final.usage
 		}
@@ -113,19 +96,14 @@ func (s *responseStream) finish() (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.say(s.text.flush()); err != nil {
+	if err := s.spoken.end(); err != nil {
 		return nil, err
 	}
-	rest := s.filter.flush()
-	s.said.WriteString(rest)
-	if err := s.deltas.text(rest); err != nil {
-		return nil, err
-	}
-	if missing, ok := strings.CutPrefix(a.text, s.said.String()); ok { // not every host sends pieces
-		a.cutAt(s.draft.stops)
-		missing = missing[:max(0, len(a.text)-s.said.Len())]
-		return a, s.deltas.text(missing)
-	}
+	missing, ok := strings.CutPrefix(a.text, s.spoken.text.String())
 	a.cutAt(s.draft.stops)
-	return a, nil
+	if !ok {
+		return a, nil
+	}
+	// not every host sends pieces
+	return a, s.spoken.deltas.text(missing[:max(0, len(a.text)-s.spoken.text.Len())])
 }

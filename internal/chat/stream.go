@@ -44,32 +44,73 @@ func callbackError(err error) error {
 	return &Stopped{err}
 }
 
+// spoken is the text of a stream, which it passes to the caller as it arrives, up to a stop sequence.
+type spoken struct {
+	deltas *Deltas
+	pieces wellFormedPieces
+	filter stopFilter
+	text   strings.Builder
+	cut    bool // the text ended at a stop sequence
+	cutOff int  // bytes after it
+}
+
+// write takes a piece of the text.
+func (s *spoken) write(piece string) error {
+	if s.cut {
+		s.cutOff += len(piece)
+		return nil
+	}
+	return s.filtered(s.pieces.write(piece))
+}
+
+func (s *spoken) filtered(piece string) error {
+	came := len(s.filter.held) + len(piece)
+	text, stopped := s.filter.write(piece)
+	if stopped {
+		s.cut, s.cutOff = true, came-len(text)
+	}
+	return s.say(text)
+}
+
+func (s *spoken) say(text string) error {
+	s.text.WriteString(text)
+	return s.deltas.text(text)
+}
+
+// end takes what was held back.
+func (s *spoken) end() error {
+	if s.cut {
+		return nil
+	}
+	if err := s.filtered(s.pieces.flush()); err != nil || s.cut {
+		return err
+	}
+	return s.say(s.filter.flush())
+}
+
 // assembler assembles the events of a stream.
 type assembler struct {
 	x      *exchange
 	draft  *draft
-	deltas *Deltas
 	side   *sideLines
-	filter stopFilter
+	spoken spoken
 
-	answer     answer
-	textPieces wellFormedPieces
-	text       strings.Builder
-	thoughts   wellFormedPieces
-	reasoning  strings.Builder
-	details    streamedDetails
-	refusal    strings.Builder
-	calls      streamedCalls
-	begun      bool // a chunk has arrived
-	hasDelta   bool // a delta had content
-	done       bool // the stream is complete
+	answer    answer
+	thoughts  wellFormedPieces
+	reasoning strings.Builder
+	details   streamedDetails
+	refusal   strings.Builder
+	calls     streamedCalls
+	begun     bool // a chunk has arrived
+	hasDelta  bool // a delta had content
+	done      bool // the stream is complete
 }
 
 // assemble reads a stream to its end.
 func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
 	side := &sideLines{r: x.bounded(src)}
 	a := &assembler{
-		x: x, draft: d, deltas: deltas, side: side, filter: newStopFilter(d.stops),
+		x: x, draft: d, side: side, spoken: spoken{deltas: deltas, filter: newStopFilter(d.stops)},
 		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
 	}
 	events := sse.NewReader(side, int(x.maxReply))
@@ -81,7 +122,7 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 			err = a.end(err)
 		}
 		switch {
-		case err != nil && a.answer.cut:
+		case err != nil && a.spoken.cut:
 			a.done = true // only the usage is missing
 		case err == errNoStream:
 			x.body = side.kept
@@ -90,7 +131,7 @@ func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, e
 			return nil, err
 		}
 	}
-	x.ended = !a.answer.cut || d.toEnd
+	x.ended = !a.spoken.cut || d.toEnd
 	return a.finish()
 }
 
@@ -159,18 +200,17 @@ func (a *assembler) head(w *replyHead) {
 // choice takes a piece of the answer.
 func (a *assembler) choice(choice *choiceWire) error {
 	m := a.piece(choice)
-	if a.answer.cut {
-		a.answer.cutOff += m.size()
+	if a.spoken.cut {
+		a.spoken.cutOff += m.size()
 		return nil
 	}
-	thought := a.thoughts.write(m.reasoning)
-	a.reasoning.WriteString(thought)
 	a.details.add(m.details)
-	if err := a.deltas.reason(thought); err != nil {
+	if err := a.think(a.thoughts.write(m.reasoning)); err != nil {
 		return err
 	}
 	a.refusal.WriteString(m.refusal)
-	if err := a.addText(a.textPieces.write(m.content)); err != nil || a.answer.cut {
+	if err := a.spoken.write(m.content); err != nil || a.spoken.cut {
+		a.done = a.spoken.cut && !a.draft.toEnd
 		return err
 	}
 	for i := range m.calls {
@@ -196,8 +236,8 @@ func (a *assembler) piece(choice *choiceWire) *messageWire {
 		return m
 	}
 	rest := &messageWire{}
-	if text, ok := strings.CutPrefix(wellFormed(m.content), a.text.String()); ok {
-		if text, ok = strings.CutPrefix(text, a.filter.held); ok {
+	if text, ok := strings.CutPrefix(wellFormed(m.content), a.spoken.text.String()); ok {
+		if text, ok = strings.CutPrefix(text, a.spoken.filter.held); ok {
 			rest.content = text
 		}
 	}
@@ -216,42 +256,22 @@ func (a *assembler) piece(choice *choiceWire) *messageWire {
 	return rest
 }
 
-// addText adds text up to a stop sequence and passes it to the caller.
-func (a *assembler) addText(piece string) error {
-	came := len(a.filter.held) + len(piece)
-	text, stopped := a.filter.write(piece)
-	a.text.WriteString(text)
-	if err := a.deltas.text(text); err != nil {
-		return err
-	}
-	if stopped {
-		a.answer.cut, a.answer.cutOff = true, came-len(text)
-		a.done = !a.draft.toEnd
-	}
-	return nil
+// think adds to the reasoning and passes it to the caller.
+func (a *assembler) think(thought string) error {
+	a.reasoning.WriteString(thought)
+	return a.spoken.deltas.reason(thought)
 }
 
 // finish completes the answer.
 func (a *assembler) finish() (*answer, error) {
-	if !a.answer.cut {
-		if err := a.addText(a.textPieces.flush()); err != nil {
-			return nil, err
-		}
-	}
-	if !a.answer.cut {
-		rest := a.filter.flush()
-		a.text.WriteString(rest)
-		if err := a.deltas.text(rest); err != nil {
-			return nil, err
-		}
-	}
-	thought := a.thoughts.flush()
-	a.reasoning.WriteString(thought)
-	if err := a.deltas.reason(thought); err != nil {
+	if err := a.spoken.end(); err != nil {
 		return nil, err
 	}
-	a.answer.text, a.answer.reasoning, a.answer.refusal = a.text.String(), a.reasoning.String(), wellFormed(a.refusal.String())
-	a.answer.details = a.details.list()
-	a.answer.calls = a.calls.answer()
+	if err := a.think(a.thoughts.flush()); err != nil {
+		return nil, err
+	}
+	a.answer.text, a.answer.cut, a.answer.cutOff = a.spoken.text.String(), a.spoken.cut, a.spoken.cutOff
+	a.answer.reasoning, a.answer.refusal = a.reasoning.String(), wellFormed(a.refusal.String())
+	a.answer.details, a.answer.calls = a.details.list(), a.calls.answer()
 	return &a.answer, nil
 }
