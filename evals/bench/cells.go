@@ -10,7 +10,7 @@ import (
 
 // cell is a workload over a transport in an era.
 type cell struct {
-	transport string // pipe, json, sse
+	transport string // pipe, stdio, json, sse; with -default for each client's own HTTP client
 	revision  string
 	*workload
 }
@@ -24,12 +24,13 @@ func (c cell) String() string {
 }
 
 // overHTTP reports whether the transport is HTTP.
-func (c cell) overHTTP() bool { return c.transport != "pipe" }
+func (c cell) overHTTP() bool { return c.transport != "pipe" && c.transport != "stdio" }
 
 // workload is what happens in a cell. Either do or weigh is set.
 type workload struct {
 	name     string
 	bothEras bool
+	defaults bool // also with each client's own HTTP client
 
 	do       func(context.Context, *subject) error // one operation
 	together int                                   // concurrent operations; 0 is one after the other
@@ -39,8 +40,8 @@ type workload struct {
 
 var workloads = []workload{
 	{name: "small", bothEras: true, do: callTool(smallTool)},
-	{name: "64", bothEras: true, do: callTool(smallTool), together: 64},
-	{name: "512", bothEras: true, do: callTool(smallTool), together: 512},
+	{name: "64", bothEras: true, defaults: true, do: callTool(smallTool), together: 64},
+	{name: "512", bothEras: true, defaults: true, do: callTool(smallTool), together: 512},
 	{name: "1mib", do: callTool(mibTool)},
 	{name: "10mib", do: callTool(mib10Tool)},
 	{name: "tools", do: listTools},
@@ -52,12 +53,18 @@ var workloads = []workload{
 
 // cells returns all cells.
 func cells() (all []cell) {
-	for _, transport := range []string{"pipe", "json", "sse"} {
+	for _, transport := range []string{"pipe", "stdio", "json", "sse"} {
 		for i := range workloads {
 			w := &workloads[i]
-			all = append(all, cell{transport, legacy, w})
-			if w.bothEras {
-				all = append(all, cell{transport, modern, w})
+			names := []string{transport}
+			if w.defaults && (transport == "json" || transport == "sse") {
+				names = append(names, transport+"-default")
+			}
+			for _, name := range names {
+				all = append(all, cell{name, legacy, w})
+				if w.bothEras {
+					all = append(all, cell{name, modern, w})
+				}
 			}
 		}
 	}

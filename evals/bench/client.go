@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 )
 
@@ -15,13 +16,18 @@ const (
 	modern = "2026-07-28"
 )
 
-// endpoint is the address of a responder: a URL, or without one a pipe.
+// endpoint is the address of a responder: a pipe, a child process, or a URL,
+// whichever is set.
 type endpoint struct {
 	revision string // the era is forced
-	url      string
 
 	reader io.ReadCloser
 	writer io.WriteCloser
+
+	command []string
+
+	url        string
+	httpClient *http.Client // nil for the client's own default
 }
 
 // client is one of the compared clients.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os/exec"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -10,10 +11,15 @@ import (
 type goSDK struct{ *sdk.ClientSession }
 
 func dialGoSDK(ctx context.Context, e endpoint) (session, error) {
-	var transport sdk.Transport = &sdk.IOTransport{Reader: e.reader, Writer: e.writer}
-	if e.url != "" {
+	var transport sdk.Transport
+	switch {
+	case e.url != "":
 		// Without the standalone stream, like the floor and mcp-go.
-		transport = &sdk.StreamableClientTransport{Endpoint: e.url, HTTPClient: tuned, DisableStandaloneSSE: true}
+		transport = &sdk.StreamableClientTransport{Endpoint: e.url, HTTPClient: e.httpClient, DisableStandaloneSSE: true}
+	case e.command != nil:
+		transport = &sdk.CommandTransport{Command: exec.Command(e.command[0], e.command[1:]...)}
+	default:
+		transport = &sdk.IOTransport{Reader: e.reader, Writer: e.writer}
 	}
 	c := sdk.NewClient(&sdk.Implementation{Name: clientName, Version: clientVersion}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{},

@@ -38,8 +38,13 @@ func dialMCPGo(ctx context.Context, e endpoint) (_ session, err error) {
 }
 
 func mcpGoTransport(e endpoint) (transport.Interface, error) {
-	if e.url != "" {
-		return transport.NewStreamableHTTP(e.url, transport.WithHTTPBasicClient(tuned))
+	switch {
+	case e.url != "" && e.httpClient != nil:
+		return transport.NewStreamableHTTP(e.url, transport.WithHTTPBasicClient(e.httpClient))
+	case e.url != "":
+		return transport.NewStreamableHTTP(e.url)
+	case e.command != nil:
+		return transport.NewStdio(e.command[0], nil, e.command[1:]...), nil
 	}
 	return transport.NewIO(e.reader, e.writer, io.NopCloser(strings.NewReader(""))), nil
 }

@@ -11,9 +11,14 @@ import (
 type ourClient struct{ *mcpclient.Client }
 
 func dialOurs(ctx context.Context, e endpoint) (session, error) {
-	var transport mcpclient.Transport = &mcpclient.IO{Reader: e.reader, Writer: e.writer}
-	if e.url != "" {
-		transport = &mcpclient.HTTP{URL: e.url, Client: tuned}
+	var transport mcpclient.Transport
+	switch {
+	case e.url != "":
+		transport = &mcpclient.HTTP{URL: e.url, Client: e.httpClient}
+	case e.command != nil:
+		transport = &mcpclient.Command{Path: e.command[0], Args: e.command[1:]}
+	default:
+		transport = &mcpclient.IO{Reader: e.reader, Writer: e.writer}
 	}
 	c, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
 		Client:   mcp.Implementation{Name: clientName, Version: clientVersion},

@@ -97,9 +97,9 @@ type floorSession struct {
 }
 
 func dialFloor(ctx context.Context, e endpoint) (_ session, err error) {
-	var x exchanger = &floorHTTP{url: e.url}
-	if e.url == "" {
-		x = newFloorStream(e.reader, e.writer)
+	x, err := floorExchanger(e)
+	if err != nil {
+		return nil, err
 	}
 	s := &floorSession{x, e.revision == modern}
 	defer func() {
@@ -115,6 +115,16 @@ func dialFloor(ctx context.Context, e endpoint) (_ session, err error) {
 		return nil, err
 	}
 	return s, s.notify(ctx, floorRequest{method: "notifications/initialized"})
+}
+
+func floorExchanger(e endpoint) (exchanger, error) {
+	switch {
+	case e.url != "":
+		return newFloorHTTP(e), nil
+	case e.command != nil:
+		return newFloorCommand(e.command)
+	}
+	return newFloorStream(e.reader, e.writer), nil
 }
 
 func (s *floorSession) ask(ctx context.Context, r floorRequest) (*floorResult, error) {

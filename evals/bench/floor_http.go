@@ -15,11 +15,21 @@ import (
 // whole response and then decodes it.
 type floorHTTP struct {
 	url  string
+	http *http.Client
 	last atomic.Int64
 }
 
 // bodies are the buffers for responses.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// newFloorHTTP makes the floor. It has no default HTTP client.
+func newFloorHTTP(e endpoint) *floorHTTP {
+	f := &floorHTTP{url: e.url, http: e.httpClient}
+	if f.http == nil {
+		f.http = tuned
+	}
+	return f
+}
 
 func (f *floorHTTP) exchange(ctx context.Context, r floorRequest) (*floorMessage, error) {
 	id := f.last.Add(1)
@@ -67,7 +77,7 @@ func (f *floorHTTP) post(ctx context.Context, r *floorRequest, id int64) (*http.
 		return nil, err
 	}
 	request.Header = r.header()
-	return tuned.Do(request)
+	return f.http.Do(request)
 }
 
 // header is the HTTP header of the request.

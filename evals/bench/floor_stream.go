@@ -4,17 +4,16 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"sync"
 )
 
 // floorStream is the floor over a byte stream, one message on each line: a lock,
 // a map of waiting calls, and one reading goroutine.
 type floorStream struct {
-	reader io.Closer
-	ended  chan struct{}
+	wait func() error // waits for the end after Close
 
 	writing sync.Mutex
 	writer  io.WriteCloser
@@ -27,12 +26,44 @@ type floorStream struct {
 }
 
 func newFloorStream(r io.ReadCloser, w io.WriteCloser) *floorStream {
-	f := &floorStream{reader: r, ended: make(chan struct{}), writer: w, waiting: map[int64]chan *floorMessage{}}
+	ended := make(chan struct{})
+	f := &floorStream{writer: w, waiting: map[int64]chan *floorMessage{}}
+	f.wait = func() error {
+		err := r.Close()
+		<-ended
+		return err
+	}
 	go func() {
-		defer close(f.ended)
+		defer close(ended)
 		f.read(r)
 	}()
 	return f
+}
+
+func newFloorCommand(command []string) (*floorStream, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	f := &floorStream{writer: stdin, waiting: map[int64]chan *floorMessage{}}
+	ended := make(chan struct{})
+	f.wait = func() error {
+		<-ended // all is read
+		return cmd.Wait()
+	}
+	go func() {
+		defer close(ended)
+		f.read(stdout)
+	}()
+	return f, nil
 }
 
 func (f *floorStream) read(src io.Reader) {
@@ -120,7 +151,9 @@ func (f *floorStream) send(r *floorRequest, id int64) error {
 }
 
 func (f *floorStream) close() error {
-	err := errors.Join(f.writer.Close(), f.reader.Close())
-	<-f.ended
+	err := f.writer.Close()
+	if waited := f.wait(); err == nil {
+		err = waited
+	}
 	return err
 }

@@ -9,16 +9,20 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime/pprof"
+	"strconv"
 	"strings"
-	"sync"
 )
 
-// tuned is the HTTP client that all share. It keeps an idle connection for each concurrent call.
-var tuned = func() *http.Client {
+// tuned is the HTTP client that all share, except in the cells with defaults. It keeps an
+// idle connection for each concurrent call.
+var tuned = &http.Client{Transport: tunedTransport()}
+
+func tunedTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
-	return &http.Client{Transport: t}
-}()
+	return t
+}
 
 // lab has the responders of a comparison.
 type lab struct {
@@ -31,6 +35,7 @@ type lab struct {
 	address string // of the HTTP responder
 	child   *exec.Cmd
 	stop    io.Closer
+	control *http.Client // for unmeasured requests
 }
 
 // inProcessLab returns a lab with responders in this process, and the one over HTTP at an address.
@@ -40,6 +45,7 @@ func inProcessLab(address string) *lab {
 		large:    mib10Tool,
 		pipe:     map[string]*answers{legacy: answersOf(legacy), modern: answersOf(modern)},
 		address:  address,
+		control:  &http.Client{Transport: tunedTransport()},
 	}
 }
 
@@ -70,25 +76,59 @@ func newLab() (_ *lab, err error) {
 }
 
 func (l *lab) close() error {
+	l.control.CloseIdleConnections()
 	tuned.CloseIdleConnections()
+	http.DefaultClient.CloseIdleConnections()
 	return errors.Join(l.stop.Close(), l.child.Wait())
+}
+
+// connections returns the number of connections that the HTTP responder has accepted.
+func (l *lab) connections() (n int, err error) {
+	resp, err := l.control.Get(l.address + "/opened")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(body))
 }
 
 // endpoint makes an endpoint for one connection. release ends it.
 func (l *lab) endpoint(transport, revision string) (e endpoint, release func()) {
-	if transport != "pipe" {
-		return endpoint{revision: revision, url: l.address + "/" + transport + "/" + revision}, func() {}
+	e.revision = revision
+	switch transport {
+	case "pipe":
+		return l.pipeEndpoint(e)
+	case "stdio":
+		e.command = []string{l.self, respondStdio, revision}
+	default:
+		kind, ownClient := strings.CutSuffix(transport, "-default")
+		e.url = l.address + "/" + kind + "/" + revision
+		if !ownClient {
+			e.httpClient = tuned
+		}
 	}
+	return e, func() {}
+}
+
+var responderLabels = pprof.Labels("client", "responder")
+
+func (l *lab) pipeEndpoint(e endpoint) (endpoint, func()) {
 	requests, toResponder := io.Pipe()
 	fromResponder, responses := io.Pipe()
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		_ = l.pipe[revision].serve(requests, responses, 4<<10) // an error means a closed pipe
+	ended := make(chan struct{})
+	go pprof.Do(context.Background(), responderLabels, func(context.Context) {
+		defer close(ended)
+		_ = l.pipe[e.revision].serve(requests, responses, 4<<10) // an error means a closed pipe
 	})
-	return endpoint{revision: revision, reader: fromResponder, writer: toResponder}, func() {
+	e.reader, e.writer = fromResponder, toResponder
+	return e, func() {
 		_ = toResponder.Close()
 		_ = fromResponder.Close()
-		serving.Wait()
+		<-ended
 	}
 }
 

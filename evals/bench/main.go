@@ -26,6 +26,7 @@ func bench(ctx context.Context, args []string, out io.Writer) (err error) {
 
 // Figures beside those of a meter.
 const (
+	connections  rig.Figure = "conns" // new HTTP connections
 	sessionBytes rig.Figure = "B/session"
 	goroutines   rig.Figure = "goroutines" // of a session
 	kept         rig.Figure = "kept"       // by the session, after listing all tools
@@ -39,6 +40,7 @@ func comparison(l *lab) *rig.Comparison {
 		Base:    baseline,
 		Targets: targets,
 		Columns: []rig.Column{
+			{Figure: connections, Show: rig.Ratio},
 			{Figure: sessionBytes, Show: rig.Size},
 			{Figure: goroutines, Show: rig.Ratio},
 			{Figure: kept, Show: rig.Size},

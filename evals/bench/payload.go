@@ -41,42 +41,46 @@ func text(length int) string {
 	return s + strings.Repeat(".", length-len(s))
 }
 
-// toolTemplate is a typical tool of a server with many tools: about 1.6 kB without white space.
-const toolTemplate = `{
-	"annotations": {"openWorldHint": false, "readOnlyHint": true},
-	"description": "Searches the %[1]ss of workspace %[2]d by text, state, owner and time, and returns the ones that match with their \"id\", state and a summary.\nUse it before %[1]s_update_%04[2]d, which needs an id. At most 100 are returned at once; pass the cursor of the last answer to get the next ones.",
-	"inputSchema": {
-		"$schema": "https://json-schema.org/draft/2020-12/schema",
-		"additionalProperties": false,
-		"properties": {
-			"cursor": {"description": "The cursor of the answer before, none for the first.", "type": "string"},
-			"labels": {"items": {"maxLength": 64, "type": "string"}, "maxItems": 20, "type": "array", "uniqueItems": true},
-			"limit": {"default": 20, "maximum": 100, "minimum": 1, "type": "integer"},
-			"owner": {"description": "Only items of this person.", "format": "email", "type": "string"},
-			"query": {"description": "Words to look for in the title and in the text. Quotes keep words together.", "type": "string"},
-			"since": {"description": "Changed at or after this time.", "format": "date-time", "type": "string"},
-			"state": {"default": "open", "enum": ["draft", "open", "waiting", "closed", "archived"], "type": "string"},
-			"workspace": {"default": %[3]d, "maximum": 100000, "minimum": 1, "type": "integer"}
-		},
-		"required": ["query", "workspace"],
-		"type": "object"
-	},
-	"name": "%[1]s_search_%04[2]d",
-	"outputSchema": {
-		"properties": {
-			"cursor": {"type": "string"},
-			"found": {"items": {"properties": {"id": {"type": "string"}, "state": {"type": "string"}, "summary": {"type": "string"}}, "type": "object"}, "type": "array"}
-		},
-		"required": ["found"],
-		"type": "object"
-	},
-	"title": "Search %[1]ss (%[2]d)"
-}`
-
-// tool returns a tool of the list.
-func tool(i int) json.RawMessage {
+// tool returns a typical tool of a server with many tools: about 1.6 kB.
+func tool(i int) map[string]any {
 	topic := [...]string{"invoice", "customer", "shipment", "contract", "ticket"}[i%5]
-	return json.RawMessage(fmt.Sprintf(toolTemplate, topic, i, i+1)) // its white space goes when it is encoded
+	str := func(description string) map[string]any {
+		return map[string]any{"type": "string", "description": description}
+	}
+	return map[string]any{
+		"name":  fmt.Sprintf("%s_search_%04d", topic, i),
+		"title": fmt.Sprintf("Search %ss (%d)", topic, i),
+		"description": fmt.Sprintf("Searches the %ss of workspace %d by text, state, owner and time, and returns the ones that match "+
+			"with their \"id\", state and a summary.\nUse it before %s_update_%04d, which needs an id. At most 100 are returned "+
+			"at once; pass the cursor of the last answer to get the next ones.", topic, i, topic, i),
+		"annotations": map[string]any{"readOnlyHint": true, "openWorldHint": false},
+		"inputSchema": map[string]any{
+			"$schema":  "https://json-schema.org/draft/2020-12/schema",
+			"type":     "object",
+			"required": []string{"query", "workspace"},
+			"properties": map[string]any{
+				"query":     str("Words to look for in the title and in the text. Quotes keep words together."),
+				"workspace": map[string]any{"type": "integer", "minimum": 1, "maximum": 100000, "default": i + 1},
+				"state":     map[string]any{"type": "string", "enum": []string{"draft", "open", "waiting", "closed", "archived"}, "default": "open"},
+				"owner":     map[string]any{"type": "string", "format": "email", "description": "Only items of this person."},
+				"since":     map[string]any{"type": "string", "format": "date-time", "description": "Changed at or after this time."},
+				"labels":    map[string]any{"type": "array", "items": map[string]any{"type": "string", "maxLength": 64}, "uniqueItems": true, "maxItems": 20},
+				"limit":     map[string]any{"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+				"cursor":    str("The cursor of the answer before, none for the first."),
+			},
+			"additionalProperties": false,
+		},
+		"outputSchema": map[string]any{
+			"type":     "object",
+			"required": []string{"found"},
+			"properties": map[string]any{
+				"found": map[string]any{"type": "array", "items": map[string]any{"type": "object", "properties": map[string]any{
+					"id": map[string]any{"type": "string"}, "state": map[string]any{"type": "string"}, "summary": map[string]any{"type": "string"},
+				}}},
+				"cursor": map[string]any{"type": "string"},
+			},
+		},
+	}
 }
 
 // answers has the results of one era in wire form: from the comma behind the id

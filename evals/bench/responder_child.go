@@ -8,12 +8,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync/atomic"
 )
 
 // First arguments that make this program a child process of the comparison.
 const (
-	respondHTTP = "respond-http"
-	weighOne    = "weigh" // then the arguments of weighHere
+	respondStdio = "respond-stdio" // then the revision
+	respondHTTP  = "respond-http"
+	weighOne     = "weigh" // then the arguments of weighHere
 )
 
 // child runs a child process's role if the arguments name one, and then does
@@ -21,6 +23,8 @@ const (
 func child(args []string) {
 	var err error
 	switch {
+	case len(args) == 3 && args[1] == respondStdio:
+		err = answersOf(args[2]).serve(os.Stdin, os.Stdout, 64<<10)
 	case len(args) == 2 && args[1] == respondHTTP:
 		err = respondOverHTTP(os.Stdin, os.Stdout)
 	case len(args) == 7 && args[1] == weighOne:
@@ -42,7 +46,15 @@ func respondOverHTTP(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: httpResponder()}
+	var opened atomic.Int64
+	server := &http.Server{
+		Handler: httpResponder(&opened),
+		ConnState: func(_ net.Conn, s http.ConnState) {
+			if s == http.StateNew {
+				opened.Add(1)
+			}
+		},
+	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	fmt.Fprintln(out, l.Addr())
@@ -54,9 +66,11 @@ func respondOverHTTP(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// httpResponder answers at /json/ and /sse/ with the revision behind it.
-func httpResponder() http.Handler {
+// httpResponder answers at /json/ and /sse/ with the revision behind it, and at
+// /opened with the number of connections.
+func httpResponder(opened *atomic.Int64) http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /opened", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, opened.Load()) })
 	for _, revision := range []string{legacy, modern} {
 		a := answersOf(revision)
 		mux.HandleFunc("POST /json/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, false) })

@@ -57,16 +57,36 @@ func (s *subject) another(ctx context.Context) (*connection, error) {
 	return s.lab.connect(ctx, s.client, s.cell.transport, s.cell.revision)
 }
 
-// inTurn does n operations one after the other.
-func (s *subject) inTurn(ctx context.Context, n int, m *rig.Meter) error {
+// measure runs f between start and stop of the meter.
+func (s *subject) measure(m *rig.Meter, f func() error) error {
+	opened := func() (int, error) { return 0, nil }
+	if s.cell.overHTTP() {
+		opened = s.lab.connections
+	}
+	before, err := opened()
+	if err != nil {
+		return err
+	}
 	m.Start()
-	for range n {
-		if err := s.cell.do(ctx, s); err != nil {
-			return err
-		}
+	if err := f(); err != nil {
+		return err
 	}
 	m.Stop()
-	return nil
+	after, err := opened()
+	m.Totals[connections] = float64(after - before)
+	return err
+}
+
+// inTurn does n operations one after the other.
+func (s *subject) inTurn(ctx context.Context, n int, m *rig.Meter) error {
+	return s.measure(m, func() error {
+		for range n {
+			if err := s.cell.do(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // together shares n operations among goroutines. Each does one before the
@@ -92,9 +112,13 @@ func (s *subject) together(ctx context.Context, n int, m *rig.Meter) error {
 		})
 	}
 	ready.Wait()
-	m.Start()
-	close(gate)
+	open := sync.OnceFunc(func() { close(gate) })
+	err := s.measure(m, func() error {
+		open()
+		done.Wait()
+		return errors.Join(failed...)
+	})
+	open() // also if the measurement did not begin
 	done.Wait()
-	m.Stop()
-	return errors.Join(failed...)
+	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"math"
 	"strings"
 
@@ -37,18 +38,19 @@ func ratio(c *rig.Cell) []float64 { return c.Ratios(oursName, baseline) }
 // the modern era 0.4 of encoded _meta. A connection of net/http, which is not counted, has
 // buffers of 8 KiB.
 var targets = []rig.Target{
-	rig.Bound(`^pipe/small/`, "cpu ratio", ratio, 1.3, rig.Ratio),
-	rig.Bound(`^pipe/small/`, "allocations", ours(rig.Allocs), 18, rig.Count),
+	rig.Bound(`^(pipe|stdio)/small/`, "cpu ratio", ratio, 1.3, rig.Ratio),
+	rig.Bound(`^(pipe|stdio)/small/`, "allocations", ours(rig.Allocs), 18, rig.Count),
 	rig.Bound(`^(json|sse)/small/`, "cpu ratio", ratio, 1.2, rig.Ratio),
-	rig.Bound(`^pipe/(64|512)/`, "cpu ratio", ratio, 1.4, rig.Ratio),
-	rig.Bound(`^(json|sse)/(64|512)/`, "cpu ratio", ratio, 1.3, rig.Ratio),
+	rig.Bound(`^(pipe|stdio)/(64|512)/`, "cpu ratio", ratio, 1.4, rig.Ratio),
+	rig.Bound(`^(json|sse)(-default)?/(64|512)/`, "cpu ratio", ratio, 1.3, rig.Ratio),
+	rig.Bound(`-default/`, "new connections a call", ours(connections), 0.005, rig.Ratio),
 	rig.Bound(`/(1mib|10mib)/`, "cpu ratio", ratio, 0.6, rig.Ratio),
 	// Two, and the room in a buffer that grows by a quarter: see doc.go.
 	rig.Bound(`/alive/`, "copies alive, 2 and 0.3 of room", ours(copies), 2.3, rig.Ratio),
 	rig.Bound(`/tools/`, "cpu ratio", ratio, 0.6, rig.Ratio),
 	rig.Bound(`/tools/`, "allocations", ours(rig.Allocs), 12000, rig.Count),
 	rig.Bound(`/kept/`, "kept after listing, raw JSON", ours(kept), rawList, rig.Size),
-	rig.Bound(`^pipe/connect/`, "cpu ratio", ratio, 1.3, rig.Ratio),
+	rig.Bound(`^(pipe|stdio)/connect/`, "cpu ratio", ratio, 1.3, rig.Ratio),
 	rig.Bound(`^(json|sse)/connect/`, "cpu ratio", ratio, 1.5, rig.Ratio),
 	rig.Bound(`^pipe/idle/`, "idle session", ours(sessionBytes), 16<<10, rig.Size),
 	rig.Bound(`^(json|sse)/idle/`, "idle session", ours(sessionBytes), 5<<10, rig.Size),
@@ -72,7 +74,7 @@ var leads = []struct {
 }
 
 // judgeLeads compares ours with both peers.
-func judgeLeads(cells []*rig.Cell, v *rig.Verdicts) {
+func judgeLeads(_ context.Context, _ *rig.Settings, cells []*rig.Cell, v *rig.Verdicts) error {
 	for _, c := range cells {
 		for _, peer := range []string{goSDKName, mcpGoName} {
 			for _, l := range leads {
@@ -85,6 +87,7 @@ func judgeLeads(cells []*rig.Cell, v *rig.Verdicts) {
 			}
 		}
 	}
+	return nil
 }
 
 // cpuSpread is the ± of both ratios to the floor together, as CPU time: a smaller difference is chance.

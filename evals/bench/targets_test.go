@@ -26,7 +26,9 @@ func TestLeads(t *testing.T) {
 		c.Add(mcpGoName, rig.Sample{rig.CPU: 5000})
 	}
 	var out strings.Builder
-	judgeLeads([]*rig.Cell{c}, rig.NewVerdicts(&out))
+	if err := judgeLeads(t.Context(), nil, []*rig.Cell{c}, rig.NewVerdicts(&out)); err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{
 		"cpu, go-sdk's                          1.20 µs ≤ 1.15 µs    MISSED",
 		"cpu, mcp-go's                          1.20 µs ≤ 5.05 µs    ok",

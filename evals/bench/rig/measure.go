@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/pprof"
 	"time"
 )
 
@@ -32,37 +33,29 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 	var timed []*entrant
 	defer func() {
 		for _, e := range timed {
-			err = errors.Join(err, e.Close())
+			err = errors.Join(err, e.labelled(ctx, func(context.Context) error { return e.Close() }))
 		}
 	}()
 	for _, subject := range s.Subjects {
-		e := &entrant{name: subject}
-		if e.Subject, err = c.Open(ctx, name, subject); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", name, subject, err)
-		}
+		e, err := c.enter(ctx, cell, subject)
 		switch {
-		case e.Subject == nil:
-			continue
-		case e.Weigh != nil:
-			sample, err := e.Weigh(ctx)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", name, subject, err)
-			}
-			cell.Add(subject, sample)
+		case err != nil:
+			return nil, err
+		case e.Subject == nil || e.Weigh != nil:
 			continue
 		}
 		timed = append(timed, e)
 		if err := e.calibrate(ctx, s.Length); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", name, subject, err)
+			return nil, err
 		}
 	}
 	// The order rotates, so that no subject always follows the same one.
 	for round := 0; len(timed) > 0 && (round < s.Samples || round < s.most && !decided(c.Targets, cell)); round++ {
 		for i := range timed {
 			e := timed[(i+round)%len(timed)]
-			sample, err := e.sample(ctx)
+			sample, err := e.sample(ctx, e.count)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", name, e.name, err)
+				return nil, err
 			}
 			cell.Add(e.name, sample)
 		}
@@ -70,26 +63,51 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 	return cell, nil
 }
 
+// enter opens a subject in a cell. A subject that is weighed has its sample at once.
+func (c *Comparison) enter(ctx context.Context, cell *Cell, subject string) (*entrant, error) {
+	e := &entrant{cell: cell.Name, name: subject}
+	return e, e.labelled(ctx, func(ctx context.Context) (err error) {
+		if e.Subject, err = c.Open(ctx, cell.Name, subject); err != nil || e.Subject == nil || e.Weigh == nil {
+			return err
+		}
+		sample, err := e.Weigh(ctx)
+		cell.Add(subject, sample)
+		return err
+	})
+}
+
 // entrant is a subject with its name.
 type entrant struct {
-	name string
+	cell, name string
 	*Subject
 	count int // operations in one sample
+}
+
+// labelled runs f with a label for profiles, and names the subject in its error.
+func (e *entrant) labelled(ctx context.Context, f func(context.Context) error) (err error) {
+	pprof.Do(ctx, pprof.Labels("subject", e.name), func(ctx context.Context) { err = f(ctx) })
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", e.cell, e.name, err)
+	}
+	return nil
 }
 
 // run does n operations, after a garbage collection.
 func (e *entrant) run(ctx context.Context, n int) (*Meter, error) {
 	runtime.GC()
 	m := &Meter{}
-	return m, e.Do(ctx, n, m)
+	return m, e.labelled(ctx, func(ctx context.Context) error { return e.Do(ctx, n, m) })
 }
 
-func (e *entrant) sample(ctx context.Context) (Sample, error) {
-	m, err := e.run(ctx, e.count)
-	for figure := range m.Totals {
-		m.Totals[figure] /= float64(e.count * max(e.Parts, 1))
+func (e *entrant) sample(ctx context.Context, n int) (Sample, error) {
+	m, err := e.run(ctx, n)
+	if err != nil {
+		return nil, err
 	}
-	return m.Totals, err
+	for figure := range m.Totals {
+		m.Totals[figure] /= float64(n * max(e.Parts, 1))
+	}
+	return m.Totals, nil
 }
 
 // calibrate finds the number of operations for a sample of about that length.
@@ -115,7 +133,8 @@ func (e *entrant) calibrate(ctx context.Context, length time.Duration) error {
 
 // Meter measures from Start to Stop.
 type Meter struct {
-	Totals Sample // for all operations together
+	// Totals are the costs, for all operations together. A subject may add figures of its own.
+	Totals Sample
 
 	began  time.Time
 	cpu    time.Duration
