@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -79,50 +81,79 @@ func openSQL(t *testing.T, driver, dsn string, dialect sqlstore.Dialect) (record
 	return store, db
 }
 
-// TestRestoredBackupAtAServer continues a run, and then a backup of it, with a server that recognizes calls by their keys: no
-// effect is doubled.
-func TestRestoredBackupAtAServer(t *testing.T) {
+// keyedServer is a server that honours keys: it counts the calls of each.
+type keyedServer struct {
+	toolset *adapter.Toolset
+
+	mu      sync.Mutex // guards the following field
+	effects map[string]int
+}
+
+func newKeyedServer(t *testing.T) *keyedServer {
+	k, s := &keyedServer{effects: map[string]int{}}, emptyServer()
+	s.addTool("write", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.effects[fmt.Sprint(r.Params.Meta[adapter.KeyMeta])]++
+		return text("written"), nil
+	})
+	k.toolset = openAll(t, nil, adapter.Server{Name: "box", Transport: s.connect(t), KeyInMeta: adapter.KeyMeta})
+	return k
+}
+
+// Steps of the agents of such a server.
+var (
+	twice = uses(toolCall("1", "write", `{"N":1}`), toolCall("2", "write", `{"N":1}`))
+	helps = uses(toolCall("h", "helper", `{"task":"help"}`))
+)
+
+// agent is an agent with a sub-agent. Both make calls of the server.
+func (k *keyedServer) agent(t *testing.T, store record.Store, steps ...step) *agent.Agent {
+	t.Helper()
+	tools := []adapter.Source{k.toolset}
+	helper := newAgent(t, play(twice, says("helped")), &agent.Options{Tools: tools})
+	return boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{Durable: agent.Durable{Store: store}, Tools: tools})
+}
+
+// A backup is taken while the model is asked for the second time. The run continues to its end; then the backup is restored
+// and continued: each call has the key that it had, and no effect is doubled.
+func TestRestoredBackup(t *testing.T) {
 	for name, open := range backups {
 		t.Run(name, func(t *testing.T) {
 			store, backup := open(t)
-			var mu sync.Mutex
-			effects, again := map[string]int{}, 0
-			server := emptyServer()
-			server.addTool("write", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				key := fmt.Sprint(r.Params.Meta[adapter.KeyMeta])
-				if effects[key] > 0 {
-					again++
-				} else {
-					effects[key]++
-				}
-				return text("written"), nil
-			})
-			toolset := openAll(t, nil, adapter.Server{Name: "box", Transport: server.connect(t), KeyInMeta: adapter.KeyMeta})
-			twice := uses(toolCall("1", "write", `{}`), toolCall("2", "write", `{}`))
+			k := newKeyedServer(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			ends := func(ctx context.Context, _ prompt) (*model.Response, error) {
 				cancel()
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
-			with := func(store record.Store, steps ...step) *agent.Agent {
-				return withTools(t, play(steps...), toolset, &agent.Options{Durable: agent.Durable{Store: store}})
-			}
-			if _, err := with(store, twice, ends).Run(ctx, human("go"), agent.In("one")); err == nil {
+			if _, err := k.agent(t, store, twice, ends).Run(ctx, human("go"), agent.In(theRun.ID)); err == nil {
 				t.Fatal("got no error, want that of the context")
 			}
-			restored := backup()
-			for i, s := range []record.Store{store, restored} {
-				got, err := with(s, twice, says("done")).ResumeRun(t.Context(), run.Key{ID: "one"})
-				if err != nil || got.Status != run.StatusFinished {
-					t.Fatalf("got %v, %v, want the run done", got, err)
-				}
-				if len(effects) != 4 || again != 2*i {
-					t.Errorf("got %d effects and %d calls again, want 4 and %d", len(effects), again, 2*i)
-				}
+			restored, again := backup(), 0
+			resumed(t, k.agent(t, store, helps, twice, says("done")))
+			first := maps.Clone(k.effects)
+			resumed(t, k.agent(t, restored, helps, twice, says("done")))
+			diff(t, "keys", slices.Sorted(maps.Keys(k.effects)), slices.Sorted(maps.Keys(first)))
+			for _, n := range k.effects {
+				again += n - 1
+			}
+			if len(first) != 6 || again != 4 {
+				t.Errorf("got %d keys and %d calls again, want 6, and the 4 after the backup", len(first), again)
 			}
 		})
+	}
+}
+
+// A run that is deleted and begun again under its name has other keys, and so has another tenant's.
+func TestKeysOfANewRun(t *testing.T) {
+	store, k := record.NewMemory(), newKeyedServer(t)
+	for _, tenant := range []string{"", "", "acme"} {
+		mustRun(t, k.agent(t, store, twice, helps, twice, says("done")), human("go"), agent.In("one"), agent.ForTenant(tenant))
+		check(t, store.Delete(t.Context(), run.Key{Tenant: tenant, ID: "one"}))
+	}
+	if len(k.effects) != 18 || slices.Max(slices.Collect(maps.Values(k.effects))) != 1 {
+		t.Errorf("got %d keys, want 18 and each once: %v", len(k.effects), k.effects)
 	}
 }

@@ -41,12 +41,7 @@ func BenchmarkToolCalls(b *testing.B) {
 				calls = append(calls, toolCall(fmt.Sprint(i), "echo", `{"x":1}`))
 			}
 			ask, answer := uses(calls...), says("done")
-			a := withTools(b, instant{func(ctx context.Context, p prompt) (*model.Response, error) {
-				if len(p.Request.Messages) == 1 {
-					return ask(ctx, p)
-				}
-				return answer(ctx, p)
-			}}, toolset, nil)
+			a := withTools(b, instant{onInput(ask, answer)}, toolset, nil)
 			messages := human("go")
 			b.ReportAllocs()
 			for b.Loop() {
@@ -65,12 +60,7 @@ func manyCalls(t testing.TB, n int, reads bool) *agent.Agent {
 		calls = append(calls, toolCall(fmt.Sprint(i), "work", `{}`))
 	}
 	ask, answer := uses(calls...), says("done")
-	return newAgent(t, instant{func(ctx context.Context, p prompt) (*model.Response, error) {
-		if len(p.Request.Messages) == 1 {
-			return ask(ctx, p)
-		}
-		return answer(ctx, p)
-	}}, &agent.Options{Tools: []adapter.Source{work}, Limits: run.Limits{Calls: -1}})
+	return newAgent(t, instant{onInput(ask, answer)}, &agent.Options{Tools: []adapter.Source{work}, Limits: run.Limits{Calls: -1}})
 }
 
 // BenchmarkManyCalls is the cost of a run with one turn of many calls.

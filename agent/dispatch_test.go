@@ -258,12 +258,7 @@ func TestPanicInATransportEndsTheRun(t *testing.T) {
 func TestRunsSideBySide(t *testing.T) {
 	toolset, _ := open(t, nil)
 	echo, answer := uses(toolCall("1", "echo", "{}")), says("done")
-	a := withTools(t, instant{func(ctx context.Context, p prompt) (*model.Response, error) {
-		if len(p.Request.Messages) == 1 {
-			return echo(ctx, p)
-		}
-		return answer(ctx, p)
-	}}, toolset, nil)
+	a := withTools(t, instant{onInput(echo, answer)}, toolset, nil)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

@@ -367,12 +367,7 @@ func TestAgentCallsItself(t *testing.T) {
 			}
 			return got.Output, err
 		}, nil)
-		model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
-			if len(p.Request.Messages) > 1 {
-				return says("enough")(ctx, p)
-			}
-			return uses(toolCall("1", "self", `{"Task":"again"}`))(ctx, p)
-		})
+		model := play(onInput(uses(toolCall("1", "self", `{"Task":"again"}`)), says("enough")))
 		a = newAgent(t, model, &agent.Options{Tools: []adapter.Source{self}})
 		got := mustRun(t, a, human("go"))
 		if got.Output != "enough" || len(model.prompts()) != 10 || deepest == nil || !strings.Contains(deepest.Error(), "Limits.Depth") {

@@ -127,12 +127,7 @@ func TestRecoverShares(t *testing.T) {
 			mu.Unlock()
 			return "waited", nil
 		}, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
-		model := play(func(ctx context.Context, p prompt) (*model.Response, error) {
-			if len(p.Request.Messages) > 1 {
-				return says("done")(ctx, p)
-			}
-			return uses(toolCall("1", "wait", "{}"))(ctx, p)
-		})
+		model := play(onInput(uses(toolCall("1", "wait", "{}")), says("done")))
 		a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{wait}})
 		ended := map[string]time.Duration{}
 		began := time.Now()

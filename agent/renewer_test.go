@@ -19,9 +19,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// slowAgent has a tool that takes a time, as a function of the bubble's clock.
-func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Agent {
-	slow := adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
+// slowTool takes a time.
+func slowTool(takes time.Duration) adapter.Source {
+	return adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
 		select {
 		case <-time.After(takes):
 			return "done", nil
@@ -29,13 +29,12 @@ func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Age
 			return "", ctx.Err()
 		}
 	}, nil)
-	m := instant{func(ctx context.Context, p prompt) (*model.Response, error) {
-		if all := p.Request.Messages; all[len(all)-1].Role == run.RoleTool {
-			return says("so be it")(ctx, p)
-		}
-		return uses(toolCall("1", "slow", `{}`))(ctx, p)
-	}}
-	return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: 6 * time.Second}, Tools: []adapter.Source{slow}})
+}
+
+// slowAgent has a tool that takes a time, as a function of the bubble's clock.
+func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Agent {
+	m := instant{onInput(uses(toolCall("1", "slow", `{}`)), says("so be it"))}
+	return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: 6 * time.Second}, Tools: []adapter.Source{slowTool(takes)}})
 }
 
 // renewals counts how often the leases of a memory store are renewed, until fails.
@@ -114,21 +113,13 @@ func TestBusyDatabase(t *testing.T) {
 	runs, turns, takes := testenv.Pick(100, 1000), testenv.Pick(2, 5), testenv.Pick(500*time.Millisecond, 2*time.Second)
 	store := inPostgres(t)
 	store.(analyzed).db.SetMaxOpenConns(10)
-	slow := adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
-		select {
-		case <-time.After(takes):
-			return "done", nil
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}, nil)
 	m := instant{func(ctx context.Context, p prompt) (*model.Response, error) {
 		if len(p.Request.Messages) > 2*turns {
 			return says("so be it")(ctx, p)
 		}
 		return uses(toolCall(fmt.Sprint("c", len(p.Request.Messages)), "slow", `{}`))(ctx, p)
 	}}
-	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: 6 * time.Second}, Tools: []adapter.Source{slow}})
+	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: 6 * time.Second}, Tools: []adapter.Source{slowTool(takes)}})
 	busy, idle := context.WithCancel(t.Context())
 	defer idle()
 	for range 2 {

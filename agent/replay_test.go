@@ -72,12 +72,7 @@ func resumes(t *testing.T, a *agent.Agent, live []written) {
 
 // What is replayed is what happened, from each number on.
 func TestReplay(t *testing.T) {
-	asks := func(ctx context.Context, p prompt) (*model.Response, error) {
-		if p.Request.Messages[len(p.Request.Messages)-1].Role == run.RoleUser {
-			return uses(toolCall("1", "ask", `{}`))(ctx, p)
-		}
-		return says("helped")(ctx, p)
-	}
+	asks := onInput(uses(toolCall("1", "ask", `{}`)), says("helped"))
 	for name, tt := range map[string]struct {
 		model []step
 		make  func(*agent.Agent, string, string) (*agent.SubAgent, error)
@@ -122,12 +117,7 @@ func TestReplay(t *testing.T) {
 // Sub-agents that work side by side do not mix up the positions of each other's events.
 func TestReplayOfSubAgentsSideBySide(t *testing.T) {
 	toolset, _ := open(t, nil)
-	works := func(ctx context.Context, p prompt) (*model.Response, error) {
-		if p.Request.Messages[len(p.Request.Messages)-1].Role == run.RoleUser {
-			return uses(toolCall("1", "echo", `{}`))(ctx, p)
-		}
-		return says("helped")(ctx, p)
-	}
+	works := onInput(uses(toolCall("1", "echo", `{}`)), says("helped"))
 	helper := withTools(t, play(works), toolset, nil)
 	var calls []run.Part
 	for i := range 8 {

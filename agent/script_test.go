@@ -88,6 +88,16 @@ func uses(calls ...run.Part) step {
 	}
 }
 
+// onInput takes one step for the input, and another for what follows.
+func onInput(input, then step) step {
+	return func(ctx context.Context, p prompt) (*model.Response, error) {
+		if all := p.Request.Messages; all[len(all)-1].Role == run.RoleUser {
+			return input(ctx, p)
+		}
+		return then(ctx, p)
+	}
+}
+
 // hangs waits for the end of the context.
 func hangs(started chan<- struct{}) step {
 	return func(ctx context.Context, _ prompt) (*model.Response, error) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
@@ -224,19 +223,9 @@ func TestSignInIsPutOnce(t *testing.T) {
 // elsewhere is enough.
 func TestSignInIsForTheTree(t *testing.T) {
 	tree := func(t *testing.T, g *gate, opts agent.Options) *agent.Agent {
-		helper := g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*model.Response, error) {
-			if len(p.Request.Messages) == 1 {
-				return uses(toolCall("1", "echo", `{"x":1}`))(ctx, p)
-			}
-			return says("helped")(ctx, p)
-		}), agent.Options{})
+		helper := g.process(t, eras[1], play(onInput(uses(toolCall("1", "echo", `{"x":1}`)), says("helped"))), agent.Options{})
 		opts.Tools = []adapter.Source{sub(t, helper, agent.Sub)}
-		return g.process(t, eras[1], play(func(ctx context.Context, p prompt) (*model.Response, error) {
-			if len(p.Request.Messages) == 1 {
-				return uses(toolCall("a", "helper", `{"task":"x"}`), toolCall("b", "echo", `{"x":2}`), toolCall("c", "helper", `{"task":"y"}`))(ctx, p)
-			}
-			return says("done")(ctx, p)
-		}), opts)
+		return g.process(t, eras[1], play(onInput(uses(toolCall("a", "helper", `{"task":"x"}`), toolCall("b", "echo", `{"x":2}`), toolCall("c", "helper", `{"task":"y"}`)), says("done"))), opts)
 	}
 	want := []string{`tool: a/helper→"helped"`, `tool: b/echo→"{\"x\":2}"`, `tool: c/helper→"helped"`, `ai: "done"`}
 	for name, refusals := range map[string]int32{"at hand": 0, "at hand, after a refusal": 1} {

@@ -44,13 +44,10 @@ var everyStore = map[string]func(testing.TB) record.Store{
 
 // chatty answers each input after one call of a tool.
 func chatty(t testing.TB, store record.Store) *agent.Agent {
-	m := play(func(ctx context.Context, p prompt) (*model.Response, error) {
-		all := p.Request.Messages
-		if all[len(all)-1].Role == run.RoleTool {
-			return says("so be it")(ctx, p)
-		}
-		return uses(toolCall(fmt.Sprint("c", len(all)), "look", `{}`))(ctx, p)
-	})
+	looks := func(ctx context.Context, p prompt) (*model.Response, error) {
+		return uses(toolCall(fmt.Sprint("c", len(p.Request.Messages)), "look", `{}`))(ctx, p)
+	}
+	m := play(onInput(looks, says("so be it")))
 	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "a tree", nil }, nil)
 	return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}, Compact: compact.Trim(&compact.Options{Window: 1000, KeepTurns: 2})})
 }

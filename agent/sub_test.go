@@ -35,12 +35,7 @@ func sub(t *testing.T, a *agent.Agent, make func(*agent.Agent, string, string) (
 
 func TestSubAgent(t *testing.T) {
 	toolset, _ := open(t, nil)
-	helper := withTools(t, play(func(ctx context.Context, p prompt) (*model.Response, error) {
-		if len(p.Request.Messages) == 1 {
-			return uses(toolCall("1", "echo", `{"x":1}`))(ctx, p)
-		}
-		return says("helped")(ctx, p)
-	}), toolset, nil)
+	helper := withTools(t, play(onInput(uses(toolCall("1", "echo", `{"x":1}`)), says("helped"))), toolset, nil)
 	steps := []step{uses(toolCall("a", "helper", `{"task":"help"}`), toolCall("b", "helper", `{"task":"help"}`)), says("done")}
 	a := boss(t, play(steps...), sub(t, helper, agent.Sub), agent.Options{})
 	var paths []string
