@@ -145,28 +145,25 @@ func TestApprovalShowsRepairedArguments(t *testing.T) {
 	}
 }
 
+// An approval that fails ends the run before the call, whether it is the agent's or the toolset's.
 func TestApprovalFails(t *testing.T) {
 	closed := errors.New("window closed")
-	for name, test := range map[string]struct {
-		approve approval.Func
-		is      error
-		text    string
+	fails := func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Allow(), closed }
+	for name, tt := range map[string]struct {
+		ofAgent, ofToolset approval.Func
+		is                 error
+		text               string
 	}{
-		"error": {
-			func(context.Context, *approval.Request) (approval.Decision, error) { return approval.Allow(), closed },
-			closed, `turn 1: approve call of tool "echo": window closed`,
-		},
-		"panic": {
-			func(context.Context, *approval.Request) (approval.Decision, error) { panic("oh no") },
-			nil, "approve callback panicked: oh no",
-		},
+		"error":         {fails, nil, closed, `turn 1: approve call of tool "echo": window closed`},
+		"panic":         {func(context.Context, *approval.Request) (approval.Decision, error) { panic("oh no") }, nil, nil, "approve callback panicked: oh no"},
+		"the toolset's": {nil, fails, adapter.ErrUndecided, `"echo": window closed`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			toolset, _ := open(t, nil)
-			a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Person: agent.Person{Approve: test.approve}})
+			toolset, _ := open(t, &adapter.Options{Approve: tt.ofToolset})
+			a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Person: agent.Person{Approve: tt.ofAgent}})
 			result, err := a.Run(t.Context(), human("go"))
-			if err == nil || test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
-				t.Errorf("error %v, want one with %q that is %v", err, test.text, test.is)
+			if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("error %v, want one with %q that is %v", err, tt.text, tt.is)
 			}
 			if result.Spent.Calls != 0 {
 				t.Error("the tool was called all the same")
@@ -255,22 +252,6 @@ func TestOneApproval(t *testing.T) {
 				t.Errorf("got %d events, want two for each question", events)
 			}
 		})
-	}
-}
-
-// A toolset's approval that fails ends the run as the agent's does.
-func TestApprovalOfTheToolsetFails(t *testing.T) {
-	closed := errors.New("window closed")
-	toolset, _ := open(t, &adapter.Options{Approve: func(context.Context, *approval.Request) (approval.Decision, error) {
-		return approval.Allow(), closed
-	}})
-	a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, nil)
-	result, err := a.Run(t.Context(), human("go"))
-	if !errors.Is(err, adapter.ErrUndecided) || !strings.Contains(err.Error(), `"echo"`) || !errors.Is(err, closed) {
-		t.Errorf("got %v, want the failure of the approval", err)
-	}
-	if result.Spent.Calls != 0 {
-		t.Error("the tool was called all the same")
 	}
 }
 

@@ -68,30 +68,47 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// An error of a hook ends the run, before the call has happened.
-func TestHookStopsTheRun(t *testing.T) {
+// A hook that fails ends the run, and so does one that leaves what cannot be used: no request, calls in another form than
+// the history has them, or arguments that do not fit. The model has not written them.
+func TestHookFails(t *testing.T) {
 	stop := errors.New("too risky")
-	for name, hook := range map[string]agent.Hook{
-		"before the model": {BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return stop }},
-		"after the model":  {AfterModel: func(context.Context, *agent.State, *run.Message) error { return stop }},
-		"before tool":      {BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return stop }},
-		"after tool":       {AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return stop }},
-	} {
-		toolset, _ := open(t, nil)
-		a := withTools(t, play(uses(toolCall("1", "echo", "{}"))), toolset, &agent.Options{Hooks: []agent.Hook{hook}})
-		got, err := a.Run(t.Context(), human("go"))
-		if !errors.Is(err, stop) || !strings.Contains(err.Error(), name) || got.Status != run.StatusFailed {
-			t.Errorf("%s: got %v and %+v, want the hook's error", name, err, got)
-		}
+	after := func(change func(*run.Message)) agent.Hook {
+		return agent.Hook{AfterModel: func(_ context.Context, _ *agent.State, m *run.Message) error { change(m); return nil }}
 	}
-}
-
-// A hook that takes the request away fails the run.
-func TestHookLeavesNoRequest(t *testing.T) {
-	hook := agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error { c.Request = nil; return nil }}
-	_, err := newAgent(t, play(says("x")), &agent.Options{Hooks: []agent.Hook{hook}}).Run(t.Context(), human("go"))
-	if err == nil || !strings.Contains(err.Error(), "hook 0, before the model: it left no request") {
-		t.Errorf("got %v", err)
+	for name, tt := range map[string]struct {
+		hook agent.Hook
+		want string
+		ran  bool
+	}{
+		"before the model": {agent.Hook{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { return stop }}, "before the model: too risky", false},
+		"after the model":  {agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return stop }}, "after the model: too risky", false},
+		"before tool":      {agent.Hook{BeforeTool: func(context.Context, *agent.State, *agent.ToolCall) error { return stop }}, `before tool "echo": too risky`, false},
+		"after tool":       {agent.Hook{AfterTool: func(context.Context, *agent.State, *agent.ToolCall, *run.Part) error { return stop }}, `after tool "echo": too risky`, true},
+		"no request": {agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, c *agent.ModelCall) error { c.Request = nil; return nil }},
+			"before the model: it left no request", false},
+		"bad arguments": {agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
+			c.Arguments = json.RawMessage(`{"x":"all"}`)
+			return nil
+		}},
+			`before tool "echo": its arguments do not fit: `, false},
+		"other arguments": {after(func(m *run.Message) { m.Parts[0].Arguments = `{"x":1}` }), "after the model: it changed the call 1 of echo: use BeforeTool", false},
+		"another name":    {after(func(m *run.Message) { m.Parts[0].Name = "fail" }), "after the model: it changed the call 1 of echo: use BeforeTool", false},
+		"another id":      {after(func(m *run.Message) { m.Parts[0].ID = "2" }), "after the model: it changed the call 1 of echo: use BeforeTool", false},
+		"a call removed":  {after(func(m *run.Message) { m.Parts = nil }), "after the model: it removed the call 1 of echo: use BeforeTool", false},
+		"a call added":    {after(func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }), "after the model: it added a call of echo", false},
+	} {
+		ran := false
+		echo := adapter.Func("echo", "Echoes.", func(context.Context, struct {
+			X int `json:"x"`
+		}) (string, error) {
+			ran = true
+			return "ok", nil
+		}, nil)
+		a := newAgent(t, play(uses(toolCall("1", "echo", `{"x":300}`))), &agent.Options{Tools: []adapter.Source{echo}, Hooks: []agent.Hook{tt.hook}})
+		got, err := a.Run(t.Context(), human("go"))
+		if err == nil || !strings.Contains(err.Error(), "hook 0, "+tt.want) || got.Status != run.StatusFailed || ran != tt.ran {
+			t.Errorf("%s: got %v and %+v, the call ran: %v; want %q", name, err, got, ran, tt.want)
+		}
 	}
 }
 
@@ -196,51 +213,6 @@ func TestHookReadsTheState(t *testing.T) {
 		return err
 	}}
 	mustRun(t, withTools(t, play(uses(calls...), says("done")), toolset, &agent.Options{Hooks: []agent.Hook{hook}}), human("go"))
-}
-
-// A hook after the model that changes the calls of a reply fails the run: they would run in
-// another form than the history has them.
-func TestHookChangesCallsAfterTheModel(t *testing.T) {
-	for name, tt := range map[string]struct {
-		change func(*run.Message)
-		want   string
-	}{
-		"arguments": {func(m *run.Message) { m.Parts[0].Arguments = `{"x":1}` }, "it changed the call 1 of echo: use BeforeTool"},
-		"name":      {func(m *run.Message) { m.Parts[0].Name = "fail" }, "it changed the call 1 of echo: use BeforeTool"},
-		"id":        {func(m *run.Message) { m.Parts[0].ID = "2" }, "it changed the call 1 of echo: use BeforeTool"},
-		"removed":   {func(m *run.Message) { m.Parts = nil }, "it removed the call 1 of echo: use BeforeTool"},
-		"added":     {func(m *run.Message) { m.Parts = append(m.Parts, m.Parts[0]) }, "it added a call of echo"},
-	} {
-		toolset, _ := open(t, nil)
-		hook := agent.Hook{AfterModel: func(_ context.Context, _ *agent.State, m *run.Message) error {
-			tt.change(m)
-			return nil
-		}}
-		a := withTools(t, play(uses(toolCall("1", "echo", `{"x":300}`))), toolset, &agent.Options{Hooks: []agent.Hook{hook}})
-		got, err := a.Run(t.Context(), human("go"))
-		if err == nil || !strings.Contains(err.Error(), "hook 0, after the model: "+tt.want) || got.Status != run.StatusFailed || got.Spent.Calls > 0 {
-			t.Errorf("%s: got %v and %+v, want %q before a call is made", name, err, got, tt.want)
-		}
-	}
-}
-
-// Arguments of a hook that do not fit fail the run: the model has not written them.
-func TestHookWritesBadArguments(t *testing.T) {
-	paid := false
-	type bill struct{ Number int }
-	pay := adapter.Func("pay", "Pays.", func(context.Context, bill) (string, error) {
-		paid = true
-		return "paid", nil
-	}, nil)
-	hook := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.ToolCall) error {
-		c.Arguments = json.RawMessage(`{"Number":"all"}`)
-		return nil
-	}}
-	a := newAgent(t, play(uses(toolCall("1", "pay", `{"Number":1}`)), says("done")), &agent.Options{Tools: []adapter.Source{pay}, Hooks: []agent.Hook{hook}})
-	_, err := a.Run(t.Context(), human("go"))
-	if want := `hook 0, before tool "pay": its arguments do not fit: `; err == nil || !strings.Contains(err.Error(), want) || paid {
-		t.Errorf("got %v, want %q and no call", err, want)
-	}
 }
 
 // A result on which a hook fails is withheld: from the events, and from the model of the next

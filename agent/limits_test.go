@@ -130,51 +130,39 @@ func TestActiveOfSubAgents(t *testing.T) {
 	})
 }
 
-// A function that hangs ends with its context, if it has a limit.
-func TestFuncLimits(t *testing.T) {
-	for name, tt := range map[string]struct {
-		own, want time.Duration
-		text      string
-	}{
-		"its own": {time.Hour, time.Hour, "no answer in time"},
-		"none":    {0, 2 * time.Hour, "woken"},
-	} {
-		synctestRun(t, name, func(t *testing.T) {
-			hangs := adapter.Func("hangs", "", func(ctx context.Context, _ struct{}) (string, error) {
-				select {
-				case <-ctx.Done():
-					return "", ctx.Err()
-				case <-time.After(2 * time.Hour):
-					return "woken", nil
-				}
-			}, &adapter.FuncOptions{Idempotent: true, Options: &adapter.Options{Policy: adapter.Policy{CallTimeout: tt.own}}})
-			opts := agent.Options{Tools: []adapter.Source{hangs}}
-			start := time.Now()
-			got := mustRun(t, newAgent(t, play(uses(toolCall("1", "hangs", "{}")), says("done")), &opts), human("go"))
-			if took := time.Since(start); took != tt.want {
-				t.Errorf("took %v, want %v", took, tt.want)
+// A call that hangs does not hold the run longer than its function or its toolset says.
+func TestCallLimits(t *testing.T) {
+	hangs := func(limit time.Duration) adapter.Source {
+		return adapter.Func("sleep", "", func(ctx context.Context, _ struct {
+			Seconds int `json:"seconds"`
+		}) (string, error) {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(2 * time.Hour):
+				return "woken", nil
 			}
-			if content := results(history(got))[0]; !strings.Contains(content, tt.text) {
-				t.Errorf("the model was told %q, want %q", content, tt.text)
-			}
-		})
+		}, &adapter.FuncOptions{Idempotent: true, Options: &adapter.Options{Policy: adapter.Policy{CallTimeout: limit}}})
 	}
-}
-
-// A tool that hangs does not hold the run longer than its toolset says.
-func TestToolLimits(t *testing.T) {
+	server := func(p adapter.Policy) func(*testing.T) adapter.Source {
+		return func(t *testing.T) adapter.Source {
+			toolset, _ := open(t, &adapter.Options{Policy: p})
+			return toolset
+		}
+	}
 	for name, tt := range map[string]struct {
-		opts adapter.Options
+		open func(*testing.T) adapter.Source
 		want time.Duration
 		text string
 	}{
-		"whole":   {adapter.Options{Policy: adapter.Policy{CallTimeout: time.Hour}}, time.Hour, "no answer within 1h0m0s"},
-		"silence": {adapter.Options{Policy: adapter.Policy{IdleTimeout: time.Minute}}, time.Minute, "neither an answer nor progress within 1m0s"},
+		"a function":              {func(*testing.T) adapter.Source { return hangs(time.Hour) }, time.Hour, "no answer in time"},
+		"a function without":      {func(*testing.T) adapter.Source { return hangs(0) }, 2 * time.Hour, "woken"},
+		"a server":                {server(adapter.Policy{CallTimeout: time.Hour}), time.Hour, "no answer within 1h0m0s"},
+		"a server that is silent": {server(adapter.Policy{IdleTimeout: time.Minute}), time.Minute, "neither an answer nor progress within 1m0s"},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
-			toolset, _ := open(t, &tt.opts)
 			start := time.Now()
-			got := mustRun(t, withTools(t, play(uses(sleep("1", 1<<20)), says("done")), toolset, nil), human("go"))
+			got := mustRun(t, newAgent(t, play(uses(sleep("1", 1<<20)), says("done")), &agent.Options{Tools: []adapter.Source{tt.open(t)}}), human("go"))
 			if took := time.Since(start); took != tt.want {
 				t.Errorf("took %v, want %v", took, tt.want)
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -136,22 +135,6 @@ func TestAsBesideAnotherFinalAnswer(t *testing.T) {
 	}
 }
 
-// A structured answer may come after a wait.
-func TestResumeAs(t *testing.T) {
-	store := record.NewMemory()
-	opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}}
-	first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
-	_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
-	if !errors.Is(err, agent.ErrWaiting) || got.Status != run.StatusWaiting {
-		t.Fatalf("got %+v, %v", got, err)
-	}
-	second, _ := process(t, store, play(uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`))), opts)
-	report, _, err := agent.ResumeAs[weatherReport](t.Context(), second, theRun, got.Questions[0].Allow())
-	if err != nil || report != (weatherReport{"Oslo", 7}) {
-		t.Errorf("got %+v, %v", report, err)
-	}
-}
-
 // A type that has changed since is an error at once: the model is not called, and the run waits
 // as before.
 func TestResumeAsAnotherType(t *testing.T) {
@@ -182,28 +165,6 @@ func TestResumeAsAnotherType(t *testing.T) {
 	if err != nil || report.City != "Oslo" {
 		t.Errorf("with other descriptions: got %+v, %v", report, err)
 	}
-}
-
-// Recover brings a run to the structured answer that As has begun it for, without its type.
-func TestRecoverAs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := record.NewMemory()
-		opts := agent.Options{Person: agent.Person{Approve: agent.AskPerson}}
-		first, _ := process(t, store, play(uses(toolCall("1", "echo", "{}"))), opts)
-		_, got, err := agent.As[weatherReport](t.Context(), first, human("go"), agent.In(theRun.ID))
-		if !errors.Is(err, agent.ErrWaiting) || got.Status != run.StatusWaiting {
-			t.Fatalf("got %+v, %v", got, err)
-		}
-		second, _ := process(t, store, play(
-			says("7 degrees"), uses(toolCall("f", "final_answer", `{"city":1}`)), uses(toolCall("f", "final_answer", `{"city":"Oslo","degree":7}`)),
-		), opts)
-		check(t, second.Reply(t.Context(), theRun, got.Questions[0].Allow()))
-		check(t, agent.Recover(t.Context(), store, []*agent.Agent{second}, &agent.RecoverOptions{UntilIdle: true}))
-		report, got, err := agent.ResumeAs[weatherReport](t.Context(), second, theRun)
-		if err != nil || report != (weatherReport{"Oslo", 7}) || got.Spent.Turns != 4 {
-			t.Errorf("got %+v, %v after %d turns", report, err, got.Spent.Turns)
-		}
-	})
 }
 
 // The schema is of one input: the next one may ask for words, which are not a structured answer.

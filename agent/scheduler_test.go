@@ -37,50 +37,39 @@ func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) e
 
 func second(int) error { time.Sleep(time.Second); return nil }
 
-func TestSchedulerKeepsItsLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began, commits, worked, err := playCalls(t, 5, 2, func(int) string { return "" }, second)
-		if got, want := fmt.Sprint(began), "[0 at 0s 1 at 0s 2 at 1s 3 at 1s 4 at 2s]"; err != nil || got != want {
-			t.Errorf("got %s and %v, want %s", got, err, want)
-		}
-		if got, want := fmt.Sprint(commits), "[1s 2s]"; got != want || worked != 3*time.Second {
-			t.Errorf("got commits at %s and %v of work, want %s, as calls that end together share one and the last is the caller's, and 3s", got, worked, want)
-		}
-	})
-}
-
-// A call that runs alone does not hold up the commit of the one before it.
-func TestSchedulerCommitsBeforeALoneCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, commits, _, err := playCalls(t, 3, 1, func(int) string { return "" }, second)
-		if got, want := fmt.Sprint(commits), "[1s 2s]"; err != nil || got != want {
-			t.Errorf("got commits at %s and %v, want %s", got, err, want)
-		}
-	})
-}
-
-func TestSchedulerRunsALaneInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lane := func(i int) string { return []string{"a", "b"}[i%2] }
-		began, _, _, err := playCalls(t, 4, 4, lane, second)
-		slices.Sort(began) // the lanes are free at the same time
-		if got, want := fmt.Sprint(began), "[0 at 0s 1 at 0s 2 at 1s 3 at 1s]"; err != nil || got != want {
-			t.Errorf("got %s and %v, want %s", got, err, want)
-		}
-	})
-}
-
-func TestSchedulerBeginsNothingAfterAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		broken := errors.New("broken")
-		began, _, _, err := playCalls(t, 4, 2, func(int) string { return "" }, func(i int) error {
-			time.Sleep(time.Duration(1+i) * time.Second)
-			return broken
+func TestSchedulerCalls(t *testing.T) {
+	broken := errors.New("broken")
+	alone := func(int) string { return "" }
+	for name, tt := range map[string]struct {
+		calls, limit int
+		lane         func(int) string
+		do           func(int) error
+		began        []string
+		commits      []string
+		err          error
+	}{
+		// Calls that end together share a commit, and the last one is the caller's.
+		"a limit": {5, 2, alone, second, []string{"0 at 0s", "1 at 0s", "2 at 1s", "3 at 1s", "4 at 2s"}, []string{"1s", "2s"}, nil},
+		// A call that runs alone does not hold up the commit of the one before it.
+		"one at a time": {3, 1, alone, second, []string{"0 at 0s", "1 at 1s", "2 at 2s"}, []string{"1s", "2s"}, nil},
+		"two lanes": {4, 4, func(i int) string { return []string{"a", "b"}[i%2] }, second,
+			[]string{"0 at 0s", "1 at 0s", "2 at 1s", "3 at 1s"}, []string{"1s"}, nil},
+		"nothing after an error": {4, 2, alone, func(i int) error { time.Sleep(time.Duration(1+i) * time.Second); return broken },
+			[]string{"0 at 0s", "1 at 0s"}, nil, broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began, commits, worked, err := playCalls(t, tt.calls, tt.limit, tt.lane, tt.do)
+				slices.Sort(began) // lanes are free at the same time
+				if !slices.Equal(began, tt.began) || !errors.Is(err, tt.err) || !slices.Equal(commits, tt.commits) {
+					t.Errorf("got %q, commits at %q and %v, want %q, %q and %v", began, commits, err, tt.began, tt.commits, tt.err)
+				}
+				if name == "a limit" && worked != 3*time.Second {
+					t.Errorf("got %v of work, want 3s", worked)
+				}
+			})
 		})
-		if !errors.Is(err, broken) || len(began) != 2 {
-			t.Errorf("got %v after %v, want the error of the first call after two", err, began)
-		}
-	})
+	}
 }
 
 // What waits for a decision begins as soon as a person is asked about others.

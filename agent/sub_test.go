@@ -241,27 +241,6 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	}
 }
 
-// An agent that takes a run of As over gives the structured answer, also after a question that
-// another process answers.
-func TestHandoffWithOutput(t *testing.T) {
-	store := record.NewMemory()
-	ask, answers := uses(toolCall("q", "ask", `{}`)), uses(toolCall("a", "final_answer", `{"city":"Oslo","degree":7}`))
-	start := func(model *script) *agent.Agent {
-		toolset, _ := open(t, nil)
-		helper := withTools(t, model, toolset, nil)
-		return boss(t, play(uses(toolCall("1", "helper", `{"task":"x"}`))), sub(t, helper, agent.Handoff), agent.Options{Durable: agent.Durable{Store: store}})
-	}
-	_, result, err := agent.As[weatherReport](t.Context(), start(play(ask)), human("go"), agent.In(theRun.ID))
-	if !errors.Is(err, agent.ErrWaiting) {
-		t.Fatalf("got %+v, %v", result, err)
-	}
-	answer := accepted(t, result.Questions[0], map[string]any{"name": "Ann"})
-	got, result, err := agent.ResumeAs[weatherReport](t.Context(), start(play(says("It is 7 degrees in Oslo."), answers)), theRun, answer)
-	if err != nil || got != (weatherReport{"Oslo", 7}) {
-		t.Fatalf("got %+v, %+v, %v", got, result.State, err)
-	}
-}
-
 // A run on behalf of a view makes calls of the view. The model of its sub-agent makes its own.
 func TestSubAgentOfAView(t *testing.T) {
 	var mu sync.Mutex // guards the map: calls run side by side
