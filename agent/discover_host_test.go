@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	oai "github.com/sashabaranov/go-openai"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
@@ -79,11 +77,7 @@ func openaiHost(t *testing.T, name, messages string, moves []move) *host {
 	if messages == "input" {
 		h.system = "instructions"
 	}
-	cfg := oai.DefaultConfig("k")
-	cfg.HTTPClient = h.watch(t, api)
-	m, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: "openai"})
-	check(t, err)
-	h.model = m
+	h.model = atHost(t, "k", h.watch(t, api), name, openaimodel.Options{Host: "openai"})
 	return h
 }
 

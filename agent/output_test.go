@@ -209,14 +209,19 @@ func TestAsComesToAnEnd(t *testing.T) {
 	}
 }
 
-// at makes a model at a host, behind a prepared wire.
+// at makes a model at a host, behind a client.
 func at(t *testing.T, host, name string, w openai.HTTPDoer) *openaimodel.Model {
 	t.Helper()
-	cfg := openai.DefaultConfig("x")
+	return atHost(t, "x", w, name, openaimodel.Options{Host: host})
+}
+
+func atHost(t *testing.T, key string, w openai.HTTPDoer, name string, opts openaimodel.Options) *openaimodel.Model {
+	t.Helper()
+	cfg := openai.DefaultConfig(key)
 	cfg.HTTPClient = w
-	model, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: host})
+	m, err := openaimodel.New(cfg, name, &opts)
 	check(t, err)
-	return model
+	return m
 }
 
 // replying is the body of a host's reply with that message.
@@ -276,58 +281,42 @@ func TestAsByFormat(t *testing.T) {
 	}
 }
 
-// Hosts that make a grammar of the schema hold the text to it if there are no tools, and the program may say
-// otherwise.
-func TestAsByGrammar(t *testing.T) {
+// Hosts that make a grammar of the schema hold the text to it if there are no tools, and the program may say otherwise.
+// Other hosts, and schemas outside of the strict subset, have the tool.
+func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
 	text := replying(`{"role":"assistant","content":"{\"city\":\"Oslo\",\"wind\":null}"}`)
 	tool := replying(`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"final_answer","arguments":"{\"city\":\"Oslo\"}"}}]}`)
+	type open struct {
+		City string         `json:"city"`
+		More map[string]any `json:"more,omitempty"` // of any names
+	}
 	for _, tt := range []struct {
-		host, policy string
-		tools        bool
-		byFormat     bool
+		host, model, policy   string
+		tools, open, byFormat bool
 	}{
-		{"llamacpp", "", false, true}, {"ollama", "auto", false, true}, {"llamacpp", "", true, false},
-		{"llamacpp", "never", false, false}, {"compatible", "", false, false}, {"compatible", "always", false, true}, {"compatible", "always", true, true},
+		{"llamacpp", "m", "", false, false, true}, {"ollama", "m", "auto", false, false, true}, {"llamacpp", "m", "", true, false, false},
+		{"llamacpp", "m", "never", false, false, false}, {"compatible", "m", "always", false, false, true}, {"compatible", "m", "always", true, false, true},
+		{"compatible", "gpt-4.1", "", false, false, false}, {"openai", "gpt-4-turbo", "", false, false, false}, {"openai", "gpt-4.1", "", false, true, false},
 	} {
 		w := &memhttp.Wire{Replies: []string{tool}}
 		if tt.byFormat {
 			w.Replies[0] = text
 		}
-		cfg := openai.DefaultConfig("x")
-		cfg.HTTPClient = w
-		model, err := openaimodel.New(cfg, "m", &openaimodel.Options{Host: tt.host, Format: tt.policy})
-		check(t, err)
 		opts := &agent.Options{}
 		if tt.tools {
 			opts.Tools = []adapter.Source{aLibrary()}
 		}
-		got, _, err := agent.As[forecast](t.Context(), newAgent(t, model, opts), human("go"))
-		if err != nil || got.City != "Oslo" || (w.Requests[0]["response_format"] != nil) != tt.byFormat {
-			t.Errorf("%+v: got %v, %v, format %v", tt, got, err, w.Requests[0]["response_format"])
+		a := newAgent(t, atHost(t, "x", w, tt.model, openaimodel.Options{Host: tt.host, Format: tt.policy}), opts)
+		var err error
+		if tt.open {
+			err = errorOf3(agent.As[open](t.Context(), a, human("go")))
+		} else {
+			err = errorOf3(agent.As[forecast](t.Context(), a, human("go")))
 		}
-	}
-}
-
-// Other hosts, and schemas outside of the strict subset, have the tool.
-func TestAsByToolWhereThereIsNoFormat(t *testing.T) {
-	answer := replying(`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"final_answer","arguments":"{\"city\":\"Oslo\"}"}}]}`)
-	type open struct {
-		City string         `json:"city"`
-		More map[string]any `json:"more,omitempty"` // of any names
-	}
-	for name, as := range map[string]func(*agent.Agent) error{
-		"compatible gpt-4.1": func(a *agent.Agent) error { _, _, err := agent.As[forecast](t.Context(), a, human("go")); return err },
-		"openai gpt-4-turbo": func(a *agent.Agent) error { _, _, err := agent.As[forecast](t.Context(), a, human("go")); return err },
-		"openai gpt-4.1":     func(a *agent.Agent) error { _, _, err := agent.As[open](t.Context(), a, human("go")); return err },
-	} {
-		host, model, _ := strings.Cut(name, " ")
-		w := &memhttp.Wire{Replies: []string{answer}}
-		if err := as(newAgent(t, at(t, host, model, w), nil)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		tools, _ := json.Marshal(w.Requests[0]["tools"])
-		if w.Requests[0]["response_format"] != nil || !strings.Contains(string(tools), "final_answer") {
-			t.Errorf("%s: got the tools %s and the format %v", name, tools, w.Requests[0]["response_format"])
+		request := w.Requests[0]
+		tools, _ := json.Marshal(request["tools"])
+		if err != nil || (request["response_format"] != nil) != tt.byFormat || strings.Contains(string(tools), "final_answer") == tt.byFormat {
+			t.Errorf("%+v: got %v, the format %v and the tools %s", tt, err, request["response_format"], tools)
 		}
 	}
 }

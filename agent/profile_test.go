@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	oai "github.com/sashabaranov/go-openai"
 	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/openai"
 
@@ -14,21 +13,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/lc"
 	"github.com/mcpchain/mcpchain/agent/model"
-	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/internal/memhttp"
 )
 
 // odd is a schema that each provider refuses, or drops a part of.
 const odd = `{"type":"object","properties":{"a b":{"type":["string","null"]},"t":{"items":[{"type":"integer"}],"type":"array"}},"anyOf":[{"required":["a b"]},{"required":["t"]}]}`
-
-func hosted(t *testing.T, w *memhttp.Wire, host, name string) agent.Model {
-	t.Helper()
-	cfg := oai.DefaultConfig("x")
-	cfg.HTTPClient = w
-	model, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: host})
-	check(t, err)
-	return model
-}
 
 // The agent sends the schemas that the provider of the model takes.
 func TestToolsAreWrittenForTheModel(t *testing.T) {
@@ -45,9 +34,9 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 	}{
 		"langchaingo's openai":    {lc.Model(langchain, nil), w, profile.OpenAI},
 		"langchaingo's anthropic": {lc.Model(anthropics, nil), claude, profile.Anthropic},
-		"a host":                  {hosted(t, w, "groq", "m"), w, profile.OpenAI},
-		"Gemini as a host":        {hosted(t, w, "gemini", "m"), w, profile.Gemini},
-		"a vendor at a host":      {hosted(t, w, "openrouter", "anthropic/claude-x"), w, profile.Anthropic},
+		"a host":                  {at(t, "groq", "m", w), w, profile.OpenAI},
+		"Gemini as a host":        {at(t, "gemini", "m", w), w, profile.Gemini},
+		"a vendor at a host":      {at(t, "openrouter", "anthropic/claude-x", w), w, profile.Anthropic},
 		"as the options say":      {lc.Model(langchain, &lc.ModelOptions{Profile: profile.OpenAIStrict}), w, profile.OpenAIStrict},
 		"as the server wrote it":  {lc.Model(langchain, &lc.ModelOptions{Profile: profile.Plain}), w, profile.Plain},
 		"by the dialect":          {lc.Model(new(keeper), &lc.ModelOptions{Dialect: "google"}), nil, profile.GoogleAI},

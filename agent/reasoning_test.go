@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	oai "github.com/sashabaranov/go-openai"
-
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/filestore"
@@ -40,12 +38,15 @@ func thinking(t *testing.T, h *fakehost.OpenAI, name string) agent.Model {
 	t.Helper()
 	server := memhttp.New(h)
 	t.Cleanup(server.Close)
-	cfg := oai.DefaultConfig(h.Key)
-	cfg.HTTPClient = server.Client()
-	m, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: "openai"})
-	check(t, err)
-	return m
+	return atHost(t, h.Key, server.Client(), name, openaimodel.Options{Host: "openai"})
 }
+
+// looking is the tool that such a model calls.
+var looking = adapter.Func("look", "Looks.", func(_ context.Context, in struct {
+	N int `json:"n"`
+}) (string, error) {
+	return fmt.Sprint("seen ", in.N), nil
+}, &adapter.FuncOptions{ReadOnly: true})
 
 // What a model thought goes back byte for byte, with the calls that it led to, from whatever process: the first one
 // dies before or after each of its writes.
@@ -76,12 +77,7 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 	host := thinker("k")
 	first.in(store)
 	process := func(store record.Store) *agent.Agent {
-		look := adapter.Func("look", "Looks.", func(_ context.Context, in struct {
-			N int `json:"n"`
-		}) (string, error) {
-			return fmt.Sprint("seen ", in.N), nil
-		}, &adapter.FuncOptions{ReadOnly: true})
-		return newAgent(t, thinking(t, host, "gpt-6-astra"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}})
+		return newAgent(t, thinking(t, host, "gpt-6-astra"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{looking}})
 	}
 	got, err := process(first).Run(t.Context(), human("go"), agent.In(theRun.ID))
 	if dead := first.at > 0; dead != errors.Is(err, errDead) {
@@ -114,8 +110,7 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 func TestThoughtsOfAnotherKey(t *testing.T) {
 	store := record.NewMemory()
 	process := func(h *fakehost.OpenAI) *agent.Agent {
-		look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, &adapter.FuncOptions{ReadOnly: true})
-		return newAgent(t, thinking(t, h, "gpt-6-sol"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{look}})
+		return newAgent(t, thinking(t, h, "gpt-6-sol"), &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{looking}})
 	}
 	mustRun(t, process(thinker("old")), human("go"), agent.In(theRun.ID))
 	host := thinker("new")
@@ -136,23 +131,14 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 	host := &fakehost.OpenAI{Key: "k", Reply: func(*fakehost.OpenAIRequest) []fakehost.Block {
 		return []fakehost.Block{{Type: "text", Text: "done"}}
 	}}
-	forced := func(name, api string) agent.Model {
-		server := memhttp.New(host)
-		t.Cleanup(server.Close)
-		cfg := oai.DefaultConfig("k")
-		cfg.HTTPClient = server.Client()
-		m, err := openaimodel.New(cfg, name, &openaimodel.Options{Host: "openai", API: api})
-		check(t, err)
-		return m
-	}
 	for _, tt := range []struct {
 		first, next agent.Model
 		want        string
 		told        int
 	}{
-		{forced("gpt-4.1", ""), forced("gpt-6-sol", ""), "/v1/chat/completions", 0},
-		{forced("gpt-6-sol", ""), forced("gpt-4.1", ""), "/v1/responses", 0},
-		{forced("gpt-6-sol", ""), play(says("Hello.")).as(model.Info{Endpoint: "messages", Whole: true}), "", 1},
+		{thinking(t, host, "gpt-4.1"), thinking(t, host, "gpt-6-sol"), "/v1/chat/completions", 0},
+		{thinking(t, host, "gpt-6-sol"), thinking(t, host, "gpt-4.1"), "/v1/responses", 0},
+		{thinking(t, host, "gpt-6-sol"), play(says("Hello.")).as(model.Info{Endpoint: "messages", Whole: true}), "", 1},
 	} {
 		store := record.NewMemory()
 		mustRun(t, newAgent(t, tt.first, &agent.Options{Durable: agent.Durable{Store: store}}), human("go"), agent.In(theRun.ID))
@@ -180,12 +166,7 @@ func TestPromptsBeginAlike(t *testing.T) {
 			{Type: "call", ID: fmt.Sprint("call_", turn), Name: "look", Arguments: fmt.Sprintf(`{"n":%d}`, turn)},
 		}
 	}}
-	look := adapter.Func("look", "Looks.", func(_ context.Context, in struct {
-		N int `json:"n"`
-	}) (string, error) {
-		return fmt.Sprint("seen ", in.N), nil
-	}, &adapter.FuncOptions{ReadOnly: true})
-	a := newAgent(t, thinking(t, host, "gpt-6-sol"), &agent.Options{System: "Be brief.", Tools: []adapter.Source{look}, Limits: run.Limits{Turns: 30}})
+	a := newAgent(t, thinking(t, host, "gpt-6-sol"), &agent.Options{System: "Be brief.", Tools: []adapter.Source{looking}, Limits: run.Limits{Turns: 30}})
 	if got, err := a.Run(t.Context(), human("go")); err != nil || got.Output != "done" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
