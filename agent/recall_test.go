@@ -38,10 +38,7 @@ func TestCallsGoBackToTheirHost(t *testing.T) {
 				opts := &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}, Tools: []adapter.Source{pay}}
 				return newAgent(t, at(t, host, "m", w), opts)
 			}
-			got, err := process(tt.first, &memhttp.Wire{Replies: []string{reply}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil || len(got.Questions) != 2 {
-				t.Fatalf("got %+v, %v, want two questions", got, err)
-			}
+			got := asks(t, process(tt.first, &memhttp.Wire{Replies: []string{reply}}), 2, run.QuestionApproval)
 			w := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"done"}`)}}
 			answers := []run.Reply{got.Questions[0].Allow(), got.Questions[1].Allow()}
 			resumed(t, process(tt.second, w), answers...)

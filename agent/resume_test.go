@@ -36,10 +36,7 @@ func TestAnswerInAnotherProcess(t *testing.T) {
 	store := record.NewMemory()
 	asking := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`)))
 	first, _ := process(t, store, asking, agent.Options{})
-	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || got.Status != run.StatusWaiting || len(got.Questions) != 1 || !got.Questions[0].Survives {
-		t.Fatalf("got %+v, %v, want a run that waits for one answer", got, err)
-	}
+	got := asks(t, first, 1, run.QuestionForm)
 	answer := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 	second, _ := process(t, store, play(says("done")), agent.Options{})
 	got = resumed(t, second, answer)
@@ -220,10 +217,7 @@ func TestAnswersAreRefused(t *testing.T) {
 		toolset := openAll(t, nil, adapter.Server{Name: "bank", Transport: s.connect(t)})
 		model := play(uses(toolCall("1", "pay", `{"bill":17}`), toolCall("2", "pay", `{"bill":18}`)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson, QuestionTTL: time.Hour}})
-		got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-		if err != nil || len(got.Questions) != 2 {
-			t.Fatalf("got %+v, %v, want two questions", got, err)
-		}
+		got := asks(t, a, 2, run.QuestionApproval)
 		again, err := a.Run(t.Context(), human("and?"), agent.In(theRun.ID))
 		if !errors.Is(err, agent.ErrWaiting) || err.Error() != `run agent: "r" waits for answers to its questions` {
 			t.Errorf("an input to a run that waits: got %v, want %v", err, agent.ErrWaiting)
@@ -265,10 +259,7 @@ func TestAnswerThroughAnotherAgent(t *testing.T) {
 	store := record.NewMemory()
 	opts := agent.Options{Name: "clerk", Person: agent.Person{Approve: agent.AskPerson}}
 	clerk, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`)), says("done")), opts)
-	got, err := clerk.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || len(got.Questions) != 1 {
-		t.Fatalf("got %+v, %v, want a question", got, err)
-	}
+	got := asks(t, clerk, 1, run.QuestionApproval)
 	other, _ := process(t, store, play(says("never")), agent.Options{Name: "other"})
 	yes, no := got.Questions[0].Allow(), got.Questions[0].Deny("no")
 	_, asked := other.Questions(t.Context(), theRun)

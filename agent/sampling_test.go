@@ -71,10 +71,7 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store, host := record.NewMemory(), new(poet)
 			first := host.reviewed(t, eras[1], play(uses(toolCall("1", "sample", "{}"))), agent.Options{Durable: agent.Durable{Store: store}})
-			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSampling || !got.Questions[0].Survives {
-				t.Fatalf("got %+v, %v, want a run that waits for a review", got, err)
-			}
+			got := asks(t, first, 1, run.QuestionSampling)
 			q := got.Questions[0]
 			if q.Model != "poet-1" || q.Sampling.MaxTokens != 7 || len(q.Sampling.Messages) != 1 || q.Server != "box" || len(host.requests) != 0 {
 				t.Errorf("the person sees %+v of model %q, after %d requests; want what goes to the model", q.Sampling, q.Model, len(host.requests))

@@ -135,6 +135,17 @@ func begun(t testing.TB, a *agent.Agent, opts ...agent.RunOption) run.Key {
 	return key
 }
 
+// asks begins [theRun], which waits for replies to n questions of a kind, in whatever process.
+func asks(t testing.TB, a *agent.Agent, n int, kind run.QuestionKind) *agent.Result {
+	t.Helper()
+	got := mustRun(t, a, human("go"), agent.In(theRun.ID))
+	other := slices.ContainsFunc(got.Questions, func(q *run.Question) bool { return q.Kind != kind || !q.Survives })
+	if got.Status != run.StatusWaiting || len(got.Questions) != n || other {
+		t.Fatalf("got %s with the questions %v, want %d of the kind %s that survive", got.Status, got.Questions, n, kind)
+	}
+	return got
+}
+
 // resumed continues [theRun] until it is over or waits.
 func resumed(t testing.TB, a *agent.Agent, replies ...run.Reply) *agent.Result {
 	t.Helper()

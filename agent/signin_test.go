@@ -84,10 +84,7 @@ func TestSignIn(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			store, g := record.NewMemory(), newGate(t)
 			first := g.process(t, revision, play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`))), agent.Options{Durable: agent.Durable{Store: store}})
-			got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil || len(got.Questions) != 2 {
-				t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
-			}
+			got := asks(t, first, 2, run.QuestionSignIn)
 			q := got.Questions[0]
 			if q.Kind != run.QuestionSignIn || q.Server != "drive" || q.URL != "https://host.test/sign-in" || !q.Survives {
 				t.Errorf("got the question %+v, want a sign-in that survives", q)
@@ -111,10 +108,7 @@ func TestSignInDeclinedForOneCall(t *testing.T) {
 			store, g := record.NewMemory(), newGate(t)
 			model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`), toolCall("3", "echo", `{"x":3}`)), says("done"))
 			a := g.process(t, eras[1], model, agent.Options{Durable: agent.Durable{Store: store}})
-			got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-			if err != nil || len(got.Questions) != 3 {
-				t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
-			}
+			got := asks(t, a, 3, run.QuestionSignIn)
 			g.sign(true)
 			yes := accepted(t, got.Questions[0], nil)
 			answers := []run.Reply{yes, got.Questions[1].Decline()}
@@ -134,13 +128,10 @@ func TestSignInMidway(t *testing.T) {
 	store, g := record.NewMemory(), newGate(t)
 	g.sign(true)
 	a := g.process(t, eras[1], play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-	got, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionForm {
-		t.Fatalf("got %+v, %v, want a form", got, err)
-	}
+	got := asks(t, a, 1, run.QuestionForm)
 	g.sign(false)
 	name := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
-	got, err = a.ResumeRun(t.Context(), theRun, name)
+	got, err := a.ResumeRun(t.Context(), theRun, name)
 	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSignIn {
 		t.Fatalf("got %+v, %v, want a sign-in", got, err)
 	}
@@ -255,15 +246,10 @@ func TestSignInIsForTheTree(t *testing.T) {
 	}
 	t.Run("from elsewhere", func(t *testing.T) {
 		store, g := record.NewMemory(), newGate(t)
-		got, err := tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
-		if err != nil || len(got.Questions) != 3 {
-			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
-		}
+		got := asks(t, tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}), 3, run.QuestionSignIn)
 		g.sign(true)
 		answer := accepted(t, got.Questions[1], nil)
-		if got, err = tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, answer); err != nil {
-			t.Fatal(err)
-		}
+		got = resumed(t, tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}), answer)
 		diff(t, "results", lines(history(got))[2:], want)
 		if g.ran != 3 {
 			t.Errorf("%d calls ran, want each once", g.ran)
@@ -271,11 +257,8 @@ func TestSignInIsForTheTree(t *testing.T) {
 	})
 	t.Run("refused elsewhere", func(t *testing.T) {
 		store, g := record.NewMemory(), newGate(t)
-		got, err := tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
-		if err != nil || len(got.Questions) != 3 {
-			t.Fatalf("got %+v, %v, want a sign-in for each call", got, err)
-		}
-		got, err = tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, got.Questions[1].Decline())
+		got := asks(t, tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}), 3, run.QuestionSignIn)
+		got, err := tree(t, g, agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, got.Questions[1].Decline())
 		if err != nil || len(got.Questions) != 2 || g.ran > 0 {
 			t.Errorf("got %+v, %v after %d calls, want two questions", got.Questions, err, g.ran)
 		}

@@ -82,13 +82,10 @@ func TestStopIsKept(t *testing.T) {
 	}}}
 	model := play(uses(toolCall("1", "ask", "{}"), toolCall("2", "echo", `{"x":1}`), toolCall("3", "echo", `{"x":2}`)))
 	first, _ := process(t, store, model, stopping)
-	got, err := first.Run(t.Context(), human("go"), agent.In(theRun.ID))
-	if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionForm {
-		t.Fatalf("got %+v, %v, want the question of the server alone", got, err)
-	}
+	got := asks(t, first, 1, run.QuestionForm)
 	answer := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 	second, _ := process(t, store, play(says("never asked")), opts)
-	got, err = second.ResumeRun(t.Context(), theRun, answer)
+	got, err := second.ResumeRun(t.Context(), theRun, answer)
 	if err != nil || got.StopReason != agent.StopHook {
 		t.Fatalf("got %+v, %v", got, err)
 	}

@@ -113,16 +113,13 @@ func (s *tasker) process(t *testing.T, model *script, opts agent.Options) *agent
 func TestTaskAsksInAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := record.NewMemory(), &tasker{t: t}
-		got, err := s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}).Run(t.Context(), human("go"), agent.In(theRun.ID))
-		if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionForm || !got.Questions[0].Survives {
-			t.Fatalf("got %+v, %v, want a form that survives", got, err)
-		}
+		got := asks(t, s.process(t, play(uses(toolCall("1", "slow", "{}"))), agent.Options{Durable: agent.Durable{Store: store}}), 1, run.QuestionForm)
 		if left := time.Until(got.Questions[0].Expires); left <= 0 || left > 24*time.Hour {
 			t.Errorf("the question is open for %v, want at most as long as the server keeps the task", left)
 		}
 		ann := accepted(t, got.Questions[0], map[string]any{"name": "Ann"})
 		time.Sleep(time.Hour)
-		got, err = s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, ann)
+		got, err := s.process(t, play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}).ResumeRun(t.Context(), theRun, ann)
 		if err != nil || len(got.Questions) != 1 || got.Questions[0].Kind != run.QuestionSampling || got.Questions[0].Sampling.MaxTokens != 9 {
 			t.Fatalf("got %+v, %v, want a review", got, err)
 		}
