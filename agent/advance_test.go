@@ -112,26 +112,6 @@ func TestAdvanceFails(t *testing.T) {
 	})
 }
 
-// A step that is cut short leaves the run as far as it was, and free for others.
-func TestAdvanceIsCutShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := record.NewMemory()
-		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 60))), agent.Options{})
-		key := begun(t, first)
-		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer stop()
-		if next, err := first.Advance(ctx, key, nil); !errors.Is(err, context.DeadlineExceeded) || next.Status != run.StatusRunning {
-			t.Fatalf("got %+v, %v, want a run that continues", next, err)
-		}
-		second, _ := process(t, store, play(says("done")), agent.Options{})
-		got, err := second.ResumeRun(t.Context(), key)
-		check(t, err)
-		if text := lines(history(got))[2]; text != `tool: 1/echo→"{\"x\":1}"` {
-			t.Errorf("the model is told %s", text)
-		}
-	})
-}
-
 // A run is cancelled once, with its questions; one that is over stays as it is, and takes
 // another input.
 func TestCancelRun(t *testing.T) {

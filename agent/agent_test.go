@@ -19,21 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
-func TestAnswerWithoutTools(t *testing.T) {
-	model := play(says("42"))
-	messages := human("what is the answer?")
-	got := mustRun(t, newAgent(t, model, &agent.Options{System: "Be brief."}), messages)
-	diff(t, "history", lines(history(got)), []string{`human: "what is the answer?"`, `ai: "42"`})
-	got.Messages, got.State, got.Window = nil, nil, nil
-	diff(t, "result", got, &agent.Result{
-		Status: run.StatusFinished, Output: "42", Spent: run.Spent{Turns: 1}, StopReason: agent.StopOutput, FinishReason: "stop",
-	})
-	diff(t, "prompt", asked(model.prompts()[0]), []string{
-		`system: "Be brief."`,
-		`human: "what is the answer?"`,
-	})
-}
-
 func TestSystemMessages(t *testing.T) {
 	model := play(says("hello"))
 	messages := agent.Messages(append([]run.Message{run.Text(run.RoleSystem, "Speak French.")}, human("hi")...)...)
@@ -215,16 +200,6 @@ func TestCancelDuringModelCall(t *testing.T) {
 			t.Errorf("partial result %+v, want one turn of 3 messages and no stop reason", got)
 		}
 	})
-}
-
-func TestCauseOfCancellationIsKept(t *testing.T) {
-	why := errors.New("the user closed the window")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(why)
-	_, err := newAgent(t, play(says("x")), nil).Run(ctx, human("go"))
-	if !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
-		t.Errorf("error %v, want both context.Canceled and its cause", err)
-	}
 }
 
 func TestMaxDuration(t *testing.T) {

@@ -20,37 +20,6 @@ import (
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// BenchmarkAnswer is the cost of a run around one call of the model.
-func BenchmarkAnswer(b *testing.B) {
-	a := newAgent(b, instant{says("done")}, nil)
-	messages := human("go")
-	b.ReportAllocs()
-	for b.Loop() {
-		check(b, errorOf(a.Run(context.Background(), messages)))
-	}
-}
-
-// BenchmarkToolCalls is the cost of a run with one turn of tool calls, which go
-// to a server over pipes.
-func BenchmarkToolCalls(b *testing.B) {
-	for _, n := range []int{1, 8} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			toolset, _ := open(b, nil)
-			var calls []run.Part
-			for i := range n {
-				calls = append(calls, toolCall(fmt.Sprint(i), "echo", `{"x":1}`))
-			}
-			ask, answer := uses(calls...), says("done")
-			a := withTools(b, instant{onInput(ask, answer)}, toolset, nil)
-			messages := human("go")
-			b.ReportAllocs()
-			for b.Loop() {
-				check(b, errorOf(a.Run(context.Background(), messages)))
-			}
-		})
-	}
-}
-
 // manyCalls is an agent whose model makes so many calls of a function in one turn, which go side by side or one after
 // the other.
 func manyCalls(t testing.TB, n int, reads bool) *agent.Agent {
@@ -61,21 +30,6 @@ func manyCalls(t testing.TB, n int, reads bool) *agent.Agent {
 	}
 	ask, answer := uses(calls...), says("done")
 	return newAgent(t, instant{onInput(ask, answer)}, &agent.Options{Tools: []adapter.Source{work}, Limits: run.Limits{Calls: -1}})
-}
-
-// BenchmarkManyCalls is the cost of a run with one turn of many calls.
-func BenchmarkManyCalls(b *testing.B) {
-	for name, reads := range map[string]bool{"reads": true, "writes": false} {
-		for _, n := range []int{100, 1000} {
-			b.Run(fmt.Sprint(name, "/", n), func(b *testing.B) {
-				a := manyCalls(b, n, reads)
-				b.ReportAllocs()
-				for b.Loop() {
-					check(b, errorOf(a.Run(context.Background(), human("go"))))
-				}
-			})
-		}
-	}
 }
 
 // A call of a turn takes as much memory however many there are.

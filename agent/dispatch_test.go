@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -253,20 +252,4 @@ func TestPanicInATransportEndsTheRun(t *testing.T) {
 			t.Errorf("ended after %v, want at once", d)
 		}
 	})
-}
-
-func TestRunsSideBySide(t *testing.T) {
-	toolset, _ := open(t, nil)
-	echo, answer := uses(toolCall("1", "echo", "{}")), says("done")
-	a := withTools(t, instant{onInput(echo, answer)}, toolset, nil)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			got, err := a.Run(t.Context(), human("go"))
-			if err != nil || got.Output != "done" || len(history(got)) != 4 {
-				t.Errorf("answer %q with %d messages, error %v", got.Output, len(history(got)), err)
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -93,6 +93,9 @@ func errorTexts(t *testing.T, store record.Store) {
 			t.Errorf("%s:\ngot  %v\nwant %s", tt.name, tt.got, tt.want)
 		}
 	}
+	if err := errorOf(a.Run(ctx, human("go"), agent.In("begun"))); !errors.Is(err, agent.ErrRunning) {
+		t.Errorf("got %v, want %v", err, agent.ErrRunning)
+	}
 }
 
 func fails(context.Context, prompt) (*model.Response, error) { return nil, errors.New("no key") }

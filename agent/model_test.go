@@ -23,23 +23,7 @@ func streams(pieces ...string) step {
 	}
 }
 
-// A model may not stream although it was asked to; what it says is then told
-// once, at the end.
-func TestModelThatDoesNotStream(t *testing.T) {
-	ended := false
-	for e := range each(t, newAgent(t, play(says("hello")).streaming(), nil).Events(t.Context(), human("go"))) {
-		if end, ok := e.(*agent.ModelEnd); ok {
-			ended = true
-			if end.Text != "hello" || end.Streamed {
-				t.Errorf("model end: text %q, streamed %v, want hello, which was not streamed", end.Text, end.Streamed)
-			}
-		}
-	}
-	if !ended {
-		t.Error("the model did not end")
-	}
-}
-
+// A model may not stream although it was asked to; what it says is then told once, at the end.
 func TestStreaming(t *testing.T) {
 	for name, test := range map[string]struct {
 		model agent.Model
@@ -48,6 +32,7 @@ func TestStreaming(t *testing.T) {
 		"whole":     {play(streams("a", "", "b")), ""},
 		"streaming": {play(streams("a", "", "b")).streaming(), "a|b|"},
 		"not asked": {play(streams("a", "", "b")).streaming(), ""},
+		"does not":  {play(says("ab")).streaming(), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got string

@@ -235,22 +235,34 @@ func TestWokenProcessIsRefused(t *testing.T) {
 	})
 }
 
-// An outcome that is known when the process ends is kept, and so is not in doubt.
+// An outcome that is known when the process ends, or when a step is cut short, is kept, and so is not in doubt.
 func TestKnownOutcomeIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := record.NewMemory()
-		ctx, kill := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer kill()
-		first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 60))), agent.Options{})
-		if _, err := first.Run(ctx, human("go"), agent.In(theRun.ID)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		second, _ := process(t, store, play(says("done")), agent.Options{})
-		got := resumed(t, second)
-		if text := lines(history(got))[2]; text != `tool: 1/echo→"{\"x\":1}"` {
-			t.Errorf("the model is told %s", text)
-		}
-	})
+	for name, work := range map[string]func(*testing.T, context.Context, *agent.Agent) error{
+		"a process": func(_ *testing.T, ctx context.Context, a *agent.Agent) error {
+			return errorOf(a.Run(ctx, human("go"), agent.In(theRun.ID)))
+		},
+		"a step": func(t *testing.T, ctx context.Context, a *agent.Agent) error {
+			next, err := a.Advance(ctx, begun(t, a, agent.In(theRun.ID)), nil)
+			if next.Status != run.StatusRunning {
+				t.Errorf("got %+v, want a run that continues", next)
+			}
+			return err
+		},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			store := record.NewMemory()
+			ctx, kill := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer kill()
+			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 60))), agent.Options{})
+			if err := work(t, ctx, first); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+			second, _ := process(t, store, play(says("done")), agent.Options{})
+			if text := lines(history(resumed(t, second)))[2]; text != `tool: 1/echo→"{\"x\":1}"` {
+				t.Errorf("the model is told %s", text)
+			}
+		})
+	}
 }
 
 // A worker is told what came of each run.

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -43,52 +44,35 @@ func (s *listed) in(store record.Store) *listed {
 	return s
 }
 
-// Between an answer and the call that it allows, a run is loaded and taken once, and the answer
-// is made durable in one commit with the intent to call.
+// Between an answer and the call that it allows, a run is loaded and taken once, and the answer is made durable in one
+// commit with the intent to call. What works after a denial and before the model finds the answer durable, too.
 func TestResumeWritesOnce(t *testing.T) {
-	store := new(listed).in(record.NewMemory())
-	var before []string
-	a := worker(t, turnsOf{turns: 1}, func() { before = slices.Clone(store.calls) }, agent.Options{Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson}})
-	suspend(t, a, 0, 1)
-	log := load(t, store.Store, run.Key{ID: "0"})
-	store.calls = nil
-	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: log.Head.Questions[0], Action: run.ActionAllow})
-	if err != nil || got.Output != "done" {
-		t.Fatalf("got %q, %v, want the answer", got.Output, err)
-	}
-	diff(t, "calls of the store", before, []string{"load", "acquire", "append"})
-}
-
-// What works after a denial and before the model finds the answer durable.
-func TestResumeKeepsDenialFirst(t *testing.T) {
-	store := new(listed).in(record.NewMemory())
-	seen := map[string][]string{}
-	note := func(who string) {
-		if _, again := seen[who]; !again {
-			seen[who] = slices.Clone(store.calls)
+	for action, want := range map[run.Action][]string{run.ActionAllow: {"the call", "Compact", "BeforeModel"}, run.ActionDeny: {"Compact", "BeforeModel"}} {
+		store := new(listed).in(record.NewMemory())
+		seen := map[string][]string{}
+		note := func(who string) {
+			if _, again := seen[who]; !again {
+				seen[who] = slices.Clone(store.calls)
+			}
 		}
-	}
-	a := worker(t, turnsOf{turns: 1}, func() { t.Error("the call ran") }, agent.Options{
-		Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson},
-		Compact: func(context.Context, []run.Message, compact.Budget) (*compact.Result, error) {
-			note("Compact")
-			return nil, nil
-		},
-		Hooks: []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error {
-			note("BeforeModel")
-			return nil
-		}}},
-	})
-	suspend(t, a, 0, 1)
-	log := load(t, store.Store, run.Key{ID: "0"})
-	store.calls = nil
-	clear(seen)
-	got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: log.Head.Questions[0], Action: run.ActionDeny})
-	if err != nil || got.Output != "done" {
-		t.Fatalf("got %q, %v, want the answer", got.Output, err)
-	}
-	for _, who := range []string{"Compact", "BeforeModel"} {
-		diff(t, "calls of the store before "+who, seen[who], []string{"load", "acquire", "append"})
+		a := worker(t, turnsOf{turns: 1}, func() { note("the call") }, agent.Options{
+			Durable: agent.Durable{Store: store}, Person: agent.Person{Approve: agent.AskPerson},
+			Compact: func(context.Context, []run.Message, compact.Budget) (*compact.Result, error) {
+				note("Compact")
+				return nil, nil
+			},
+			Hooks: []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *agent.ModelCall) error { note("BeforeModel"); return nil }}},
+		})
+		suspend(t, a, 0, 1)
+		question := question(t, store.Store, "0")
+		store.calls = nil
+		clear(seen)
+		got, err := a.ResumeRun(t.Context(), run.Key{ID: "0"}, run.Reply{Question: question, Action: action})
+		if err != nil || got.Output != "done" {
+			t.Fatalf("got %q, %v, want the answer", got.Output, err)
+		}
+		diff(t, "who works", slices.Sorted(maps.Keys(seen)), slices.Sorted(slices.Values(want)))
+		diff(t, "calls of the store before "+want[0], seen[want[0]], []string{"load", "acquire", "append"})
 	}
 }
 

@@ -321,24 +321,6 @@ func TestInIsRefused(t *testing.T) {
 	}
 }
 
-// A run that is held, or has no answer yet, takes no input, and says until when or what to do.
-func TestInputToARunUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := record.NewMemory()
-		a, _ := process(t, store, play(says("x")), agent.Options{})
-		begun(t, a, agent.In(theRun.ID))
-		if _, err := a.Run(t.Context(), human("go"), agent.In(theRun.ID)); !errors.Is(err, agent.ErrRunning) {
-			t.Errorf("a run without an answer: got %v, want %v", err, agent.ErrRunning)
-		}
-		check(t, errorOf(store.Acquire(t.Context(), theRun, record.Holder{Name: "other", TTL: time.Minute})))
-		until := time.Now().Add(time.Minute)
-		_, err := a.ResumeRun(t.Context(), theRun)
-		if held, ok := errors.AsType[*record.HeldError](err); !ok || !errors.Is(err, record.ErrHeld) || !held.Until.Equal(until) || !strings.Contains(err.Error(), "until "+until.UTC().Format(time.RFC3339)) {
-			t.Errorf("a run that is held: got %v, want %v until %s", err, record.ErrHeld, until)
-		}
-	})
-}
-
 // A run that has its answer gives it again, at the place where it was given, and calls no model.
 func TestResumeAfterTheAnswer(t *testing.T) {
 	store := record.NewMemory()

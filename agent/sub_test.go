@@ -92,28 +92,19 @@ func TestSubAgentAsks(t *testing.T) {
 	}
 }
 
+// Another agent takes over with the history, and a task if the model gives it one.
 func TestHandoff(t *testing.T) {
-	expert := play(says("expert's answer"))
-	model := play(uses(toolCall("a", "helper", `{"task":"take it"}`)))
-	a := boss(t, model, sub(t, newAgent(t, expert, nil), agent.Handoff), agent.Options{})
-	got := mustRun(t, a, human("go"))
-	if got.Output != "expert's answer" || len(model.prompts()) != 1 {
-		t.Errorf("got %q after %d calls of the first model", got.Output, len(model.prompts()))
+	for arguments, want := range map[string][]string{`{"task":"take it"}`: {`human: "go"`, `human: "take it"`}, `{}`: {`human: "go"`}} {
+		expert, model := play(says("expert's answer")), play(uses(toolCall("a", "helper", arguments)))
+		got := mustRun(t, boss(t, model, sub(t, newAgent(t, expert, nil), agent.Handoff), agent.Options{}), human("go"))
+		if got.Output != "expert's answer" || len(model.prompts()) != 1 {
+			t.Errorf("got %q after %d calls of the first model", got.Output, len(model.prompts()))
+		}
+		diff(t, "the expert's prompt", lines(expert.prompts()[0].Request.Messages), want)
+		diff(t, "history", lines(history(got)), []string{
+			`human: "go"`, fmt.Sprintf("ai: a=helper(%s)", arguments), `tool: a/helper→"expert's answer"`, `ai: "expert's answer"`,
+		})
 	}
-	diff(t, "the expert's prompt", lines(expert.prompts()[0].Request.Messages), []string{`human: "go"`, `human: "take it"`})
-	diff(t, "history", lines(history(got)), []string{
-		`human: "go"`, `ai: a=helper({"task":"take it"})`, `tool: a/helper→"expert's answer"`, `ai: "expert's answer"`,
-	})
-}
-
-// A handoff needs no task: the other agent reads the history.
-func TestHandoffWithoutATask(t *testing.T) {
-	expert := play(says("expert's answer"))
-	a := boss(t, play(uses(toolCall("a", "helper", `{}`))), sub(t, newAgent(t, expert, nil), agent.Handoff), agent.Options{})
-	if got := mustRun(t, a, human("go")); got.Output != "expert's answer" {
-		t.Fatalf("got %q, want the answer of the expert", got.Output)
-	}
-	diff(t, "the expert's prompt", lines(expert.prompts()[0].Request.Messages), []string{`human: "go"`})
 }
 
 // A sub-agent that fails is a failed call, and its limits are the limits of the run.
