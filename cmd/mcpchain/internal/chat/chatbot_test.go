@@ -162,7 +162,7 @@ func TestPipedCommands(t *testing.T) {
 
 func TestRevision(t *testing.T) {
 	t.Parallel()
-	path := configure(t, map[string]string{"new": "good", "old": "good"})
+	path := configure(t, "new=good", "old=good")
 	converse(t, "", "-config", path, "-revision", "old=2025-11-25", "-yes", "-prompt", "call old__add {\"a\":1,\"b\":2}").check(t,
 		"The result: 1 + 2 = 3.\n", 0, "server new: 7 tools, protocol revision 2026-07-28\n", "server old: 7 tools, protocol revision 2025-11-25\n")
 	converse(t, "", "-revision", "none=2025-11-25").check(t, "", 2, "mcpchain: -revision: there is no server \"none\" to connect to; mcpchain chat -help lists the flags\n")
@@ -202,58 +202,50 @@ func TestBadConfig(t *testing.T) {
 // A server with a mistake in the file is reported with its line, and the others work.
 func TestServersThatAreWrittenWrong(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	wrong := []string{
+		`files=!{"comand": "x"}`, `unset=!{"command": "${NO_SUCH_VARIABLE_HERE}"}`, `line=!{"command": "npx -y some-server"}`, `=!{}`, `off=!{"comand": "x", "disabled": true}`,
 	}
-	good, err := json.Marshal(map[string]any{"command": self, "env": map[string]string{asServer: "good"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const wrong = `"files": {"comand": "x"}, "unset": {"command": "${NO_SUCH_VARIABLE_HERE}"},
-	"line": {"command": "npx -y some-server"}, "": {}, "off": {"comand": "x", "disabled": true}`
-	path := write(t, "mcp.json", "{\"mcpServers\": {\n"+wrong+",\n\"good\": "+string(good)+"}}")
+	path := configure(t, append(wrong, "good")...)
 	o := converse(t, "What is 1 plus 2?\n", "-yes", "-config", path)
 	o.check(t, "The result: 1 + 2 = 3.\n", 0, "connecting to good …", "server good: 7 tools",
 		`left out: `+path+`:2: server "files": comand: unknown key; did you mean "command"?`,
-		`left out: `+path+`:2: server "unset": command: environment variable NO_SUCH_VARIABLE_HERE is not set`,
-		`left out: `+path+`:3: server "line": command: there is no such program; arguments belong in "args"`,
-		`left out: `+path+`:3: server "": a server needs a name`)
+		`left out: `+path+`:3: server "unset": command: environment variable NO_SUCH_VARIABLE_HERE is not set`,
+		`left out: `+path+`:4: server "line": command: there is no such program; arguments belong in "args"`,
+		`left out: `+path+`:5: server "": a server needs a name`)
 	if strings.Contains(o.stderr, "off") {
 		t.Errorf("a disabled server is reported:\n%s", o.stderr)
 	}
 
-	path = write(t, "mcp.json", `{"mcpServers": {`+wrong+`}}`)
-	converse(t, "hello\n", "-config", path).check(t, converse(t, "hello\n", "-config", write(t, "none.json", `{"mcpServers": {}}`)).stdout, 1,
+	converse(t, "hello\n", "-config", configure(t, wrong...)).check(t, converse(t, "hello\n", "-config", configure(t)).stdout, 1,
 		"there are no tools", "\nmcpchain: no server could be reached, of 4 servers\n")
 }
 
 func TestServersThatDoNotStart(t *testing.T) {
 	t.Parallel()
-	path := configure(t, map[string]string{"good": "good", "broken": "crash"})
+	path := configure(t, "good", "broken=crash")
 	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0,
-		"this is a demo model", "server good: 7 tools", "left out: "+path+`:1: server "broken": the program "`, `" came to its end: exit status 3; it wrote to stderr:`+"\n  reading the settings\n  no database at /var/db\n")
+		"this is a demo model", "server good: 7 tools", "left out: "+path+`:3: server "broken": the program "`, `" came to its end: exit status 3; it wrote to stderr:`+"\n  reading the settings\n  no database at /var/db\n")
 
-	path = write(t, "mcp.json", `{"mcpServers": {"gone": {"command": "no-such-program-here"}, "off": {"command": "x", "disabled": true}}}`)
+	path = configure(t, `gone=!{"command": "no-such-program-here"}`, `off=!{"command": "x", "disabled": true}`)
 	o := converse(t, "What is 1 plus 2?\n", "-yes", "-config", path)
 	o.check(t, "I am a demo model that follows fixed rules, and I was given no tools that I could use for this.\n", 1,
-		"connecting to gone …", "left out: "+path+`:1: server "gone": start "no-such-program-here": `, "there are no tools",
+		"connecting to gone …", "left out: "+path+`:2: server "gone": start "no-such-program-here": `, "there are no tools",
 		"\nmcpchain: no server could be reached, of 1 server\n")
 
-	path = configure(t, map[string]string{"slow": "mute"})
+	path = configure(t, "slow=mute")
 	converse(t, "", "-config", path, "-connect-timeout", "10ms").check(t, "", 1,
-		"left out: "+path+`:1: server "slow": the program "`, `" runs, but gave no answer within 10ms (-connect-timeout); is it an MCP server, `)
+		"left out: "+path+`:2: server "slow": the program "`, `" runs, but gave no answer within 10ms (-connect-timeout); is it an MCP server, `)
 }
 
 func TestNoisyServer(t *testing.T) {
 	t.Parallel()
-	path := configure(t, map[string]string{"loud": "noise"})
+	path := configure(t, "loud=noise")
 	converse(t, "What is 1 plus 2?\n", "-yes", "-config", path).check(t, "The result: 1 + 2 = 3.\n", 0)
 }
 
 func TestHugeResult(t *testing.T) {
 	t.Parallel()
-	path := configure(t, map[string]string{"big": "huge"})
+	path := configure(t, "big=huge")
 	converse(t, "call huge\nWhat is 1 plus 2?\n", "-yes", "-config", path).check(t,
 		"The tool huge says: Error: the tool ran, but its result is too large to be received\nThe result: 1 + 2 = 3.\n", 0,
 		"✗ big huge: ", "message too large")
@@ -262,7 +254,7 @@ func TestHugeResult(t *testing.T) {
 // Each end of a server's process is reported once, and so is each return.
 func TestServerThatVanishes(t *testing.T) {
 	t.Parallel()
-	p := start(t, "-yes", "-config", configure(t, map[string]string{"frail": "vanish"}))
+	p := start(t, "-yes", "-config", configure(t, "frail=vanish"))
 	defer time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() }).Stop()
 	p.say("call vanish")
 	told := map[string]int{}
@@ -291,7 +283,7 @@ func TestServerThatVanishes(t *testing.T) {
 
 // A call that does not end is stopped by a timeout, and the error names the flag for it.
 func TestWedgedServer(t *testing.T) {
-	path := configure(t, map[string]string{"w": "wedge"})
+	path := configure(t, "w=wedge")
 	const (
 		idle  = ": neither an answer nor progress within 3s; -idle-timeout gives it longer, or the server's \"timeout\" in the file\n"
 		whole = ": no answer within 3s; -call-timeout gives it longer\n"

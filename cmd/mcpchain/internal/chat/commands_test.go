@@ -59,7 +59,7 @@ Arguments:
 `, 0)
 	o = converse(t, "/tools Demo\n", "-yes")
 	holds(t, o.stdout, "add (demo) Adds", "weather (demo) Tells")
-	path := configure(t, map[string]string{"one": "good", "two": "good"})
+	path := configure(t, "one=good", "two=good")
 	o = converse(t, "/tools TWO\n/tools nothing\n/tool add\n/tool @two add\n/tool\n/tool nothing\n", "-config", path)
 	o.check(t, o.stdout, 1, "error: no tool fits nothing; there are 14\n", "error: several servers have it; say which, as in /tool @one add\n",
 		"error: usage: /tool NAME; /tools lists them\n", "error: no tool nothing; /tools lists them\n")
@@ -72,9 +72,9 @@ Arguments:
 // Servers are listed with their address and what is wrong with them, and can be restarted.
 func TestServersCommand(t *testing.T) {
 	t.Parallel()
-	path := configure(t, map[string]string{"fine": "good", "broken": "crash"})
+	path := configure(t, "fine=good", "broken=crash")
 	o := converse(t, "/servers\n/servers restart fine\n/servers restart broken\n/servers\n/servers restart other\n/servers stop\nWhat is 1 plus 2?\n", "-config", path, "-yes")
-	o.check(t, o.stdout, 1, "error: "+path+":1: server \"broken\": the program \"", "no database at /var/db",
+	o.check(t, o.stdout, 1, "error: "+path+":3: server \"broken\": the program \"", "no database at /var/db",
 		"error: no server other to restart; there are ", "error: usage: /servers, or /servers restart NAME\n", "\nserver fine: 7 tools, protocol revision 2026-07-28\n")
 	for _, line := range []string{": ready, revision 2026-07-28, 7 tools\n", ": left out: "} {
 		if strings.Count(o.stdout, line) != 2 {
@@ -87,7 +87,7 @@ func TestServersCommand(t *testing.T) {
 // A server that dies is started again, and the person is told.
 func TestServerComesBack(t *testing.T) {
 	t.Parallel()
-	p := start(t, "-config", configure(t, map[string]string{"frail": "vanish"}), "-yes")
+	p := start(t, "-config", configure(t, "frail=vanish"), "-yes")
 	p.say("call vanish")
 	p.await(p.stderr, "lost the server frail, and start it again: ")
 	p.await(p.stderr, "the server frail is back")
@@ -161,7 +161,7 @@ func TestUsageCommand(t *testing.T) {
 	t.Parallel()
 	prices := write(t, "prices.json", `{"date":"2026-11-22","models":[{"model":"small*","currency":"USD","input":2000000,"output":10000000}]}`)
 	url, _ := severalModels(t, "{}")
-	converse(t, "hello\nhello\n/usage\n/clear\n/usage\n", "-base-url", url, "-model", "small", "-prices", prices, "-config", configure(t, nil)).check(t,
+	converse(t, "hello\nhello\n/usage\n/clear\n/usage\n", "-base-url", url, "-model", "small", "-prices", prices, "-config", configure(t)).check(t,
 		`I am small.
 I am small.
 the last turn:    1 model call, 1000 tokens in, 100 out; 0.003 USD
@@ -223,7 +223,7 @@ func TestUndoCommand(t *testing.T) {
 // The skills of a server are listed, and told to the model.
 func TestSkills(t *testing.T) {
 	t.Parallel()
-	path := configure(t, map[string]string{"office": "skilled"})
+	path := configure(t, "office=skilled")
 	system, o := instructed(t, "-config", path)
 	holds(t, system, "- pdf (server office): Fills forms.\n")
 	o.check(t, o.stdout, 0, "servers offer the model 1 skill; /skills lists them\n")

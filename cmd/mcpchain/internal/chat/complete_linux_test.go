@@ -67,7 +67,7 @@ func TestCompletionOfCommands(t *testing.T) {
 	t.Parallel()
 	url, _ := severalModels(t, `{"data":[{"id":"small"},{"id":"large"}]}`)
 	file := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+url+`","model":"distant"}}}`)
-	cmd := command(t, "-yes", "-config", configure(t, map[string]string{"one": "good", "two": "good"}), "-base-url", url, "-model", "small", "-models", file)
+	cmd := command(t, "-yes", "-config", configure(t, "one=good", "two=good"), "-base-url", url, "-model", "small", "-models", file)
 	cmd.Dir = t.TempDir()
 	if err := os.Mkdir(filepath.Join(cmd.Dir, "kept"), 0o700); err != nil {
 		t.Fatal(err)

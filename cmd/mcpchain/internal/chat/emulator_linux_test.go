@@ -275,28 +275,13 @@ func (m *emulator) home() string {
 	return ""
 }
 
-// here returns a command with a file of servers in its own folder, so that no path is on the screen. There is a test server
-// for each of kinds, and servers has other entries.
-func here(t *testing.T, servers map[string]any, kinds []string, args ...string) *exec.Cmd {
+// here returns a command with a file of servers in its own folder, so that no path is on the screen.
+func here(t *testing.T, servers []string, args ...string) *exec.Cmd {
 	t.Helper()
-	all := map[string]any{}
-	for _, kind := range kinds {
-		name := kind
-		for n := 2; all[name] != nil; n++ {
-			name = fmt.Sprintf("%s%d", kind, n)
-		}
-		all[name] = map[string]any{"command": "/proc/self/exe", "env": map[string]string{asServer: kind}}
-	}
-	for name, server := range servers {
-		all[name] = server
-	}
-	text, err := json.Marshal(map[string]any{"mcpServers": all})
-	if err != nil {
-		t.Fatal(err)
-	}
 	cmd := command(t, append([]string{"-config", "servers.json"}, args...)...)
 	cmd.Dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "servers.json"), text, 0o600); err != nil {
+	text := strings.ReplaceAll(entries(t, servers...), cmd.Path, "/proc/self/exe")
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "servers.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return cmd
@@ -332,5 +317,5 @@ func answering(t *testing.T, text string) []string {
 		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":12800,\"completion_tokens\":340}}\n\ndata: [DONE]\n\n")
 	}))
 	t.Cleanup(server.Close)
-	return []string{"-base-url", server.URL + "/v1", "-model", "m", "-config", configure(t, map[string]string{})}
+	return []string{"-base-url", server.URL + "/v1", "-model", "m", "-config", configure(t)}
 }

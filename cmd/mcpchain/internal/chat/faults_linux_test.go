@@ -12,7 +12,7 @@ import (
 // The person opens a page, and says when it is done.
 func TestPageOnScreen(t *testing.T) {
 	t.Parallel()
-	m := openScreenOf(t, here(t, nil, []string{"page"}, "-yes"))
+	m := openScreenOf(t, here(t, []string{"page"}, "-yes"))
 	m.enter("you ›", "call visit\r")
 	m.enter("[y]es", "y")
 	m.await("[d]one")
@@ -25,7 +25,7 @@ func TestPageOnScreen(t *testing.T) {
 // A page that a server's error asks for is handled in the same way. Then the call is repeated.
 func TestPageOfAnErrorOnScreen(t *testing.T) {
 	t.Parallel()
-	m := openScreenOf(t, here(t, nil, []string{"page"}, "-yes", "-revision", "2025-11-25"))
+	m := openScreenOf(t, here(t, []string{"page"}, "-yes", "-revision", "2025-11-25"))
 	m.enter("you ›", "call contract\r")
 	m.enter("[y]es", "y")
 	m.enter("[d]one", "d")
@@ -79,7 +79,7 @@ func TestNarrowMarkdown(t *testing.T) {
 // The end of a server's process is reported once, and so is its return.
 func TestDeathOnScreen(t *testing.T) {
 	t.Parallel()
-	m := openScreenOf(t, here(t, nil, []string{"vanish"}, "-yes"))
+	m := openScreenOf(t, here(t, []string{"vanish"}, "-yes"))
 	m.enter("you ›", "call vanish\r")
 	m.await("the server vanish is back")
 	m.enter("you ›\n", "/servers\r")
@@ -99,7 +99,7 @@ func TestDeathOnScreen(t *testing.T) {
 // A result of 10 MiB takes a line or two, and the conversation continues.
 func TestBigResult(t *testing.T) {
 	t.Parallel()
-	m := openScreenOf(t, here(t, nil, []string{"big"}, "-yes"))
+	m := openScreenOf(t, here(t, []string{"big"}, "-yes"))
 	m.enter("you ›", "call big\r")
 	m.until("the result is there", func(string) bool {
 		return strings.Contains(string(m.whole), "← big big:")
@@ -112,12 +112,10 @@ func TestBigResult(t *testing.T) {
 // Three of eight servers work. The screen says why the others do not.
 func TestManyServers(t *testing.T) {
 	t.Parallel()
-	cmd := here(t, map[string]any{
-		"missing": map[string]any{"command": "no-such-program"},
-		"typo":    map[string]any{"comand": "x"},
-		"token":   map[string]any{"url": "https://example.com/mcp", "headers": map[string]string{"Authorization": "Bearer ${NO_SUCH_TOKEN}"}},
-		"nowhere": map[string]any{"url": "http://127.0.0.1:1/mcp"},
-	}, []string{"thirteen", "thirteen", "thirteen", "crash"}, "-yes")
+	cmd := here(t, []string{
+		"crash", `missing=!{"command": "no-such-program"}`, `nowhere=!{"url": "http://127.0.0.1:1/mcp"}`, "thirteen", "thirteen2=thirteen", "thirteen3=thirteen",
+		`token=!{"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${NO_SUCH_TOKEN}"}}`, `typo=!{"comand": "x"}`,
+	}, "-yes")
 	m := openScreenOf(t, cmd)
 	m.await("you ›\n")
 	m.golden("many")
@@ -140,7 +138,7 @@ func TestReasoningOnScreen(t *testing.T) {
 		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
 	defer server.Close()
-	args := []string{"-base-url", server.URL + "/v1", "-model", "m", "-config", configure(t, nil)}
+	args := []string{"-base-url", server.URL + "/v1", "-model", "m", "-config", configure(t)}
 	m := openScreen(t, args...)
 	m.enter("you ›", "How much?\r")
 	m.await("It is 42.")

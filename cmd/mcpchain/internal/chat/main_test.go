@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,25 +186,45 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// configure writes a file of servers. servers has their names with the kinds of test servers, and env are pairs of further
-// variables.
-func configure(t *testing.T, servers map[string]string, env ...string) string {
+// entry returns the entry of a test server of a kind. env are pairs of further variables.
+func entry(t *testing.T, kind string, env ...string) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]any{}
-	for name, how := range servers {
-		vars := map[string]string{asServer: how}
-		for i := 0; i < len(env); i += 2 {
-			vars[env[i]] = env[i+1]
-		}
-		all[name] = map[string]any{"command": self, "env": vars}
+	vars := map[string]string{asServer: kind}
+	for pair := range slices.Chunk(env, 2) {
+		vars[pair[0]] = pair[1]
 	}
-	text, err := json.Marshal(map[string]any{"mcpServers": all})
+	text, err := json.Marshal(map[string]any{"command": self, "env": vars})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return write(t, "mcp.json", string(text))
+	return string(text)
+}
+
+// entries returns a file of servers, each on a line of its own: KIND or NAME=KIND for a test server, or NAME=!TEXT for
+// another entry.
+func entries(t *testing.T, servers ...string) string {
+	t.Helper()
+	var lines []string
+	for _, server := range servers {
+		name, kind, named := strings.Cut(server, "=")
+		if !named {
+			kind = name
+		}
+		text, other := strings.CutPrefix(kind, "!")
+		if !other {
+			text = entry(t, kind)
+		}
+		lines = append(lines, fmt.Sprintf("%q: %s", name, text))
+	}
+	return "{\"mcpServers\": {\n" + strings.Join(lines, ",\n") + "\n}}\n"
+}
+
+// configure writes a file of servers in a new folder, and returns its path.
+func configure(t *testing.T, servers ...string) string {
+	t.Helper()
+	return write(t, "mcp.json", entries(t, servers...))
 }

@@ -8,7 +8,7 @@ import (
 // A server cannot take the place of another by listing the same names.
 func TestWhoseResource(t *testing.T) {
 	t.Parallel()
-	path := configure(t, map[string]string{"my files": "good", "evil": "shadow"})
+	path := configure(t, "evil=shadow", "my files=good")
 	o := converse(t, "/read demo://menu\n/read demo://dish/soup\n/read other://x\n/read @my files demo://menu\n/read @nobody demo://menu\n/read demo://evil\n", "-config", path)
 	o.check(t, o.stdout, 1,
 		"error: several servers have it: evil, my files; say which, as in /read @evil demo://menu\n",
@@ -24,7 +24,7 @@ func TestWhoseResource(t *testing.T) {
 
 func TestWhosePrompt(t *testing.T) {
 	t.Parallel()
-	path := configure(t, map[string]string{"demo": "good", "evil": "shadow"})
+	path := configure(t, "demo=good", "evil=shadow")
 	o := converse(t, "/prompt evening city=Oslo\n/prompt @evil evening\n/prompt mine\n", "-config", path, "-yes")
 	o.check(t, o.stdout, 1,
 		"error: several servers have it: demo, evil; say which, as in /prompt @demo evening\n",
@@ -35,7 +35,7 @@ func TestWhosePrompt(t *testing.T) {
 // A server gets only the answers that are meant for it.
 func TestWhoseAnswers(t *testing.T) {
 	t.Parallel()
-	path := configure(t, map[string]string{"demo": "good", "other": "good"})
+	path := configure(t, "demo=good", "other=good")
 	answer := func(server string) []string {
 		return []string{"-config", path, "-yes", "-answer", server + "date=2030-05-01", "-answer", server + "time=19:30"}
 	}

@@ -52,7 +52,7 @@ func TestPermissions(t *testing.T) {
 // A command that is always allowed in one folder is not allowed in another, where it may start another program.
 func TestPermissionsOfAFolder(t *testing.T) {
 	t.Parallel()
-	config := configure(t, map[string]string{"mine": "good"})
+	config := configure(t, "mine=good")
 	cmd := command(t, "-config", config)
 	cmd.Dir = t.TempDir()
 	allowed(t, cmd)

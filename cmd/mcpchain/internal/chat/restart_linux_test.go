@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,27 +15,10 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// entries writes a file of servers, each on a line of its own: NAME=KIND, or NAME=!TEXT for another entry.
-func entries(t *testing.T, path string, servers ...string) {
+// rewrite writes a file of servers.
+func rewrite(t *testing.T, path string, servers ...string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []string
-	for _, server := range servers {
-		name, kind, _ := strings.Cut(server, "=")
-		entry, other := strings.CutPrefix(kind, "!")
-		if !other {
-			raw, err := json.Marshal(map[string]any{"command": self, "env": map[string]string{asServer: kind}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			entry = string(raw)
-		}
-		lines = append(lines, fmt.Sprintf("%q: %s", name, entry))
-	}
-	if err := os.WriteFile(path, []byte("{\"mcpServers\": {\n"+strings.Join(lines, ",\n")+"\n}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(entries(t, servers...)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -45,15 +26,14 @@ func entries(t *testing.T, path string, servers ...string) {
 // A restart uses the current entry of the file, and names servers that were added or removed.
 func TestRestartReadsTheFile(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	entries(t, path, "mine=good", `typo=!{"comand": "x"}`, "gone=good")
+	path := configure(t, "mine=good", `typo=!{"comand": "x"}`, "gone=good")
 	if o := converse(t, "/servers restart mine\n", "-config", path); o.status != 0 || strings.Contains(o.stderr, "read again") {
 		t.Errorf("got %d and %s, want no word of a file that is as it was", o.status, o.stderr)
 	}
 	p := start(t, "-config", path, "-yes")
 	p.await(p.stderr, "server gone: 7 tools")
 
-	entries(t, path, "mine=thirteen", "typo=good", "other=good", `off=!{"command": "x", "disabled": true}`)
+	rewrite(t, path, "mine=thirteen", "typo=good", "other=good", `off=!{"command": "x", "disabled": true}`)
 	p.say("/servers restart mine")
 	p.await(p.stderr, "new in "+path+": other; /servers restart NAME connects to one")
 	p.await(p.stderr, "not in "+path+" any more: gone; they go on until the end of the program")
@@ -71,7 +51,7 @@ func TestRestartReadsTheFile(t *testing.T) {
 	p.say("/servers restart nothing")
 	p.await(p.stderr, "error: no server nothing to restart; there are mine, gone, other, typo")
 
-	entries(t, path, `mine=!{"comand": "x"}`, `other=!{"command": "no-such-program-here"}`)
+	rewrite(t, path, `mine=!{"comand": "x"}`, `other=!{"command": "no-such-program-here"}`)
 	p.say("/servers restart mine")
 	p.await(p.stderr, "error: "+path+`:2: server "mine": comand: unknown key`)
 	p.say("call mine__extra_0")
@@ -93,11 +73,11 @@ func TestRestartAsksAgain(t *testing.T) {
 	t.Parallel()
 	cmd := inProject(t)
 	path := filepath.Join(cmd.Dir, "mcp.json")
-	entries(t, path, "mine=good")
+	rewrite(t, path, "mine=good")
 	m := openScreenOf(t, cmd)
 	m.enter("[y]es", "o")
 	m.await("server mine: 7 tools")
-	entries(t, path, "mine=thirteen", "more=good")
+	rewrite(t, path, "mine=thirteen", "more=good")
 	m.enter("you ›\n", "/servers restart mine\r")
 	m.await("with CHATBOT_TEST_SERVER=thirteen")
 	m.enter("[y]es", "n")
@@ -110,7 +90,7 @@ func TestRestartAsksAgain(t *testing.T) {
 	m.until("the question is there again", func(s string) bool {
 		return strings.Count(s, "with CHATBOT_TEST_SERVER=thirteen") == 2 && strings.Contains(s, "[y]es")
 	})
-	entries(t, path, "mine=workshop")
+	rewrite(t, path, "mine=workshop")
 	m.typed("y")
 	m.await("server mine: 13 tools") // not the 12 of the workshop
 	m.enter("you ›\n", "/servers restart mine\r")
@@ -126,7 +106,7 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 	cmd := command(t)
 	cmd.Dir = t.TempDir()
 	path := filepath.Join(cmd.Dir, "mcp.json")
-	entries(t, path, "mine=good")
+	rewrite(t, path, "mine=good")
 	const word = "servers: the demo server only, as there is no model of yours. The file mcp.json is not used: -base-url and -model name a model that uses it\n"
 	finish(t, again(t, cmd), "hello\n").check(t, converse(t, "hello\n").stdout, 0, word)
 	script := again(t, cmd)
@@ -154,7 +134,7 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(mine), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	entries(t, mine, "mine=good")
+	rewrite(t, mine, "mine=good")
 	o = finish(t, again(t, cmd), "hello\n")
 	o.check(t, o.stdout, 0, "The file "+mine+" is not used: ")
 }
@@ -168,9 +148,7 @@ func TestServerThatComesLate(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	_ = listener.Close() // nobody is there yet
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	entries(t, path, `late=!{"url": "http://`+address+`"}`)
-	p := start(t, "-config", path, "-yes")
+	p := start(t, "-config", configure(t, `late=!{"url": "http://`+address+`"}`), "-yes")
 	p.await(p.stderr, "connection refused")
 	if listener, err = net.Listen("tcp", address); err != nil {
 		t.Fatal(err)
@@ -187,16 +165,7 @@ func TestServerThatComesLate(t *testing.T) {
 // The first program connects to a lazy server and keeps its list of tools. The next one connects at the first call.
 func TestLazyServer(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	text := fmt.Sprintf(`{"mcpServers": {"mine": {"command": %q, "env": {%q: "good"}, "start": "lazy"}}}`, self, asServer)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	home := t.TempDir()
+	path, home := configure(t, "mine=!"+strings.TrimSuffix(entry(t, "good"), "}")+`, "start": "lazy"}`), t.TempDir()
 	run := func(args ...string) outcome {
 		cmd := command(t, append([]string{"-config", path, "-yes"}, args...)...)
 		cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+home)
@@ -227,7 +196,7 @@ func TestSlowServer(t *testing.T) {
 		}
 	}))
 	defer web.Close()
-	m := openScreenOf(t, here(t, map[string]any{"slow": map[string]any{"url": web.URL}}, []string{"good"}, "-yes"))
+	m := openScreenOf(t, here(t, []string{"good", `slow=!{"url": "` + web.URL + `"}`}, "-yes"))
 	m.await("server slow: is still being connected to")
 	m.enter("you ›\n", "What is 1 plus 2?\r")
 	m.await("The result: 1 + 2 = 3.")

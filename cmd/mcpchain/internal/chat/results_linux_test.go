@@ -16,7 +16,7 @@ import (
 // An edit is shown as a diff in the approval, and so is its result.
 func TestEditOnScreen(t *testing.T) {
 	t.Parallel()
-	m := openScreenOf(t, here(t, nil, []string{"workshop"}))
+	m := openScreenOf(t, here(t, []string{"workshop"}))
 	m.enter("you ›", `call edit_file {"path":"a.go","old_string":"func main() {\n\tprintln(1)\n}","new_string":"func main() {\n\tprintln(2)\n\tprintln(\"\u001b[2J\")\n}"}`+"\r")
 	m.await("Allow it?  [y]es")
 	m.golden("diff")
@@ -29,7 +29,7 @@ func TestEditOnScreen(t *testing.T) {
 // A long result is cut to a line, and shown page by page on demand.
 func TestShow(t *testing.T) {
 	t.Parallel()
-	cmd := here(t, nil, []string{"workshop"}, "-yes")
+	cmd := here(t, []string{"workshop"}, "-yes")
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "/show\r")
 	m.await("no tool was called yet")
@@ -57,7 +57,7 @@ func TestShow(t *testing.T) {
 // A paragraph almost as long as the screen is printed completely, above the prompt in the last rows.
 func TestLongParagraph(t *testing.T) {
 	t.Parallel()
-	m := openScreenSized(t, 80, 40, here(t, nil, []string{"workshop"}, "-yes"))
+	m := openScreenSized(t, 80, 40, here(t, []string{"workshop"}, "-yes"))
 	m.enter("you ›", "call lines\r")
 	m.await("bot ›")
 	m.await("you ›\n")
@@ -84,7 +84,7 @@ func TestPictures(t *testing.T) {
 		"none":   {"TERM_PROGRAM=", "\x1b[?62;c", "", "", picture.None},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := here(t, nil, []string{"workshop"}, "-yes")
+			cmd := here(t, []string{"workshop"}, "-yes")
 			cmd.Env = append(cmd.Env, tt.env)
 			m := openScreenOf(t, cmd)
 			m.enter("you ›", "call paint\r")
@@ -122,7 +122,7 @@ func TestPictures(t *testing.T) {
 // Concurrent calls have a progress bar each, and all fits into a window that becomes narrower.
 func TestProgressOnScreen(t *testing.T) {
 	t.Parallel()
-	m := openScreenOf(t, here(t, nil, []string{"workshop", "workshop"}, together(t)...))
+	m := openScreenOf(t, here(t, []string{"workshop", "workshop2=workshop"}, together(t)...))
 	m.enter("you ›", "Go both ways\r")
 	m.await("5/10 two")
 	m.await("5/10 one")
@@ -141,7 +141,7 @@ func TestProgressOnScreen(t *testing.T) {
 // may have run.
 func TestContinueInACall(t *testing.T) {
 	t.Parallel()
-	cmd := here(t, nil, []string{"workshop"}, "-yes")
+	cmd := here(t, []string{"workshop"}, "-yes")
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", `call hold {"of":"the way"}`+"\r")
 	m.await("5/10 the way")
@@ -158,7 +158,7 @@ func TestContinueInACall(t *testing.T) {
 // The commands show servers and tools.
 func TestServersAndToolsOnScreen(t *testing.T) {
 	t.Parallel()
-	m := openScreenOf(t, here(t, nil, []string{"workshop", "crash"}))
+	m := openScreenOf(t, here(t, []string{"workshop", "crash"}))
 	m.enter("you ›\n", "/servers\r")
 	m.await("workshop (stdio")
 	m.enter("you ›\n", "/tool hold\r")
@@ -187,7 +187,7 @@ func TestToolsOnScreen(t *testing.T) {
 // Sounds and other files are saved with an extension for their content. The terminal is not asked about pictures.
 func TestSounds(t *testing.T) {
 	t.Parallel()
-	m := openScreenOf(t, here(t, nil, []string{"workshop"}, "-yes"))
+	m := openScreenOf(t, here(t, []string{"workshop"}, "-yes"))
 	m.enter("you ›", "call sounds\r")
 	m.await("saved, 12 B:")
 	m.await("workshop-sounds.wav")

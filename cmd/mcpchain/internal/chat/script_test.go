@@ -88,9 +88,9 @@ func TestJSONOfProblems(t *testing.T) {
 	if strings.Contains(o.stdout, "\u202e") {
 		t.Errorf("got %q, want nothing that a terminal obeys", o.stdout)
 	}
-	config := configure(t, map[string]string{"crash": "crash", "good": "good"})
+	config := configure(t, "crash", "good")
 	got = turns(t, converse(t, "", "-json", "-prompt", "hello", "-config", config).stdout)
-	if len(got) != 1 || len(got[0].Problems) != 1 || !strings.Contains(got[0].Problems[0], `:1: server "crash": the program "`) {
+	if len(got) != 1 || len(got[0].Problems) != 1 || !strings.Contains(got[0].Problems[0], `:2: server "crash": the program "`) {
 		t.Errorf("got %+v, want the server that is left out", got)
 	}
 }

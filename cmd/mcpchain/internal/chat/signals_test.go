@@ -29,7 +29,7 @@ func (p *program) signal(s os.Signal) {
 func startCounting(t *testing.T, server string) (p *program, pid int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pid")
-	p = start(t, "-yes", "-config", configure(t, map[string]string{"one": server}, pidFile, file))
+	p = start(t, "-yes", "-config", configure(t, "one=!"+entry(t, server, pidFile, file)))
 	p.say("Count to 1000")
 	p.await(p.stderr, "count 1/1000")
 	text, err := os.ReadFile(file)
@@ -181,7 +181,7 @@ func TestInterruptWhileStarting(t *testing.T) {
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, "-config", configure(t, map[string]string{"mute": "mute"}, pidFile, file))
+	p := start(t, "-config", configure(t, "mute=!"+entry(t, "mute", pidFile, file)))
 	text, err := os.ReadFile(file) // waits for the server
 	if err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ func TestInterruptsOnAPlainTerminal(t *testing.T) {
 // Before the conversation, one Ctrl-C ends the program.
 func TestInterruptWhileConnecting(t *testing.T) {
 	t.Parallel()
-	m := openPlain(t, "-config", configure(t, map[string]string{"slow": "mute"}))
+	m := openPlain(t, "-config", configure(t, "slow=mute"))
 	m.enter("connecting to slow …", ctrlC)
 	m.ended(130)
 	if strings.Contains(m.screen, "again") {

@@ -141,7 +141,7 @@ func TestViewOnScreen(t *testing.T) {
 		demo.ServeHTTP(w, r)
 	}))
 	defer model.Close()
-	cmd := here(t, nil, []string{"board"}, "-base-url", model.URL+"/v1", "-model", "m", "-trace", "trace.jsonl")
+	cmd := here(t, []string{"board"}, "-base-url", model.URL+"/v1", "-model", "m", "-trace", "trace.jsonl")
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "call notes\r")
 	m.enter("[y]es", "y")
@@ -217,7 +217,7 @@ func TestViewOnScreen(t *testing.T) {
 // A terminal with colours gets the address as a hyperlink. Other terminals and pipes do not.
 func TestLinkOfView(t *testing.T) {
 	t.Parallel()
-	cmd := here(t, nil, []string{"board"}, "-yes")
+	cmd := here(t, []string{"board"}, "-yes")
 	cmd.Env = append(cmd.Env, "NO_COLOR=")
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "call notes\r")
