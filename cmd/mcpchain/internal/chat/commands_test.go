@@ -84,25 +84,6 @@ func TestServersCommand(t *testing.T) {
 	holds(t, o.stdout, "fine (stdio, ", "broken (stdio, ", "The result: 1 + 2 = 3.")
 }
 
-// A server that dies is started again, and the person is told.
-func TestServerComesBack(t *testing.T) {
-	t.Parallel()
-	p := start(t, "-config", configure(t, "frail=vanish"), "-yes")
-	p.say("call vanish")
-	p.await(p.stderr, "lost the server frail, and start it again: ")
-	p.await(p.stderr, "the server frail is back")
-	p.say("/servers")
-	p.await(p.stdout, ": ready, revision 2026-07-28, 8 tools")
-	p.say("What is 1 plus 2?")
-	p.await(p.stdout, "The result: 1 + 2 = 3.")
-	if err := p.stdin.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := p.wait(); got != 0 {
-		t.Errorf("status: got %d, want 0", got)
-	}
-}
-
 // severalModels is an endpoint with several models, which say who they are. It also returns what it
 // was asked for.
 func severalModels(t *testing.T, list string) (url string, asked func() []string) {

@@ -210,20 +210,17 @@ func (m *emulator) goldenOf(name string, screen func() string) {
 // ended waits for the end of the program, and checks its exit status.
 func (m *emulator) ended(want int) {
 	m.t.Helper()
-	deadline := time.After(patience)
-	for shown, status := m.shown, m.status; shown != nil || status != nil; {
+	for deadline, open := time.After(patience), true; open; { // the terminal closes with its last process
+		var piece []byte
 		select {
-		case piece, open := <-shown:
-			if m.take(piece); !open { // the terminal closes with its last process
-				shown = nil
-			}
-		case got := <-status:
-			if status = nil; got != want {
-				m.t.Errorf("status: got %d, want %d", got, want)
-			}
+		case piece, open = <-m.shown:
+			m.take(piece)
 		case <-deadline:
 			m.t.Fatalf("the program does not end:\n%s", m.screen())
 		}
+	}
+	if got := <-m.status; got != want {
+		m.t.Errorf("status: got %d, want %d", got, want)
 	}
 }
 

@@ -6,15 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
-	"unicode"
 
-	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
-	"github.com/mcpchain/mcpchain/internal/models"
-	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // marks are texts that the program itself never writes: sequences with a rare parameter, and invisible characters.
@@ -23,53 +17,33 @@ const marks = "\x1b[7777m\x1b]8;;http://7777.example\a\u009b7777m\x1bP7777\x1b\\
 // strange matches what a peer brought onto the terminal: invisible characters, or a sequence with the rare parameter.
 var strange = regexp.MustCompile(`[\p{Cf}\x00-\x06\x0e-\x1a\x1c-\x1f\x7f-\x{9f}]|\x1b\[[0-9;:<=>?]*7777|\x1b[\]P][^\x1b\a]*7777|\x1b[X^_k]`)
 
-// openStrange starts a conversation on an emulated terminal. talked is closed when the session has ended.
-func openStrange(t *testing.T, ofServer, ofModel string) (m *emulator, talked chan struct{}) {
+// onScreen calls use with a terminal of 80 columns, which closes afterwards.
+func onScreen(t *testing.T, rows int, history string, use func(context.Context, *terminal.Terminal, *talk.Interrupts)) *emulator {
 	t.Helper()
 	t.Setenv("TERM", "xterm-256color")
 	t.Setenv("NO_COLOR", "")
-	endpoint := httptest.NewServer(babbling("ask", ofModel, &heard{}))
-	t.Cleanup(endpoint.Close)
 	file, tty := pseudoTerminal(t)
-	const columns, rows = 80, 300
-	resize(t, tty, columns, rows)
-	m, talked = watchScreen(t, file, columns, rows), make(chan struct{})
+	resize(t, tty, 80, uint16(rows))
+	m := watchScreen(t, file, 80, rows)
+	m.status = make(chan int, 1)
 	go func() {
-		defer close(talked)
+		defer func() { m.status <- 0 }()
 		defer tty.Close()
 		ctx, interrupts := talk.WatchSignals()
 		defer interrupts.Stop()
-		s := terminal.Open(ctx, terminal.Options{In: tty, Out: tty, Interrupt: interrupts.Interrupt})
+		s := terminal.Open(ctx, terminal.Options{In: tty, Out: tty, Interrupt: interrupts.Interrupt, History: history})
 		defer s.Close()
-		if err := converseOn(ctx, s, interrupts, endpoint.URL, ofServer); err != nil {
-			t.Error(err)
-		}
+		use(ctx, s, interrupts)
 	}()
-	return m, talked
+	return m
 }
 
-func converseOn(ctx context.Context, s *terminal.Terminal, interrupts *talk.Interrupts, endpoint, ofServer string) error {
-	model, err := talk.OpenModel(ctx, models.Model{BaseURL: endpoint, Name: "m"}, "", s)
-	if err != nil {
-		return err
+// harmless checks that no peer has brought a sequence onto the terminal.
+func (m *emulator) harmless() {
+	m.t.Helper()
+	if at := strange.FindIndex(m.whole); at != nil {
+		m.t.Errorf("the terminal got %q", m.whole[max(0, at[0]-60):min(len(m.whole), at[1]+40)])
 	}
-	defer model.Close()
-	failures := &person.Failures{}
-	who := person.New(s, false, nil, failures)
-	lent, err := model.Sampler(who, nil)
-	if err != nil {
-		return err
-	}
-	servers := &talk.Servers{Good: []adapter.Server{{Name: "box", Transport: talkative(ofServer, &heard{})}}}
-	if err := servers.Serve(who, lent, s, mcpclient.Timeouts{}); err != nil {
-		return err
-	}
-	session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: failures, Model: model, Servers: servers})
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	return session.Talk(ctx)
 }
 
 // command enters a command and waits for its end.
@@ -102,13 +76,20 @@ func FuzzTerminal(f *testing.F) {
 		if len(all) > 2000 || strings.Count(all, "\n") > 30 || strings.ContainsAny(all, "›┃[]") && !strings.Contains(all, "\x1b") {
 			t.Skip() // the test would take it for the program's
 		}
-		typed = strings.Map(func(r rune) rune {
-			if unicode.Is(unicode.Cf, r) { // the person's own
-				return -1
+		typed = personal(typed)
+		endpoint := httptest.NewServer(babbling("ask", ofModel+marks, &heard{}))
+		defer endpoint.Close()
+		m := onScreen(t, 300, "", func(ctx context.Context, s *terminal.Terminal, interrupts *talk.Interrupts) {
+			session, err := strangeSession(ctx, s, interrupts, endpoint.URL, talkative(ofServer+marks, &heard{}))
+			if err != nil {
+				t.Error(err)
+				return
 			}
-			return r
-		}, strings.ReplaceAll(typed, "\x1b[201~", ""))
-		m, talked := openStrange(t, ofServer+marks, ofModel+marks)
+			defer session.Close()
+			if err := session.Talk(ctx); err != nil {
+				t.Error(err)
+			}
+		})
 		m.enter("you ›\n", pasted("say "+typed+"\x1b[7777m"))
 		m.await("you › say")
 		m.typed("\r")
@@ -126,19 +107,7 @@ func FuzzTerminal(f *testing.F) {
 			m.offered(line)
 		}
 		m.typed(ctrlD)
-		for deadline := time.After(patience); m.shown != nil; {
-			select {
-			case piece, open := <-m.shown:
-				if m.take(piece); !open {
-					m.shown = nil
-				}
-			case <-deadline:
-				t.Fatalf("the conversation does not end:\n%s", m.screen())
-			}
-		}
-		<-talked
-		if at := strange.FindIndex(m.whole); at != nil {
-			t.Errorf("the terminal got %q", m.whole[max(0, at[0]-40):min(len(m.whole), at[1]+40)])
-		}
+		m.ended(0)
+		m.harmless()
 	})
 }

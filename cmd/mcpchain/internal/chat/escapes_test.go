@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/internal/models"
@@ -175,6 +176,25 @@ func control(text string) int {
 	return strings.IndexFunc(text, func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' })
 }
 
+// strangeSession opens a conversation with a model and the server box.
+func strangeSession(ctx context.Context, s screen.Screen, interrupts *talk.Interrupts, endpoint string, server mcpclient.Transport) (*talk.Session, error) {
+	model, err := talk.OpenModel(ctx, models.Model{BaseURL: endpoint, Name: "m"}, "", s)
+	if err != nil {
+		return nil, err
+	}
+	failures := &person.Failures{}
+	who := person.New(s, false, nil, failures)
+	lent, err := model.Sampler(who, nil)
+	if err != nil {
+		return nil, err
+	}
+	servers := &talk.Servers{Good: []adapter.Server{{Name: "box", Transport: server}}}
+	if err := servers.Serve(who, lent, s, mcpclient.Timeouts{}); err != nil {
+		return nil, err
+	}
+	return talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: failures, Model: model, Servers: servers})
+}
+
 // No escape sequence of the person, a server or a model reaches the screen, and none that is typed reaches the model. Texts
 // of one peer reach another unchanged.
 func FuzzEscapes(f *testing.F) {
@@ -193,22 +213,7 @@ func FuzzEscapes(f *testing.F) {
 			"/tools", "/tool echo", "/resources", "/read x://y", "/prompts", "/prompt p a=1", "/servers", "/skills", "/model", "/show", "/reasoning", "/usage", "/conversations", "/permissions")
 		ctx, interrupts := talk.WatchSignals()
 		defer interrupts.Stop()
-		model, err := talk.OpenModel(ctx, models.Model{BaseURL: endpoint.URL, Name: "m"}, "", s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer model.Close()
-		failures := &person.Failures{}
-		who := person.New(s, false, nil, failures)
-		lent, err := model.Sampler(who, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		servers := &talk.Servers{Good: []adapter.Server{{Name: "box", Transport: talkative(ofServer, toServer)}}}
-		if err := servers.Serve(who, lent, s, mcpclient.Timeouts{}); err != nil {
-			t.Fatal(err)
-		}
-		session, err := talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: failures, Model: model, Servers: servers})
+		session, err := strangeSession(ctx, s, interrupts, endpoint.URL, talkative(ofServer, toServer))
 		if err != nil {
 			return // the server's words are too strange
 		}

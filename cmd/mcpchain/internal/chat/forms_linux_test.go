@@ -1,10 +1,12 @@
 package chat
 
 import (
+	"context"
 	"reflect"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -44,29 +46,17 @@ func TestFormKeepsWhatWasTyped(t *testing.T) {
 
 // A default that the person clears is not sent, and stays cleared after "edit".
 func TestFormWithoutItsDefaults(t *testing.T) {
-	t.Setenv("TERM", "xterm-256color")
-	file, tty := pseudoTerminal(t)
-	const columns, rows = 80, 60
-	resize(t, tty, columns, rows)
-	m := watchScreen(t, file, columns, rows)
 	form := &screen.Form{Server: "box", Message: "Fill it in.", Values: map[string]any{}, Fields: []*forms.Field{
 		{Name: "note", Title: "Note", Kind: forms.KindString, Default: "quiet"},
 		{Name: "people", Title: "People", Kind: forms.KindInteger, Default: 4.0},
 		{Name: "seat", Title: "Seat", Kind: forms.KindChoice, Default: "bar", Options: []forms.Option{{Value: "bar", Title: "At the bar"}}},
 		{Name: "time", Title: "Time", Kind: forms.KindString, Default: "19:00"},
 	}}
-	type filled struct {
-		action string
-		err    error
-	}
-	over := make(chan filled, 1)
-	go func() {
-		defer tty.Close()
-		s := terminal.Open(t.Context(), terminal.Options{In: tty, Out: tty, Interrupt: func() {}})
-		defer s.Close()
-		action, err := s.Fill(t.Context(), form)
-		over <- filled{action, err}
-	}()
+	m := onScreen(t, 60, "", func(ctx context.Context, s *terminal.Terminal, _ *talk.Interrupts) {
+		if action, err := s.Fill(ctx, form); action != mcp.ElicitAccept || err != nil {
+			t.Errorf("got %v, %v, want an accepted form", action, err)
+		}
+	})
 	m.await("Enter continues")
 	m.enter("┃ › quiet\n", "\x15\r")
 	m.enter("┃ › 4\n", ctrlC)
@@ -84,12 +74,7 @@ func TestFormWithoutItsDefaults(t *testing.T) {
 	m.enter("> (nothing)\n", "\r")
 	m.enter("┃ › 19:00\n", "\r")
 	m.enter("Send this to box?  [y]es", "y")
-	for piece := range m.shown {
-		m.take(piece)
-	}
-	if got := <-over; got.action != mcp.ElicitAccept || got.err != nil {
-		t.Errorf("got %v, want an accepted form", got)
-	}
+	m.ended(0)
 	if want := map[string]any{"time": "19:00"}; !reflect.DeepEqual(form.Values, want) {
 		t.Errorf("got %v, want %v", form.Values, want)
 	}

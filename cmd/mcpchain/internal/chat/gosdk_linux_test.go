@@ -2,7 +2,6 @@ package chat
 
 import (
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -22,10 +21,7 @@ func TestServerOfTheGoSDK(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the server: %v\n%s", err, out)
 	}
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, []byte(`{"mcpServers":{"everything":{"command":"`+program+`"}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := configure(t, `everything=!{"command":"`+program+`"}`)
 	form := regexp.MustCompile(`"name":"(elicit[^"]*form[^"]*)"`)
 	host := &fakehost.OpenAI{Key: "key-1", Reply: func(r *fakehost.OpenAIRequest) []fakehost.Block {
 		body := string(r.Body)
@@ -49,9 +45,7 @@ func TestServerOfTheGoSDK(t *testing.T) {
 	t.Cleanup(server.Close)
 	cmd := command(t, "-config", file, "-host", "openai", "-model", "gpt-5.6-sol", "-base-url", server.URL+"/v1")
 	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=key-1")
-	person, status := onTerminal(t, cmd, "TERM=dumb", 0, 0)
-	m := &plain{t: t, file: person, shown: make(chan string, 100), status: status}
-	go m.watch()
+	m := openPlainOf(t, cmd)
 	m.enter("you ›", "Try sample and elicit (form)\n")
 	m.enter("Allow it?", "y\n")
 	m.await("an older revision of the protocol: it is connected with 2025-11-25")
@@ -72,8 +66,7 @@ func TestServerOfTheGoSDK(t *testing.T) {
 	m.enter("Allow it?", "y\n")
 	m.await("← everything greet: Hi again")
 	m.await("It is back.")
-	m.enter("you ›", ctrlD)
-	m.ended(0)
+	m.leave()
 	if bad := host.Invalid(); len(bad) > 0 {
 		t.Errorf("the host refused %q", bad)
 	}

@@ -16,29 +16,33 @@ import (
 // instructed runs the program, and returns the system prompt of the model.
 func instructed(t *testing.T, args ...string) (system string, o outcome) {
 	t.Helper()
+	model, asked := overheard(t)
+	o = converse(t, "", append(append(args, "-prompt", "hello"), model...)...)
+	var request struct {
+		Messages []struct{ Role, Content string }
+	}
+	if err := json.Unmarshal([]byte(asked()), &request); err != nil || len(request.Messages) == 0 || request.Messages[0].Role != "system" {
+		t.Fatalf("got %s, %v; want instructions first", asked(), err)
+	}
+	return request.Messages[0].Content, o
+}
+
+// overheard starts the demo model. It returns the flags for its use, and a function that returns what it was asked.
+func overheard(t *testing.T) (flags []string, asked func() string) {
+	demo, got := tryout.ModelHandler(), &heard{}
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet { // a question about the endpoint
-			http.NotFound(w, r)
-			return
-		}
 		body, err := io.ReadAll(r.Body)
-		var request struct {
-			Messages []struct{ Role, Content string }
+		if err != nil {
+			return // the client is gone
 		}
-		if err == nil {
-			err = json.Unmarshal(body, &request)
-		}
-		if err != nil || len(request.Messages) == 0 || request.Messages[0].Role != "system" {
-			t.Errorf("got %s, %v; want instructions first", body, err)
-		} else {
-			system = request.Messages[0].Content
+		if r.Method == http.MethodPost { // no question about the endpoint
+			got.add(body)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		tryout.ModelHandler().ServeHTTP(w, r)
+		demo.ServeHTTP(w, r)
 	}))
-	defer model.Close()
-	o = converse(t, "", append(args, "-prompt", "hello", "-base-url", model.URL+"/v1", "-model", "m")...)
-	return system, o
+	t.Cleanup(model.Close)
+	return []string{"-base-url", model.URL + "/v1", "-model", "m"}, got.String
 }
 
 // The person sees the instructions of servers, and can withhold them from the model.

@@ -127,8 +127,16 @@ func (p *program) await(lines <-chan string, text string) string {
 	}
 }
 
-// wait drops the remaining output, and returns the exit status.
-func (p *program) wait() int {
+// close ends the input of the program.
+func (p *program) close() {
+	p.t.Helper()
+	if err := p.stdin.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// wait drops the remaining output, and checks the exit status.
+func (p *program) wait(want int) {
 	p.t.Helper()
 	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
@@ -137,7 +145,9 @@ func (p *program) wait() int {
 	for range p.stderr {
 	}
 	_ = p.cmd.Wait() // see ProcessState
-	return p.cmd.ProcessState.ExitCode()
+	if got := p.cmd.ProcessState.ExitCode(); got != want {
+		p.t.Errorf("status: got %d, want %d", got, want)
+	}
 }
 
 // outcome is the output and status of a whole conversation.

@@ -25,7 +25,12 @@ type plain struct {
 
 func openPlain(t *testing.T, args ...string) *plain {
 	t.Helper()
-	file, status := onTerminal(t, command(t, args...), "TERM=dumb", 0, 0)
+	return openPlainOf(t, command(t, args...))
+}
+
+func openPlainOf(t *testing.T, cmd *exec.Cmd) *plain {
+	t.Helper()
+	file, status := onTerminal(t, cmd, "TERM=dumb", 0, 0)
 	p := &plain{t: t, file: file, shown: make(chan string, 100), status: status}
 	go p.watch()
 	return p

@@ -60,12 +60,8 @@ func TestRestartReadsTheFile(t *testing.T) {
 	if line := p.await(p.stderr, "error: "); !strings.HasPrefix(line, "error: "+path+`:3: server "other": start "no-such-program-here": `) {
 		t.Errorf("got %q, want the place and the reason alone", line)
 	}
-	if err := p.stdin.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := p.wait(); got != 1 { // commands failed
-		t.Errorf("status: got %d, want 1", got)
-	}
+	p.close()
+	p.wait(1) // commands failed
 }
 
 // A changed file of the folder is asked about again, and the content that was shown is used.

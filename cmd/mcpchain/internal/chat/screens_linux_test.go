@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -15,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/diff"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/talk"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/terminal"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
@@ -142,29 +142,19 @@ func checkTyped(t *testing.T, got []string) {
 
 // onStrangeTerminal calls everything on a terminal with an editor.
 func onStrangeTerminal(t *testing.T, peer, typed string) {
-	t.Setenv("TERM", "xterm-256color")
-	t.Setenv("NO_COLOR", "")
-	file, tty := pseudoTerminal(t)
-	const columns, rows = 80, 400
-	resize(t, tty, columns, rows)
 	past := write(t, "history", quotedJSON("before "+typed+"\x1b[7777m")+"\n")
-	type end struct {
-		said []string
-		err  error
-	}
-	m, over := watchScreen(t, file, columns, rows), make(chan end, 1)
-	go func() {
-		defer tty.Close()
-		s := terminal.Open(t.Context(), terminal.Options{In: tty, Out: tty, Interrupt: func() {}, History: past})
-		defer s.Close()
+	var got []string
+	m := onScreen(t, 400, past, func(ctx context.Context, s *terminal.Terminal, _ *talk.Interrupts) {
 		s.CompleteBy(func(context.Context, string) screen.Completion {
 			return screen.Completion{Items: []screen.Item{{Text: "x1", About: peer}, {Text: "x2", About: peer}}}
 		})
-		got, err := everything(t.Context(), s, peer)
+		all, err := everything(ctx, s, peer)
 		s.Link(screen.Faint, "linked "+peer, "http://127.0.0.1:1/")
-		question, err2 := s.Question(t.Context())
-		over <- end{append(got, question), errors.Join(err, err2)}
-	}()
+		question, failed := s.Question(ctx)
+		if got = append(all, question); err != nil || failed != nil {
+			t.Error(err, failed)
+		}
+	})
 	said := pasted(typed + "\x1b[7777m")
 	m.enter("[y]es", "y")
 	m.await("soon:")
@@ -193,22 +183,7 @@ func onStrangeTerminal(t *testing.T, peer, typed string) {
 	m.typed(said)
 	m.until("the text is there", func(s string) bool { return !strings.HasSuffix(s, "you ›\n") })
 	m.typed("\r")
-	for deadline := time.After(patience); m.shown != nil; {
-		select {
-		case piece, open := <-m.shown:
-			if m.take(piece); !open {
-				m.shown = nil
-			}
-		case <-deadline:
-			t.Fatalf("it does not end:\n%s", m.screen())
-		}
-	}
-	got := <-over
-	if got.err != nil {
-		t.Error(got.err)
-	}
-	checkTyped(t, got.said)
-	if at := strange.FindIndex(m.whole); at != nil {
-		t.Errorf("the terminal got %q", m.whole[max(0, at[0]-60):min(len(m.whole), at[1]+40)])
-	}
+	m.ended(0)
+	checkTyped(t, got)
+	m.harmless()
 }

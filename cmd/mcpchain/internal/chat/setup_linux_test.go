@@ -2,22 +2,18 @@ package chat
 
 import (
 	"encoding/json"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // inProject returns a command in a folder whose mcp.json has a server that needs a password.
 func inProject(t *testing.T) *exec.Cmd {
 	t.Helper()
-	model := httptest.NewServer(tryout.ModelHandler())
-	t.Cleanup(model.Close)
-	cmd := command(t, "-base-url", model.URL+"/v1", "-model", "m")
+	model, _ := overheard(t)
+	cmd := command(t, model...)
 	text, err := json.Marshal(map[string]any{
 		"inputs": []any{map[string]any{"type": "promptString", "id": "key", "description": "The key of the server", "password": true}},
 		"servers": map[string]any{"mine": map[string]any{
@@ -56,13 +52,7 @@ func TestProjectFile(t *testing.T) {
 	if shown := string(m.whole) + string(n.whole); strings.Contains(shown, "hunter2") {
 		t.Error("the password was shown")
 	}
-	home := ""
-	for _, v := range cmd.Env {
-		if dir, ok := strings.CutPrefix(v, "HOME="); ok {
-			home = dir
-		}
-	}
-	err := filepath.Walk(home, func(path string, info os.FileInfo, err error) error {
+	err := filepath.Walk(m.home(), func(path string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() {
 			return err
 		}
@@ -80,18 +70,14 @@ func TestProjectFile(t *testing.T) {
 // A plain terminal does not show a password either.
 func TestProjectFileOnAPlainTerminal(t *testing.T) {
 	t.Parallel()
-	cmd := inProject(t)
-	file, status := onTerminal(t, cmd, "TERM=dumb", 0, 0)
-	p := &plain{t: t, file: file, shown: make(chan string, 100), status: status}
-	go p.watch()
+	p := openPlainOf(t, inProject(t))
 	p.enter("[n]o: ", "yes\n")
 	p.enter("The key of the server: ", "hunter2\n")
 	p.await("server mine: 6 tools")
 	p.enter("you ›", "call add {\"a\":1,\"b\":2}\n")
 	p.enter("[n]o", "y\n")
 	p.await("The result: 1 + 2 = 3.")
-	p.enter("you ›", ctrlD)
-	p.ended(0)
+	p.leave()
 	if strings.Contains(p.whole, "hunter2") {
 		t.Error("the password was shown")
 	}

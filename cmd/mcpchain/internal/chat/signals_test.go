@@ -32,25 +32,30 @@ func startCounting(t *testing.T, server string) (p *program, pid int) {
 	p = start(t, "-yes", "-config", configure(t, "one=!"+entry(t, server, pidFile, file)))
 	p.say("Count to 1000")
 	p.await(p.stderr, "count 1/1000")
+	if pid = pidOf(t, file); syscall.Kill(pid, 0) != nil {
+		t.Fatal("the server does not run")
+	}
+	return p, pid
+}
+
+// pidOf reads the process id that a server has written.
+func pidOf(t *testing.T, file string) int {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pid, err = strconv.Atoi(string(text)); err != nil {
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(pid, 0); err != nil {
-		t.Fatalf("the server does not run: %v", err)
-	}
-	return p, pid
+	return pid
 }
 
 // ended checks the exit status, and that the server ends with the program. On a slow machine the system takes it away a moment later.
 func (p *program) ended(want, pid int) {
 	p.t.Helper()
-	if got := p.wait(); got != want {
-		p.t.Errorf("status: got %d, want %d", got, want)
-	}
+	p.wait(want)
 	for until := time.Now().Add(patience); syscall.Kill(pid, 0) != syscall.ESRCH; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			p.t.Errorf("the server %d survived", pid)
@@ -87,9 +92,7 @@ func TestInterruptEndsTheTurn(t *testing.T) {
 	}
 	p.say("What is 1 plus 2?")
 	p.await(p.stdout, "The result: 1 + 2 = 3.")
-	if err := p.stdin.Close(); err != nil {
-		t.Fatal(err)
-	}
+	p.close()
 	p.ended(0, pid)
 }
 
@@ -115,14 +118,12 @@ func TestUsageOfAnInterruptedCall(t *testing.T) {
 	p.say("/usage")
 	p.await(p.stdout, "the last turn:    0 model calls, 0 tokens in, 0 out; what 1 interrupted call took is not known")
 	p.await(p.stdout, "the conversation: 0 model calls, 0 tokens in, 0 out; what 1 interrupted call took is not known")
-	if err := p.stdin.Close(); err != nil {
-		t.Fatal(err)
-	}
-	p.wait()
+	p.close()
+	p.wait(0)
 }
 
-// A second Ctrl-C ends the program, and kills a server that does not end by itself.
-func TestInterruptTwiceEndsTheProgram(t *testing.T) {
+// A second Ctrl-C ends the program, and kills a server that does not end by itself. Another signal ends it at once.
+func TestSignalsEndTheProgram(t *testing.T) {
 	for _, server := range []string{"good", "stubborn"} {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
@@ -131,15 +132,11 @@ func TestInterruptTwiceEndsTheProgram(t *testing.T) {
 			p.await(p.stderr, "interrupted")
 			p.again()
 			p.ended(130, pid)
+			p, pid = startCounting(t, server)
+			p.signal(syscall.SIGTERM)
+			p.ended(143, pid)
 		})
 	}
-}
-
-func TestTermEndsTheProgram(t *testing.T) {
-	t.Parallel()
-	p, pid := startCounting(t, "good")
-	p.signal(syscall.SIGTERM)
-	p.ended(143, pid)
 }
 
 func TestInterruptOfPrompt(t *testing.T) {
@@ -152,9 +149,7 @@ func TestInterruptOfPrompt(t *testing.T) {
 			t.Errorf("got %q, although one Ctrl-C was enough", line)
 		}
 	}
-	if got := p.wait(); got != 130 {
-		t.Errorf("status: got %d, want 130", got)
-	}
+	p.wait(130)
 }
 
 // The demo model serves other programs until it is interrupted.
@@ -169,9 +164,7 @@ func TestDemoModel(t *testing.T) {
 	url := strings.TrimPrefix(fields[1], "OPENAI_BASE_URL=")
 	converse(t, "What is 1 plus 2?\n", "-demo", "-yes", "-base-url", url, "-model", "demo").check(t, "The result: 1 + 2 = 3.\n", 0)
 	p.signal(os.Interrupt)
-	if got := p.wait(); got != 0 {
-		t.Errorf("status: got %d, want 0", got)
-	}
+	p.wait(0)
 }
 
 // Ctrl-C ends the program while it waits for a silent server.
@@ -182,14 +175,7 @@ func TestInterruptWhileStarting(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := start(t, "-config", configure(t, "mute=!"+entry(t, "mute", pidFile, file)))
-	text, err := os.ReadFile(file) // waits for the server
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := pidOf(t, file) // waits for the server
 	p.signal(syscall.SIGTERM)
 	p.ended(143, pid)
 }

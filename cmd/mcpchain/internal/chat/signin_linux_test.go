@@ -1,22 +1,16 @@
 package chat
 
 import (
-	"bytes"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/peer"
-	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
 // signing runs the program with a protected server. The person's browser writes addresses to a file.
@@ -25,36 +19,21 @@ type signing struct {
 	notes  *peer.Protected
 	cmd    *exec.Cmd
 	opened string
-
-	mu      sync.Mutex // guards request
-	request string     // the last one for the model
+	heard  func() string // returns the requests to the model
 }
 
 // asked returns the last request to the model.
 func (s *signing) asked() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.request
+	all := strings.Split(strings.TrimSpace(s.heard()), "\n")
+	return all[len(all)-1]
 }
 
 func newSigning(t *testing.T, flags ...string) *signing {
 	t.Helper()
 	s := &signing{t: t, notes: peer.StartProtected(t, peer.Notes(), time.Hour)}
-	demo := tryout.ModelHandler()
-	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		s.mu.Lock()
-		s.request = string(body)
-		s.mu.Unlock()
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		demo.ServeHTTP(w, r)
-	}))
-	t.Cleanup(model.Close)
-	config := write(t, "mcp.json", `{"mcpServers": {"notes": {"url": "`+s.notes.URL+`"}}}`)
-	s.cmd = command(t, append([]string{"-config", config, "-base-url", model.URL + "/v1", "-model", "m"}, flags...)...)
+	model, asked := overheard(t)
+	s.heard = asked
+	s.cmd = command(t, append(append(model, "-config", configure(t, `notes=!{"url": "`+s.notes.URL+`"}`)), flags...)...)
 	bin := t.TempDir()
 	s.opened = filepath.Join(bin, "opened")
 	script := "#!/bin/sh\nprintf '%s\\n' \"$1\" > " + s.opened + ".part && mv " + s.opened + ".part " + s.opened + "\n"
@@ -179,5 +158,5 @@ func TestSignInWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)
 	finish(t, again(t, s.cmd), "").check(t, "", 1,
-		`mcp.json:1: server "notes": the server wants a sign-in: start mcpchain on a terminal once, and say /login notes`)
+		`mcp.json:2: server "notes": the server wants a sign-in: start mcpchain on a terminal once, and say /login notes`)
 }

@@ -6,17 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 )
 
@@ -126,22 +122,8 @@ func (m *emulator) viewGolden(name string) {
 // The screen shows the address of a view, its calls, and the questions about them, also while the person writes.
 func TestViewOnScreen(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex // guards asked
-	var asked bytes.Buffer
-	demo := tryout.ModelHandler()
-	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		mu.Lock()
-		asked.Write(body)
-		mu.Unlock()
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		demo.ServeHTTP(w, r)
-	}))
-	defer model.Close()
-	cmd := here(t, []string{"board"}, "-base-url", model.URL+"/v1", "-model", "m", "-trace", "trace.jsonl")
+	model, asked := overheard(t)
+	cmd := here(t, []string{"board"}, append(model, "-trace", "trace.jsonl")...)
 	m := openScreenOf(t, cmd)
 	m.enter("you ›", "call notes\r")
 	m.enter("[y]es", "y")
@@ -197,9 +179,7 @@ func TestViewOnScreen(t *testing.T) {
 		_ = res.Body.Close()
 		t.Error("the page is there after the end of the program")
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	if got := asked.String(); !strings.Contains(got, `Written by the view of the server board`) || !strings.Contains(got, "```\\nThe board has two notes.\\n```") ||
+	if got := asked(); !strings.Contains(got, `Written by the view of the server board`) || !strings.Contains(got, "```\\nThe board has two notes.\\n```") ||
 		strings.Contains(got, "/proc/self/exe") || strings.Contains(got, `\u001b[31m`) {
 		t.Errorf("the model got %s", got)
 	}

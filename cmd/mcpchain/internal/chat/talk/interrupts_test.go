@@ -75,24 +75,3 @@ func TestLaterInterruptIsAFirstOne(t *testing.T) {
 		t.Errorf("got %v, want no end", context.Cause(program))
 	}
 }
-
-// While the program starts, and with a single question, one Ctrl-C ends the program.
-func TestOneInterruptEndsTheProgramOutsideOfConversations(t *testing.T) {
-	program, i := newInterrupts(t)
-	i.screen = nil
-	i.handle(os.Interrupt, time.Now())
-	if quit, ok := errors.AsType[*QuitError](context.Cause(program)); !ok || quit.Signal != syscall.SIGINT {
-		t.Errorf("got %v, want the end by an interrupt", context.Cause(program))
-	}
-}
-
-func TestOtherSignalsEndTheProgram(t *testing.T) {
-	program, i := newInterrupts(t)
-	turn, done := i.turn(program)
-	defer done()
-	i.handle(syscall.SIGTERM, time.Now())
-	quit, ok := errors.AsType[*QuitError](context.Cause(turn))
-	if !ok || quit.Signal != syscall.SIGTERM {
-		t.Errorf("got %v, want the end by SIGTERM", context.Cause(turn))
-	}
-}
