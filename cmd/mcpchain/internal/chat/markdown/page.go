@@ -4,7 +4,6 @@ import (
 	"html"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"charm.land/glamour/v2/ansi"
 	term "github.com/charmbracelet/x/ansi"
@@ -83,28 +82,21 @@ func escapeEntities(source string) string {
 	})
 }
 
+var (
+	colour = regexp.MustCompile(`\x1b\[[0-9;:]*m`)                 // SGR
+	link   = regexp.MustCompile(`\x1b\][^\x07\x1b]*(\x07|\x1b\\)`) // OSC
+)
+
 // keepColours removes all escape sequences except SGR, and control characters except line breaks.
 func keepColours(drawn string) string {
+	drawn = strings.ReplaceAll(link.ReplaceAllString(drawn, ""), "\t", "    ")
 	var b strings.Builder
-	p := term.GetParser()
-	defer term.PutParser(p)
-	var state byte
-	for len(drawn) > 0 {
-		seq, width, n, next := term.DecodeSequence(drawn, state, p)
-		state = next
-		switch {
-		case width > 0 || seq == "\n":
-			b.WriteString(hosttext.Prose(seq))
-		case strings.HasPrefix(seq, "\x1b[") && strings.HasSuffix(seq, "m") && strings.Trim(seq[2:len(seq)-1], "0123456789;:") == "":
-			b.WriteString(seq)
-		case seq == "\t":
-			b.WriteString("    ")
-		case !strings.ContainsAny(seq, "\x1b\a") && utf8.ValidString(seq):
-			b.WriteString(hosttext.Prose(seq))
-		}
-		drawn = drawn[n:]
+	at := 0
+	for _, m := range colour.FindAllStringIndex(drawn, -1) {
+		b.WriteString(hosttext.Prose(drawn[at:m[0]]) + drawn[m[0]:m[1]])
+		at = m[1]
 	}
-	return b.String()
+	return b.String() + hosttext.Prose(drawn[at:])
 }
 
 // trimBlanks removes blank lines at both ends, and blanks at the ends of lines.

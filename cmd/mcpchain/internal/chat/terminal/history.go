@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -30,38 +29,23 @@ type history struct {
 
 // openHistory reads a file that has one JSON string on each line.
 func openHistory(path string) *history {
-	h := &history{path: path, entries: readEntries(path)}
-	if len(h.entries) > maxEntries {
-		h.trim()
-	}
-	h.entries = newest(h.entries)
-	h.at = len(h.entries)
-	return h
+	entries := readEntries(path)
+	return &history{path: path, entries: entries, at: len(entries)}
 }
 
+// readEntries returns the newest entries of a file.
 func readEntries(path string) (entries []string) {
 	raw, err := os.ReadFile(path)
-	if path == "" || err != nil {
+	if err != nil {
 		return nil
 	}
-	lines := bufio.NewScanner(bytes.NewReader(raw))
-	lines.Buffer(nil, 8*maxEntry)
-	for lines.Scan() {
+	for line := range bytes.Lines(raw) {
 		var text string
-		if json.Unmarshal(lines.Bytes(), &text) == nil && text != "" {
+		if json.Unmarshal(line, &text) == nil && text != "" {
 			entries = append(entries, screen.CleanInput(text))
 		}
 	}
-	return entries
-}
-
-func newest(entries []string) []string { return entries[max(0, len(entries)-maxEntries):] }
-
-// lock keeps the other programs of the person from writing to the file.
-func (h *history) lock() (unlock func() error, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	return private.Lock(ctx, h.path+".lock")
+	return entries[max(0, len(entries)-maxEntries):]
 }
 
 // add adds an entry, unless it is empty or repeats the last one.
@@ -71,40 +55,31 @@ func (h *history) add(text string) {
 		return
 	}
 	h.entries = append(h.entries, text)
-	line, err := json.Marshal(text)
-	if err != nil || h.path == "" || len(text) > maxEntry {
-		return
+	if h.path != "" && len(text) <= maxEntry {
+		_ = h.write(text)
 	}
-	if os.MkdirAll(filepath.Dir(h.path), 0o700) != nil {
-		return
-	}
-	unlock, err := h.lock()
-	if err != nil {
-		return
-	}
-	defer func() { _ = unlock() }()
-	f, err := os.OpenFile(h.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return
-	}
-	_, _ = f.Write(append(line, '\n'))
-	_ = f.Close()
 }
 
-// trim removes old entries from the file, which is read again: another program may have added some.
-func (h *history) trim() {
-	unlock, err := h.lock()
+// write adds an entry to the file, which is read again: another program may have added some.
+func (h *history) write(text string) error {
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	unlock, err := private.Lock(ctx, h.path+".lock")
 	if err != nil {
-		return
+		return err
 	}
 	defer func() { _ = unlock() }()
 	var b bytes.Buffer
-	for _, text := range newest(readEntries(h.path)) {
-		if line, err := json.Marshal(text); err == nil {
-			b.Write(append(line, '\n'))
+	lines := json.NewEncoder(&b)
+	for _, entry := range append(readEntries(h.path), text) {
+		if err := lines.Encode(entry); err != nil {
+			return err
 		}
 	}
-	_ = private.WriteFile(h.path, b.Bytes())
+	return private.WriteFile(h.path, b.Bytes())
 }
 
 // leave returns to an empty draft.

@@ -55,11 +55,12 @@ func TestHistoryIsBounded(t *testing.T) {
 	if got := len(h.entries); got != maxEntries || h.entries[0] != "5" {
 		t.Errorf("got %d entries from %q on", got, h.entries[0])
 	}
+	h.add("new")
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Count(string(raw), "\n"); got != maxEntries || !strings.HasPrefix(string(raw), "\"5\"\n") {
+	if got := strings.Count(string(raw), "\n"); got != maxEntries+1 || !strings.HasPrefix(string(raw), "\"5\"\n") {
 		t.Errorf("got %d lines on disk, from %.10q on", got, raw)
 	}
 }
