@@ -259,3 +259,19 @@ func TestCacheEndsWithClient(t *testing.T) {
 		wantIs(t, errOf(mcpclient.ListPage[mcp.Tool](t.Context(), c, nil)), mcpclient.ErrClosed)
 	})
 }
+
+// A result that must not be cached removes the cached one.
+func TestUncachedAnswerReplacesCached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ttl, asked := []int{3600000, 0, 0}, 0
+		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+			fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[],"ttlMs":%d}}`, m.ID, ttl[asked])
+			asked++
+		})
+		c := connectTo(t, s, modern())
+		wantTools(t, t.Context(), c, "")
+		wantTools(t, t.Context(), c, "", mcpclient.WithoutCache())
+		wantTools(t, t.Context(), c, "")
+		equal(t, "requests", asked, 3)
+	})
+}

@@ -2,13 +2,17 @@ package mcpclient_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // endsAtOnce checks that a pending call fails with ErrClosed as soon as the client is closed.
@@ -78,5 +82,173 @@ func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 		c := connectedBy(t, server.URL(), server.Client(), legacy())
 		cancelled(t, c)
 		endsAtOnce(t, c, func() error { return errOf(c.CallTool(context.WithoutCancel(t.Context()), "b", nil)) })
+	})
+}
+
+// Close may be called from anywhere, also from middleware around a subscription.
+func TestMiddlewareCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		took := make(chan time.Duration, 1)
+		o := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}
+		o.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
+			return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+				if r.Method == "subscriptions/listen" {
+					start := time.Now()
+					_ = r.Client.Close()
+					took <- time.Since(start)
+				}
+				return next(ctx, r)
+			}
+		}}
+		c, _ := connectedPeer(t, o)
+		_, _ = c.Subscribe(t.Context(), onTools)
+		if d := <-took; d > time.Second {
+			t.Errorf("Close took %v", d)
+		}
+	})
+}
+
+// Current calls fail at once, even one whose handler is running, while an answer to a ping is
+// still being sent to a server that does not read.
+func TestCloseFailsCallsThatAsk(t *testing.T) {
+	asked := make(chan struct{})
+	o := mcpclient.Options{Protocol: mcpclient.Protocol{Revision: mcp.Revision20260728}}
+	o.Sampling = mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		close(asked)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		asked = make(chan struct{})
+		transport, conn := mcpclient.Pipe()
+		p := &peer{t: t, conn: conn, inbox: make(chan message)} // reads only when the test does
+		go p.read()
+		go p.handshake()
+		c := connected(t, transport, o)
+		failed := make(chan time.Time, 1)
+		go func() {
+			wantIs(t, errOf(c.CallTool(t.Context(), "asks", nil)), mcpclient.ErrClosed)
+			failed <- time.Now()
+		}()
+		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage","params":`+samplingParams+`}}}}`, p.next().ID)
+		<-asked
+		for range 200 { // more than a pipe takes
+			p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		}
+		synctest.Wait()
+		start := time.Now()
+		go func() { _ = c.Close() }()
+		if d := (<-failed).Sub(start); d > 0 {
+			t.Errorf("the call failed after %v, want at once", d)
+		}
+		go func() {
+			for range p.inbox {
+			}
+		}()
+		_ = c.Close()
+	})
+}
+
+// cancelled makes a call and cancels it after a second.
+func cancelled(t *testing.T, c *mcpclient.Client) {
+	t.Helper()
+	ctx := withTimeout(t, time.Second)
+	wantIs(t, errOf(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
+}
+
+// tardy is a transport whose connections take a second for each message.
+type tardy struct{ mcpclient.Transport }
+
+type tardyConn struct{ mcpclient.Conn }
+
+func (s tardy) Dial(ctx context.Context) (mcpclient.Conn, error) {
+	conn, err := s.Transport.Dial(ctx)
+	return tardyConn{conn}, err
+}
+
+func (s tardyConn) Send(ctx context.Context, message []byte) error {
+	select {
+	case <-time.After(time.Second):
+		return s.Conn.Send(ctx, message)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// The server is notified of cancelled calls even if the client is closed right afterwards.
+func TestCloseAfterCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, p := newPeer(t)
+		go p.handshake()
+		o := legacy()
+		c := connected(t, tardy{transport}, o)
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls sync.WaitGroup
+		for range 20 {
+			calls.Go(func() { _, _ = c.CallTool(ctx, "a", nil) })
+		}
+		time.Sleep(2 * time.Second)
+		cancel()
+		calls.Wait()
+		start := time.Now()
+		noError(t, c.Close())
+		if took := time.Since(start); took != 2*time.Second { // two batches of concurrent sends
+			t.Errorf("Close took %v, want 2 s", took)
+		}
+		told := 0
+		for m := range p.inbox {
+			if m.Method == "notifications/cancelled" {
+				told++
+			}
+		}
+		equal(t, "the server heard of calls that were given up", told, 20)
+	})
+}
+
+// It is notified of them before its session ends.
+func TestCloseAfterCancelHTTP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sessionServer{streams: make(chan struct{})}
+		var mu sync.Mutex
+		var got []string
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			switch {
+			case m.Method == "tools/call":
+				<-r.Context().Done()
+				return
+			case m.Method == "notifications/cancelled":
+				time.Sleep(time.Second)
+				if r.Context().Err() != nil {
+					return
+				}
+				fallthrough
+			case r.Method == http.MethodDelete:
+				mu.Lock()
+				got = append(got, strings.TrimSpace(m.Method+" "+r.Header.Get("Mcp-Session-Id")))
+				mu.Unlock()
+			}
+			s.ServeHTTP(w, r)
+		})
+		c := connectedBy(t, server.URL(), server.Client(), legacy())
+		cancelled(t, c)
+		noError(t, c.Close())
+		same(t, "what the server heard last", got, []string{"notifications/cancelled s-1", "s-1"})
+	})
+}
+
+// A server that takes no more messages delays Close by half of Options.Timeouts.Close, whatever
+// it sends meanwhile.
+func TestCloseWithStuckPeer(t *testing.T) {
+	o := legacy()
+	o.Timeouts.Close = 6 * time.Second
+	stuckPeer(t, o, "notifications/cancelled", func(c *mcpclient.Client, p *peer) {
+		cancelled(p.t, c)
+		go func() {
+			time.Sleep(time.Second)
+			p.send(`{"id":1,"method":"ping"}`)
+		}()
+		start := time.Now()
+		noError(p.t, c.Close())
+		equal(p.t, "Close took", time.Since(start), 3*time.Second)
 	})
 }

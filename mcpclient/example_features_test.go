@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -46,8 +47,7 @@ func ExampleClient_Complete() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, server, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer client.Close()
 
@@ -57,8 +57,7 @@ func ExampleClient_Complete() {
 		Value:    "py",
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(completion.Values, completion.HasMore)
 	// Output: [python pytorch] true
@@ -73,8 +72,7 @@ func ExampleClient_CallTool_parallel() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, server, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer client.Close()
 
@@ -147,16 +145,14 @@ func ExampleOptions_handlers() {
 		},
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer client.Close()
 
 	workspace = "file:///home/ada/engine"
 	result, err := client.CallTool(ctx, "look", nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(result.Text())
 	// Output:
@@ -197,15 +193,13 @@ func ExampleListPage() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, server, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer client.Close()
 
 	page, err := mcpclient.ListPage[mcp.Tool](ctx, client, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(page.Items[0].Name, *page.NextCursor, page.TTL)
 	// Output: add page 2 1m0s
@@ -219,8 +213,7 @@ func ExampleContinue() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{Elicitation: mcp.ElicitationFunc(nil)})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer client.Close()
 
@@ -232,21 +225,18 @@ func ExampleContinue() {
 	}
 	stored, err := json.Marshal(round)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	// Any time later, with any client of the same server:
 	round = new(mcp.InputRequired)
 	if err := json.Unmarshal(stored, round); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for key, question := range round.Requests {
 		asked := new(mcp.ElicitParams)
 		if err := json.Unmarshal(question.Params, asked); err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		fmt.Println(key, asked.Message)
 	}
@@ -268,15 +258,13 @@ func ExampleWithOutputCheck() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, server, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer client.Close()
 
 	for tool, err := range client.Tools(ctx) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		_, err := client.CallTool(ctx, tool.Name, nil, mcpclient.WithOutputCheck(tool, new(schemacheck.Validator)))
 		var violation *mcpclient.SchemaViolation
@@ -296,15 +284,13 @@ func ExampleClient_StartTask() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, server, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer client.Close()
 
 	task, err := client.StartTask(ctx, &mcp.Tool{Name: "build"}, nil, 0)
 	if err != nil {
-		fmt.Println(err) // a CapabilityError: call the tool instead
-		return
+		log.Fatal(err) // a CapabilityError: call the tool instead
 	}
 	fmt.Println(task.State().Status, task.ID())
 
@@ -312,8 +298,7 @@ func ExampleClient_StartTask() {
 	task = client.Task(task.ID(), "build")
 	result, err := task.Wait(ctx)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(result.Text())
 	// Output:
@@ -331,22 +316,56 @@ func ExampleWithTask() {
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, server, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer client.Close()
 
 	for tool, err := range client.Tools(ctx) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		result, err := client.CallTool(ctx, tool.Name, nil, mcpclient.WithTask(tool))
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		fmt.Println(tool.Name, result.Text())
 	}
 	// Output: build built
+}
+
+func ExampleClient_Subscribe() {
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, news(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	subscription, err := client.Subscribe(ctx, mcp.SubscriptionFilter{
+		ToolsListChanged: true,
+		Resources:        []string{"news://today"},
+	})
+	if err != nil {
+		log.Fatal(err) // a CapabilityError: ask again now and then instead
+	}
+	defer subscription.Close()
+
+	for change, err := range subscription.Changes(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch change.Kind {
+		case mcp.ResourceUpdated:
+			fmt.Println("read again:", change.URI)
+		case mcp.ToolsChanged:
+			fmt.Println("list the tools again")
+		case mcp.Stale:
+			fmt.Println("read and list everything again")
+		}
+	}
+	// Output:
+	// read again: news://today
+	// list the tools again
+	// mcpclient: the server ended the subscription
 }

@@ -3,11 +3,15 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -20,8 +24,7 @@ func ExampleClient_RegisterTools() {
 	})
 	client, err := mcpclient.Connect(context.Background(), server, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer client.Close()
 
@@ -132,4 +135,113 @@ func ExampleHTTP_sse() {
 	fmt.Println(err)
 	// Output:
 	// connect: HTTP.URL "example.com/sse": want http://host/path or https://host/path
+}
+
+// One middleware records the calls, and another within it allows only tools that read.
+func ExampleMiddleware() {
+	account := func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+			result, err := next(ctx, r)
+			fmt.Println(strings.TrimSpace(r.Method+" "+r.Name), "→", err)
+			return result, err
+		}
+	}
+	readOnly := func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+			if r.Method == "tools/call" && !strings.HasPrefix(r.Name, "read_") {
+				return nil, errors.New("not allowed")
+			}
+			return next(ctx, r)
+		}
+	}
+	server := library(map[string]string{
+		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+		"tools/call":      `{"content":[]}`,
+	})
+	ctx := context.Background()
+	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
+		Middleware: []mcpclient.Middleware{account, readOnly},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	for _, tool := range []string{"read_mail", "send_mail"} {
+		if _, err := client.CallTool(ctx, tool, nil); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// server/discover → <nil>
+	// tools/call read_mail → <nil>
+	// tools/call send_mail → not allowed
+	// call tool "send_mail": not allowed
+}
+
+// mortal is a server that can be dialed again when its last connection has ended.
+type mortal struct {
+	last mcpclient.Conn
+}
+
+func (m *mortal) Dial(ctx context.Context) (conn mcpclient.Conn, err error) {
+	m.last, err = exampleServer().Dial(ctx)
+	return m.last, err
+}
+
+func ExampleRestart() {
+	ctx := context.Background()
+	server := new(mortal) // for example an mcpclient.Command
+	events := make(chan string, 2)
+	client, err := mcpclient.Connect(ctx, server, &mcpclient.Options{
+		Restart: &mcpclient.Restart{
+			First: time.Millisecond,
+			Notify: func(attempt int, err error) {
+				if err == nil {
+					events <- "up again"
+				} else {
+					events <- fmt.Sprint("attempt ", attempt)
+				}
+			},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	server.last.Close() // it dies
+	fmt.Println(<-events)
+	fmt.Println(<-events)
+	result, err := client.CallTool(ctx, "forecast", nil)
+	if errors.Is(err, mcpclient.ErrConnectionLost) {
+		log.Fatal("it was under way when the connection ended: ", err)
+	}
+	fmt.Println(result.Text(), err)
+	// Output:
+	// attempt 1
+	// up again
+	// Sunny, 21 degrees <nil>
+}
+
+func ExampleEraCache() {
+	eras := new(mcpclient.EraCache)
+	if data, err := os.ReadFile("eras.json"); err == nil {
+		if err := json.Unmarshal(data, eras); err != nil {
+			log.Print(err) // then every server is asked again
+		}
+	}
+	client, err := mcpclient.Connect(context.Background(), &mcpclient.Command{Path: "weather-server"}, &mcpclient.Options{Protocol: mcpclient.Protocol{EraCache: eras}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	data, err := json.Marshal(eras)
+	if err == nil {
+		err = os.WriteFile("eras.json", data, 0o600)
+	}
+	if err != nil {
+		log.Print(err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -318,4 +319,27 @@ func TestProgressOverStandaloneStream(t *testing.T) {
 		})
 		same(t, "progress", got, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9})
 	})
+}
+
+// A request whose answer was over the limit is not sent again.
+func TestLargeAnswerIsNotAskedForAgain(t *testing.T) {
+	for _, media := range []string{"text/event-stream", "application/json"} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked atomic.Int32
+			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+				asked.Add(1)
+				answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"x":%q}}`, m.ID, strings.Repeat("x", 5000))
+				if media == "text/event-stream" {
+					stream(w)(answer)
+				} else {
+					_, _ = jsonWriter(w).Write([]byte(answer))
+				}
+			})
+			o := modern()
+			o.Limits.Retries = 3
+			c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), MaxMessage: 4000}, o)
+			wantIs(t, listOnce(t.Context(), c), transport.ErrMessageTooLarge, media)
+			equal(t, media, asked.Load(), 1)
+		})
+	}
 }

@@ -523,3 +523,53 @@ func TestHTTPRoundTripper(t *testing.T) {
 		}
 	}
 }
+
+// Headers describe the request after middleware has changed it.
+func TestMiddlewareRenamesTarget(t *testing.T) {
+	var names []string
+	server := func(w http.ResponseWriter, r *http.Request, m message) {
+		names = append(names, r.Header.Get("Mcp-Name"))
+		result := `{"resultType":"complete","content":[],"contents":[],"messages":[]}`
+		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := httpServer(t, server)
+		o := modern()
+		o.Protocol.AllowUndeclared = true
+		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			r.Params = json.RawMessage(strings.ReplaceAll(string(r.Params), "old:it", "new:it"))
+			return next(ctx, r)
+		}))
+		c := connectTo(t, s, o)
+		_, toolErr := c.CallTool(t.Context(), "old:it", nil)
+		_, readErr := c.ReadResource(t.Context(), "old:it")
+		_, promptErr := c.GetPrompt(t.Context(), "old:it", nil)
+		noError(t, errors.Join(toolErr, readErr, promptErr))
+	})
+	equal(t, "Mcp-Name", strings.Join(names, " "), "new:it new:it new:it")
+}
+
+// The first next of a middleware does not use up the second: each may be sent again in a new
+// session.
+func TestMiddlewareCallsNextTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sessionServer{streams: make(chan struct{})}
+		server := serve(t, s)
+		o := legacy()
+		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+			if r.Method != "tools/list" {
+				return next(ctx, r)
+			}
+			for range 2 {
+				s.forget()
+				if _, err := next(ctx, r); err != nil {
+					return nil, err
+				}
+			}
+			return next(ctx, r)
+		}))
+		c := connectTo(t, server, o)
+		noError(t, listOnce(t.Context(), c))
+		equal(t, "session", c.SessionID(), "s-3")
+	})
+}

@@ -8,6 +8,46 @@ import (
 	"time"
 )
 
+// The first answers of a process have less time than those of a server where a person may have
+// to log in.
+func TestConnectTimeoutDefaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for want, transport := range map[time.Duration]Transport{time.Minute: new(Command), 10 * time.Minute: new(HTTP)} {
+			ctx, cancel := (&connector{opts: new(Options), negotiator: negotiator{transport: transport}}).connecting(t.Context())
+			defer cancel()
+			if end, ok := ctx.Deadline(); !ok || time.Until(end) != want {
+				t.Errorf("%T: got %v, want %v", transport, time.Until(end), want)
+			}
+		}
+	})
+}
+
+// Times for later comparison have a monotonic clock reading: if the wall clock is set,
+// cached results live neither longer nor shorter.
+func TestClockJumps(t *testing.T) {
+	c := new(Client)
+	c.cache.put(&request{method: "tools/list"}, []byte(`{"ttlMs":60000}`), 0, 1<<20)
+	if len(c.cache.entries) != 1 {
+		t.Fatal("the result was not kept")
+	}
+	for _, e := range c.cache.entries {
+		wantSteady(t, "the end of a cached result", e.expires)
+	}
+
+	rounds := inputRounds{questioner: &gatherer{life: newLife(t)}}
+	if err := rounds.wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantSteady(t, "the first time that a call was deferred", rounds.deferred)
+}
+
+func wantSteady(t *testing.T, what string, at time.Time) {
+	t.Helper()
+	if at == at.Round(0) { // Round strips the monotonic reading
+		t.Errorf("%s: %v has no monotonic clock reading", what, at)
+	}
+}
+
 // pingedConn is a connection whose state a test sets.
 type pingedConn struct {
 	busyAt int           // the check at which it is not idle, counted from 1; 0 for none

@@ -1,0 +1,246 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+)
+
+// discovered is the result of server/discover.
+const discovered = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+
+// asked is a message of the client.
+type asked struct {
+	ID     json.RawMessage
+	Method string
+	Params struct{ URI string }
+}
+
+// served connects to a server over a connection that can be made to end. answer returns the member
+// with the result or the error, "" for no answer.
+func served(t *testing.T, opts *Options, answer func(m asked) string) (*Client, *ending) {
+	t.Helper()
+	transport, conn := Pipe()
+	t.Cleanup(func() { _ = conn.Close() })
+	go func() {
+		for raw, err := conn.Recv(); err == nil; raw, err = conn.Recv() {
+			var m asked
+			_ = json.Unmarshal(raw, &m)
+			if text := answer(m); text != "" && m.ID != nil {
+				_ = conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, text))
+			}
+		}
+	}()
+	pipe, err := transport.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &ending{Conn: pipe}
+	c, err := Connect(t.Context(), e, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c, e
+}
+
+// ending is a connection that refuses messages once its reader has seen its end.
+type ending struct {
+	Conn
+	dies func() // called before it refuses; nil before its end
+}
+
+func (e *ending) Dial(context.Context) (Conn, error) { return e, nil }
+
+func (e *ending) Send(ctx context.Context, message []byte) error {
+	if e.dies == nil {
+		return e.Conn.Send(ctx, message)
+	}
+	e.dies()
+	return e.Err()
+}
+
+func (e *ending) Err() error {
+	if e.dies == nil {
+		return nil
+	}
+	return io.EOF
+}
+
+// call calls a tool on a goroutine.
+func call(ctx context.Context, c *Client, tool string) <-chan error {
+	called := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(ctx, tool, nil)
+		called <- err
+	}()
+	return called
+}
+
+// Calls on a lost connection fail with ErrConnectionLost, even if the restart closes the
+// connection before its reader has ended them.
+func TestCallsOfLostConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := served(t, &Options{Restart: new(Restart)}, func(m asked) string {
+			if m.Method == "server/discover" {
+				return discovered
+			}
+			return ""
+		})
+		called := call(t.Context(), c, "a")
+		synctest.Wait()
+		l := c.link.Load()
+		l.mu.Lock()
+		l.err = io.ErrUnexpectedEOF
+		l.mu.Unlock()
+		_ = c.connector.lost(l, io.ErrUnexpectedEOF) // the reader stops here
+		if err := <-called; !errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrClosed) {
+			t.Errorf("got %v, want ErrConnectionLost", err)
+		}
+	})
+}
+
+// A message that an ending connection refuses was not sent, even if the end of the connection
+// has failed the call by then.
+func TestRefusedByEndingConnection(t *testing.T) {
+	for name, err := range map[string]error{"before the reader": nil, "after it": io.ErrUnexpectedEOF} {
+		t.Run(name, func(t *testing.T) {
+			c, e := served(t, nil, func(asked) string { return discovered })
+			e.dies = func() {
+				if err != nil {
+					c.link.Load().calls.Close(err)
+				}
+			}
+			_, got := c.wire.roundTrip(t.Context(), &request{method: "tools/call"}, &callOptions{})
+			if _, unsent := errors.AsType[*unsentError](got); !unsent || err != nil && !errors.Is(got, err) {
+				t.Errorf("got %v, want one that was not sent, of %v", got, err)
+			}
+		})
+	}
+}
+
+// A connection that refuses messages may still deliver answers, and a restart does not prevent
+// that.
+func TestEndingConnectionBringsAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		c, e := served(t, &Options{Restart: new(Restart)}, func(m asked) string {
+			if m.Method == "server/discover" {
+				return discovered
+			}
+			<-release
+			return `"result":{"resultType":"complete","content":[]}`
+		})
+		called := call(t.Context(), c, "a")
+		synctest.Wait()
+		e.dies = func() {}
+		ctx, cancel := context.WithCancel(t.Context())
+		_ = call(ctx, c, "b") // waits for the next connection
+		synctest.Wait()
+		if len(called) > 0 {
+			t.Fatalf("got %v before the connection ended", <-called)
+		}
+		close(release)
+		if err := <-called; err != nil {
+			t.Errorf("got %v, want the answer", err)
+		}
+		cancel()
+	})
+}
+
+// Followers do not outlive their calls.
+func TestFollowersLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := served(t, nil, func(m asked) string {
+			switch m.Method {
+			case "server/discover":
+				return discovered
+			case "tasks/cancel":
+				return "" // nothing waits for it
+			}
+			return `"result":{"resultType":"task","taskId":"k","status":"working"}`
+		})
+		_, err := c.CallTool(t.Context(), "slow", nil, WithTask(&mcp.Tool{Name: "slow"}), WithTimeout(time.Minute), WithProgress(func(mcp.Progress) {
+			t.Error("got progress that nobody sent")
+		}))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the deadline", err)
+		}
+		synctest.Wait()
+		l := c.link.Load()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if n, waiting := len(l.followers.byID), len(l.calls.Pending()); n != 0 || waiting != 0 {
+			t.Errorf("got %d followers and %d requests that wait after the call, want none", n, waiting)
+		}
+	})
+}
+
+// A call that is sent again is followed by its last token only.
+func TestFollowersMove(t *testing.T) {
+	l, f := new(link), new(follower)
+	l.followers.follow(f, 1)
+	l.followers.follow(f, 2)
+	if l.followers.of(1) != nil || l.followers.of(2) != f {
+		t.Errorf("got the followers %v, want one of 2", l.followers.byID)
+	}
+	next := new(link)
+	next.followers.follow(f, 1)
+	if f.leave(); len(l.followers.byID) != 0 || len(next.followers.byID) != 0 {
+		t.Errorf("got the followers %v and %v, want none", l.followers.byID, next.followers.byID)
+	}
+}
+
+// A server that has forgotten everything is asked again to watch the resources, once for all
+// subscriptions, which report that changes may be missing. A resource that no longer exists
+// does not affect the others.
+func TestRewatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var methods []string
+		gone := "nothing"
+		c, _ := served(t, &Options{Protocol: Protocol{Revision: mcp.Revision20251125}}, func(m asked) string {
+			methods = append(methods, m.Method+" "+m.Params.URI)
+			switch {
+			case m.Method == "initialize":
+				return `"result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true}}}`
+			case m.Params.URI == gone:
+				return `"error":{"code":-32002,"message":"gone"}`
+			}
+			return `"result":{}`
+		})
+		var all []*Subscription
+		for _, uris := range [][]string{{"file:///a"}, {"file:///b", "file:///a"}} {
+			s, err := c.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: uris})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, s)
+		}
+		synctest.Wait()
+		methods, gone = nil, "file:///a"
+		if err := c.subscriptions.watchAgain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		want := []string{"resources/subscribe file:///a", "resources/subscribe file:///b"}
+		if !slices.Equal(methods, want) {
+			t.Errorf("got %q, want %q", methods, want)
+		}
+		for i, s := range all {
+			for change, err := range s.Changes(t.Context()) {
+				if err != nil || change.Kind != mcp.Stale {
+					t.Errorf("subscription %d: got %v, %v, want Stale", i, change, err)
+				}
+				break
+			}
+		}
+	})
+}
