@@ -80,21 +80,14 @@ type UnknownContent struct {
 	Raw  json.RawMessage
 }
 
-func (*TextContent) isContent() {}
-
-func (*ImageContent) isContent() {}
-
-func (*AudioContent) isContent() {}
-
-func (*ResourceLink) isContent() {}
-
-func (*EmbeddedResource) isContent() {}
-
-func (*ToolUseContent) isContent() {}
-
+func (*TextContent) isContent()       {}
+func (*ImageContent) isContent()      {}
+func (*AudioContent) isContent()      {}
+func (*ResourceLink) isContent()      {}
+func (*EmbeddedResource) isContent()  {}
+func (*ToolUseContent) isContent()    {}
 func (*ToolResultContent) isContent() {}
-
-func (*UnknownContent) isContent() {}
+func (*UnknownContent) isContent()    {}
 
 // ResourceContents is what a resource holds: Text, or Blob when the resource is binary.
 type ResourceContents struct {

@@ -83,23 +83,34 @@ func checkAll(clients []Credentials) error {
 
 // credentialsFor finds the credentials for an issuer.
 func credentialsFor(clients []Credentials, issuer string) (*Credentials, bool) {
-	i := slices.IndexFunc(clients, func(c Credentials) bool { return c.Issuer == issuer })
-	if i < 0 {
-		return nil, false
+	for _, c := range clients {
+		if c.Issuer == issuer {
+			return &c, true
+		}
 	}
-	c := clients[i]
-	return &c, true
+	return nil, false
+}
+
+// firstOf picks the current issuer if it may be used, else the first that may.
+func firstOf(issuers []string, current string, usable func(issuer string) bool) (string, bool) {
+	if usable(current) && slices.Contains(issuers, current) {
+		return current, true
+	}
+	i := slices.IndexFunc(issuers, usable)
+	if i < 0 {
+		return "", false
+	}
+	return issuers[i], true
 }
 
 // chooseRegistered picks an issuer with credentials.
 func chooseRegistered(clients []Credentials, issuers []string, current string) (string, error) {
-	if _, ok := credentialsFor(clients, current); ok && slices.Contains(issuers, current) {
-		return current, nil
+	registered := func(issuer string) bool {
+		_, ok := credentialsFor(clients, issuer)
+		return ok
 	}
-	for _, issuer := range issuers {
-		if _, ok := credentialsFor(clients, issuer); ok {
-			return issuer, nil
-		}
+	if issuer, ok := firstOf(issuers, current, registered); ok {
+		return issuer, nil
 	}
 	var have []string
 	for _, c := range clients {

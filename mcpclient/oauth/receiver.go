@@ -33,6 +33,9 @@ type Reception interface {
 	Close() error
 }
 
+// callbackPath is the path of redirect URIs on this machine.
+const callbackPath = "/callback"
+
 // Loopback receives the answer at a port of this machine: for programs on the same machine as the
 // person's browser. It listens only on 127.0.0.1, only during the sign-in, and takes one answer.
 type Loopback struct {
@@ -44,28 +47,18 @@ type Loopback struct {
 	// Port is the port to listen on. Default: a free port, and the same port again
 	// if it is still free.
 	Port int
-
-	// Path of the redirect URI. Default "/callback".
-	Path string
 }
 
 // Listen opens the port.
 func (l *Loopback) Listen(ctx context.Context, previous string) (Reception, error) {
-	path := l.Path
-	if path == "" {
-		path = "/callback"
-	}
-	if l.Open == nil || !strings.HasPrefix(path, "/") {
-		return nil, errors.New("Loopback: Open must be set, and Path must begin with a slash")
+	if l.Open == nil {
+		return nil, errors.New("Loopback.Open is nil")
 	}
 	listener, err := l.listen(ctx, previous)
 	if err != nil {
 		return nil, err
 	}
-	r := &loopbackReception{
-		open: l.Open, path: path, uri: "http://" + listener.Addr().String() + path,
-		answer: make(chan url.Values, 1),
-	}
+	r := &loopbackReception{open: l.Open, uri: "http://" + listener.Addr().String() + callbackPath, answer: make(chan url.Values, 1)}
 	r.server = &http.Server{
 		Handler: r, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 128 << 10,
@@ -97,7 +90,6 @@ func loopbackPort(uri string) string {
 
 type loopbackReception struct {
 	open   func(context.Context, string) error
-	path   string
 	uri    string
 	server *http.Server
 	answer chan url.Values // has room for the single answer
@@ -152,7 +144,7 @@ func (r *loopbackReception) ServeHTTP(w http.ResponseWriter, req *http.Request) 
 	h.Set("Connection", "close")
 	status, page := http.StatusOK, pageDone
 	switch {
-	case req.URL.Path != r.path:
+	case req.URL.Path != callbackPath:
 		status, page = http.StatusNotFound, pageOther
 	case req.Method != http.MethodGet:
 		status, page = http.StatusMethodNotAllowed, pageOther
@@ -192,29 +184,21 @@ func (r *loopbackReception) Close() error {
 type Paste struct {
 	// Ask shows the whole URL, and returns the URL that the person copied. Required.
 	Ask func(ctx context.Context, authorizationURL string) (callbackURL string, err error)
-
-	// URI is the redirect URI. Default "http://127.0.0.1/callback".
-	URI string
 }
 
 // Listen returns an error if Ask is nil. It opens nothing.
 func (p *Paste) Listen(context.Context, string) (Reception, error) {
-	r := &pasteReception{ask: p.Ask, uri: p.URI}
-	if r.uri == "" {
-		r.uri = "http://127.0.0.1/callback"
-	}
-	if r.ask == nil {
+	if p.Ask == nil {
 		return nil, errors.New("Paste.Ask is nil")
 	}
-	return r, nil
+	return &pasteReception{p.Ask}, nil
 }
 
 type pasteReception struct {
 	ask func(context.Context, string) (string, error)
-	uri string
 }
 
-func (r *pasteReception) RedirectURI() string { return r.uri }
+func (r *pasteReception) RedirectURI() string { return "http://127.0.0.1" + callbackPath }
 
 func (r *pasteReception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
 	type pasted struct {
@@ -241,9 +225,8 @@ func (r *pasteReception) Receive(ctx context.Context, authorizationURL string) (
 func (r *pasteReception) parse(text string) (url.Values, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
-	want, wantErr := url.Parse(r.uri)
-	if err != nil || wantErr != nil || len(text) > maxToken || u.Scheme != want.Scheme || u.Host != want.Host || u.Path != want.Path {
-		return nil, untrusted("what was pasted is not a URL that begins with %s: copy the whole address of the page that did not load", safeURL(r.uri))
+	if err != nil || len(text) > maxToken || u.Scheme+"://"+u.Host+u.Path != r.RedirectURI() {
+		return nil, untrusted("what was pasted is not a URL that begins with %s: copy the whole address of the page that did not load", r.RedirectURI())
 	}
 	answer, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -45,34 +46,30 @@ const maxToken = 64 << 10 // bytes
 // requestToken makes a request to a token endpoint. If the server wants a nonce in the DPoP proof,
 // it makes the request once more.
 func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAnswer, error) {
-	a, secrets, err := t.postToken(ctx, r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.doing, err)
-	}
-	failure := a.serverError(r.doing, r.meta.Issuer, secrets...)
-	if failure.Code == "use_dpop_nonce" && t.dpop != nil && a.header.Get("Dpop-Nonce") != "" {
-		if a, secrets, err = t.postToken(ctx, r); err != nil {
+	for again := false; ; again = true {
+		a, secrets, err := t.postToken(ctx, r)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.doing, err)
 		}
-		failure = a.serverError(r.doing, r.meta.Issuer, secrets...)
+		failure := a.serverError(r.doing, r.meta.Issuer, secrets...)
+		switch {
+		case !again && failure.Code == "use_dpop_nonce" && t.dpop != nil && a.header.Get("Dpop-Nonce") != "":
+			continue
+		case a.status != http.StatusOK || failure.Code != "":
+			return nil, failure
+		}
+		got := new(tokenAnswer)
+		if err := a.decode(got); err != nil {
+			return nil, fmt.Errorf("%s: POST %s: %w", r.doing, safeURL(r.meta.TokenEndpoint), err)
+		}
+		return got, nil
 	}
-	if a.status != http.StatusOK || failure.Code != "" {
-		return nil, failure
-	}
-	got := new(tokenAnswer)
-	if err := a.decode(got); err != nil {
-		return nil, fmt.Errorf("%s: POST %s: %w", r.doing, safeURL(r.meta.TokenEndpoint), err)
-	}
-	return got, nil
 }
 
 // postToken makes the request once. It also returns the request's secrets, to
 // remove them from errors.
 func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, secrets []string, err error) {
-	form := url.Values{}
-	for k, v := range r.form {
-		form[k] = v
-	}
+	form := maps.Clone(r.form)
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 	if r.client != nil {
 		if err := r.client.authenticate(form, header, r.meta); err != nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"sync"
+	"sync/atomic"
 )
 
 // Workload lets the platform of a program vouch for it: workload identity federation, by the grant
@@ -36,20 +36,14 @@ func (g *Workload) flow() (flow, error) {
 type workloadFlow struct {
 	Workload
 
-	mu      sync.Mutex
-	refused [sha256.Size]byte // hash of the last refused assertion
+	refused atomic.Value // hash of the last refused assertion
 }
 
 func (f *workloadFlow) interactive() bool { return false }
 
 func (f *workloadFlow) choose(issuers []string, current string) (string, error) {
-	if slices.Contains(issuers, current) {
-		return current, nil
-	}
-	for _, issuer := range issuers {
-		if slices.Contains(f.Issuers, issuer) {
-			return issuer, nil
-		}
+	if issuer, ok := firstOf(issuers, current, func(issuer string) bool { return slices.Contains(f.Issuers, issuer) }); ok {
+		return issuer, nil
 	}
 	return "", untrusted("the server names the authorization servers %q, Workload.Issuers are %q", safeURLs(issuers), safeURLs(f.Issuers))
 }
@@ -69,7 +63,7 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 		return nil, errors.New("the platform's assertion is empty, or not a JWT")
 	}
 	sum := sha256.Sum256([]byte(assertion))
-	if f.isRefused(sum) {
+	if f.refused.Load() == sum {
 		return nil, fmt.Errorf("%s: authorization server %s has refused this very assertion before: it is not sent again", doing, safeURL(s.issuer()))
 	}
 	client, _ := f.client(ctx, t, s)
@@ -77,22 +71,10 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 	setScope(form, scopes)
 	got, err := t.requestToken(ctx, &tokenRequest{doing: doing, meta: s.meta, client: client, form: form, secret: []string{"assertion"}})
 	if refused, ok := errors.AsType[*ServerError](err); ok && refused.status/100 == 4 {
-		f.refuse(sum)
+		f.refused.Store(sum)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return t.token(got, s, f.ClientID, scopes)
-}
-
-func (f *workloadFlow) isRefused(sum [sha256.Size]byte) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.refused == sum
-}
-
-func (f *workloadFlow) refuse(sum [sha256.Size]byte) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refused = sum
 }

@@ -1,9 +1,11 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/inquiry"
@@ -98,23 +100,16 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	for _, n := range []struct {
-		of    *int
-		value int
-	}{{&l.Incoming, 4 << 20}, {&l.Outgoing, 16 << 20}, {&l.Requests, 16}, {&l.Rate, 600}} {
-		if *n.of <= 0 {
-			*n.of = n.value
-		}
+	return Limits{
+		Incoming:   cmp.Or(max(l.Incoming, 0), 4<<20),
+		Outgoing:   cmp.Or(max(l.Outgoing, 0), 16<<20),
+		Requests:   cmp.Or(max(l.Requests, 0), 16),
+		Rate:       cmp.Or(max(l.Rate, 0), 600),
+		Initialize: cmp.Or(max(l.Initialize, 0), time.Minute),
+		Request:    cmp.Or(max(l.Request, 0), 10*time.Minute),
+		Send:       cmp.Or(max(l.Send, 0), 30*time.Second),
+		Teardown:   cmp.Or(max(l.Teardown, 0), 5*time.Second),
 	}
-	for _, d := range []struct {
-		of    *time.Duration
-		value time.Duration
-	}{{&l.Initialize, time.Minute}, {&l.Request, 10 * time.Minute}, {&l.Send, 30 * time.Second}, {&l.Teardown, 5 * time.Second}} {
-		if *d.of <= 0 {
-			*d.of = d.value
-		}
-	}
-	return l
 }
 
 func (o *Options) withDefaults() *Options {
@@ -147,10 +142,8 @@ func (o *Options) capabilities() map[string]any {
 		all["message"] = content
 	}
 	if o.OnModelContext != nil {
-		structured := map[string]any{"structuredContent": none}
-		for name, v := range content {
-			structured[name] = v
-		}
+		structured := maps.Clone(content)
+		structured["structuredContent"] = none
 		all["updateModelContext"] = structured
 	}
 	if o.Sampling != nil {

@@ -21,28 +21,27 @@ const (
 	toldOutcome
 )
 
+// callMessage is a message about the call for which a view is shown.
+type callMessage string
+
+const (
+	partialInput callMessage = "ui/notifications/tool-input-partial"
+	fullInput    callMessage = "ui/notifications/tool-input"
+	callResult   callMessage = "ui/notifications/tool-result"
+	cancelled    callMessage = "ui/notifications/tool-cancelled"
+)
+
 // ToolInputPartial sends the view the arguments as far as the model has written them, a JSON object
 // with open brackets closed. A slow view gets the latest. After ToolInput it does nothing. It
 // returns an error if the arguments are not a JSON object, or exceed Limits.Outgoing.
 func (s *Session) ToolInputPartial(arguments json.RawMessage) error {
-	message, err := s.arguments("ui/notifications/tool-input-partial", arguments)
-	if err != nil {
-		return err
-	}
-	s.out.partialInput(message)
-	return nil
+	return s.input(partialInput, arguments)
 }
 
 // ToolInput sends the view the arguments of the call for which it is shown, once; empty
 // arguments are {}. It does not wait for the view. It returns an error for a second call, and
 // for arguments that are not a JSON object or exceed Limits.Outgoing.
-func (s *Session) ToolInput(arguments json.RawMessage) error {
-	message, err := s.arguments("ui/notifications/tool-input", arguments)
-	if err != nil {
-		return err
-	}
-	return s.out.toolInput(message)
-}
+func (s *Session) ToolInput(arguments json.RawMessage) error { return s.input(fullInput, arguments) }
 
 // ToolResult sends the view the result of the call, once and after ToolInput. It returns an
 // error in another order, and for a result that exceeds Limits.Outgoing.
@@ -51,11 +50,7 @@ func (s *Session) ToolResult(result *mcp.CallToolResult) error {
 	if err != nil {
 		return fmt.Errorf("tell the view a result: %w", err)
 	}
-	message, err := s.notification("ui/notifications/tool-result", params)
-	if err != nil {
-		return err
-	}
-	return s.out.toolResult(message)
+	return s.tell(callResult, params)
 }
 
 // ToolCancelled tells the view that the call was cancelled, once and instead of ToolResult,
@@ -65,81 +60,50 @@ func (s *Session) ToolCancelled(reason string) error {
 	if err != nil {
 		return err
 	}
-	message, err := s.notification("ui/notifications/tool-cancelled", params)
-	if err != nil {
-		return err
-	}
-	return s.out.toolCancelled(message)
+	return s.tell(cancelled, params)
 }
 
-// arguments returns a notification with arguments, an object.
-func (s *Session) arguments(method string, arguments json.RawMessage) ([]byte, error) {
+// input sends arguments, which have to be an object.
+func (s *Session) input(kind callMessage, arguments json.RawMessage) error {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
 	compact, err := jsonrpc.Compact(arguments)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", method, err)
+		return fmt.Errorf("%s: %w", kind, err)
 	case !jsonrpc.IsObject(compact):
-		return nil, fmt.Errorf("%s: arguments are not an object", method)
+		return fmt.Errorf("%s: arguments are not an object", kind)
 	}
-	return s.notification(method, jsonrpc.CloseObject(jsonrpc.AppendMember([]byte{'{'}, "arguments", compact)))
+	return s.tell(kind, jsonrpc.CloseObject(jsonrpc.AppendMember([]byte{'{'}, "arguments", compact)))
 }
 
-func (s *Session) notification(method string, params []byte) ([]byte, error) {
+func (s *Session) tell(kind callMessage, params []byte) error {
 	if len(params) > s.opts.Limits.Outgoing {
-		return nil, fmt.Errorf("%s: over %d bytes (Limits.Outgoing)", method, s.opts.Limits.Outgoing)
+		return fmt.Errorf("%s: over %d bytes (Limits.Outgoing)", kind, s.opts.Limits.Outgoing)
 	}
-	return jsonrpc.AppendNotification(nil, method, params), nil
+	return s.out.tell(kind, jsonrpc.AppendNotification(nil, string(kind), params))
 }
 
-func (o *outbox) partialInput(message []byte) {
+// tell queues a message about the call, unless the view was told what follows it.
+func (o *outbox) tell(kind callMessage, message []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.tool == toldNothing {
-		o.partial = message
-		o.wakeUp()
-	}
-}
-
-func (o *outbox) toolInput(message []byte) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.tool != toldNothing {
+	switch {
+	case kind == partialInput:
+		if o.tool == toldNothing {
+			o.partial = message
+			o.wakeUp()
+		}
+		return nil
+	case kind == fullInput && o.tool == toldNothing:
+		o.tool, o.input = toldInput, message
+	case kind == callResult && o.tool == toldInput, kind == cancelled && o.tool != toldOutcome: // which may lack its input
+		o.tool, o.outcome = toldOutcome, message
+	default:
 		return errOrder
 	}
-	o.tool = toldInput
 	o.partial = nil
-	o.input = message
 	o.wakeUp()
 	return nil
-}
-
-func (o *outbox) toolResult(message []byte) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.tool != toldInput {
-		return errOrder
-	}
-	o.outcomeLocked(message)
-	return nil
-}
-
-// toolCancelled queues the end of a call, which may lack its input.
-func (o *outbox) toolCancelled(message []byte) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.tool == toldOutcome {
-		return errOrder
-	}
-	o.outcomeLocked(message)
-	return nil
-}
-
-func (o *outbox) outcomeLocked(message []byte) {
-	o.tool = toldOutcome
-	o.partial = nil
-	o.outcome = message
-	o.wakeUp()
 }

@@ -110,65 +110,28 @@ func closeIfCloser(v any) error {
 
 // pump is a reader whose Read returns when it is closed, even if the reader behind it blocks.
 type pump struct {
-	src     io.Reader
-	want    chan []byte
-	got     chan readResult
-	stopped chan struct{} // closed by Close
-	ended   chan struct{} // closed when the goroutine has ended
-	once    sync.Once
-	err     error // of closing src
+	*io.PipeReader
+	src   io.Reader
+	ended chan struct{} // closed when src is not read any more
+	once  sync.Once
+	err   error // of closing src
 }
 
-type readResult struct {
-	n   int
-	err error
-}
-
-// newPump reads from r on a goroutine, directly into the buffers given to Read: after Close a
-// stream no longer uses them.
-func newPump(r io.Reader) *pump {
-	p := &pump{
-		src:     r,
-		want:    make(chan []byte),
-		got:     make(chan readResult, 1),
-		stopped: make(chan struct{}),
-		ended:   make(chan struct{}),
-	}
-	go p.run()
+func newPump(src io.Reader) *pump {
+	r, w := io.Pipe()
+	p := &pump{PipeReader: r, src: src, ended: make(chan struct{})}
+	go func() {
+		defer close(p.ended)
+		_, err := io.CopyBuffer(w, struct{ io.Reader }{src}, make([]byte, readBuffer))
+		_ = w.CloseWithError(err)
+	}()
 	return p
-}
-
-func (p *pump) run() {
-	defer close(p.ended)
-	for {
-		select {
-		case b := <-p.want:
-			n, err := p.src.Read(b)
-			p.got <- readResult{n, err}
-		case <-p.stopped:
-			return
-		}
-	}
-}
-
-func (p *pump) Read(b []byte) (int, error) {
-	select {
-	case p.want <- b:
-	case <-p.stopped:
-		return 0, io.ErrClosedPipe
-	}
-	select {
-	case r := <-p.got:
-		return r.n, r.err
-	case <-p.stopped:
-		return 0, io.ErrClosedPipe
-	}
 }
 
 // Close closes the source, and gives its Read a moment to return.
 func (p *pump) Close() error {
 	p.once.Do(func() {
-		close(p.stopped)
+		_ = p.PipeReader.Close()
 		p.err = closeIfCloser(p.src)
 		await.Closed(p.ended, closingTime)
 	})
