@@ -1,9 +1,6 @@
 package toolschema
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
@@ -45,8 +42,7 @@ func (r *repair) leave() { r.nested-- }
 
 // read spends the steps for reading a subschema.
 func (r *repair) read(sub map[string]any) bool {
-	properties, _ := sub["properties"].(map[string]any)
-	return r.doc.Spend(len(tree.List(sub["enum"])) + len(tree.List(sub["required"])) + len(tree.List(sub["type"])) + len(properties))
+	return r.doc.Spend(len(tree.List(sub["enum"])) + len(tree.List(sub["required"])) + len(tree.List(sub["type"])) + len(tree.Object(sub["properties"])))
 }
 
 // value repairs v by the subschema s: by its own keywords, by the subschemas that it applies to the
@@ -107,11 +103,11 @@ func (r *repair) outcome(condition, v any) string {
 func (r *repair) dependents(sub, object map[string]any) []any {
 	var out []any
 	for _, keyword := range []string{"dependentSchemas", "dependencies"} {
-		parts, _ := sub[keyword].(map[string]any)
+		parts := tree.Object(sub[keyword])
 		if !r.doc.Spend(len(parts)) {
 			return nil
 		}
-		for _, name := range slices.Sorted(maps.Keys(parts)) {
+		for _, name := range tree.Keys(parts) {
 			if _, there := object[name]; there {
 				out = append(out, parts[name])
 			}
@@ -133,8 +129,7 @@ func (r *repair) resolve(s any) map[string]any {
 		}
 		s = r.target(sub)
 		if len(sub) > 1 && s != nil {
-			sub = maps.Clone(sub)
-			delete(sub, "$ref")
+			sub = tree.Without(sub, "$ref")
 			sub["allOf"] = append([]any{s}, tree.List(sub["allOf"])...)
 			return sub
 		}

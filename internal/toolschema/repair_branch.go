@@ -1,9 +1,8 @@
 package toolschema
 
 import (
-	"encoding/json"
+	"math/big"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
@@ -92,11 +91,8 @@ func (r *repair) fitsApplied(sub map[string]any, v any) bool {
 	if branches := tree.List(sub["anyOf"]); len(branches) > 0 && r.fitting(branches, v) == 0 {
 		return false
 	}
-	if branches := tree.List(sub["oneOf"]); len(branches) > 0 {
-		n := r.fitting(branches, v)
-		if n == 0 || n > 1 { // more than one is only counted for null
-			return false
-		}
+	if branches := tree.List(sub["oneOf"]); len(branches) > 0 && r.fitting(branches, v) != 1 { // more than one is only counted for null
+		return false
 	}
 	if condition, ok := sub["if"]; ok {
 		if then, ok := sub[r.outcome(condition, v)]; ok && !r.fits(then, v) {
@@ -143,11 +139,11 @@ func (r *repair) fitsObject(sub, v map[string]any) bool {
 
 // fitsText reports whether a text has the pattern and the length of sub.
 func (r *repair) fitsText(sub map[string]any, text string) bool {
-	length := utf8.RuneCountInString(text)
-	if least, err := strconv.Atoi(digits(sub["minLength"])); err == nil && length < least {
+	length := big.NewRat(int64(utf8.RuneCountInString(text)), 1)
+	if least, ok := tree.Rational(sub["minLength"]); ok && length.Cmp(least) < 0 {
 		return false
 	}
-	if most, err := strconv.Atoi(digits(sub["maxLength"])); err == nil && length > most {
+	if most, ok := tree.Rational(sub["maxLength"]); ok && length.Cmp(most) > 0 {
 		return false
 	}
 	pattern, ok := sub["pattern"].(string)
@@ -158,17 +154,9 @@ func (r *repair) fitsText(sub map[string]any, text string) bool {
 	return matches || !known
 }
 
-func digits(v any) string {
-	n, _ := v.(json.Number)
-	return string(n)
-}
-
 // isAmong reports whether v is an enumerated value of sub, or sub has none.
 func (r *repair) isAmong(sub map[string]any, v any) bool {
-	values := tree.List(sub["enum"])
-	if c, ok := sub["const"]; ok {
-		values = []any{c}
-	}
+	values := tree.Constants(sub)
 	return values == nil || slices.ContainsFunc(values, func(w any) bool { return r.same(v, w) })
 }
 
@@ -179,8 +167,7 @@ func (r *repair) hasConstants(sub map[string]any, v any) bool {
 	if !ok {
 		return true
 	}
-	properties, _ := sub["properties"].(map[string]any)
-	for name, property := range properties {
+	for name, property := range tree.Object(sub["properties"]) {
 		want, ok := constant(r.resolve(property))
 		if got, present := object[name]; ok && present && got != want {
 			return false
@@ -191,10 +178,7 @@ func (r *repair) hasConstants(sub map[string]any, v any) bool {
 
 // constant returns the only allowed value of a subschema, if that is a string.
 func constant(sub map[string]any) (string, bool) {
-	if text, ok := sub["const"].(string); ok {
-		return text, true
-	}
-	if values := tree.List(sub["enum"]); len(values) == 1 {
+	if values := tree.Constants(sub); len(values) == 1 {
 		text, ok := values[0].(string)
 		return text, ok
 	}

@@ -1,7 +1,6 @@
 package toolschema
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
@@ -10,7 +9,7 @@ import (
 // object repairs the members of an object. It drops optional members that are null but must not be:
 // models write null for "not given".
 func (r *repair) object(sub, v map[string]any) map[string]any {
-	properties, _ := sub["properties"].(map[string]any)
+	properties := tree.Object(sub["properties"])
 	required := tree.Strings(sub["required"])
 	_, describesRest := sub["additionalProperties"]
 	describesNone := len(properties) == 0 && sub["patternProperties"] == nil && !describesRest
@@ -39,18 +38,17 @@ func (r *repair) fitsAll(rules []any, v any) bool {
 
 // patternsOf returns sub's patterns of names, none if there are too many.
 func (r *repair) patternsOf(sub map[string]any) []string {
-	patterns, _ := sub["patternProperties"].(map[string]any)
-	if len(patterns) == 0 || !r.doc.Spend(len(patterns)) {
+	patterns := tree.Object(sub["patternProperties"])
+	if !r.doc.Spend(len(patterns)) {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(patterns))
+	return tree.Keys(patterns)
 }
 
 // rulesFor returns sub's subschemas for the member with this name: of the property, of matching
 // patterns, or else of all other members.
 func (r *repair) rulesFor(sub map[string]any, patterns []string, name string) []any {
-	properties, _ := sub["properties"].(map[string]any)
-	property, described := properties[name]
+	property, described := tree.Object(sub["properties"])[name]
 	var out []any
 	if described {
 		out = append(out, property)
@@ -58,7 +56,7 @@ func (r *repair) rulesFor(sub map[string]any, patterns []string, name string) []
 	for _, pattern := range patterns {
 		matches, known := r.doc.Matches(pattern, name)
 		if matches {
-			out = append(out, sub["patternProperties"].(map[string]any)[pattern])
+			out = append(out, tree.Object(sub["patternProperties"])[pattern])
 		}
 		if described = described || matches || !known; r.doc.Left == 0 {
 			break

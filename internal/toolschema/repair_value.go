@@ -3,7 +3,6 @@ package toolschema
 import (
 	"encoding/json"
 	"maps"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,13 +90,9 @@ func typesOf(sub map[string]any) []string {
 	if types := tree.Types(sub); len(types) > 0 {
 		return types
 	}
-	values := tree.List(sub["enum"])
-	if v, ok := sub["const"]; ok {
-		values = []any{v}
-	}
 	var types []string
-	for _, v := range values {
-		types = append(types, typeOf(v))
+	for _, v := range tree.Constants(sub) {
+		types = append(types, tree.TypeOf(v))
 	}
 	return types
 }
@@ -107,39 +102,8 @@ func fitsAny(types []string, v any) bool {
 	if len(types) == 0 {
 		return true
 	}
-	name := typeOf(v)
-	return slices.Contains(types, name) ||
-		name == "number" && slices.Contains(types, "integer") && isIntegral(v) ||
-		name == "integer" && slices.Contains(types, "number")
-}
-
-func typeOf(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case string:
-		return "string"
-	case json.Number:
-		if strings.ContainsAny(string(v), ".eE") {
-			return "number"
-		}
-		return "integer"
-	case []any:
-		return "array"
-	}
-	return "object"
-}
-
-// isIntegral reports whether a number has no fraction, like 3.0.
-func isIntegral(v any) bool {
-	n, ok := v.(json.Number)
-	if !ok {
-		return false
-	}
-	r, ok := new(big.Rat).SetString(string(n))
-	return ok && r.IsInt()
+	name := tree.TypeOf(v)
+	return slices.Contains(types, name) || name == "integer" && slices.Contains(types, "number")
 }
 
 // same reports whether two values are equal; 1 equals 1.0. It returns false if comparing would

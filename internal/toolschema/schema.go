@@ -65,10 +65,7 @@ func New(raw json.RawMessage, cache *schema.Cache) (*Schema, error) {
 }
 
 // Root returns the decoded schema, which is shared and must not be changed.
-func (s *Schema) Root() map[string]any {
-	root, _ := s.compiled.Root().(map[string]any)
-	return root
-}
+func (s *Schema) Root() map[string]any { return tree.Object(s.compiled.Root()) }
 
 // Ignored returns JSON pointers to the patterns that only the server checks.
 func (s *Schema) Ignored() []string { return s.compiled.Ignored() }

@@ -2,7 +2,6 @@ package toolschema
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -18,9 +17,7 @@ type shape struct {
 }
 
 func shapeOf(root map[string]any) shape {
-	var s shape
-	s.properties, _ = root["properties"].(map[string]any)
-	s.required = tree.Strings(root["required"])
+	s := shape{properties: tree.Object(root["properties"]), required: tree.Strings(root["required"])}
 	switch {
 	case len(s.properties) == 1:
 		for name := range s.properties {
@@ -41,7 +38,7 @@ func (s shape) has(name string) bool {
 // name.
 func (s shape) ordered() []string {
 	names := slices.Clone(s.required)
-	for _, name := range slices.Sorted(maps.Keys(s.properties)) {
+	for _, name := range tree.Keys(s.properties) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -65,7 +62,7 @@ func (s shape) names() string {
 func (s shape) list() string {
 	var b strings.Builder
 	for _, name := range s.ordered() {
-		property, _ := s.properties[name].(map[string]any)
+		property := tree.Object(s.properties[name])
 		fmt.Fprintf(&b, "\n- %s", excerpt.Limit(name, 100))
 		var facts []string
 		if types := tree.Types(property); len(types) > 0 {
@@ -77,7 +74,7 @@ func (s shape) list() string {
 		if len(facts) > 0 {
 			fmt.Fprintf(&b, " (%s)", strings.Join(facts, ", "))
 		}
-		if about, _ := property["description"].(string); about != "" {
+		if about := tree.Text(property["description"]); about != "" {
 			fmt.Fprintf(&b, ": %s", excerpt.Limit(strings.Join(strings.Fields(about), " "), 100))
 		}
 	}

@@ -134,17 +134,15 @@ func (u *unaliaser) ofMember(about []map[string]any, patterns [][]string, name s
 			break
 		}
 		for _, value := range rewrite.Enumerated(s) {
-			object, _ := value.(map[string]any)
-			if member, ok := object[name]; ok {
+			if member, ok := tree.Object(value)[name]; ok {
 				out = append(out, map[string]any{"const": member})
 			}
 		}
-		properties, _ := s["properties"].(map[string]any)
-		if property, ok := properties[name]; ok {
+		if property, ok := tree.Object(s["properties"])[name]; ok {
 			out = append(out, property)
 			continue
 		}
-		byPattern, _ := s["patternProperties"].(map[string]any)
+		byPattern := tree.Object(s["patternProperties"])
 		for _, pattern := range patterns[i] {
 			if matches, known := u.doc.Matches(pattern, name); matches && known {
 				out = append(out, byPattern[pattern])

@@ -38,8 +38,7 @@ func (s *Schema) For(target profile.Profile, room *rewrite.Room) *Written {
 			w.Parameters = json.RawMessage(bytes.TrimSpace(raw))
 		}
 	}
-	properties, _ := r.Root["properties"].(map[string]any)
-	w.Wrapped = s.Wrapper != "" && properties[s.Wrapper] != nil
+	w.Wrapped = s.Wrapper != "" && tree.Object(r.Root["properties"])[s.Wrapper] != nil
 	w.TurnBack = w.Wrapped || r.Changed && target != profile.OpenAI && target != profile.LlamaCpp
 	return w
 }
