@@ -54,8 +54,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestQuestionThatEnds checks that the line typed after a cancelled question answers the next
-// one.
+// TestQuestionThatEnds checks that the line typed after a cancelled question answers the next one.
 func TestQuestionThatEnds(t *testing.T) {
 	in, typed := io.Pipe()
 	defer typed.Close()

@@ -23,9 +23,8 @@ type calls struct {
 	// error is an [ErrStale].
 	current func(*Tool) (*Tool, error)
 
-	// hold returns the present version of a tool with its connection, which the caller
-	// releases; nil for functions. older reconnects the server of a tool in an older protocol
-	// revision.
+	// hold returns the present version of a tool with its connection, which the caller releases;
+	// nil for functions. older reconnects the server of a tool in an older protocol revision.
 	hold  func(context.Context, *Tool) (*Tool, lease, error)
 	older func(ctx context.Context, t *Tool, why error) bool
 

@@ -1,6 +1,8 @@
 package adapter
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -26,6 +28,26 @@ type Catalog struct {
 	indexed sync.Once // guards the following fields, for Search
 	words   *search.Index
 	found   []*Tool // by document of the index
+}
+
+// catalogs are the catalogs of the same tools for all profiles, each built when it is needed.
+type catalogs map[profile.Profile]func() *Catalog
+
+func newCatalogs(tools []*Tool, o *Options) catalogs {
+	all := catalogs{}
+	for _, p := range profile.All() {
+		all[p] = sync.OnceValue(func() *Catalog { return newCatalog(tools, p, o.Parallelism, o.Policy.MaxResult) })
+	}
+	return all
+}
+
+// of returns the catalog for a profile, always the same value. It panics if the profile is unknown.
+func (all catalogs) of(p profile.Profile) *Catalog {
+	build, ok := all[cmp.Or(p, profile.Plain)]
+	if !ok {
+		panic(fmt.Sprintf("adapter: unknown profile %q", p))
+	}
+	return build()
 }
 
 // newCatalog returns the catalog of a source.
@@ -55,8 +77,7 @@ func (c *Catalog) index(all []*Tool) {
 //
 // Parameters is a [json.RawMessage], except for Gemini and GoogleAI, where it is a shared
 // map[string]any that must not be modified. With [profile.Plain] it is the schema as the server
-// wrote it; langchaingo's openai, anthropic, mistral and bedrock providers pass it on
-// unchanged.
+// wrote it; langchaingo's openai, anthropic, mistral and bedrock providers pass it on unchanged.
 func (c *Catalog) Definitions() []llms.Tool {
 	if len(c.offered.tools) == 0 {
 		return nil
@@ -82,8 +103,7 @@ func (c *Catalog) Changes() []profile.Change {
 // Tools returns the tools, in the order of the definitions.
 func (c *Catalog) Tools() []*Tool { return append([]*Tool(nil), c.tools...) }
 
-// Lookup returns the tool for a name that a model wrote. It ignores case and surrounding
-// spaces.
+// Lookup returns the tool for a name that a model wrote. It ignores case and surrounding spaces.
 func (c *Catalog) Lookup(name string) (*Tool, bool) {
 	if tool, ok := c.byName[name]; ok {
 		return tool, true

@@ -118,8 +118,7 @@ func (s *server) hostOptions() *mcpclient.Options {
 	return s.opts.Client
 }
 
-// withNotifications returns options with a handler of notifications that runs before the
-// host's.
+// withNotifications returns options with a handler of notifications that runs before the host's.
 func withNotifications(opts *mcpclient.Options, notify func(*mcp.Notification)) *mcpclient.Options {
 	next := opts.OnNotification
 	opts.OnNotification = func(n *mcp.Notification) {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"sync"
@@ -114,10 +115,8 @@ func (s *decisions) Remember(_ context.Context, key approval.Key, d approval.Dec
 func (s *decisions) Forget(_ context.Context, user, server string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key := range s.all {
-		if (user == "" || key.User == user) && (server == "" || key.Server == server) {
-			delete(s.all, key)
-		}
-	}
+	maps.DeleteFunc(s.all, func(key approval.Key, _ approval.Decision) bool {
+		return (user == "" || key.User == user) && (server == "" || key.Server == server)
+	})
 	return nil
 }

@@ -21,8 +21,7 @@ import (
 )
 
 func TestDispatchRunsInParallelAndAnswersInOrder(t *testing.T) {
-	// Each call waits for the other one: run one after the other they would not
-	// come to an end.
+	// Each call waits for the other one: run one after the other they would not come to an end.
 	met := make(chan struct{})
 	meet := func(first bool) sdk.ToolHandler {
 		return func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -64,8 +64,7 @@ func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
 	return keep, err
 }
 
-// unmatchedBy returns the entries of Allow and Deny that match no listed tool, except for a
-// bare *.
+// unmatchedBy returns the entries of Allow and Deny that match no listed tool, except for a bare *.
 func (s *server) unmatchedBy(listed []string) (out []string) {
 	for _, p := range slices.Concat(s.recipe.Allow, s.recipe.Deny) {
 		if p != "*" && !slices.ContainsFunc(listed, func(name string) bool { return matches([]rune(p), []rune(name)) }) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -52,7 +51,7 @@ type FuncOptions struct {
 // FuncTool is a source with one tool: a function of this program.
 type FuncTool struct {
 	tool     *Tool
-	catalogs map[profile.Profile]func() *Catalog
+	catalogs catalogs
 }
 
 var _ Source = (*FuncTool)(nil)
@@ -141,18 +140,7 @@ func NewFuncTool(def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp
 	tool.listed = o.Listed
 	tool.serves = served(o.Serves)
 	tool = tool.named(assignNames([]identity{{server: tool.policy.label, tool: def.Name}}, false)[0])
-	return sourceOf(tool, common), nil
-}
-
-// sourceOf makes a source with one tool.
-func sourceOf(tool *Tool, o *Options) *FuncTool {
-	f := &FuncTool{tool: tool, catalogs: map[profile.Profile]func() *Catalog{}}
-	for _, p := range profile.All() {
-		f.catalogs[p] = sync.OnceValue(func() *Catalog {
-			return newCatalog([]*Tool{tool}, p, o.Parallelism, o.Policy.MaxResult)
-		})
-	}
-	return f
+	return &FuncTool{tool, newCatalogs([]*Tool{tool}, common)}, nil
 }
 
 // server takes the place of a server of the function.
@@ -185,13 +173,7 @@ func (o *FuncOptions) withHints(def *mcp.Tool) *mcp.Tool {
 
 // Catalog returns the tool as it is offered for a profile, always the same value. It panics if the
 // profile is unknown.
-func (f *FuncTool) Catalog(p profile.Profile) *Catalog {
-	build, ok := f.catalogs[cmp.Or(p, profile.Plain)]
-	if !ok {
-		panic(fmt.Sprintf("adapter: unknown profile %q", p))
-	}
-	return build()
-}
+func (f *FuncTool) Catalog(p profile.Profile) *Catalog { return f.catalogs.of(p) }
 
 // Tool returns the one tool of the source.
 func (f *FuncTool) Tool() *Tool { return f.tool }

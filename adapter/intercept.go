@@ -243,9 +243,8 @@ func answered(err error) bool {
 	return refused || asks || breach
 }
 
-// ContextHeaders returns a round tripper that adds headers to requests by what their
-// context says, so that many users can share the connections of one toolset
-// (see [Options.User], too):
+// ContextHeaders returns a round tripper that adds headers to requests by what their context says,
+// so that many users can share the connections of one toolset (see [Options.User], too):
 //
 //	&mcpclient.HTTP{URL: url, Client: &http.Client{Transport: adapter.ContextHeaders(nil, func(ctx context.Context) http.Header {
 //		return http.Header{"Authorization": {"Bearer " + tokenFrom(ctx)}}

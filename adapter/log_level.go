@@ -2,38 +2,29 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// SetLogLevel asks all servers with logging for messages of this level and above, "" for none,
-// as [mcpclient.Client.SetLogLevel] does, and later added servers, too. The messages arrive at
-// OnNotification of the connection's options. The error joins those of the servers that
-// refused.
+// SetLogLevel asks all servers with logging for messages of this level and above, "" for none, as
+// [mcpclient.Client.SetLogLevel] does, and later added servers, too. The messages arrive at
+// OnNotification of the connection's options. The error joins those of the servers that refused.
 func (t *Toolset) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
 	t.connector.level.Store(&level)
-	servers := t.Servers()
-	errs := make([]error, len(servers))
-	var wg sync.WaitGroup
-	for i, s := range servers {
+	return atOnce(t.Servers(), func(s ServerStatus) error {
 		if s.Client == nil {
-			continue
+			return nil
 		}
-		wg.Go(func() {
-			if err := setLogLevel(ctx, s.Client, level); err != nil {
-				errs[i] = fmt.Errorf("server %q: %w", s.Name, err)
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+		if err := setLogLevel(ctx, s.Client, level); err != nil {
+			return fmt.Errorf("server %q: %w", s.Name, err)
+		}
+		return nil
+	})
 }
 
 // setLogLevel asks one server, if it has logging.

@@ -94,8 +94,7 @@ func merge(catalogs []*Catalog) *Catalog {
 	return out
 }
 
-// renamed returns a copy of the catalog with other names. Only its tools and definitions are
-// set.
+// renamed returns a copy of the catalog with other names. Only its tools and definitions are set.
 func (c *Catalog) renamed(names []string) *Catalog {
 	out := &Catalog{tools: make([]*Tool, len(names)), offered: definitions{tools: slices.Clone(c.offered.tools)}}
 	renamed := map[string]string{}
@@ -122,8 +121,7 @@ func (c *Catalog) renamed(names []string) *Catalog {
 	return out
 }
 
-// readBy tells the tools of a toolset the model's name for the tool that reads their long
-// results.
+// readBy tells the tools of a toolset the model's name for the tool that reads their long results.
 func (c *Catalog) readBy(reader *Tool) {
 	for i, tool := range c.tools {
 		if tool.calls == reader.calls {

@@ -24,14 +24,12 @@ type identity struct {
 	own          string // instead of tool, "" for tool
 }
 
-// assignNames gives every tool a unique name that all providers accept: [A-Za-z0-9_-],
-// beginning with a letter or _, at most 64 bytes. Uniqueness ignores case, as langchaingo's
-// executor does. Names depend on the set of tools, not on its order. If several tools want a
-// name, none of them gets it, so that no server can take over the name of another server's
-// tool.
+// assignNames gives every tool a unique name that all providers accept: [A-Za-z0-9_-], beginning
+// with a letter or _, at most 64 bytes. Uniqueness ignores case, as langchaingo's executor does.
+// Names depend on the set of tools, not on its order. If several tools want a name, none of them
+// gets it, so that no server can take over the name of another server's tool.
 //
-// prefixed prefixes each name with the server's. Otherwise only names that would collide have
-// it.
+// prefixed prefixes each name with the server's. Otherwise only names that would collide have it.
 func assignNames(ids []identity, prefixed bool) []string {
 	names := make([]string, len(ids))
 	for i, id := range ids {

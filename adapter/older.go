@@ -46,10 +46,9 @@ func (s *sending) askAgain(ctx context.Context, r *Request, t *Tool, res *mcp.Ca
 	return again, other, otherErr
 }
 
-// mayRunAgain reports whether a tool whose question was refused may be called again, although
-// what it did before the question is then done twice. The tool must declare that it changes
-// nothing, or nothing more the second time, or the host must allow it; and its result must be
-// that refusal.
+// mayRunAgain reports whether a tool whose question was refused may be called again, although what
+// it did before the question is then done twice. The tool must declare that it changes nothing, or
+// nothing more the second time, or the host must allow it; and its result must be that refusal.
 func mayRunAgain(t *Tool, res *mcp.CallToolResult) bool {
 	if !ReadOnly(t.def) && !idempotent(t.def) && !t.Repeatable() {
 		return false

@@ -49,18 +49,16 @@ type Options struct {
 	// for the user "". It may be called concurrently. Default: all calls belong to one user.
 	User func(context.Context) string
 
-	// ApproveRead decides on reads of resources by views before they are sent; [ViewFrom] has
-	// the view. An error refuses the read. It may be called concurrently. Default: all reads
-	// are sent.
+	// ApproveRead decides on reads of resources by views before they are sent; [ViewFrom] has the
+	// view. An error refuses the read. It may be called concurrently. Default: all reads are sent.
 	ApproveRead func(ctx context.Context, server, uri string) error
 
 	// Intercept wraps every call that is sent. The first one is outermost. Default: none.
 	Intercept []Interceptor
 
-	// OnChange is called after Open for changes: servers added and removed, tools added,
-	// removed and changed, and changes of a server's prompts or resources. It may be called
-	// concurrently and may use the toolset, except for Close, which waits for it. Default:
-	// none.
+	// OnChange is called after Open for changes: servers added and removed, tools added, removed
+	// and changed, and changes of a server's prompts or resources. It may be called concurrently
+	// and may use the toolset, except for Close, which waits for it. Default: none.
 	OnChange func(Event)
 
 	// RefreshInterval is the shortest time between two listings of a server's tools because of

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -87,15 +88,13 @@ func (l *listing) applyPins(s *server, pins map[string]string) map[string]string
 		}
 		return fingerprints(l.tools)
 	}
-	var kept []*Tool
-	for _, tool := range l.tools {
+	l.tools = slices.DeleteFunc(l.tools, func(tool *Tool) bool {
 		name := tool.def.Name
-		if pinned := pins[name]; pinned != tool.fingerprint {
-			l.skip(s, name, &driftError{tool: name, pinned: pinned, fingerprint: tool.fingerprint})
-			continue
+		if pins[name] == tool.fingerprint {
+			return false
 		}
-		kept = append(kept, tool)
-	}
-	l.tools = kept
+		l.skip(s, name, &driftError{tool: name, pinned: pins[name], fingerprint: tool.fingerprint})
+		return true
+	})
 	return pins
 }

@@ -45,9 +45,8 @@ type Policy struct {
 	// Trust says how far a server's hints are believed in approvals. Default: [TrustNone].
 	Trust Trust
 
-	// Repeat reports whether a tool may be called again if it is unknown whether it ran,
-	// regardless of its hints; see [Tool.Repeatable]. A tool for which it panics is left out.
-	// Default: none.
+	// Repeat reports whether a tool may be called again if it is unknown whether it ran, regardless
+	// of its hints; see [Tool.Repeatable]. A tool for which it panics is left out. Default: none.
 	Repeat func(*mcp.Tool) bool
 
 	// Pin keeps every tool at its first definition: one that differs when it is listed again is

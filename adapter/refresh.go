@@ -2,10 +2,8 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -73,10 +71,9 @@ func toolNames(tools []*Tool) []string {
 	return names
 }
 
-// Refresh lists the tools of the named servers again, or of all that are connected. It
-// reconnects servers that could not be reached or whose connection has ended at once, and
-// servers that required a sign-in. A server that fails keeps its tools; the error joins all
-// failures.
+// Refresh lists the tools of the named servers again, or of all that are connected. It reconnects
+// servers that could not be reached or whose connection has ended at once, and servers that
+// required a sign-in. A server that fails keeps its tools; the error joins all failures.
 //
 // Servers that announce changes are listed automatically, at most once every
 // [Options.RefreshInterval]. For other servers call Refresh.
@@ -85,13 +82,7 @@ func (t *Toolset) Refresh(ctx context.Context, names ...string) error {
 	if err != nil {
 		return fmt.Errorf("refresh toolset: %w", err)
 	}
-	errs := make([]error, len(chosen))
-	var wg sync.WaitGroup
-	for i, s := range chosen {
-		wg.Go(func() { errs[i] = t.connector.refresh(ctx, s) })
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := atOnce(chosen, func(s *server) error { return t.connector.refresh(ctx, s) }); err != nil {
 		return fmt.Errorf("refresh toolset: %w", err)
 	}
 	return nil

@@ -30,8 +30,7 @@ type rendering struct {
 	room  int  // bytes left for media
 }
 
-// render returns the text of a result, which is never empty, and its media, of at most limit
-// bytes.
+// render returns the text of a result, which is never empty, and its media, of at most limit bytes.
 func render(res *mcp.CallToolResult, limit int) (string, []llms.ContentPart) {
 	text, media := contentOf(res, limit)
 	text = strings.ToValidUTF8(text, "\ufffd")

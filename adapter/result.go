@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Result is the outcome of one call of a model. Whatever happened, it has an answer for the
-// model.
+// Result is the outcome of one call of a model. Whatever happened, it has an answer for the model.
 type Result struct {
 	// Call is the model's call.
 	Call llms.ToolCall
@@ -31,13 +30,11 @@ type Result struct {
 	// Full is the complete text if Text is shortened, otherwise "".
 	Full string
 
-	// Media has the images and audio of the answer as [llms.BinaryContent], at most 8 MiB
-	// together. A message with a tool's answer cannot contain them: send them in a human
-	// message after it.
+	// Media has the images and audio of the answer as [llms.BinaryContent], at most 8 MiB together.
+	// A message with a tool's answer cannot contain them: send them in a human message after it.
 	Media []llms.ContentPart
 
-	// Raw is the server's result, with structured content and _meta. It is nil if there is
-	// none.
+	// Raw is the server's result, with structured content and _meta. It is nil if there is none.
 	Raw *mcp.CallToolResult
 
 	// InputRequired is set if the server needs input to continue a call made with
@@ -68,9 +65,8 @@ func (r *Result) Unsent() bool { return r.Err != nil && !r.sent }
 func (r *Result) Interrupted() bool { return r.Err != nil && r.doubt }
 
 // Fatal returns Err if the model cannot do better by trying again: the connection is lost, the
-// server cannot be reached, or the context has ended. It returns nil for unknown and stale
-// tools, invalid arguments, denials, timeouts of single calls, and errors that the server
-// returned.
+// server cannot be reached, or the context has ended. It returns nil for unknown and stale tools,
+// invalid arguments, denials, timeouts of single calls, and errors that the server returned.
 func (r *Result) Fatal() error {
 	if r.fatal {
 		return r.Err

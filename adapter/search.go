@@ -15,12 +15,11 @@ import (
 // groupsKey is the entry of _meta with a tool's groups.
 const groupsKey = "io.modelcontextprotocol/groups"
 
-// Search returns at most limit tools that match a query, the best first. It searches names,
-// titles, descriptions, parameters, servers and groups. It also matches related words ("photo"
-// finds "image"), Chinese words for English ones and the reverse, and words with one mistyped
-// letter. It uses the first 64 words of a query and 400 of a tool. Tools that match equally
-// keep the order of the catalog. A function is also found by what it serves. The first call
-// builds an index.
+// Search returns at most limit tools that match a query, the best first. It searches names, titles,
+// descriptions, parameters, servers and groups. It also matches related words ("photo" finds
+// "image"), Chinese words for English ones and the reverse, and words with one mistyped letter. It
+// uses the first 64 words of a query and 400 of a tool. Tools that match equally keep the order of
+// the catalog. A function is also found by what it serves. The first call builds an index.
 func (c *Catalog) Search(query string, limit int) []*Tool {
 	c.indexed.Do(func() {
 		docs := docsOf(c.tools)

@@ -3,8 +3,6 @@ package adapter
 import (
 	"slices"
 	"sync"
-
-	"github.com/mcpchain/mcpchain/adapter/profile"
 )
 
 // snapshot is the state of a toolset at one moment. It is immutable.
@@ -12,7 +10,7 @@ type snapshot struct {
 	tools    []*Tool // for models
 	servers  map[*policy]bool
 	current  map[toolID]*Tool
-	catalogs map[profile.Profile]func() *Catalog
+	catalogs catalogs
 	views    func() *Catalog // the tools for views
 }
 
@@ -21,16 +19,13 @@ type snapshot struct {
 func newSnapshot(o *Options, servers []*policy, all, hidden []*Tool) *snapshot {
 	s := &snapshot{
 		tools: all, servers: map[*policy]bool{},
-		current: make(map[toolID]*Tool, len(all)), catalogs: map[profile.Profile]func() *Catalog{},
+		current: make(map[toolID]*Tool, len(all)), catalogs: newCatalogs(all, o),
 	}
 	for _, p := range servers {
 		s.servers[p] = true
 	}
 	for _, tool := range slices.Concat(all, hidden) {
 		s.current[tool.id()] = tool
-	}
-	for _, p := range profile.All() {
-		s.catalogs[p] = sync.OnceValue(func() *Catalog { return newCatalog(all, p, o.Parallelism, o.Policy.MaxResult) })
 	}
 	s.views = sync.OnceValue(func() *Catalog { return viewCatalog(o, forViews(slices.Concat(all, hidden))) })
 	return s

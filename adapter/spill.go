@@ -33,10 +33,9 @@ func newSpill(o *Options, schemas *schema.Cache, current func(*Tool) (*Tool, err
 	if err != nil {
 		panic(err) // the type is ours
 	}
-	yes := true
 	def := &mcp.Tool{
 		Name: kept.Reader, Description: kept.Description, InputSchema: input,
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: &yes},
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 	}
 	tool, err := newTool(newPolicy(o, &Server{}), nil, def, schemas)
 	if err != nil {

@@ -165,8 +165,7 @@ func (t *Tool) Client() *mcpclient.Client {
 // Wrapped reports whether the model is asked for all arguments in one property.
 func (t *Tool) Wrapped() bool { return t.wrapped }
 
-// Definition returns the tool as its server describes it. It is shared and must not be
-// modified.
+// Definition returns the tool as its server describes it. It is shared and must not be modified.
 func (t *Tool) Definition() *mcp.Tool { return t.def }
 
 // Shown returns the definition as models and people see it, without the argument of

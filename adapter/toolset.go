@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,13 +41,7 @@ func newToolset(o *Options) *Toolset {
 
 // Catalog returns the present tools for a provider. It is built once: with the same tools and
 // profile it is the same value. Catalog panics if the profile is unknown.
-func (t *Toolset) Catalog(p profile.Profile) *Catalog {
-	build, ok := t.roster.present.Load().catalogs[cmp.Or(p, profile.Plain)]
-	if !ok {
-		panic(fmt.Sprintf("adapter: unknown profile %q", p))
-	}
-	return build()
-}
+func (t *Toolset) Catalog(p profile.Profile) *Catalog { return t.roster.present.Load().catalogs.of(p) }
 
 // forModels returns the tools that models may call.
 func forModels(tools []*Tool) []*Tool {
@@ -139,19 +132,26 @@ func (t *Toolset) Close() error {
 	servers := slices.Concat(r.servers, r.retired, t.lender.connsLocked())
 	r.mu.Unlock()
 	r.end()
+	err := atOnce(servers, func(s *server) error {
+		if s == nil {
+			return nil
+		}
+		if err := s.close(); err != nil {
+			return fmt.Errorf("close server %q: %w", s.label, err)
+		}
+		return nil
+	})
+	r.background.Wait()
+	return err
+}
+
+// atOnce calls do for all servers concurrently, and joins the errors.
+func atOnce[S any](servers []S, do func(S) error) error {
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
-		if s == nil {
-			continue
-		}
-		wg.Go(func() {
-			if err := s.close(); err != nil {
-				errs[i] = fmt.Errorf("close server %q: %w", s.label, err)
-			}
-		})
+		wg.Go(func() { errs[i] = do(s) })
 	}
 	wg.Wait()
-	r.background.Wait()
 	return errors.Join(errs...)
 }

@@ -163,12 +163,11 @@ func (a *viewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 	}
 	opts = append(callLimits(s.policy.IdleTimeout, s.policy.CallTimeout), opts...)
 	if s.policy.perUser > 0 {
-		if s, err := a.toolset.lender.userConn(ctx, s.policy); err != nil {
+		var err error
+		if s, err = a.toolset.lender.userConn(ctx, s.policy); err != nil {
 			return nil, fmt.Errorf("read resource %q: %w", excerpt.Limit(uri, 200), err)
-		} else {
-			defer s.release(callerOf(ctx))
-			return s.client.ReadResource(ctx, uri, opts...)
 		}
+		defer s.release(callerOf(ctx))
 	}
 	return s.client.ReadResource(ctx, uri, opts...)
 }

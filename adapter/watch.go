@@ -50,8 +50,7 @@ func newWatch(server string, o *Options, relist func(context.Context) error, tel
 	}
 }
 
-// attendant lists the tools once the server has acknowledged the subscription, or when ctx
-// ends.
+// attendant lists the tools once the server has acknowledged the subscription, or when ctx ends.
 type attendant struct {
 	ctx    context.Context
 	agreed chan struct{}

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxLines bounds the lines of a [Block], so that it cannot push earlier lines
-// off the screen.
+// maxLines bounds the lines of a [Block], so that it cannot push earlier lines off the screen.
 const maxLines = 100
 
 // Block is like [Exact], for a text of several lines. It indents each line by two

@@ -8,8 +8,7 @@ import (
 	"unicode/utf16"
 )
 
-// JSON writes JSON on one line, with the escapes of [EscapeJSON]. It quotes text that
-// is not JSON.
+// JSON writes JSON on one line, with the escapes of [EscapeJSON]. It quotes text that is not JSON.
 func JSON(text string) string {
 	var line bytes.Buffer
 	if err := json.Compact(&line, []byte(text)); err != nil {
@@ -18,9 +17,8 @@ func JSON(text string) string {
 	return EscapeJSON(line.String())
 }
 
-// EscapeJSON returns the same JSON value with an escape for each invisible character,
-// and for each space except the normal one. It keeps line breaks and tabs between
-// tokens.
+// EscapeJSON returns the same JSON value with an escape for each invisible character, and for each
+// space except the normal one. It keeps line breaks and tabs between tokens.
 func EscapeJSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -24,10 +24,9 @@ const (
 	emojiSelector = '\ufe0f'
 )
 
-// Exact returns the text with an escape for each invisible character. It keeps line
-// breaks and tabs, and the selectors and joiners within an emoji. A space of any
-// width becomes a normal space. Use it for texts on which a person decides, and for
-// names.
+// Exact returns the text with an escape for each invisible character. It keeps line breaks and
+// tabs, and the selectors and joiners within an emoji. A space of any width becomes a normal space.
+// Use it for texts on which a person decides, and for names.
 func Exact(s string) string {
 	var b strings.Builder
 	for _, piece := range pieces(s) {
@@ -78,8 +77,7 @@ func Line(s string, n int) string {
 	return b.String()
 }
 
-// Quote returns the text as a Go string literal, with an escape for each invisible
-// character.
+// Quote returns the text as a Go string literal, with an escape for each invisible character.
 func Quote(s string) string {
 	return Exact(strconv.Quote(s))
 }
@@ -114,8 +112,7 @@ func pieces(s string) iter.Seq2[rune, string] {
 // spaces, only the normal one counts as visible.
 func isVisible(r rune) bool { return unicode.IsPrint(r) && !hidden(r) }
 
-// hidden reports whether a character is known to be invisible, or for private
-// use.
+// hidden reports whether a character is known to be invisible, or for private use.
 func hidden(r rune) bool {
 	switch r {
 	case '\u2800', '\U00016fe4', '\U0001d159': // blank characters among symbols and marks

@@ -2,6 +2,7 @@ package sampling
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -40,23 +41,14 @@ func openAccount[K comparable](all map[K]*account, key K, now time.Time, fresh f
 	if a, ok := all[key]; ok && !a.idle(now, window) {
 		return a
 	}
-	for k, a := range all {
-		if a.idle(now, window) {
-			delete(all, k)
-		}
-	}
+	maps.DeleteFunc(all, func(_ K, a *account) bool { return a.idle(now, window) })
 	a := fresh()
 	all[key] = a
 	return a
 }
 
 func (a *account) idle(now time.Time, window time.Duration) bool {
-	for _, c := range a.charges {
-		if c.within(now, window) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a.charges, func(c *charge) bool { return c.within(now, window) })
 }
 
 // within reports whether a charge counts: its request is not finished, or began less than

@@ -22,9 +22,8 @@ func usageAnswer(prompt, completion int) string {
 	return fmt.Sprintf(`{"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, prompt, completion)
 }
 
-// Each row exceeds a limit with ten concurrent requests: how many are admitted,
-// and how many more after an hour. A request has at most 2+16+16 tokens of
-// text, and 100 of its reply.
+// Each row exceeds a limit with ten concurrent requests: how many are admitted, and how many more
+// after an hour. A request has at most 2+16+16 tokens of text, and 100 of its reply.
 func TestBudgets(t *testing.T) {
 	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}}}
 	tests := []struct {
@@ -187,8 +186,7 @@ func TestSecondChanceIsCharged(t *testing.T) {
 	}
 }
 
-// If the best model costs more than the rest of the budget, a cheaper model
-// answers.
+// If the best model costs more than the rest of the budget, a cheaper model answers.
 func TestCheaperModel(t *testing.T) {
 	h := newHost(t, answering(usageAnswer(34, 100)))
 	s := h.sampler(t, &Options{

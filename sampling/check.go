@@ -130,14 +130,12 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &object) == nil && object != nil
 }
 
-// blockSize is the assumed size of an empty message or block, so that many of them
-// count, too.
+// blockSize is the assumed size of an empty message or block, so that many of them count, too.
 const blockSize = 16
 
 // inputSize returns the number of bytes that the host must read for a request.
 func inputSize(p *mcp.CreateMessageParams) int {
-	size := len(p.SystemPrompt)
-	size += len(p.Metadata)
+	size := len(p.SystemPrompt) + len(p.Metadata)
 	for _, s := range p.StopSequences {
 		size += len(s)
 	}

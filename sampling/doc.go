@@ -17,15 +17,13 @@
 //	review     a person or a program may edit or refuse the reply
 //	audit      a record of the request, whatever its outcome
 //
-// Without options there is one model, no reviewer, and the limits of the zero
-// [Limits].
+// Without options there is one model, no reviewer, and the limits of the zero [Limits].
 //
 // A server's request is an untrusted prompt at the host's expense. The host adds
 // nothing to it except [Options.System]: no history, no tools, no other instructions.
 // Its includeContext is ignored.
 //
-// Revision 2026-07-28 of the protocol deprecates sampling, but servers still
-// use it.
+// Revision 2026-07-28 of the protocol deprecates sampling, but servers still use it.
 //
 // The guide is docs/sampling.md of the repository; examples/sampling is a whole program.
 package sampling

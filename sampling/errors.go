@@ -2,9 +2,9 @@ package sampling
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -20,9 +20,8 @@ const (
 	kindDepth  = "depth"  // maxDepth
 )
 
-// refusedError says that a limit, the policy or the reviewer refused a request. It
-// wraps [mcp.ErrRejected], so legacy servers get code -1, with the kind as
-// data.reason.
+// refusedError says that a limit, the policy or the reviewer refused a request. It wraps
+// [mcp.ErrRejected], so legacy servers get code -1, with the kind as data.reason.
 type refusedError struct {
 	kind   string
 	reason string // the server sees it
@@ -30,27 +29,21 @@ type refusedError struct {
 	cause error
 }
 
-// Error returns the reason without the reviewer's error, because the server gets
-// the text.
+// Error returns the reason without the reviewer's error, because the server gets the text.
 func (e *refusedError) Error() string { return "sampling request refused: " + e.reason }
 
 // Unwrap returns [mcp.ErrRejected], the [*mcp.RPCError] for the
 // server and, if there is one, the reviewer's error.
 func (e *refusedError) Unwrap() []error {
-	answer := e.RPCError()
-	if e.cause == nil {
-		return []error{mcp.ErrRejected, answer}
-	}
-	return []error{mcp.ErrRejected, answer, e.cause}
+	all := []error{mcp.ErrRejected, e.RPCError(), e.cause}
+	return slices.DeleteFunc(all, func(err error) bool { return err == nil })
 }
 
 // RPCError returns the error for the server; see [mcp.SamplingHandler].
 func (e *refusedError) RPCError() *mcp.RPCError {
 	return &mcp.RPCError{
 		Code: mcp.CodeUserRejected, Message: e.Error(),
-		Data: encoded(struct {
-			Reason string `json:"reason"`
-		}{e.kind}),
+		Data: encoded(map[string]string{"reason": e.kind}),
 	}
 }
 
@@ -68,11 +61,7 @@ func (s *Sampler) modelFailed(ctx context.Context, r *run, err error) error {
 		return ctxErr
 	}
 	s.log.Warn("sampling: the model failed", "model", r.model.ID, "error", err)
-	data := struct {
-		Reason    string `json:"reason"`
-		Status    int    `json:"status,omitempty"`
-		Retryable bool   `json:"retryable"`
-	}{Reason: "model_failure"}
+	data := failureData{Reason: "model_failure"}
 	message := "the model could not answer"
 	if failure, ok := errors.AsType[*chat.Error](err); ok {
 		message, data.Reason = describe(failure)
@@ -84,24 +73,27 @@ func (s *Sampler) modelFailed(ctx context.Context, r *run, err error) error {
 	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encoded(data)}
 }
 
-// noModel returns the error if no model can answer the request. Only the log has the
-// names of the models.
+// noModel returns the error if no model can answer the request.
 func (s *Sampler) noModel(err error) error {
-	s.log.Warn("sampling: no model to ask", "error", err)
-	return &mcp.RPCError{
-		Code: mcp.CodeInternalError, Message: "the host has no model that can answer the request",
-		Data: json.RawMessage(`{"reason":"no_model","retryable":false}`),
-	}
+	return s.unanswered("no_model", "the host has no model that can answer the request", err)
 }
 
 // badReply returns the error if the reviewer's edited reply breaks the protocol.
-// Only the log has the mistake.
 func (s *Sampler) badReply(err error) error {
-	s.log.Warn("sampling: the edited reply cannot be sent", "error", err)
-	return &mcp.RPCError{
-		Code: mcp.CodeInternalError, Message: "the host has no reply that can be sent",
-		Data: json.RawMessage(`{"reason":"bad_reply","retryable":false}`),
-	}
+	return s.unanswered("bad_reply", "the host has no reply that can be sent", err)
+}
+
+// unanswered returns the error of a request without an answer. Only the log has the cause.
+func (s *Sampler) unanswered(reason, message string, err error) error {
+	s.log.Warn("sampling: "+message, "error", err)
+	return &mcp.RPCError{Code: mcp.CodeInternalError, Message: message, Data: encoded(failureData{Reason: reason})}
+}
+
+// failureData says in an error for the server why there is no answer.
+type failureData struct {
+	Reason    string `json:"reason"`
+	Status    int    `json:"status,omitempty"`
+	Retryable bool   `json:"retryable"`
 }
 
 // describe explains a failure of the host without the host's own text.

@@ -19,8 +19,7 @@ type usage struct {
 	// Cost follows from [Options.Prices]. It is zero if the model has no price.
 	Cost cost.Money
 
-	// Estimated means that the host did not count all of it, or that its count cannot be
-	// true.
+	// Estimated means that the host did not count all of it, or that its count cannot be true.
 	Estimated bool
 }
 
@@ -90,9 +89,8 @@ func (n needs) tokens() int64 {
 	return int64(n.text/4 + n.images*imageTokens + n.audio/audioBytesPerToken)
 }
 
-// maxTokens returns an upper bound for the tokens of a request. A token of text has at
-// least one byte; hosts add at most blockSize tokens to a message, and toolTokens to a
-// tool.
+// maxTokens returns an upper bound for the tokens of a request. A token of text has at least one
+// byte; hosts add at most blockSize tokens to a message, and toolTokens to a tool.
 func (n needs) maxTokens() int64 {
 	return int64(n.text + n.tools*toolTokens + n.images*imageTokens + n.audio/audioBytesPerToken)
 }

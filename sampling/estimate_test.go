@@ -70,8 +70,7 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 	}
 }
 
-// After a long request breaks off, other servers keep their share, and its own
-// server keeps a part.
+// After a long request breaks off, other servers keep their share, and its own server keeps a part.
 func TestLostRequestsLeaveTheRest(t *testing.T) {
 	long := fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":%q}}],"maxTokens":100}`, strings.Repeat("word ", 80_000))
 	broken := true
@@ -103,8 +102,7 @@ func TestLostRequestsLeaveTheRest(t *testing.T) {
 	}
 }
 
-// The sampler ends the text at the server's stop sequence; the host's count
-// comes after it.
+// The sampler ends the text at the server's stop sequence; the host's count comes after it.
 func TestStopSequenceIsCounted(t *testing.T) {
 	params := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"stopSequences":["END"]}`
 	for usage, want := range map[string]usage{
@@ -130,8 +128,7 @@ func TestStopSequenceIsCounted(t *testing.T) {
 	}
 }
 
-// The host's extra data of a tool use comes back to the host, and is not
-// counted as text.
+// The host's extra data of a tool use comes back to the host, and is not counted as text.
 func TestHostExtraIsNoText(t *testing.T) {
 	const use = `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"%s}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`
 	without, with := question(t, fmt.Sprintf(use, "")), question(t, fmt.Sprintf(use, `,"_meta":{"io.github.mcpchain/host-extra":{"x":"y"}}`))

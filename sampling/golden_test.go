@@ -28,9 +28,8 @@ import (
 
 var update = flag.Bool("update", false, "write the requests to the host and the answers to the server to testdata/wire")
 
-// A row is a file of testdata/wire: a request of a server and the host's
-// answer, then the requests to each kind of host and the answers to a server of
-// each revision.
+// A row is a file of testdata/wire: a request of a server and the host's answer, then the requests
+// to each kind of host and the answers to a server of each revision.
 type row struct {
 	path   string
 	file   *txtar.Archive

@@ -3,7 +3,9 @@ package sampling
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,20 +14,17 @@ import (
 // [New] refuses a negative one. The limits hold for any number of concurrent requests,
 // with and without a reviewer.
 //
-// Before the reviewer or the model is asked, an upper bound of the cost is reserved: one
-// token for each byte of the request's text, and its maxTokens. Afterwards the real cost
-// replaces the reservation: the host's count, or an estimate if the count is missing or
-// cannot be true. The reply of an attempt that failed midway counts as maxTokens, because
-// its cost is unknown.
+// Before the reviewer or the model is asked, an upper bound of the cost is reserved: one token for
+// each byte of the request's text, and its maxTokens. Afterwards the real cost replaces the
+// reservation: the host's count, or an estimate if the count is missing or cannot be true. The
+// reply of an attempt that failed midway counts as maxTokens, because its cost is unknown.
 type Limits struct {
-	// MaxTokens bounds one reply; a request for more is lowered to it. Default
-	// 4,096.
+	// MaxTokens bounds one reply; a request for more is lowered to it. Default 4,096.
 	MaxTokens int
 
-	// InputBytes bounds one request in bytes: its text, its media, its tools and their
-	// results, and 16 bytes for each message and each block. It also bounds the
-	// request with the schemas of its tools rewritten for the model. Larger requests are
-	// refused. Default 4 MiB.
+	// InputBytes bounds one request in bytes: its text, its media, its tools and their results, and
+	// 16 bytes for each message and each block. It also bounds the request with the schemas of its
+	// tools rewritten for the model. Larger requests are refused. Default 4 MiB.
 	InputBytes int
 
 	// All bounds all servers together. Default: 50 requests and 1,000,000 tokens within any Window,
@@ -42,10 +41,9 @@ type Limits struct {
 	// Share is the part of All that one server may use, above 0 and up to 1. Default 0.5.
 	Share float64
 
-	// Call bounds the requests in each call, however long it takes, requests in
-	// nested calls included. The connection identifies the call. On a legacy
-	// connection with several calls under way, [Options.Source] does, if it names the call.
-	// Default: 20 requests.
+	// Call bounds the requests in each call, however long it takes, requests in nested calls
+	// included. The connection identifies the call. On a legacy connection with several calls under
+	// way, [Options.Source] does, if it names the call. Default: 20 requests.
 	Call Budget
 }
 
@@ -90,16 +88,8 @@ func (l Limits) check() error {
 }
 
 func (b Budget) negative() bool {
-	return b.Requests < 0 || b.Tokens < 0 || negativeCost(b.Cost) || b.Concurrent < 0
-}
-
-func negativeCost(limits map[string]int64) bool {
-	for _, micro := range limits {
-		if micro < 0 {
-			return true
-		}
-	}
-	return false
+	costs := append(slices.Collect(maps.Values(b.Cost)), 0)
+	return b.Requests < 0 || b.Tokens < 0 || b.Concurrent < 0 || slices.Min(costs) < 0
 }
 
 func (l Limits) withDefaults() Limits {
@@ -159,8 +149,7 @@ type ticket struct {
 	bill     bill
 }
 
-// admit counts a request and reserves an upper bound of its cost. The caller closes
-// the ticket.
+// admit counts a request and reserves an upper bound of its cost. The caller closes the ticket.
 func (g *governor) admit(w *who, reserved usage) (*ticket, error) {
 	if w.depth > maxDepth {
 		return nil, refused(kindDepth, fmt.Sprintf("a request within %d others", w.depth-1))

@@ -135,8 +135,7 @@ func TestInputBytes(t *testing.T) {
 	}
 }
 
-// One server cannot use up the limits for all servers, unless the host allows
-// it.
+// One server cannot use up the limits for all servers, unless the host allows it.
 func TestShareOfAServer(t *testing.T) {
 	prices := &price.Table{Date: "2026-11-22", Models: []price.Price{{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}}}
 	tests := []struct {

@@ -32,9 +32,8 @@ const (
 	maxMetadataValue = 512
 )
 
-// metadata copies the allowed keys of a server's metadata. Hosts require text, so
-// numbers and booleans become their JSON. Lists, objects, null and long values are left
-// out.
+// metadata copies the allowed keys of a server's metadata. Hosts require text, so numbers and
+// booleans become their JSON. Lists, objects, null and long values are left out.
 func metadata(raw json.RawMessage, allowed []string) map[string]string {
 	var all map[string]json.RawMessage
 	if len(allowed) == 0 || json.Unmarshal(raw, &all) != nil {

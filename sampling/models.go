@@ -111,9 +111,8 @@ func capable(models []Model, p *mcp.CreateMessageParams) (able []Model, left []s
 	return able, left
 }
 
-// byHints returns the models that match the first matching hint. "If multiple hints are
-// specified, the client MUST evaluate them in order (such that the first match
-// is taken)."
+// byHints returns the models that match the first matching hint. "If multiple hints are specified,
+// the client MUST evaluate them in order (such that the first match is taken)."
 func byHints(models []Model, hints []mcp.ModelHint) ([]Model, string) {
 	for _, h := range hints {
 		hint := strings.ToLower(h.Name)

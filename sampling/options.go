@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,10 +59,9 @@ type Options struct {
 	// hashes of the request and the reply; Review sees the contents.
 	Audit func(ctx context.Context, r *Record)
 
-	// Metadata lists the keys of a request's metadata that are sent to the host: at
-	// most 16 keys, with text of up to 512 bytes each. New fails for hosts that refuse
-	// metadata. OpenAI and Azure accept it only for stored completions: set
-	// "store": true in Extra. Default: none.
+	// Metadata lists the keys of a request's metadata that are sent to the host: at most 16 keys,
+	// with text of up to 512 bytes each. New fails for hosts that refuse metadata. OpenAI and Azure
+	// accept it only for stored completions: set "store": true in Extra. Default: none.
 	Metadata []string
 
 	// ReasoningEffort is for reasoning models: "none", "minimal", "low", …. Reasoning
@@ -69,11 +69,10 @@ type Options struct {
 	// of the reply. Default: the model's own.
 	ReasoningEffort string
 
-	// OnText gets the pieces of a completion's text as they arrive, to show
-	// progress; the server gets only the whole text. It is called for the pieces of
-	// one completion in order, and for different completions concurrently. If it is
-	// set, completions are streamed, and IdleTimeout applies. Default nil: no
-	// streaming.
+	// OnText gets the pieces of a completion's text as they arrive, to show progress; the server
+	// gets only the whole text. It is called for the pieces of one completion in order, and for
+	// different completions concurrently. If it is set, completions are streamed, and IdleTimeout
+	// applies. Default nil: no streaming.
 	OnText func(ctx context.Context, r *Request, piece string)
 
 	// Host names the kind of API behind the base URL: openai, azure, ollama,
@@ -90,8 +89,7 @@ type Options struct {
 	// refuses the fields of the conversation, its tools and the bound of the reply. Default: none.
 	Extra map[string]json.RawMessage
 
-	// Retries bounds the retries after temporary failures of the host. Default 2;
-	// negative: none.
+	// Retries bounds the retries after temporary failures of the host. Default 2; negative: none.
 	Retries int
 
 	// Timeout bounds one attempt. Default 10 min.
@@ -100,8 +98,7 @@ type Options struct {
 	// IdleTimeout bounds the silence within a stream. Default 2 min.
 	IdleTimeout time.Duration
 
-	// Logger logs failures of the host at Warn; servers do not see them. Default:
-	// discarded.
+	// Logger logs failures of the host at Warn; servers do not see them. Default: discarded.
 	Logger *slog.Logger
 
 	maxReply int64 // bounds an answer of the host in bytes; default 32 MiB
@@ -111,16 +108,7 @@ func (o *Options) check(model string) error {
 	if model == "" {
 		return errors.New("the name of the model is empty")
 	}
-	if err := o.Limits.check(); err != nil {
-		return err
-	}
-	if err := checkModels(o.Models, model); err != nil {
-		return err
-	}
-	if err := o.checkPrices(model); err != nil {
-		return err
-	}
-	return checkPolicies(o)
+	return cmp.Or(o.Limits.check(), checkModels(o.Models, model), o.checkPrices(model), checkPolicies(o))
 }
 
 // checkPrices returns an error if a limit of cost cannot be enforced for a model.
@@ -151,4 +139,13 @@ func (o *Options) checkPrices(model string) error {
 		}
 	}
 	return nil
+}
+
+// priceOf returns the price of a model, nil if it has none.
+func (o *Options) priceOf(model string) *price.Price {
+	p, ok := cost.PriceOf(o.Prices, model)
+	if !ok {
+		return nil
+	}
+	return &p
 }

@@ -3,6 +3,7 @@ package sampling
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -180,8 +181,7 @@ type memory struct {
 	decision map[subject]Mode
 }
 
-// maxRemembered bounds the remembered decisions. Further decisions are not
-// remembered.
+// maxRemembered bounds the remembered decisions. Further decisions are not remembered.
 const maxRemembered = 1000
 
 // recall returns modeReview if there is no decision.
@@ -209,16 +209,11 @@ func (m *memory) remember(s subject, d Mode) {
 func (m *memory) forget(keys ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for s := range m.decision {
-		if slices.Contains(keys, s.server) {
-			delete(m.decision, s)
-		}
-	}
+	maps.DeleteFunc(m.decision, func(s subject, _ Mode) bool { return slices.Contains(keys, s.server) })
 }
 
-// Forget drops the remembered decisions about a server, so that the reviewer is asked
-// again. server is the host's name for it, or the server's own name if the host has
-// none.
+// Forget drops the remembered decisions about a server, so that the reviewer is asked again. server
+// is the host's name for it, or the server's own name if the host has none.
 func (s *Sampler) Forget(server string) {
 	s.memory.forget("named\x00"+server, "unnamed\x00"+excerpt.Cut(server))
 }

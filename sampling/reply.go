@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ func (e *callError) Error() string { return "the model called " + e.reason }
 // a [*callError].
 func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mcp.CreateMessageResult, error) {
 	out := &mcp.CreateMessageResult{Role: "assistant", Model: r.Model, StopReason: stopReason(r)}
-	if text := textOf(r); text != "" {
+	if text := cmp.Or(r.Text, r.Refusal); text != "" {
 		out.Content = append(out.Content, &mcp.TextContent{Text: text})
 	}
 	used := 0
@@ -51,19 +52,11 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 	return out, nil
 }
 
-func textOf(r *chat.Reply) string {
-	if r.Text == "" {
-		return r.Refusal
-	}
-	return r.Text
-}
-
 func mayCall(p *mcp.CreateMessageParams) bool {
 	return len(p.Tools) > 0 && toolChoice(p).Choice != chat.None
 }
 
-// stopReason returns the protocol's reason for the end of the reply, or the host's own
-// reason.
+// stopReason returns the protocol's reason for the end of the reply, or the host's own reason.
 func stopReason(r *chat.Reply) string {
 	switch {
 	case r.Refusal != "":
@@ -120,7 +113,7 @@ func checkReplyBlock(c mcp.Content, p *mcp.CreateMessageParams, taken map[string
 		switch {
 		case c == nil:
 			return errors.New("it is nil")
-		case !mayCall(p) || !hasTool(p.Tools, c.Name):
+		case !mayCall(p) || !slices.ContainsFunc(p.Tools, func(t *mcp.Tool) bool { return t.Name == c.Name }):
 			return fmt.Errorf("tool use %q of the tool %q, which was not offered", excerpt.Cut(c.ID), excerpt.Cut(c.Name))
 		case c.ID == "" || taken[c.ID]:
 			return fmt.Errorf("tool use %q: its id is empty or used before", excerpt.Cut(c.ID))
@@ -131,10 +124,6 @@ func checkReplyBlock(c mcp.Content, p *mcp.CreateMessageParams, taken map[string
 		return nil
 	}
 	return fmt.Errorf("content of type %q does not belong in a reply", typeOf(c))
-}
-
-func hasTool(tools []*mcp.Tool, name string) bool {
-	return slices.ContainsFunc(tools, func(t *mcp.Tool) bool { return t.Name == name })
 }
 
 // usedIDs are the ids of the tool uses in a request.

@@ -39,9 +39,8 @@ type Request struct {
 	who    *who
 }
 
-// Review allows, edits or refuses requests and replies. Its functions are
-// called concurrently, each with the context of the server's request. A nil function
-// allows everything.
+// Review allows, edits or refuses requests and replies. Its functions are called concurrently, each
+// with the context of the server's request. A nil function allows everything.
 //
 // An edited request is checked again, also by the limits. An edited reply must keep
 // to the protocol: the role is assistant, the content is text, images, sounds and
@@ -57,20 +56,6 @@ type Review struct {
 	Reply   func(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error
 }
 
-func (v *Review) request(ctx context.Context, r *Request) error {
-	if v.Request == nil {
-		return nil
-	}
-	return v.Request(ctx, r)
-}
-
-func (v *Review) reply(ctx context.Context, r *Request, reply *mcp.CreateMessageResult) error {
-	if v.Reply == nil {
-		return nil
-	}
-	return v.Reply(ctx, r, reply)
-}
-
 // AskLater returns a [Review] that leaves each request to a person and allows all replies. In
 // a run of package agent, the call of the tool opens a question; the person may edit the
 // request, and may answer later and in another process. Otherwise the call of a modern server
@@ -79,14 +64,15 @@ func AskLater() *Review {
 	return &Review{Request: func(context.Context, *Request) error { return mcp.ErrAnswerLater }}
 }
 
-// reviewRequest asks the policy or the reviewer, and checks an edited request
-// again.
+// reviewRequest asks the policy or the reviewer, and checks an edited request again.
 func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 	ask := r.watched(func() any { return r.request.Params }, &r.record.Edited, func() error {
-		if !r.approved {
-			return s.options.Review.request(ctx, r.request)
+		switch review := s.options.Review.Request; {
+		case r.approved:
+			r.request.Model = cmp.Or(r.approvedFor, r.request.Model)
+		case review != nil:
+			return review(ctx, r.request)
 		}
-		r.request.Model = cmp.Or(r.approvedFor, r.request.Model)
 		return nil
 	})
 	by, err := s.decide(ctx, r.request, false, r.who.mode(), ask)
@@ -102,7 +88,10 @@ func (s *Sampler) reviewRequest(ctx context.Context, r *run) error {
 
 func (s *Sampler) reviewReply(ctx context.Context, r *run, reply *mcp.CreateMessageResult) error {
 	ask := r.watched(func() any { return reply }, &r.record.ReplyEdited, func() error {
-		return s.options.Review.reply(ctx, r.request, reply)
+		if review := s.options.Review.Reply; review != nil {
+			return review(ctx, r.request, reply)
+		}
+		return nil
 	})
 	by, err := s.decide(ctx, r.request, true, modeReview, ask)
 	r.record.ReplyDecision = by

@@ -77,10 +77,9 @@ func (s *Sampler) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }
 
-// CreateMessage implements [mcp.SamplingHandler]. Its error
-// is [mcp.ErrRejected] if a limit, the policy or the reviewer objects. Other errors
-// are an [*mcp.RPCError]: code -32602 for an invalid request, -32603 for
-// a failure of the model.
+// CreateMessage implements [mcp.SamplingHandler]. Its error is [mcp.ErrRejected] if a limit, the
+// policy or the reviewer objects. Other errors are an [*mcp.RPCError]: code -32602 for an invalid
+// request, -32603 for a failure of the model.
 func (s *Sampler) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return s.handle(ctx, params, "")
 }
@@ -132,8 +131,7 @@ func (s *Sampler) answer(ctx context.Context, r *run) (*mcp.CreateMessageResult,
 	return result, nil
 }
 
-// check returns an error if the request may not reach the governor and the
-// reviewer.
+// check returns an error if the request may not reach the governor and the reviewer.
 func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 	if err := checkParams(params); err != nil {
 		return invalid(err)
@@ -144,9 +142,8 @@ func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 	return nil
 }
 
-// admit chooses a model and asks the account of the context and the governor to admit
-// the request. If the model costs more than the rest of the budget, admit tries other
-// models.
+// admit chooses a model and asks the account of the context and the governor to admit the request.
+// If the model costs more than the rest of the budget, admit tries other models.
 func (s *Sampler) admit(ctx context.Context, r *run) error {
 	if err := s.denied(r.who); err != nil {
 		return err
@@ -230,9 +227,8 @@ func (s *Sampler) applyEdits(r *run) error {
 	return r.ticket.reserve(r.model.ID, s.reservation(r))
 }
 
-// complete asks the model. If a required call is missing, or the protocol
-// cannot express a call, it asks a second time within the limits, because
-// models err at random.
+// complete asks the model. If a required call is missing, or the protocol cannot express a call, it
+// asks a second time within the limits, because models err at random.
 func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResult, error) {
 	tools, err := s.offer(ctx, r)
 	if err != nil {

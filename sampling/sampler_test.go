@@ -96,8 +96,7 @@ func TestCreateMessage(t *testing.T) {
 	}
 }
 
-// An invalid request costs nothing: no review, no place in the limits, no
-// completion.
+// An invalid request costs nothing: no review, no place in the limits, no completion.
 func TestInvalidRequests(t *testing.T) {
 	user := func(block string) string {
 		return `{"maxTokens":9,"messages":[{"role":"user","content":` + block + `}]}`

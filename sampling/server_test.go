@@ -92,8 +92,7 @@ func TestBudgetOfACallByItsOrigin(t *testing.T) {
 	}
 }
 
-// Models count the ids of their calls from 0 in each conversation, but the
-// calls are told apart.
+// Models count the ids of their calls from 0 in each conversation, but the calls are told apart.
 func TestBudgetOfCallsWithOneID(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		h := newHost(t, answering(plainAnswer))

@@ -61,9 +61,8 @@ func (o offer) tools(tools []*mcp.Tool) []chat.Tool {
 	return out
 }
 
-// restored returns the model's arguments in the form of the server's schema.
-// Arguments that already have that form, or cannot be restored, stay unchanged; the
-// server reports mistakes.
+// restored returns the model's arguments in the form of the server's schema. Arguments that already
+// have that form, or cannot be restored, stay unchanged; the server reports mistakes.
 func (o offer) restored(tool, arguments string) json.RawMessage {
 	written := json.RawMessage(arguments)
 	t, ok := o[tool]
@@ -84,8 +83,7 @@ func sameValue(a, b []byte) bool {
 	return errV == nil && errW == nil && reflect.DeepEqual(v, w)
 }
 
-// replayed returns the arguments of an earlier call in the wrapper that the model was
-// asked to use.
+// replayed returns the arguments of an earlier call in the wrapper that the model was asked to use.
 func (o offer) replayed(tool string, arguments json.RawMessage) string {
 	t, ok := o[tool]
 	if !ok || !t.written.Wrapped {

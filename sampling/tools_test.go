@@ -16,9 +16,8 @@ func callOf(name, arguments string) string {
 	return fmt.Sprintf(`{"choices":[{"message":{"tool_calls":[{"id":"c1","type":"function","function":{"name":%q,"arguments":%q}}]},"finish_reason":"tool_calls"}]}`, name, arguments)
 }
 
-// A server's tools are written in the dialect of the model's provider, the
-// model's arguments are turned back, and the model sees its own arguments
-// again.
+// A server's tools are written in the dialect of the model's provider, the model's arguments are
+// turned back, and the model sees its own arguments again.
 func TestToolsAreWrittenForTheHost(t *testing.T) {
 	for name, tt := range map[string]struct {
 		host, schema string

@@ -13,9 +13,8 @@ type Charge struct {
 // Account is charged for the completions that somebody else makes for it: a run of an
 // agent, for what servers sample during its calls. It is used concurrently.
 type Account interface {
-	// Reserve takes an upper bound for a completion before its model is called. An error
-	// refuses the completion. Otherwise settle is called once, with what the completion
-	// took.
+	// Reserve takes an upper bound for a completion before its model is called. An error refuses
+	// the completion. Otherwise settle is called once, with what the completion took.
 	Reserve(most Charge) (settle func(Charge), err error)
 }
 

@@ -21,8 +21,7 @@ type Tokens struct {
 	Reasoning  int64 // of Output
 }
 
-// Money is an amount in millionths of a currency's unit. Without a currency the
-// price is unknown.
+// Money is an amount in millionths of a currency's unit. Without a currency the price is unknown.
 type Money struct {
 	Currency string `json:"currency"`
 	Micro    int64  `json:"micro"`
@@ -113,8 +112,7 @@ func fits(pattern, name string) bool {
 	}
 }
 
-// Of returns what the tokens of a model cost, rounded up, and whether the table has its
-// price.
+// Of returns what the tokens of a model cost, rounded up, and whether the table has its price.
 func Of(t *price.Table, model string, n Tokens) (Money, bool) {
 	p, ok := PriceOf(t, model)
 	if !ok {

@@ -7,10 +7,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// CheckMessages reports the first breach of the ordering rules for tool uses
-// and tool results: a user message with a tool result holds nothing else, and
-// every assistant message with tool uses is followed at once by the results of
-// exactly those.
+// CheckMessages reports the first breach of the ordering rules for tool uses and tool results: a
+// user message with a tool result holds nothing else, and every assistant message with tool uses is
+// followed at once by the results of exactly those.
 func CheckMessages(messages []mcp.SamplingMessage) error {
 	var open map[string]bool
 	for i, m := range messages {

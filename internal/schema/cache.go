@@ -7,16 +7,14 @@ import (
 	"sync"
 )
 
-// Bounds of a [Cache]. At either bound the least recently used schema is
-// dropped.
+// Bounds of a [Cache]. At either bound the least recently used schema is dropped.
 const (
 	maxCached      = 4096
 	maxCachedBytes = 64 << 20
 )
 
-// Cache compiles every schema once. The key is the schema's bytes, so a changed
-// schema is compiled again, and two servers with the same schema share it. The
-// zero value is ready for concurrent use.
+// Cache compiles every schema once. The key is the schema's bytes, so a changed schema is compiled
+// again, and two servers with the same schema share it. The zero value is ready for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
 	entries map[[sha256.Size]byte]*list.Element // nil before the first schema

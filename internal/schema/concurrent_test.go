@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// One schema may check many values at a time, even while its validator compiles
-// patterns.
+// One schema may check many values at a time, even while its validator compiles patterns.
 func TestConcurrentChecks(t *testing.T) {
 	s := mustCompile(t, `{"patternProperties":{"^a":{"pattern":"^x+$"},"^b":{"type":"integer"}},"additionalProperties":false}`)
 	var wg sync.WaitGroup

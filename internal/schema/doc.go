@@ -5,7 +5,6 @@
 // patterns, checked by a supported dialect, and compiled without access to the
 // network. A violation has a path and the expected value, in words for a model.
 //
-// Supported dialects are 2020-12 (the default), 2019-09, draft-07, draft-06 and
-// draft-04, without custom vocabularies. Formats and the content keywords are
-// annotations, as 2020-12 demands.
+// Supported dialects are 2020-12 (the default), 2019-09, draft-07, draft-06 and draft-04, without
+// custom vocabularies. Formats and the content keywords are annotations, as 2020-12 demands.
 package schema

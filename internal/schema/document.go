@@ -10,9 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// document is a schema before validation. Its walk visits only subschemas,
-// never the data inside const, enum, default or examples, because a property
-// may be called "$ref".
+// document is a schema before validation. Its walk visits only subschemas, never the data inside
+// const, enum, default or examples, because a property may be called "$ref".
 type document struct {
 	left     int                // subschemas still allowed
 	patterns tree.PatternBudget // for patterns of texts and of names

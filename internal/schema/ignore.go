@@ -37,9 +37,8 @@ func (d *document) ignorePattern(s map[string]any, at string) error {
 	return err
 }
 
-// ignorePropertyPatterns removes the patterns of property names that Go cannot express.
-// Any property may match one of them, so the rules for additional properties no longer
-// apply.
+// ignorePropertyPatterns removes the patterns of property names that Go cannot express. Any
+// property may match one of them, so the rules for additional properties no longer apply.
 func (d *document) ignorePropertyPatterns(s map[string]any, at string) error {
 	patterns, _ := s["patternProperties"].(map[string]any)
 	for _, expr := range slices.Sorted(maps.Keys(patterns)) {

@@ -90,8 +90,7 @@ func TestIgnoresLargePatterns(t *testing.T) {
 	}
 }
 
-// Small patterns can be too large together, wherever they are: all of them are
-// compiled.
+// Small patterns can be too large together, wherever they are: all of them are compiled.
 func TestPatternsAreBoundedTogether(t *testing.T) {
 	const many, few = 200, 100 // of about 2,000 instructions
 	for name, format := range map[string]string{

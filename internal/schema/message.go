@@ -100,8 +100,7 @@ func (p place) unknownProperty(d detail) *Violation {
 	return &Violation{Path: p.path, Keyword: d.keyword, Message: message, Unknown: d.key, Known: known}
 }
 
-// alternatives tells why no branch of anyOf or oneOf fits, or that several
-// branches of oneOf fit.
+// alternatives tells why no branch of anyOf or oneOf fits, or that several branches of oneOf fit.
 func (p place) alternatives(keyword string, e *jsonschema.EvaluationError) string {
 	if matches, ok := e.Params["matches"].(string); ok {
 		return fmt.Sprintf("want a value that fits exactly one alternative, but it fits several (%s, counted from 0)", matches)

@@ -58,8 +58,7 @@ var kindOf = map[string]kinds{
 // maxMembers bounds the properties of a plain object.
 const maxMembers = 64
 
-// newPlain returns the rules of a schema that [Decode] returned, nil if they are not
-// plain.
+// newPlain returns the rules of a schema that [Decode] returned, nil if they are not plain.
 func newPlain(schema any) *plain {
 	s, ok := schema.(map[string]any)
 	if !ok {
@@ -275,8 +274,7 @@ func scalarOf(d *jsonrpc.Decoder) bool {
 // maxPlainDigits bounds the digits of a number: an int64 has as many.
 const maxPlainDigits = 18
 
-// scalar reports whether a value without parts certainly has a type of p and is within
-// its bounds.
+// scalar reports whether a value without parts certainly has a type of p and is within its bounds.
 func (p *plain) scalar(raw []byte) bool {
 	switch raw[0] {
 	case '"':

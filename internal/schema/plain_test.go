@@ -64,8 +64,7 @@ func TestRulesThatAreNotPlain(t *testing.T) {
 	}
 }
 
-// FuzzPlainly checks that plain rules accept only what the validator accepts, and change
-// nothing.
+// FuzzPlainly checks that plain rules accept only what the validator accepts, and change nothing.
 func FuzzPlainly(f *testing.F) {
 	for _, schema := range []string{
 		`{"type":"object","properties":{"a":{"type":"integer","minimum":1},"b":{"enum":["x",1]}},"required":["a"]}`,

@@ -6,13 +6,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// maxID bounds an identifier of a schema or a subschema, in bytes: each is
-// repeated in many places.
+// maxID bounds an identifier of a schema or a subschema, in bytes: each is repeated in many places.
 const maxID = 1 << 10
 
-// maxHops bounds the steps to resolve all references. The validator seeks each
-// reference from every level around it, and again from every level around
-// these.
+// maxHops bounds the steps to resolve all references. The validator seeks each reference from every
+// level around it, and again from every level around these.
 const maxHops = 4_000_000
 
 // bytesPerHop is the number of bytes of a reference that cost one step.

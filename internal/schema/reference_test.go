@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// References that take long to resolve are refused, and so are long
-// identifiers.
+// References that take long to resolve are refused, and so are long identifiers.
 func TestReferencesAreBounded(t *testing.T) {
 	deep := func(levels, n int, ref string) string {
 		return `{"$defs":{"` + ref + `":{}},"allOf":[` + strings.Repeat(`{"not":`, levels) +

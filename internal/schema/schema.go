@@ -29,9 +29,8 @@ type Schema struct {
 // Compile reads a schema. Its error explains the mistake in the document, and
 // concerns only this schema.
 //
-// References are followed only inside the document. There is no loader, and
-// every schema has a validator of its own, so no document can define an $id for
-// another.
+// References are followed only inside the document. There is no loader, and every schema has a
+// validator of its own, so no document can define an $id for another.
 func Compile(raw []byte) (_ *Schema, err error) {
 	if len(raw) > MaxSize {
 		return nil, fmt.Errorf("schema of %d bytes: want at most %d", len(raw), MaxSize)
@@ -40,8 +39,7 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	// The walk changes its argument; root also keeps the rules that are not
-	// enforced.
+	// The walk changes its argument; root also keeps the rules that are not enforced.
 	doc := &document{left: MaxSubschemas}
 	working, err := Decode(raw)
 	if err != nil {
@@ -79,27 +77,24 @@ func compile(doc any) (_ *jsonschema.Schema, err error) {
 	return compiled, nil
 }
 
-// newCompiler makes a validator that loads nothing: by default it would fetch
-// the target of a $ref.
+// newCompiler makes a validator that loads nothing: by default it would fetch the target of a $ref.
 func newCompiler() *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	clear(c.Loaders)
 	return c
 }
 
-// rescue turns a panic of the validator into an error, since its input comes
-// from peers.
+// rescue turns a panic of the validator into an error, since its input comes from peers.
 func rescue(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the validator gave up: %v", r)
 	}
 }
 
-// Ignored lists the rules that are not enforced. Go's regular expressions
-// cannot express patterns with lookaround or backreferences. A keyword around
-// such a pattern, for example not, is not enforced either if it would refuse
-// more values without the pattern. The entries are JSON pointers; "…" stands
-// for long keys.
+// Ignored lists the rules that are not enforced. Go's regular expressions cannot express patterns
+// with lookaround or backreferences. A keyword around such a pattern, for example not, is not
+// enforced either if it would refuse more values without the pattern. The entries are JSON
+// pointers; "…" stands for long keys.
 func (s *Schema) Ignored() []string { return append([]string(nil), s.ignored...) }
 
 // Root is the decoded schema, a map[string]any or a bool, without the keywords

@@ -125,8 +125,7 @@ func TestRootIsUnderstood(t *testing.T) {
 	}
 }
 
-// A keyword's word is data inside const, enum, default and examples, and a name
-// inside properties.
+// A keyword's word is data inside const, enum, default and examples, and a name inside properties.
 func TestCompileTellsDataFromSchemas(t *testing.T) {
 	s := mustCompile(t, `{
 		"const":{"$ref":"https://example.com/","$schema":"x","pattern":"(?=a)"},

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// MaxDepth bounds the nesting of arrays and objects, in a schema and in a
-// value.
+// MaxDepth bounds the nesting of arrays and objects, in a schema and in a value.
 const MaxDepth = 64
 
 // Numbers are compared exactly. That takes memory in proportion to their
@@ -21,9 +20,8 @@ const (
 	maxExponent = 1000
 )
 
-// Decode reads one JSON value, numbers as [json.Number]. The last of duplicate
-// keys wins. Values that nest deeper than MaxDepth and numbers of more than
-// 1,000 digits are errors.
+// Decode reads one JSON value, numbers as [json.Number]. The last of duplicate keys wins. Values
+// that nest deeper than MaxDepth and numbers of more than 1,000 digits are errors.
 func Decode(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -43,8 +41,7 @@ func Decode(data []byte) (any, error) {
 	return v, nil
 }
 
-// Check returns an error if v, a decoded JSON value, is beyond the bounds of
-// [Decode].
+// Check returns an error if v, a decoded JSON value, is beyond the bounds of [Decode].
 func Check(v any) error { return checkValue(v, MaxDepth) }
 
 func checkValue(v any, depth int) error {

@@ -39,9 +39,8 @@ type place struct {
 	result *jsonschema.EvaluationResult
 }
 
-// explain finds the violation to report. The validator's messages do not name
-// the expected constant or properties, so explain follows the results through
-// the schema and the value.
+// explain finds the violation to report. The validator's messages do not name the expected constant
+// or properties, so explain follows the results through the schema and the value.
 func explain(s *jsonschema.Schema, v any, r *jsonschema.EvaluationResult) *Violation {
 	return place{schema: s, value: v, result: r}.violation()
 }
@@ -123,8 +122,7 @@ func (p place) below() []detail {
 	return out
 }
 
-// compare orders places by their paths: the validator walks maps in random
-// order.
+// compare orders places by their paths: the validator walks maps in random order.
 func (d detail) compare(other detail) int {
 	return cmp.Or(compareKeys(d.key, other.key), cmp.Compare(d.result.EvaluationPath, other.result.EvaluationPath))
 }
@@ -138,8 +136,7 @@ func reportedAs(keyword string) string {
 	return keyword
 }
 
-// step follows a result of the validator, whose locations are relative and not
-// escaped.
+// step follows a result of the validator, whose locations are relative and not escaped.
 func (p place) step(r *jsonschema.EvaluationResult, keyword string) detail {
 	d := detail{place: place{value: p.value, path: p.path, result: r}, keyword: keyword}
 	_, rest, _ := strings.Cut(strings.TrimPrefix(r.EvaluationPath, "/"), "/")

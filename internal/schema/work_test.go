@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// many writes n texts with commas between. Each %d becomes the number of the
-// text.
+// many writes n texts with commas between. Each %d becomes the number of the text.
 func many(n int, format string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -16,8 +15,7 @@ func many(n int, format string) string {
 	return strings.Join(all, ",")
 }
 
-// Steps of the validator inside one application of a subschema are counted,
-// too.
+// Steps of the validator inside one application of a subschema are counted, too.
 func TestWorkBesidesSubschemasIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 200_000)
 	for name, tt := range map[string]struct{ schema, value string }{

@@ -62,9 +62,8 @@ func (w *Written) noteCompletion(root map[string]any, target profile.Profile) {
 	}
 }
 
-// withProperties adds keywords that providers need to the root of a schema, and
-// removes null, as some servers write it for an absent value. The rest stays
-// the same, byte for byte.
+// withProperties adds keywords that providers need to the root of a schema, and removes null, as
+// some servers write it for an absent value. The rest stays the same, byte for byte.
 func withProperties(raw []byte, root map[string]any) json.RawMessage {
 	if isNull(root, "properties") || isNull(root, "required") {
 		root = maps.Clone(root)

@@ -43,8 +43,7 @@ func TestPlacesOfChanges(t *testing.T) {
 	}
 }
 
-// A list that may contain only one kind of items is written with items, also beside
-// alternatives.
+// A list that may contain only one kind of items is written with items, also beside alternatives.
 func TestContainsInAnAlternative(t *testing.T) {
 	in := `{"properties":{"a":{"anyOf":[{"type":"array","contains":{"enum":["x"]},"unevaluatedItems":false},{"type":"null"}]}}}`
 	out := For(profile.Gemini, decode(t, in), nil).Root

@@ -40,8 +40,7 @@ func TestPathsArePointers(t *testing.T) {
 	}
 }
 
-// The work of merging a root is not the product of its parts: an expensive root is wrapped
-// instead.
+// The work of merging a root is not the product of its parts: an expensive root is wrapped instead.
 func TestMergingIsBounded(t *testing.T) {
 	quoted := func(prefix string, n int) string {
 		all := make([]string, n)

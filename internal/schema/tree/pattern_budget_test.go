@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Small patterns are refused if they are large together, invalid patterns
-// included.
+// Small patterns are refused if they are large together, invalid patterns included.
 func TestBudget(t *testing.T) {
 	for name, tt := range map[string]struct {
 		expr  string
